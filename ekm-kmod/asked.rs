@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `ekm_check_crashes(name)`, for other modules (EX-66; `include/explode.h` says what it does): a request for crash checks becomes a
-//! record at its place in the log.
+//! `ekm_check_crashes(name)`, for other modules (EX-66; `include/explode.h` says what it does): a
+//! request for crash checks becomes a record at its place in the log.
 //!
 //! It is exported as `ekm_choose` is (`choose`).
 
@@ -34,7 +34,8 @@ global_asm!(
 
 /// What `ekm_check_crashes` goes on to. Its caller goes on at `ip`.
 ///
-/// A name that is too long is cut off, and one byte longer than names may be. Null is an empty name. The user refuses both.
+/// A name that is too long is cut off, and one byte longer than names may be. Null is an empty
+/// name. The user refuses both.
 ///
 /// # Safety
 ///
@@ -61,8 +62,14 @@ pub(crate) fn ask(name: &[u8], flags: u16, ip: u64) {
         return;
     }
     let len = name.len() as u64;
-    let event =
-        Event { kind: KIND_ASKED, flags, device: NO_DEVICE, len, request: ip, ..Default::default() };
+    let event = Event {
+        kind: KIND_ASKED,
+        flags,
+        device: NO_DEVICE,
+        len,
+        request: ip,
+        ..Default::default()
+    };
     // SAFETY: The log makes room for as many bytes, elsewhere.
     let fill = |to: *mut u8| unsafe { to.copy_from_nonoverlapping(name.as_ptr(), name.len()) };
     LOG.append(&event, name.len(), fill);

@@ -33,7 +33,8 @@ pub(crate) unsafe fn is_dirty(buffer: *const buffer_head) -> bool {
     unsafe { has(buffer, bindings::bh_state_bits_BH_Dirty) }
 }
 
-/// The buffer's block; `None` if it has none yet: not mapped, or to be allocated when it is written (`BH_Delay`).
+/// The buffer's block; `None` if it has none yet: not mapped, or to be allocated when it is written
+/// (`BH_Delay`).
 ///
 /// # Safety
 ///

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Which buffers of a device are dirty now: the answer to `EKM_BUFFERS`.
 //!
-//! Those are the dirty buffers in the page cache of the device, and in those of the files of the file system that is mounted on
-//! it, as far as they have a block on the device. File systems that keep file data without buffer heads (xfs, btrfs, f2fs) show
-//! but what they keep in the device's page cache.
+//! Those are the dirty buffers in the page cache of the device, and in those of the files of the
+//! file system that is mounted on it, as far as they have a block on the device. File systems that
+//! keep file data without buffer heads (xfs, btrfs, f2fs) show but what they keep in the device's
+//! page cache.
 
 use core::mem::size_of;
 use core::ptr;
@@ -18,8 +19,8 @@ use crate::pages;
 use crate::watch::DeviceNumber;
 use crate::wire;
 
-/// How block devices are found by number. `bdev_file_open_by_dev` would do too, but closing it again can write the device's page
-/// cache out.
+/// How block devices are found by number. `bdev_file_open_by_dev` would do too, but closing it
+/// again can write the device's page cache out.
 pub(crate) struct Devices {
     get: unsafe extern "C" fn(bindings::dev_t) -> *mut block_device,
 }
@@ -37,7 +38,8 @@ impl Devices {
 
     /// The device of that number, if there is one.
     fn get(&self, number: DeviceNumber) -> Option<Device> {
-        // SAFETY: Any number may be asked for. The device is held by the reference; `fops` is its driver's.
+        // SAFETY: Any number may be asked for. The device is held by the reference; `fops` is its
+        // driver's.
         unsafe {
             let device = (self.get)(number);
             if device.is_null() {
@@ -57,8 +59,9 @@ impl Devices {
         self.get(number).is_some()
     }
 
-    /// Logs a BUFFER record for each dirty buffer of the device `number`, which the log calls `device`, in order of sector, and
-    /// says how many. `ENODEV` if it is not there any more. The records have these flags.
+    /// Logs a BUFFER record for each dirty buffer of the device `number`, which the log calls
+    /// `device`, in order of sector, and says how many. `ENODEV` if it is not there any more. The
+    /// records have these flags.
     pub(crate) fn log_dirty(&self, device: u32, number: DeviceNumber, flags: u16) -> Result<u32> {
         let found = self.get(number).ok_or(ENODEV)?;
         let mut copies = Copies { blocks: KVVec::new(), bytes: KVVec::new() };
@@ -98,8 +101,9 @@ impl Device {
     /// Calls `visit`, which must not sleep, with the block of each dirty buffer.
     fn each_dirty(&self, visit: &mut dyn FnMut(Block)) {
         let device = self.0;
-        // SAFETY: The device is there. Who releases its holder takes `bd_holder_lock`, so the super block is there as long as
-        // we have it. An inode in its list is there as long as we have the list's lock.
+        // SAFETY: The device is there. Who releases its holder takes `bd_holder_lock`, so the super
+        // block is there as long as we have it. An inode in its list is there as long as we have
+        // the list's lock.
         unsafe {
             pages::each_dirty((*device).bd_mapping, 0..=usize::MAX, visit);
             let lock: *mut bindings::mutex = &raw mut (*device).bd_holder_lock;
@@ -112,7 +116,8 @@ impl Device {
     }
 }
 
-/// Calls `visit` with the block of each dirty buffer in the files of a file system, as far as it is on `device`.
+/// Calls `visit` with the block of each dirty buffer in the files of a file system, as far as it is
+/// on `device`.
 ///
 /// # Safety
 ///
@@ -125,13 +130,14 @@ unsafe fn each_dirty_of_files(
     if super_block.is_null() {
         return;
     }
-    // SAFETY: The caller's promise. `i_data` is the inode's own page cache, also of an inode that stands for a device; inodes of
-    // a super block have their blocks on its device.
+    // SAFETY: The caller's promise. `i_data` is the inode's own page cache, also of an inode that
+    // stands for a device; inodes of a super block have their blocks on its device.
     unsafe {
         if !ptr::eq((*super_block).s_bdev, device) {
             return;
         }
-        let lock: *mut kernel::bindings::spinlock_t = (&raw mut (*super_block).s_inode_list_lock).cast();
+        let lock: *mut kernel::bindings::spinlock_t =
+            (&raw mut (*super_block).s_inode_list_lock).cast();
         kernel::bindings::spin_lock(lock);
         let head = &raw mut (*super_block).s_inodes;
         let mut link = (*head).next;
@@ -188,7 +194,10 @@ impl Copies {
         }
         // SAFETY: The buffer is that long, and there is room for it.
         unsafe {
-            self.bytes.as_mut_ptr().wrapping_add(start).copy_from_nonoverlapping(block.data, block.len);
+            self.bytes
+                .as_mut_ptr()
+                .wrapping_add(start)
+                .copy_from_nonoverlapping(block.data, block.len);
             self.bytes.set_len(end);
         }
         self.blocks.push(Copied { sector: block.sector, start, end }, GFP_ATOMIC).is_ok()
@@ -206,9 +215,11 @@ impl Copies {
         for &Copied { sector, start, end } in self.blocks.iter() {
             let bytes = &self.bytes[start..end];
             let len = bytes.len() as u64;
-            let event = Event { kind: wire::KIND_BUFFER, flags, device, sector, len, ..Default::default() };
+            let event =
+                Event { kind: wire::KIND_BUFFER, flags, device, sector, len, ..Default::default() };
             // SAFETY: The log has room for as many bytes as it is told, elsewhere.
-            let fill = |to: *mut u8| unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            let fill =
+                |to: *mut u8| unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             if LOG.append(&event, bytes.len(), fill) {
                 count = count.saturating_add(1);
             }

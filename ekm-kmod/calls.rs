@@ -11,15 +11,18 @@
 //! | `do_mmap` | mmap(2): what is stored through it is not seen |
 //! | `generic_remap_file_range_prep`, `vfs_fileattr_set`, `vfs_set_acl`, `vfs_remove_acl` | what nobody repeats yet |
 //!
-//! All but `vfs_fallocate` and the direct writes return while their caller holds the lock of the directory or file that they have
-//! changed, so the records of calls that depend on each other are in the order in which they took effect. Names are asked for at that
-//! moment, too: whatever the caller's path, working directory or descriptor was, they say where the change is.
+//! All but `vfs_fallocate` and the direct writes return while their caller holds the lock of the
+//! directory or file that they have changed, so the records of calls that depend on each other are
+//! in the order in which they took effect. Names are asked for at that moment, too: whatever the
+//! caller's path, working directory or descriptor was, they say where the change is.
 
 use core::mem::size_of;
 use core::ptr;
 use kernel::{c_str, ffi, prelude::*};
 
-use crate::bindings::{self, dentry, file, inode, inode_operations, kiocb, kretprobe_instance, pt_regs};
+use crate::bindings::{
+    self, dentry, file, inode, inode_operations, kiocb, kretprobe_instance, pt_regs,
+};
 use crate::contents::Source;
 use crate::kretprobe::{self, Function, Handler, Probe};
 use crate::lock::IrqLock;
@@ -109,7 +112,8 @@ pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
     ]
 }
 
-// --- When a function is entered: is it about a followed file system? ------------------------------------------------------------
+// --- When a function is entered: is it about a followed file system?
+// ------------------------------------------------------------
 
 /// Notes the arguments, if the inode is in a followed file system; the answer is the handler's.
 ///
@@ -123,7 +127,8 @@ unsafe fn enter(ri: *mut kretprobe_instance, regs: *mut pt_regs, of: *const inod
         let notes = kretprobe::notes::<Notes>(ri);
         (*notes).system = system;
         let regs = &*regs;
-        (*notes).args = [regs.di as _, regs.si as _, regs.dx as _, regs.cx as _, regs.r8 as _, regs.r9 as _];
+        (*notes).args =
+            [regs.di as _, regs.si as _, regs.dx as _, regs.cx as _, regs.r8 as _, regs.r9 as _];
         0
     }
 }
@@ -177,7 +182,8 @@ unsafe extern "C" fn enter_change(ri: *mut kretprobe_instance, regs: *mut pt_reg
     }
 }
 
-/// `unsigned long (struct file *, unsigned long, unsigned long, unsigned long, unsigned long flags, ...)`.
+/// `unsigned long (struct file *, unsigned long, unsigned long, unsigned long, unsigned long flags,
+/// ...)`.
 unsafe extern "C" fn enter_map(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     const MAP_TYPE: u64 = 0xf;
     const MAP_SHARED: u64 = 1;
@@ -207,7 +213,8 @@ unsafe fn attributes(inode: *const inode) -> Attributes {
     }
 }
 
-// --- When it returns: a record --------------------------------------------------------------------------------------------------
+// --- When it returns: a record
+// --------------------------------------------------------------------------------------------------
 
 /// A second text of a record.
 #[derive(Clone, Copy)]
@@ -227,7 +234,8 @@ struct Call {
     /// Where it was found, or is.
     path: *const dentry,
     other: Text,
-    /// Does the path have to lead there, or is it one of a name that the call itself makes or takes away?
+    /// Does the path have to lead there, or is it one of a name that the call itself makes or takes
+    /// away?
     own_name: bool,
     detail: CallDetail,
     source: Source,
@@ -252,8 +260,8 @@ impl Call {
     ///
     /// All that it names is there.
     unsafe fn log(mut self, system: u32) {
-        // SAFETY: The caller's promise. Paths are put together in memory that is nobody else's meanwhile; doing so takes no lock
-        // that anybody holds who is probed.
+        // SAFETY: The caller's promise. Paths are put together in memory that is nobody else's
+        // meanwhile; doing so takes no lock that anybody holds who is probed.
         unsafe {
             let now = attributes(self.inode);
             let Self { detail, .. } = &mut self;
@@ -271,7 +279,12 @@ impl Call {
                 if first.is_err() || second.is_err() {
                     self.detail.missing = wire::CALL_INCOMPLETE;
                 }
-                self.append(system, nameless, first.unwrap_or_default(), second.unwrap_or_default());
+                self.append(
+                    system,
+                    nameless,
+                    first.unwrap_or_default(),
+                    second.unwrap_or_default(),
+                );
             });
         }
     }
@@ -298,7 +311,11 @@ impl Call {
             unsafe {
                 let behind = to.wrapping_add(HEAD);
                 ptr::copy_nonoverlapping(path.as_ptr(), behind, path.len());
-                ptr::copy_nonoverlapping(other.as_ptr(), behind.wrapping_add(path.len()), other.len());
+                ptr::copy_nonoverlapping(
+                    other.as_ptr(),
+                    behind.wrapping_add(path.len()),
+                    other.len(),
+                );
                 if !source.copy(behind.wrapping_add(texts), *len) {
                     detail.missing = wire::CALL_INCOMPLETE;
                 }
@@ -320,7 +337,11 @@ static PATHS: IrqLock<[u8; 2 * PATH_BYTES]> = IrqLock::new([0; 2 * PATH_BYTES]);
 unsafe fn path_of(dentry: *const dentry, buffer: &mut [u8]) -> Result<&[u8]> {
     // SAFETY: The caller's promise; the path is written into the buffer and ends with a zero.
     unsafe {
-        let path = bindings::dentry_path_raw(dentry, buffer.as_mut_ptr().cast(), buffer.len() as ffi::c_int);
+        let path = bindings::dentry_path_raw(
+            dentry,
+            buffer.as_mut_ptr().cast(),
+            buffer.len() as ffi::c_int,
+        );
         // An error is an address in the last page.
         if path as isize > -4096 && (path as isize) < 0 {
             return Err(EINVAL);
@@ -346,7 +367,8 @@ unsafe fn is_nameless(dentry: *const dentry) -> bool {
 macro_rules! exit {
     ($name:ident, $notes:ident => $call:expr) => {
         unsafe extern "C" fn $name(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
-            // SAFETY: The handler's arguments; those of the probed function are still there, as its caller holds them.
+            // SAFETY: The handler's arguments; those of the probed function are still there, as its
+            // caller holds them.
             unsafe {
                 if (*regs).ax as i32 == 0 {
                     let $notes = &*kretprobe::notes::<Notes>(ri);
@@ -359,8 +381,8 @@ macro_rules! exit {
     };
 }
 
-/// `int (struct mnt_idmap *, struct inode *, struct dentry *, umode_t, dev_t)`. Some file systems make files and directories by it;
-/// mknod(2) never does.
+/// `int (struct mnt_idmap *, struct inode *, struct dentry *, umode_t, dev_t)`. Some file systems
+/// make files and directories by it; mknod(2) never does.
 unsafe extern "C" fn made_special(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -376,7 +398,8 @@ unsafe extern "C" fn made_special(ri: *mut kretprobe_instance, regs: *mut pt_reg
     0
 }
 
-/// `int (struct inode *, struct dentry *)`. Some file systems take directories away by it, in their `rmdir`; unlink(2) never does.
+/// `int (struct inode *, struct dentry *)`. Some file systems take directories away by it, in their
+/// `rmdir`; unlink(2) never does.
 unsafe extern "C" fn unlinked(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -449,8 +472,8 @@ unsafe fn gone(what: u64, notes: &Notes) -> Call {
     unsafe { Call::of_name(what, (*path).d_inode, path) }
 }
 
-/// `int (struct mnt_idmap *, struct inode *, struct dentry *, struct inode *, struct dentry *, unsigned int flags)`: the names
-/// are as before.
+/// `int (struct mnt_idmap *, struct inode *, struct dentry *, struct inode *, struct dentry *,
+/// unsigned int flags)`: the names are as before.
 unsafe extern "C" fn renamed(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -511,7 +534,8 @@ unsafe extern "C" fn mapped(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> 
         if !(-4095..0).contains(&result) {
             let notes = &*kretprobe::notes::<Notes>(ri);
             let file = notes.args[0] as *const file;
-            Call::of_inode(wire::CALL_MAP, (*file).f_inode, (*file).f_path.dentry).log(notes.system);
+            Call::of_inode(wire::CALL_MAP, (*file).f_inode, (*file).f_path.dentry)
+                .log(notes.system);
         }
     }
     0

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Choices: does a function fail, or run normally? The answers stand in memory that the user shares (`wire::ChoiceHeader`).
+//! Choices: does a function fail, or run normally? The answers stand in memory that the user shares
+//! (`wire::ChoiceHeader`).
 //!
-//! Asked is only what one thread does in system calls on files, while its user has armed it. So these are no choices, and run
-//! normally (EX-16):
+//! Asked is only what one thread does in system calls on files, while its user has armed it. So
+//! these are no choices, and run normally (EX-16):
 //!
 //! - what any other task does, and what an interrupt does: that runs on a stack of its own;
-//! - what the harness itself does: its calls of control devices are no calls on files, and it is not armed while it talks to the host;
-//! - what has nothing to do with the call: a fault on user memory (`handle_mm_fault`), whose need for memory depends on what the
-//!   program has touched before; and pages for the slab allocator (`new_slab`), which depend on who has freed what.
+//! - what the harness itself does: its calls of control devices are no calls on files, and it is
+//!   not armed while it talks to the host;
+//! - what has nothing to do with the call: a fault on user memory (`handle_mm_fault`), whose need
+//!   for memory depends on what the program has touched before; and pages for the slab allocator
+//!   (`new_slab`), which depend on who has freed what.
 //!
-//! Probes come here with preemption off, modules (`choose`) however they are. What is shared is written by one thread: that of the
-//! system call, which is the user's own.
+//! Probes come here with preemption off, modules (`choose`) however they are. What is shared is
+//! written by one thread: that of the system call, which is the user's own.
 
 use core::mem::size_of;
 use core::ptr;
@@ -21,7 +24,8 @@ use crate::bindings::{self, pt_regs};
 use crate::common::area::Area;
 use crate::stacks::STACKS;
 use crate::wire::{
-    ChoiceHeader, ChoiceSlot, CHOICES_MAX, FAIL_MODULE, FRAMES_MAX, LOG_DATA, NO_DEVICE, OPTIONS_MAX,
+    ChoiceHeader, ChoiceSlot, CHOICES_MAX, FAIL_MODULE, FRAMES_MAX, LOG_DATA, NO_DEVICE,
+    OPTIONS_MAX,
 };
 
 /// All there is to choosing.
@@ -34,8 +38,8 @@ pub(crate) struct Choices {
 pub(crate) static CHOICES: Choices = Choices { shared: AtomicPtr::new(ptr::null_mut()) };
 
 impl Choices {
-    /// Makes the shared memory, the first time. One call at a time, while nothing is probed that may fail. `ENODEV` if this kernel
-    /// cannot say who calls.
+    /// Makes the shared memory, the first time. One call at a time, while nothing is probed that
+    /// may fail. `ENODEV` if this kernel cannot say who calls.
     pub(crate) fn make(&self) -> Result {
         if !self.shared.load(Ordering::Acquire).is_null() {
             return Ok(());
@@ -79,8 +83,8 @@ impl Choices {
 
     fn header(&self) -> Option<&Header> {
         let area = self.shared.load(Ordering::Acquire);
-        // SAFETY: The area is there until `free`, begins at a page, and is larger than the header; all of it is numbers that may
-        // change at any time.
+        // SAFETY: The area is there until `free`, begins at a page, and is larger than the header;
+        // all of it is numbers that may change at any time.
         (!area.is_null()).then(|| unsafe { &*(*area).base().cast::<Header>() })
     }
 
@@ -99,36 +103,50 @@ impl Choices {
         unsafe { self.choose(regs, kind, device, 2) == 0 }
     }
 
-    /// One of so many options, at least 2, of which the last one is to run normally; that, too, where nothing is asked.
+    /// One of so many options, at least 2, of which the last one is to run normally; that, too,
+    /// where nothing is asked.
     ///
     /// # Safety
     ///
-    /// `regs` are the running thread's own, as they were at some place in the kernel that it has not left yet.
+    /// `regs` are the running thread's own, as they were at some place in the kernel that it has
+    /// not left yet.
     unsafe fn choose(&self, regs: *mut pt_regs, kind: u32, device: u32, options: u32) -> u32 {
         let last = options.wrapping_sub(1);
         let Some(header) = self.header() else { return last };
         // SAFETY: The caller's promise.
-        let Some(bottom) = header.may_fail(kind).then(|| unsafe { in_call_on_files((*regs).sp as u64) }).flatten()
+        let Some(bottom) =
+            header.may_fail(kind).then(|| unsafe { in_call_on_files((*regs).sp as u64) }).flatten()
         else {
             return last;
         };
         let mut frames = [0; FRAMES_MAX];
         // SAFETY: As above; `sp` is on that stack.
-        let Some(depth) = (unsafe { STACKS.callers(regs, bottom, &mut frames) }) else { return last };
+        let Some(depth) = (unsafe { STACKS.callers(regs, bottom, &mut frames) }) else {
+            return last;
+        };
         let index = header.taken.load(Ordering::Relaxed);
         let Some(slot) = self.slot(index) else {
             header.lost.fetch_add(1, Ordering::Relaxed);
             return last;
         };
-        // SAFETY: A slot of the shared memory, which only this thread touches while it is armed. The user may write there at any
-        // time all the same: it is read and written as a whole, and any bytes are a slot.
+        // SAFETY: A slot of the shared memory, which only this thread touches while it is armed.
+        // The user may write there at any time all the same: it is read and written as a whole, and
+        // any bytes are a slot.
         let answer = unsafe {
             let scripted = slot.read_volatile();
             let is_scripted = index < header.scripted.load(Ordering::Relaxed)
                 && (scripted.kind, scripted.options) == (kind, options)
                 && options <= OPTIONS_MAX;
             let answer = if is_scripted { scripted.answer.min(last) } else { last };
-            slot.write_volatile(ChoiceSlot { kind, options, answer, reserved: 0, device, depth, frames });
+            slot.write_volatile(ChoiceSlot {
+                kind,
+                options,
+                answer,
+                reserved: 0,
+                device,
+                depth,
+                frames,
+            });
             answer
         };
         header.taken.store(index.wrapping_add(1), Ordering::Release);
@@ -188,14 +206,15 @@ pub(crate) unsafe fn of_module(options: u32, ip: u64, sp: u64, bp: u64) -> u32 {
     unsafe { CHOICES.choose(&mut regs, FAIL_MODULE, NO_DEVICE, options) }
 }
 
-/// The bottom of the running thread's stack, if that is in a system call on files, and `sp` on it. An interrupt in the kernel has
-/// another stack, and one in user space leaves no number of a call.
+/// The bottom of the running thread's stack, if that is in a system call on files, and `sp` on it.
+/// An interrupt in the kernel has another stack, and one in user space leaves no number of a call.
 ///
 /// # Safety
 ///
 /// Called by a probe: the thread is running.
 unsafe fn in_call_on_files(sp: u64) -> Option<u64> {
-    // SAFETY: `task_pt_regs(current)`: at the top of the running thread's stack are its registers as it entered the kernel.
+    // SAFETY: `task_pt_regs(current)`: at the top of the running thread's stack are its registers
+    // as it entered the kernel.
     let (bottom, call) = unsafe {
         let task = kernel::bindings::get_current();
         let bottom = (*task).stack.cast::<u8>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! `ekm_choose(n)`, for other modules (EX-11; `include/explode.h` says what it does).
 //!
-//! The `kernel` crate has nothing to export a symbol with. This is what `EXPORT_SYMBOL_GPL` makes of it in a source of the assembler
-//! (include/linux/export.h); modpost does the rest.
+//! The `kernel` crate has nothing to export a symbol with. This is what `EXPORT_SYMBOL_GPL` makes
+//! of it in a source of the assembler (include/linux/export.h); modpost does the rest.
 
 use core::arch::global_asm;
 

@@ -8,9 +8,10 @@
 //! | `ktime_get_real_ts64` | root items of btrfs, descriptors of udf |
 //! | `ktime_get_coarse_with_offset` | checkpoints of f2fs: how long it was mounted, ages of segments; here this clock has the same time |
 //!
-//! Left alone are clocks that do not reach a disk: monotonic ones, and `ktime_get_real_ns`, which ext4's lazy initialisation times
-//! itself with. One that does is left alone because it is no function: vfat makes short names of `jiffies` when `~1` to
-//! `~9` are taken. A thread in a system call that asks for the time gets the real time.
+//! Left alone are clocks that do not reach a disk: monotonic ones, and `ktime_get_real_ns`, which
+//! ext4's lazy initialisation times itself with. One that does is left alone because it is no
+//! function: vfat makes short names of `jiffies` when `~1` to `~9` are taken. A thread in a system
+//! call that asks for the time gets the real time.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kernel::{c_str, ffi, prelude::*};
@@ -65,8 +66,8 @@ fn asks_for_time() -> bool {
     const CLOCK_SETTIME: u64 = 227;
     const CLOCK_GETTIME: u64 = 228;
     const CLOCK_ADJTIME: u64 = 305;
-    // SAFETY: `task_pt_regs(current)`: at the top of the running thread's stack are its registers as it entered the kernel; for
-    // a kernel thread, what it was forked with.
+    // SAFETY: `task_pt_regs(current)`: at the top of the running thread's stack are its registers
+    // as it entered the kernel; for a kernel thread, what it was forked with.
     let call = unsafe {
         let task = kernel::bindings::get_current();
         let top = (*task).stack.cast::<u8>().wrapping_add(bindings::K_TOP_OF_KERNEL_STACK as usize);
@@ -74,7 +75,13 @@ fn asks_for_time() -> bool {
     };
     matches!(
         call,
-        GETTIMEOFDAY | ADJTIMEX | SETTIMEOFDAY | TIME | CLOCK_SETTIME | CLOCK_GETTIME | CLOCK_ADJTIME
+        GETTIMEOFDAY
+            | ADJTIMEX
+            | SETTIMEOFDAY
+            | TIME
+            | CLOCK_SETTIME
+            | CLOCK_GETTIME
+            | CLOCK_ADJTIME
     )
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! A file system that is asked to commit, and not waited for.
 //!
-//! sync(2) asks each file system twice: first to begin, then to end. Nobody but the kernel can ask for the first half alone. It
-//! promises nothing: what the file system does with it, its own thread does in its own time.
+//! sync(2) asks each file system twice: first to begin, then to end. Nobody but the kernel can ask
+//! for the first half alone. It promises nothing: what the file system does with it, its own thread
+//! does in its own time.
 
 use kernel::prelude::*;
 
@@ -18,8 +19,8 @@ pub(crate) fn start(file: &OpenFile) -> Result {
     if file.is_null() {
         return Err(EBADF);
     }
-    // SAFETY: `fget` has given us the file, which keeps its inode, and that its superblock, mounted until `fput`. The operations are
-    // called with the lock that sync(2) has.
+    // SAFETY: `fget` has given us the file, which keeps its inode, and that its superblock, mounted
+    // until `fput`. The operations are called with the lock that sync(2) has.
     unsafe {
         let sb = (*(*file).f_inode).i_sb;
         bindings::down_read(&mut (*sb).s_umount);

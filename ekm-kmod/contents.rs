@@ -54,7 +54,8 @@ unsafe fn copy_cached(mapping: *mut address_space, at: u64, to: *mut u8, len: us
     unsafe {
         while len > 0 && bindings::filemap_get_folios(mapping, &mut index, last, &mut batch) != 0 {
             for &folio in batch.folios.iter().take(batch.nr.into()) {
-                let first = ((*folio).__bindgen_anon_1.__bindgen_anon_1.index as u64).wrapping_mul(page);
+                let first =
+                    ((*folio).__bindgen_anon_1.__bindgen_anon_1.index as u64).wrapping_mul(page);
                 let (from, until) = (first.max(at), first.wrapping_add(bytes(folio)).min(end));
                 if from < until {
                     let bytes = until.wrapping_sub(from) as usize;
@@ -77,9 +78,12 @@ unsafe fn copy_cached(mapping: *mut address_space, at: u64, to: *mut u8, len: us
 ///
 /// `folio` is valid.
 unsafe fn bytes(folio: *const folio) -> u64 {
-    // SAFETY: The caller's promise; a folio of more than one page has the order in the flags of its second one.
+    // SAFETY: The caller's promise; a folio of more than one page has the order in the flags of its
+    // second one.
     let order = unsafe {
-        if (*folio).__bindgen_anon_1.__bindgen_anon_1.flags & (1 << bindings::pageflags_PG_head) == 0 {
+        if (*folio).__bindgen_anon_1.__bindgen_anon_1.flags & (1 << bindings::pageflags_PG_head)
+            == 0
+        {
             0
         } else {
             (*folio).__bindgen_anon_2.__bindgen_anon_1._flags_1 & 0xff
@@ -94,8 +98,8 @@ unsafe fn bytes(folio: *const folio) -> u64 {
 ///
 /// `folio` is valid.
 unsafe fn address(folio: *mut folio) -> *const u8 {
-    // SAFETY: The caller's promise. There is no high memory on 64-bit, so the address is that of the direct map, and goes on over
-    // all pages of the folio.
+    // SAFETY: The caller's promise. There is no high memory on 64-bit, so the address is that of
+    // the direct map, and goes on over all pages of the folio.
     unsafe {
         let address = kernel::bindings::kmap_local_page(folio.cast());
         kernel::bindings::kunmap_local(address);
@@ -111,7 +115,8 @@ unsafe fn address(folio: *mut folio) -> *const u8 {
 unsafe fn copy_user(iter: &iov_iter, mut to: *mut u8, len: usize) -> bool {
     let mut left = len;
     let mut skip = iter.iov_offset as usize;
-    // SAFETY: The caller's promise: the vectors are there until the write returns; user memory is only read where it can be.
+    // SAFETY: The caller's promise: the vectors are there until the write returns; user memory is
+    // only read where it can be.
     unsafe {
         let inner = iter.__bindgen_anon_1.__bindgen_anon_1.as_ref();
         let mut take = |base: *const kernel::ffi::c_void, bytes: usize| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! `/dev/ekm`: its calls. One opener at a time; what it has set ends with it.
 //!
-//! Calls go one at a time, under `calls`. Mapping takes that lock too, under the address space's, so user memory must not be
-//! touched with it held.
+//! Calls go one at a time, under `calls`. Mapping takes that lock too, under the address space's,
+//! so user memory must not be touched with it held.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::c_str;
@@ -13,12 +13,15 @@ use crate::bindings;
 use crate::buffers::Devices;
 use crate::common::call::{valid, Plain, UserAddress};
 use crate::common::control::Control;
-use crate::log::{Event, LOG};
-use crate::watch::WATCHES;
 use crate::kprobe::Kprobes;
 use crate::kretprobe::Kretprobes;
+use crate::log::{Event, LOG};
 use crate::sites::Sites;
-use crate::wire::{self, Buffers, Clock, Follow, Kinds, LogSize, Mark, OpenFile, Random, Reset, Site, Switch, Symbol, Watch};
+use crate::watch::WATCHES;
+use crate::wire::{
+    self, Buffers, Clock, Follow, Kinds, LogSize, Mark, OpenFile, Random, Reset, Site, Switch,
+    Symbol, Watch,
+};
 use crate::{choices, clock, commit, failures, follow, random, symbols};
 
 /// The first page of the choices, as mmap counts.
@@ -29,7 +32,8 @@ pub(crate) struct Ekm {
     open: AtomicBool,
     /// The probes of functions that may fail, while anybody wants them.
     calls: Pin<KBox<Mutex<Option<Probed>>>>,
-    /// The probes by which file systems are followed, once anybody has wanted that. Taken without the other lock, or within it.
+    /// The probes by which file systems are followed, once anybody has wanted that. Taken without
+    /// the other lock, or within it.
     followers: Pin<KBox<Mutex<Option<Kretprobes>>>>,
     devices: Devices,
 }
@@ -53,7 +57,11 @@ impl Ekm {
     }
 
     /// One call, alone.
-    fn exchange<T: Plain>(&self, address: UserAddress, call: impl FnOnce(&mut T) -> Result) -> Result {
+    fn exchange<T: Plain>(
+        &self,
+        address: UserAddress,
+        call: impl FnOnce(&mut T) -> Result,
+    ) -> Result {
         address.exchange(|value| {
             let _calls = self.calls.lock();
             call(value)
@@ -73,7 +81,11 @@ impl Ekm {
     /// [`wire::EKM_MARK`].
     fn mark(mark: &Mark) -> Result {
         LOG.require()?;
-        LOG.append(&Event { kind: wire::KIND_MARK, sector: mark.value, ..Default::default() }, 0, |_| {});
+        LOG.append(
+            &Event { kind: wire::KIND_MARK, sector: mark.value, ..Default::default() },
+            0,
+            |_| {},
+        );
         Ok(())
     }
 
@@ -154,20 +166,25 @@ impl Control for Ekm {
 
     fn call(&self, number: u32, address: UserAddress) -> Result {
         match number {
-            wire::EKM_WATCH => self
-                .exchange(address, |watch: &mut Watch| WATCHES.set(watch, |device| self.devices.has(device))),
+            wire::EKM_WATCH => self.exchange(address, |watch: &mut Watch| {
+                WATCHES.set(watch, |device| self.devices.has(device))
+            }),
             wire::EKM_RECORD => self.exchange(address, Self::record),
             wire::EKM_MARK => self.exchange(address, |mark: &mut Mark| Self::mark(mark)),
             wire::EKM_BUFFERS => self.exchange(address, |buffers| self.buffers(buffers)),
             wire::EKM_RESET => self.exchange(address, |reset: &mut Reset| LOG.reset(reset)),
             wire::EKM_CLOCK => self.exchange(address, |clock: &mut Clock| clock::set(clock)),
-            wire::EKM_RANDOM => self.exchange(address, |random: &mut Random| random::exchange(random)),
+            wire::EKM_RANDOM => {
+                self.exchange(address, |random: &mut Random| random::exchange(random))
+            }
             wire::EKM_LOG => self.exchange(address, Self::make_log),
             wire::EKM_CHOICES => self.choices(address),
             wire::EKM_SITE => self.site(address),
             wire::EKM_FOLLOW => self.exchange(address, |follow: &mut Follow| self.follow(follow)),
             wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
-            wire::EKM_START_COMMIT => self.exchange(address, |file: &mut OpenFile| commit::start(file)),
+            wire::EKM_START_COMMIT => {
+                self.exchange(address, |file: &mut OpenFile| commit::start(file))
+            }
             _ => Err(ENOTTY),
         }
     }

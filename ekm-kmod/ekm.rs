@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-//! EKM: what goes on between file systems and disks, logged; time and chance, controlled; functions of the kernel, made to fail.
+//! EKM: what goes on between file systems and disks, logged; time and chance, controlled; functions
+//! of the kernel, made to fail.
 //!
-//! `/dev/ekm` has one log for all block devices that its user watches: buffers that become dirty or are forgotten, requests and
-//! their ends, each with the contents it had at that moment. It says which buffers are dirty now, stops the clock that file
-//! systems read, makes the kernel's random numbers the same at each run, and lets functions fail where its user says so. `wire.rs`
-//! describes the calls and the records. Of a file system that its user names it logs the calls that have changed it, too.
+//! `/dev/ekm` has one log for all block devices that its user watches: buffers that become dirty or
+//! are forgotten, requests and their ends, each with the contents it had at that moment. It says
+//! which buffers are dirty now, stops the clock that file systems read, makes the kernel's random
+//! numbers the same at each run, and lets functions fail where its user says so. `wire.rs`
+//! describes the calls and the records. Of a file system that its user names it logs the calls that
+//! have changed it, too.
 //!
 //! Invariants:
 //!
-//! - It only looks on, but for the clock, the random numbers and the failures, and these only while its user has armed them. When
-//!   the device is closed, whatever its user has set has ended.
-//! - The log has whole records, in the order in which things happened; nothing in it is written over. What found no room is
-//!   counted.
-//! - All probes are registered when the module is loaded, and gone before it is; but those of functions that may fail, of which some
-//!   are entered all the time, and those of calls, only while its user wants them.
+//! - It only looks on, but for the clock, the random numbers and the failures, and these only while
+//!   its user has armed them. When the device is closed, whatever its user has set has ended.
+//! - The log has whole records, in the order in which things happened; nothing in it is written
+//!   over. What found no room is counted.
+//! - All probes are registered when the module is loaded, and gone before it is; but those of
+//!   functions that may fail, of which some are entered all the time, and those of calls, only
+//!   while its user wants them.
 //!
 //! # Rooms, bottom first
 //!
@@ -99,7 +103,7 @@ module! {
     type: Loaded,
     name: "ekm",
     author: "explode",
-    description: "Events between file systems and disks, and the clock and random numbers of file systems",
+    description: "Logs buffer and block events; controls clock, random numbers and failures",
     license: "GPL",
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Functions that may fail (EX-14): each is asked for when it is entered, and answered for if it shall fail.
+//! Functions that may fail (EX-14): each is asked for when it is entered, and answered for if it
+//! shall fail.
 //!
 //! | kind | function | fails with |
 //! |---|---|---|
@@ -19,8 +20,8 @@ use crate::choices::CHOICES;
 use crate::kprobe::{answer, Handler, Kprobes};
 use crate::watch::WATCHES;
 use crate::wire::{
-    Kinds, FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_MODULE, FAIL_PAGE, FAIL_PROBE, FAIL_REQUEST, FAIL_SLAB,
-    LATE, NO_DEVICE, WATCH_REQUESTS,
+    Kinds, FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_MODULE, FAIL_PAGE, FAIL_PROBE, FAIL_REQUEST,
+    FAIL_SLAB, LATE, NO_DEVICE, WATCH_REQUESTS,
 };
 
 /// A function that may fail.
@@ -34,13 +35,43 @@ struct Failing {
 
 /// All of them. A kernel without one has fewer choices.
 const ALL: [Failing; 8] = [
-    Failing { kind: FAIL_SLAB, symbol: c_str!("should_failslab"), handler: slab, takes_locks: false },
-    Failing { kind: FAIL_PAGE, symbol: c_str!("should_fail_alloc_page"), handler: page, takes_locks: false },
-    Failing { kind: FAIL_COPY, symbol: c_str!("fault_in_iov_iter_readable"), handler: copy, takes_locks: false },
+    Failing {
+        kind: FAIL_SLAB,
+        symbol: c_str!("should_failslab"),
+        handler: slab,
+        takes_locks: false,
+    },
+    Failing {
+        kind: FAIL_PAGE,
+        symbol: c_str!("should_fail_alloc_page"),
+        handler: page,
+        takes_locks: false,
+    },
+    Failing {
+        kind: FAIL_COPY,
+        symbol: c_str!("fault_in_iov_iter_readable"),
+        handler: copy,
+        takes_locks: false,
+    },
     Failing { kind: FAIL_BUFFER, symbol: c_str!("__bread_gfp"), handler: bread, takes_locks: true },
-    Failing { kind: FAIL_BUFFER, symbol: c_str!("ext4_read_bh"), handler: ext4_read, takes_locks: false },
-    Failing { kind: FAIL_CACHE, symbol: c_str!("filemap_read_folio"), handler: read_folio, takes_locks: false },
-    Failing { kind: FAIL_REQUEST, symbol: c_str!("should_fail_bio"), handler: request, takes_locks: false },
+    Failing {
+        kind: FAIL_BUFFER,
+        symbol: c_str!("ext4_read_bh"),
+        handler: ext4_read,
+        takes_locks: false,
+    },
+    Failing {
+        kind: FAIL_CACHE,
+        symbol: c_str!("filemap_read_folio"),
+        handler: read_folio,
+        takes_locks: false,
+    },
+    Failing {
+        kind: FAIL_REQUEST,
+        symbol: c_str!("should_fail_bio"),
+        handler: request,
+        takes_locks: false,
+    },
     Failing { kind: LATE, symbol: c_str!("rdd_ends_late"), handler: late, takes_locks: false },
 ];
 
@@ -74,8 +105,8 @@ const IO_ERROR: i64 = -(kernel::bindings::EIO as i64);
 ///
 /// # Safety
 ///
-/// `regs` is what a handler got, and the handler returns what this does; the function has no effect that its caller relies on if
-/// it returns `value`.
+/// `regs` is what a handler got, and the handler returns what this does; the function has no effect
+/// that its caller relies on if it returns `value`.
 pub(crate) unsafe fn ask(regs: *mut pt_regs, kind: u32, device: u32, value: i64) -> ffi::c_int {
     // SAFETY: The caller's promise.
     unsafe {
@@ -117,17 +148,20 @@ unsafe extern "C" fn copy(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
 
 /// `struct buffer_head *(struct block_device *, sector_t, unsigned, gfp_t)`.
 unsafe extern "C" fn bread(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; without the function there is no buffer that anybody would have to give back.
+    // SAFETY: The handler's registers; without the function there is no buffer that anybody would
+    // have to give back.
     unsafe {
         let device = (*regs).di as *mut block_device;
-        if !CHOICES.may_fail(FAIL_BUFFER) || is_cached(device, (*regs).si as u64, (*regs).dx as u32) {
+        if !CHOICES.may_fail(FAIL_BUFFER) || is_cached(device, (*regs).si as u64, (*regs).dx as u32)
+        {
             return 0;
         }
         ask(regs, FAIL_BUFFER, number(device), 0)
     }
 }
 
-/// Is the block in the buffer cache, so that nothing is read? (`__find_get_block`, which takes spin locks only.)
+/// Is the block in the buffer cache, so that nothing is read? (`__find_get_block`, which takes spin
+/// locks only.)
 ///
 /// # Safety
 ///
@@ -155,7 +189,8 @@ unsafe fn is_uptodate(head: *const buffer_head) -> bool {
     unsafe { (*head).b_state & (1 << bindings::bh_state_bits_BH_Uptodate) != 0 }
 }
 
-/// `int (struct buffer_head *, blk_opf_t, bh_end_io_t *, bool simu_fail)`: the buffer is locked, and unlocked by the function.
+/// `int (struct buffer_head *, blk_opf_t, bh_end_io_t *, bool simu_fail)`: the buffer is locked,
+/// and unlocked by the function.
 unsafe extern "C" fn ext4_read(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers; the buffer is valid and locked.
     unsafe {
@@ -167,9 +202,11 @@ unsafe extern "C" fn ext4_read(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int
     0
 }
 
-/// `int (struct file *, filler_t *, struct folio *)`: the folio is locked, and the filler unlocks it.
+/// `int (struct file *, filler_t *, struct folio *)`: the folio is locked, and the filler unlocks
+/// it.
 unsafe extern "C" fn read_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; the filler that fails does what any filler does that cannot read.
+    // SAFETY: The handler's registers; the filler that fails does what any filler does that cannot
+    // read.
     unsafe {
         if CHOICES.fails(regs, FAIL_CACHE, NO_DEVICE) {
             (*regs).si = unreadable as usize as _;

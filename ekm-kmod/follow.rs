@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Starts and stops to follow file systems, with the probes that this needs.
 //!
-//! Probes are registered when the first file system is followed, and stay until the device is closed: registering them takes longer
-//! than a whole test case. A file system's own functions are those that its root directory names, so any file system will do.
+//! Probes are registered when the first file system is followed, and stay until the device is
+//! closed: registering them takes longer than a whole test case. A file system's own functions are
+//! those that its root directory names, so any file system will do.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -36,17 +37,20 @@ pub(crate) fn exchange(follow: &mut Follow, probes: &mut Option<Kretprobes>) -> 
 }
 
 fn begin(file: u32, place: &AtomicPtr<super_block>, probes: &mut Option<Kretprobes>) -> Result {
-    // SAFETY: A number of the caller's files, or none; whoever it belongs to, the reference keeps it.
+    // SAFETY: A number of the caller's files, or none; whoever it belongs to, the reference keeps
+    // it.
     let file = unsafe { bindings::fget(file) };
     if file.is_null() {
         return Err(EBADF);
     }
-    // SAFETY: The file is held, so its inode is there, and the root of its file system as long as it is mounted.
+    // SAFETY: The file is held, so its inode is there, and the root of its file system as long as
+    // it is mounted.
     let result = unsafe {
         let system = (*(*file).f_inode).i_sb;
         let root = (*(*system).s_root).d_inode;
         probe(root, probes).and_then(|()| {
-            valid(!FOLLOWED.iter().any(|other| other.load(Ordering::Acquire) == system)).map_err(|_| EEXIST)?;
+            valid(!FOLLOWED.iter().any(|other| other.load(Ordering::Acquire) == system))
+                .map_err(|_| EEXIST)?;
             place.store(system, Ordering::Release);
             Ok(())
         })

@@ -16,9 +16,10 @@
 //! | recovery from errors of writing: `__block_write_full_folio`, `ext4_handle_error`'s superblock | no |
 //! | `try_to_free_buffers` of a dirty folio with clean buffers | needs none: no buffer is dirty |
 //!
-//! What is not probed, and what another processor dirties at the very time, the user finds by comparing with the answer to
-//! `EKM_BUFFERS`. So is what becomes dirty without `mark_buffer_dirty`: folios dirtied as a whole (`block_dirty_folio`: stores
-//! through a mapping of a file after its first fault), and jbd2's own descriptor blocks, which are submitted at once.
+//! What is not probed, and what another processor dirties at the very time, the user finds by
+//! comparing with the answer to `EKM_BUFFERS`. So is what becomes dirty without
+//! `mark_buffer_dirty`: folios dirtied as a whole (`block_dirty_folio`: stores through a mapping of
+//! a file after its first fault), and jbd2's own descriptor blocks, which are submitted at once.
 
 use kernel::{c_str, ffi};
 
@@ -33,8 +34,16 @@ pub(crate) const PROBES: [Probe; 6] = [
     Probe { symbol: c_str!("__bforget"), handler: first_argument, required: true },
     Probe { symbol: c_str!("block_invalidate_folio"), handler: invalidate_folio, required: true },
     Probe { symbol: c_str!("clean_bdev_aliases"), handler: clean_aliases, required: true },
-    Probe { symbol: c_str!("jbd2_journal_get_write_access"), handler: second_argument, required: false },
-    Probe { symbol: c_str!("jbd2_journal_get_create_access"), handler: second_argument, required: false },
+    Probe {
+        symbol: c_str!("jbd2_journal_get_write_access"),
+        handler: second_argument,
+        required: false,
+    },
+    Probe {
+        symbol: c_str!("jbd2_journal_get_create_access"),
+        handler: second_argument,
+        required: false,
+    },
     Probe { symbol: c_str!("jbd2_journal_forget"), handler: second_argument, required: false },
 ];
 
@@ -82,14 +91,17 @@ unsafe extern "C" fn second_argument(_: *mut kprobe, regs: *mut pt_regs) -> ffi:
     0
 }
 
-/// `void block_invalidate_folio(struct folio *, size_t offset, size_t length)`: of the buffers that lie in the range whole.
+/// `void block_invalidate_folio(struct folio *, size_t offset, size_t length)`: of the buffers that
+/// lie in the range whole.
 unsafe extern "C" fn invalidate_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if !WATCHES.is_recording() {
         return 0;
     }
-    // SAFETY: The probed function's arguments. The caller holds the folio's lock, and its private data is buffers.
+    // SAFETY: The probed function's arguments. The caller holds the folio's lock, and its private
+    // data is buffers.
     unsafe {
-        let (folio, offset, length) = ((*regs).di as *const folio, (*regs).si as u64, (*regs).dx as u64);
+        let (folio, offset, length) =
+            ((*regs).di as *const folio, (*regs).si as u64, (*regs).dx as u64);
         let stop = offset.saturating_add(length);
         let mut start = 0u64;
         pages::each_buffer(folio, |head| {
@@ -107,7 +119,8 @@ unsafe extern "C" fn invalidate_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi
     0
 }
 
-/// `void clean_bdev_aliases(struct block_device *, sector_t block, sector_t len)`: of the device's own buffers in the range.
+/// `void clean_bdev_aliases(struct block_device *, sector_t block, sector_t len)`: of the device's
+/// own buffers in the range.
 unsafe extern "C" fn clean_aliases(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The probed function's arguments. It sleeps, so its caller holds no spin lock.
     unsafe {

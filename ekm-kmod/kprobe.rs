@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Kprobes: handlers at the beginning of kernel functions, which may look on, or answer in the function's place.
+//! Kprobes: handlers at the beginning of kernel functions, which may look on, or answer in the
+//! function's place.
 //!
-//! They are registered once, and armed by flags of their own: registering one takes longer than a whole test case.
-//! Handlers run with preemption off and must not call a function that is probed.
+//! They are registered once, and armed by flags of their own: registering one takes longer than a
+//! whole test case. Handlers run with preemption off and must not call a function that is probed.
 
 use core::arch::global_asm;
 use core::ptr;
@@ -17,7 +18,8 @@ pub(crate) type Handler = unsafe extern "C" fn(*mut kprobe, *mut pt_regs) -> ffi
 pub(crate) struct Probe {
     pub(crate) symbol: &'static CStr,
     pub(crate) handler: Handler,
-    /// Whether the module cannot do without it. Else a kernel without that function is good as well.
+    /// Whether the module cannot do without it. Else a kernel without that function is good as
+    /// well.
     pub(crate) required: bool,
 }
 
@@ -68,16 +70,17 @@ impl Kprobes {
         Ok(this)
     }
 
-    /// Registers one more (`register_kprobe`), which has this [`value`]; says whether its function is entered by way of the function
-    /// tracer, and not by a breakpoint.
+    /// Registers one more (`register_kprobe`), which has this [`value`]; says whether its function
+    /// is entered by way of the function tracer, and not by a breakpoint.
     pub(crate) fn add(&mut self, symbol: &CStr, handler: Handler, value: u64) -> Result<bool> {
         self.0.reserve(1, GFP_KERNEL)?;
         let mut held = KBox::new(
             Held {
                 probe: kprobe {
                     pre_handler: Some(handler),
-                    // Keeps a probe that is a breakpoint from becoming a jump: then a changed `ip` would be ignored. A probe at an
-                    // ftrace site does not need it, and is not known before.
+                    // Keeps a probe that is a breakpoint from becoming a jump: then a changed `ip`
+                    // would be ignored. A probe at an ftrace site does not need it, and is not
+                    // known before.
                     post_handler: Some(nothing),
                     ..Default::default()
                 },
@@ -92,7 +95,9 @@ impl Kprobes {
         let held = KBox::into_raw(held);
         let registered = held.cast::<kprobe>();
         // SAFETY: It stays where it is until it is unregistered.
-        if let Err(error) = kernel::error::to_result(unsafe { bindings::register_kprobe(registered) }) {
+        if let Err(error) =
+            kernel::error::to_result(unsafe { bindings::register_kprobe(registered) })
+        {
             // SAFETY: From the box above; the kernel has not kept it.
             drop(unsafe { KBox::from_raw(held) });
             return Err(error);
@@ -150,7 +155,8 @@ extern "C" {
 ///
 /// `regs` is what a handler got; the handler returns what this does.
 pub(crate) unsafe fn answer(regs: *mut pt_regs, value: u64) -> ffi::c_int {
-    // SAFETY: The caller's promise. The stack is as at the call, so returning from `ekm_return` returns to the caller.
+    // SAFETY: The caller's promise. The stack is as at the call, so returning from `ekm_return`
+    // returns to the caller.
     unsafe {
         (*regs).ax = value as _;
         (*regs).ip = ekm_return as usize as _;
@@ -158,7 +164,8 @@ pub(crate) unsafe fn answer(regs: *mut pt_regs, value: u64) -> ffi::c_int {
     1
 }
 
-/// Where a function is that is not exported (a kprobe that is never armed tells); `ENOENT` if nowhere.
+/// Where a function is that is not exported (a kprobe that is never armed tells); `ENOENT` if
+/// nowhere.
 pub(crate) fn address_of(symbol: &CStr) -> Result<*const ffi::c_void> {
     let mut probe = KBox::new(
         kprobe {

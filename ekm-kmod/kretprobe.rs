@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Kretprobes: handlers at the beginning of kernel functions and at their return, which only look on.
+//! Kretprobes: handlers at the beginning of kernel functions and at their return, which only look
+//! on.
 //!
-//! What the first handler notes, the second one gets. Handlers run with preemption off and must not call a function that is probed.
+//! What the first handler notes, the second one gets. Handlers run with preemption off and must not
+//! call a function that is probed.
 
 use core::ptr;
 use kernel::{ffi, prelude::*};
@@ -45,7 +47,8 @@ impl Kretprobes {
         Self(KVec::new())
     }
 
-    /// Registers one (`register_kretprobe`), whose first handler may note `notes` bytes; nothing happens if it is there already.
+    /// Registers one (`register_kretprobe`), whose first handler may note `notes` bytes; nothing
+    /// happens if it is there already.
     pub(crate) fn add(&mut self, probe: &Probe, notes: usize) -> Result {
         let mut function = kprobe::default();
         match probe.function {
@@ -54,7 +57,8 @@ impl Kretprobes {
                 let is = |known: &&*mut kretprobe| {
                     // SAFETY: Registered, so it is there.
                     let at = unsafe { (***known).kp.addr } as usize;
-                    // The kernel puts a probe behind the mark of a function that may be called by its address (ENDBR64).
+                    // The kernel puts a probe behind the mark of a function that may be called by
+                    // its address (ENDBR64).
                     at == address || at == address.wrapping_add(ENDBR_BYTES)
                 };
                 if self.0.iter().any(|known| is(&known)) {
@@ -91,7 +95,8 @@ impl Kretprobes {
     /// How many calls were not seen.
     pub(crate) fn missed(&self) -> u32 {
         // SAFETY: Registered, so they are there; a number that the kernel counts up.
-        let missed = |probe: &*mut kretprobe| unsafe { ptr::read_volatile(&raw const (**probe).nmissed) };
+        let missed =
+            |probe: &*mut kretprobe| unsafe { ptr::read_volatile(&raw const (**probe).nmissed) };
         self.0.iter().fold(0, |sum: u32, probe| sum.wrapping_add(missed(probe) as u32))
     }
 }
@@ -102,7 +107,8 @@ const ENDBR_BYTES: usize = 4;
 impl Drop for Kretprobes {
     fn drop(&mut self) {
         for &registered in self.0.iter() {
-            // SAFETY: Registered; after it no handler runs, and it is the kernel's no more. It is from `KBox::into_raw`.
+            // SAFETY: Registered; after it no handler runs, and it is the kernel's no more. It is
+            // from `KBox::into_raw`.
             unsafe {
                 bindings::unregister_kretprobe(registered);
                 drop(KBox::from_raw(registered));
@@ -126,6 +132,7 @@ impl core::fmt::Display for Function {
 ///
 /// `instance` is what a handler got, of a probe with room for a `T`.
 pub(crate) unsafe fn notes<T>(instance: *mut kretprobe_instance) -> *mut T {
-    // SAFETY: The caller's promise: `data_size` bytes follow the instance, whose alignment is that of a pointer.
+    // SAFETY: The caller's promise: `data_size` bytes follow the instance, whose alignment is that
+    // of a pointer.
     unsafe { (&raw mut (*instance).data).cast() }
 }

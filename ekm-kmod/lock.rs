@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A spin lock that keeps interrupts off (`spin_lock_irqsave`), which the `kernel` crate of 6.12 has not.
+//! A spin lock that keeps interrupts off (`spin_lock_irqsave`), which the `kernel` crate of 6.12
+//! has not.
 
 use core::cell::UnsafeCell;
 
@@ -19,15 +20,16 @@ unsafe impl<T: Send> Sync for IrqLock<T> {}
 impl<T> IrqLock<T> {
     /// Not held.
     pub(crate) const fn new(data: T) -> Self {
-        // SAFETY: All zero is the lock that nobody holds (`__ARCH_SPIN_LOCK_UNLOCKED`; without CONFIG_DEBUG_SPINLOCK there is
-        // nothing else in it).
+        // SAFETY: All zero is the lock that nobody holds (`__ARCH_SPIN_LOCK_UNLOCKED`; without
+        // CONFIG_DEBUG_SPINLOCK there is nothing else in it).
         let lock = UnsafeCell::new(unsafe { core::mem::zeroed() });
         Self { lock, data: UnsafeCell::new(data) }
     }
 
     /// Runs `inside` with the lock held. It must not sleep, nor come here again.
     pub(crate) fn with<R>(&self, inside: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: The lock is valid and does not move while it is held; between taking and giving it back, the data is ours.
+        // SAFETY: The lock is valid and does not move while it is held; between taking and giving
+        // it back, the data is ours.
         unsafe {
             let interrupts = bindings::_raw_spin_lock_irqsave(self.lock.get());
             let result = inside(&mut *self.data.get());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The log: records one after the other in memory that the user maps.
 //!
-//! Invariants: one record is appended at a time, in full, before `used` and `records` of the header count it; so whoever reads
-//! the header first sees whole records below `used`. Nothing that is there is ever written over, but by [`Log::reset`]. Appending
-//! takes a spin lock with interrupts off, so that it may be called from wherever a probe fires.
+//! Invariants: one record is appended at a time, in full, before `used` and `records` of the header
+//! count it; so whoever reads the header first sees whole records below `used`. Nothing that is
+//! there is ever written over, but by [`Log::reset`]. Appending takes a spin lock with interrupts
+//! off, so that it may be called from wherever a probe fires.
 
 use core::mem::size_of;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +42,8 @@ struct Records {
 }
 
 impl Log {
-    /// Makes it anew with so many bytes for records, and says how many there were. `EBUSY` while it is mapped.
+    /// Makes it anew with so many bytes for records, and says how many there were. `EBUSY` while it
+    /// is mapped.
     ///
     /// One call at a time, and no [`Log::map`] meanwhile.
     pub(crate) fn make(&self, bytes: u64) -> Result<u64> {
@@ -96,17 +98,22 @@ impl Log {
     ///
     /// `vma` is what the `mmap` file operation got.
     pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
-        let area = self.0.with(|records| records.as_ref().map(|records| core::ptr::from_ref(&records.area)));
-        // SAFETY: Nobody makes it anew or frees it meanwhile, so the area is there; the rest is the caller's promise. Mapping may
-        // sleep, so it cannot be done under the lock.
+        let area = self
+            .0
+            .with(|records| records.as_ref().map(|records| core::ptr::from_ref(&records.area)));
+        // SAFETY: Nobody makes it anew or frees it meanwhile, so the area is there; the rest is the
+        // caller's promise. Mapping may sleep, so it cannot be done under the lock.
         unsafe { (*area.ok_or(EINVAL)?).map_read_only(vma) }
     }
 
-    /// Appends a record with `bytes` of data, which `fill` writes to where they belong. Says whether there was room.
+    /// Appends a record with `bytes` of data, which `fill` writes to where they belong. Says
+    /// whether there was room.
     ///
     /// `fill` runs with interrupts off and must write all of it.
     pub(crate) fn append(&self, event: &Event, bytes: usize, fill: impl FnOnce(*mut u8)) -> bool {
-        self.0.with(|records| records.as_mut().is_some_and(|records| records.append(event, bytes, fill)))
+        self.0.with(|records| {
+            records.as_mut().is_some_and(|records| records.append(event, bytes, fill))
+        })
     }
 }
 
@@ -121,18 +128,22 @@ impl Records {
             ..Default::default()
         };
         let this = Self { area, header };
-        // SAFETY: The area has at least a page, its beginning is aligned to one, and nobody else has it yet.
+        // SAFETY: The area has at least a page, its beginning is aligned to one, and nobody else
+        // has it yet.
         unsafe { this.area.base().cast::<LogHeader>().write(header) };
         this
     }
 
-    /// Brings the counters to the mapped header: the last one is `used`, with what it counts before it.
+    /// Brings the counters to the mapped header: the last one is `used`, with what it counts before
+    /// it.
     fn publish(&self) {
         let shared = self.area.base().cast::<LogHeader>();
-        // SAFETY: The header is in the area, aligned; only this writes it, and user space only reads.
+        // SAFETY: The header is in the area, aligned; only this writes it, and user space only
+        // reads.
         unsafe {
             AtomicU64::from_ptr(&raw mut (*shared).lost).store(self.header.lost, Ordering::Relaxed);
-            AtomicU64::from_ptr(&raw mut (*shared).records).store(self.header.records, Ordering::Relaxed);
+            AtomicU64::from_ptr(&raw mut (*shared).records)
+                .store(self.header.records, Ordering::Relaxed);
             AtomicU64::from_ptr(&raw mut (*shared).used).store(self.header.used, Ordering::Release);
         }
     }
@@ -145,7 +156,8 @@ impl Records {
         let room = next <= self.header.capacity && u32::try_from(whole).is_ok();
         if room {
             // At most `capacity`, which is the area without the header's page: no overflow.
-            let at = self.area.base().wrapping_add(wire::LOG_DATA as usize).wrapping_add(used as usize);
+            let at =
+                self.area.base().wrapping_add(wire::LOG_DATA as usize).wrapping_add(used as usize);
             let header = RecordHeader {
                 bytes: whole as u32,
                 kind: event.kind,
@@ -156,7 +168,8 @@ impl Records {
                 len: event.len,
                 request: event.request,
             };
-            // SAFETY: From `at` on there is room for header and data, unused so far, and `at` is a multiple of 8.
+            // SAFETY: From `at` on there is room for header and data, unused so far, and `at` is a
+            // multiple of 8.
             unsafe { at.cast::<RecordHeader>().write(header) };
             fill(at.wrapping_add(HEADER));
             self.header.used = next;

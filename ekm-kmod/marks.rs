@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `/dev/explode-mark`: programs ask for crash checks (EX-66), any number at a time. One write(2) is one request: `wire::MARK_CRASH`, the
-//! name, and a newline or none.
+//! `/dev/explode-mark`: programs ask for crash checks (EX-66), any number at a time. One write(2)
+//! is one request: `wire::MARK_CRASH`, the name, and a newline or none.
 //!
-//! A program asks where it can wait. So what is dirty is logged before the request, as `EKM_BUFFERS` does it: the user knows exactly what
-//! could be on disk at this moment.
+//! A program asks where it can wait. So what is dirty is logged before the request, as
+//! `EKM_BUFFERS` does it: the user knows exactly what could be on disk at this moment.
 
 use kernel::prelude::*;
 use kernel::sync::{new_mutex, Mutex};
@@ -37,7 +37,8 @@ unsafe impl Send for Marks {}
 unsafe impl Sync for Marks {}
 
 impl Marks {
-    /// Registers it (`misc_register`). All users may write to it: a checked program may run as any of them.
+    /// Registers it (`misc_register`). All users may write to it: a checked program may run as any
+    /// of them.
     pub(crate) fn register(module: &'static ThisModule) -> Result<KBox<Self>> {
         let operations = bindings::file_operations {
             owner: module.as_ptr().cast(),
@@ -53,7 +54,8 @@ impl Marks {
         };
         let devices = Devices::new()?;
         let requests = KBox::pin_init(new_mutex!((), "ekm_marks"), GFP_KERNEL)?;
-        let mut this = KBox::new(Self { misc, operations, registered: false, devices, requests }, GFP_KERNEL)?;
+        let mut this =
+            KBox::new(Self { misc, operations, registered: false, devices, requests }, GFP_KERNEL)?;
         this.misc.fops = &this.operations;
         // SAFETY: It stays where it is until `drop` deregisters it.
         kernel::error::to_result(unsafe { bindings::misc_register(&mut this.misc) })?;
@@ -65,7 +67,8 @@ impl Marks {
     fn request(&self, line: &[u8]) -> Result {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let name = line.strip_prefix(MARK_CRASH).ok_or(EINVAL)?;
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        let is_part =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         valid(!name.is_empty() && name.len() <= ASKED_MAX && name.iter().all(is_part))?;
         if WATCHES.is_recording() {
             let _alone = self.requests.lock();

@@ -7,7 +7,8 @@ use core::ptr;
 use crate::bindings::{self, address_space, buffer_head, folio};
 use crate::buffer::{self, Block};
 
-/// Whether folios of the mapping carry buffer heads: other file systems have other things at `folio->private`.
+/// Whether folios of the mapping carry buffer heads: other file systems have other things at
+/// `folio->private`.
 ///
 /// # Safety
 ///
@@ -19,16 +20,25 @@ unsafe fn has_buffers(mapping: *const address_space) -> bool {
     let invalidate: unsafe extern "C" fn(_, _, _) = bindings::block_invalidate_folio;
     let partial: unsafe extern "C" fn(_, _, _) -> _ = bindings::block_is_partially_uptodate;
     operations.dirty_folio.is_some_and(|function| function as usize == dirty as usize)
-        || operations.invalidate_folio.is_some_and(|function| function as usize == invalidate as usize)
-        || operations.is_partially_uptodate.is_some_and(|function| function as usize == partial as usize)
+        || operations
+            .invalidate_folio
+            .is_some_and(|function| function as usize == invalidate as usize)
+        || operations
+            .is_partially_uptodate
+            .is_some_and(|function| function as usize == partial as usize)
 }
 
-/// Calls `visit` with each buffer of a folio, until it says false, or there are none (`folio_buffers`).
+/// Calls `visit` with each buffer of a folio, until it says false, or there are none
+/// (`folio_buffers`).
 ///
 /// # Safety
 ///
-/// Something keeps the folio's buffers: its lock, or the mapping's `i_private_lock`. Its private data, if any, are buffers.
-pub(crate) unsafe fn each_buffer(folio: *const folio, mut visit: impl FnMut(*const buffer_head) -> bool) {
+/// Something keeps the folio's buffers: its lock, or the mapping's `i_private_lock`. Its private
+/// data, if any, are buffers.
+pub(crate) unsafe fn each_buffer(
+    folio: *const folio,
+    mut visit: impl FnMut(*const buffer_head) -> bool,
+) {
     // SAFETY: The caller's promise. The buffers of a folio are a ring.
     unsafe {
         let inner = &(*folio).__bindgen_anon_1.__bindgen_anon_1;
@@ -48,8 +58,9 @@ pub(crate) unsafe fn each_buffer(folio: *const folio, mut visit: impl FnMut(*con
 
 /// Calls `visit` with the block of each dirty buffer in those pages that has one.
 ///
-/// Buffers that are being written are dirty no longer, and are not visited. `visit` runs under the mapping's `i_private_lock`: it
-/// must not sleep, and not dirty anything. This itself does not sleep.
+/// Buffers that are being written are dirty no longer, and are not visited. `visit` runs under the
+/// mapping's `i_private_lock`: it must not sleep, and not dirty anything. This itself does not
+/// sleep.
 ///
 /// # Safety
 ///
@@ -66,18 +77,20 @@ pub(crate) unsafe fn each_dirty(
             return;
         }
     }
-    // Without draining this processor's lists first when it is released: that would be a change we only want to look at.
+    // Without draining this processor's lists first when it is released: that would be a change we
+    // only want to look at.
     let mut batch = bindings::folio_batch { percpu_pvec_drained: true, ..Default::default() };
     let (mut index, last) = pages.into_inner();
-    // SAFETY: The batch holds the folios until it is released. Under the lock, a folio that is still the mapping's keeps its
-    // buffers.
+    // SAFETY: The batch holds the folios until it is released. Under the lock, a folio that is
+    // still the mapping's keeps its buffers.
     unsafe {
         loop {
             let tag = bindings::K_PAGECACHE_TAG_DIRTY;
             if bindings::filemap_get_folios_tag(mapping, &mut index, last, tag, &mut batch) == 0 {
                 return;
             }
-            let lock: *mut kernel::bindings::spinlock_t = (&raw mut (*mapping).i_private_lock).cast();
+            let lock: *mut kernel::bindings::spinlock_t =
+                (&raw mut (*mapping).i_private_lock).cast();
             kernel::bindings::spin_lock(lock);
             for &folio in batch.folios.iter().take(batch.nr.into()) {
                 if !ptr::eq((*folio).__bindgen_anon_1.__bindgen_anon_1.mapping, mapping) {

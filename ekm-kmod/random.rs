@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The kernel's random numbers, which can be made the same at each run.
 //!
-//! While seeded, number n is `mix(seed, n)`; who draws gets the next. `get_random_u8` and its kind draw one each and take its low
-//! bits, `get_random_bytes` one for each eight bytes or part of them, `__get_random_u32_below` one, scaled into its bound. UUIDs
-//! come of `get_random_bytes`; `get_random_u32_below` with a constant bound is inlined and comes of `get_random_u8` and its kind.
-//! What goes to user space (`getrandom`, `/dev/urandom`) is not made of these functions, and stays random.
+//! While seeded, number n is `mix(seed, n)`; who draws gets the next. `get_random_u8` and its kind
+//! draw one each and take its low bits, `get_random_bytes` one for each eight bytes or part of
+//! them, `__get_random_u32_below` one, scaled into its bound. UUIDs come of `get_random_bytes`;
+//! `get_random_u32_below` with a constant bound is inlined and comes of `get_random_u8` and its
+//! kind. What goes to user space (`getrandom`, `/dev/urandom`) is not made of these functions, and
+//! stays random.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kernel::{c_str, ffi, prelude::*};
@@ -66,7 +68,8 @@ unsafe extern "C" fn below(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     unsafe {
         let ceil = (*regs).di as u32;
         let number = number as u32;
-        // The high half of a product of two 32-bit numbers: it does not overflow, and is below `ceil`.
+        // The high half of a product of two 32-bit numbers: it does not overflow, and is below
+        // `ceil`.
         let scaled = (u64::from(number) * u64::from(ceil)) >> 32;
         answer(regs, if ceil == 0 { number.into() } else { scaled })
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Functions that the user names, which fail by choice ([`crate::wire::FAIL_PROBE`]): they return what the user says, at once.
+//! Functions that the user names, which fail by choice ([`crate::wire::FAIL_PROBE`]): they return
+//! what the user says, at once.
 //!
-//! Not every function can be left out: its caller may rely on what it does. The kernel has a list of those that can, with what each
-//! may return (`ALLOW_ERROR_INJECTION`, kernel/fail_function.c goes by it); another one is taken only if the user insists.
+//! Not every function can be left out: its caller may rely on what it does. The kernel has a list
+//! of those that can, with what each may return (`ALLOW_ERROR_INJECTION`, kernel/fail_function.c
+//! goes by it); another one is taken only if the user insists.
 
 use core::mem::transmute;
 use kernel::{c_str, ffi, prelude::*};
@@ -11,7 +13,8 @@ use crate::bindings::{self, kprobe, pt_regs};
 use crate::failures::ask;
 use crate::kprobe::{address_of, value, Kprobes};
 use crate::wire::{
-    Site, FAIL_PROBE, LISTED_ERRNO, LISTED_ERRNO_NULL, LISTED_NOT, LISTED_NULL, LISTED_TRUE, NO_DEVICE, SITES_MAX,
+    Site, FAIL_PROBE, LISTED_ERRNO, LISTED_ERRNO_NULL, LISTED_NOT, LISTED_NULL, LISTED_TRUE,
+    NO_DEVICE, SITES_MAX,
 };
 
 /// The largest number of an error (`MAX_ERRNO`).
@@ -33,7 +36,8 @@ impl Sites {
     pub(crate) fn add(&mut self, site: &mut Site) -> Result {
         let text = site.symbol.as_flattened();
         let end = text.iter().position(|byte| *byte == 0).ok_or(EINVAL)?;
-        let symbol = CStr::from_bytes_with_nul(text.get(..=end).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
+        let symbol =
+            CStr::from_bytes_with_nul(text.get(..=end).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
         let address = address_of(symbol)? as usize;
         site.listed = listed(address);
         let returns = site.returns as i64;
@@ -62,11 +66,13 @@ impl Sites {
 
 /// Any function.
 unsafe extern "C" fn fail(probe: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's arguments; that the function can be left out is what the kernel's list or the user says.
+    // SAFETY: The handler's arguments; that the function can be left out is what the kernel's list
+    // or the user says.
     unsafe { ask(regs, FAIL_PROBE, NO_DEVICE, value(probe) as i64) }
 }
 
-/// `get_injectable_error_type`: how the function at an address may fail, by the kernel's list; negative if that has it not.
+/// `get_injectable_error_type`: how the function at an address may fail, by the kernel's list;
+/// negative if that has it not.
 type TypeOf = unsafe extern "C" fn(ffi::c_ulong) -> ffi::c_int;
 
 /// What the kernel's list says of a function.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Who has called: the addresses that lead to some place in the kernel, innermost first.
 //!
-//! Unwinding a stack costs more than all else of a choice, and the same ways come again and again. So ways are remembered: where they
-//! begin (instruction and stack pointer), their return addresses, and where on the stack each of these lies. Where the next one lies
-//! follows from the address before it and from where that lay, for a frame has one size at one instruction (the kernel has no arrays of
-//! varying size); so a way is one that is known if it begins there and all its return addresses are where they were. Ways through modules
-//! are not remembered: where a module was there may be another one.
+//! Unwinding a stack costs more than all else of a choice, and the same ways come again and again.
+//! So ways are remembered: where they begin (instruction and stack pointer), their return
+//! addresses, and where on the stack each of these lies. Where the next one lies follows from the
+//! address before it and from where that lay, for a frame has one size at one instruction (the
+//! kernel has no arrays of varying size); so a way is one that is known if it begins there and all
+//! its return addresses are where they were. Ways through modules are not remembered: where a
+//! module was there may be another one.
 //!
 //! Only the thread that is asked comes here, one call at a time: what is remembered needs no lock.
 
@@ -22,11 +24,13 @@ use crate::kprobe::address_of;
 use crate::symbols;
 use crate::wire::FRAMES_MAX;
 
-/// `stack_trace_save_regs`: stores the addresses that lead to these registers, innermost first, and says how many.
+/// `stack_trace_save_regs`: stores the addresses that lead to these registers, innermost first, and
+/// says how many.
 type SaveStack =
     unsafe extern "C" fn(*mut pt_regs, *mut ffi::c_ulong, ffi::c_uint, ffi::c_uint) -> ffi::c_uint;
 
-/// Functions below which nothing is a choice: faults, and pages for slabs. The second of the latter may be inlined into the first.
+/// Functions below which nothing is a choice: faults, and pages for slabs. The second of the latter
+/// may be inlined into the first.
 const OTHERS: [&CStr; 3] = [c_str!("handle_mm_fault"), c_str!("new_slab"), c_str!("allocate_slab")];
 
 /// Room for so many ways.
@@ -72,7 +76,8 @@ pub(crate) static STACKS: Stacks = Stacks {
 };
 
 impl Stacks {
-    /// Looks for what is not exported, the first time. One call at a time. `ENODEV` if this kernel cannot say who calls.
+    /// Looks for what is not exported, the first time. One call at a time. `ENODEV` if this kernel
+    /// cannot say who calls.
     pub(crate) fn make(&self) -> Result {
         if !self.ways.load(Ordering::Acquire).is_null() {
             return Ok(());
@@ -116,8 +121,8 @@ impl Stacks {
     ///
     /// # Safety
     ///
-    /// `regs` are the running thread's own, as they were at some place in the kernel that it has not left yet, on its own stack, whose
-    /// first byte is at `bottom`.
+    /// `regs` are the running thread's own, as they were at some place in the kernel that it has
+    /// not left yet, on its own stack, whose first byte is at `bottom`.
     pub(crate) unsafe fn callers(
         &self,
         regs: *mut pt_regs,
@@ -130,9 +135,12 @@ impl Stacks {
         if ways.is_null() {
             return None;
         }
-        // SAFETY: The area is there until `free`, begins at a page, and has room for them; any bytes are ways. Only this call is here.
-        let ways: &mut [Way] = unsafe { core::slice::from_raw_parts_mut((*ways).base().cast(), WAYS) };
-        // SAFETY: The word at a stack pointer is on the stack, where a function is entered its caller's address.
+        // SAFETY: The area is there until `free`, begins at a page, and has room for them; any
+        // bytes are ways. Only this call is here.
+        let ways: &mut [Way] =
+            unsafe { core::slice::from_raw_parts_mut((*ways).base().cast(), WAYS) };
+        // SAFETY: The word at a stack pointer is on the stack, where a function is entered its
+        // caller's address.
         let first = unsafe { read(bottom, sp) }?;
         let begin = mix(ip ^ first, sp) as usize % WAYS;
         let mut free = begin;
@@ -150,7 +158,8 @@ impl Stacks {
             }
         }
         let save = self.save_stack.load(Ordering::Acquire) as *const ffi::c_void;
-        // SAFETY: `find_functions` has found it, or there would be no room for ways; it stores no more than there is room for.
+        // SAFETY: `find_functions` has found it, or there would be no room for ways; it stores no
+        // more than there is room for.
         let depth = unsafe {
             let save = transmute::<*const ffi::c_void, SaveStack>(save);
             save(regs, frames.as_mut_ptr().cast(), FRAMES_MAX as ffi::c_uint, 0)
@@ -159,7 +168,8 @@ impl Stacks {
         if let Some(way) = ways.get_mut(free) {
             // SAFETY: The caller's promise.
             unsafe { remember(way, regs, bottom, frames, depth) };
-            (way.ip, way.sp, way.is_other) = (if way.depth == 0 { 0 } else { ip }, sp, is_other.into());
+            (way.ip, way.sp, way.is_other) =
+                (if way.depth == 0 { 0 } else { ip }, sp, is_other.into());
         }
         (!is_other).then_some(depth)
     }
@@ -201,10 +211,18 @@ unsafe fn is_same(way: &Way, bottom: u64) -> bool {
 ///
 /// As of [`Stacks::callers`].
 #[cfg(CONFIG_UNWINDER_ORC)]
-unsafe fn remember(way: &mut Way, regs: *mut pt_regs, bottom: u64, frames: &[u64; FRAMES_MAX], depth: u32) {
+unsafe fn remember(
+    way: &mut Way,
+    regs: *mut pt_regs,
+    bottom: u64,
+    frames: &[u64; FRAMES_MAX],
+    depth: u32,
+) {
     way.depth = 0;
     let own = frames.iter().take(depth as usize);
-    let is_module = |address: &u64| address.wrapping_sub(START_KERNEL_MAP) >= bindings::K_KERNEL_IMAGE_SIZE as u64;
+    let is_module = |address: &u64| {
+        address.wrapping_sub(START_KERNEL_MAP) >= bindings::K_KERNEL_IMAGE_SIZE as u64
+    };
     if own.clone().any(is_module) {
         return;
     }
@@ -231,7 +249,8 @@ unsafe fn remember(way: &mut Way, regs: *mut pt_regs, bottom: u64, frames: &[u64
         // SAFETY: The caller's promise.
         let is_there = unsafe { read(bottom, at) } == Some(*frame);
         // SAFETY: The state of an unwinding that goes on.
-        if !is_there || unsafe { bindings::unwind_get_return_address(&mut state) } as u64 != *frame {
+        if !is_there || unsafe { bindings::unwind_get_return_address(&mut state) } as u64 != *frame
+        {
             return;
         }
         *place = at as u16;

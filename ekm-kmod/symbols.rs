@@ -24,8 +24,8 @@ pub(crate) fn name(symbol: &mut Symbol) -> Result {
     Ok(())
 }
 
-/// `kallsyms_lookup_size_offset`: how large the symbol at an address is, and how far behind its beginning that is; 0 if nothing is
-/// there.
+/// `kallsyms_lookup_size_offset`: how large the symbol at an address is, and how far behind its
+/// beginning that is; 0 if nothing is there.
 type LookupSize =
     unsafe extern "C" fn(ffi::c_ulong, *mut ffi::c_ulong, *mut ffi::c_ulong) -> ffi::c_int;
 

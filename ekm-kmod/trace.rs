@@ -8,7 +8,8 @@
 //! | `block_bio_remap` | SUBMIT of a bio that md raid0 or linear hands on to a member: it is queued once only |
 //! | `block_bio_complete` | COMPLETE: `bio_endio` |
 //!
-//! Probes run with preemption off, often under a file system's spin locks. They copy and do nothing else.
+//! Probes run with preemption off, often under a file system's spin locks. They copy and do nothing
+//! else.
 
 use core::ptr;
 use kernel::{ffi::c_void, prelude::*};
@@ -21,10 +22,19 @@ use crate::{buffer, wire};
 
 /// What is probed by which function. Each has the tracepoint's arguments behind the data pointer.
 const PROBES: [(&CStr, *const c_void); 4] = [
-    (kernel::c_str!("block_dirty_buffer"), dirty_buffer as unsafe extern "C" fn(_, _) as *const c_void),
+    (
+        kernel::c_str!("block_dirty_buffer"),
+        dirty_buffer as unsafe extern "C" fn(_, _) as *const c_void,
+    ),
     (kernel::c_str!("block_bio_queue"), bio_queue as unsafe extern "C" fn(_, _) as *const c_void),
-    (kernel::c_str!("block_bio_remap"), bio_remap as unsafe extern "C" fn(_, _, _, _) as *const c_void),
-    (kernel::c_str!("block_bio_complete"), bio_complete as unsafe extern "C" fn(_, _, _) as *const c_void),
+    (
+        kernel::c_str!("block_bio_remap"),
+        bio_remap as unsafe extern "C" fn(_, _, _, _) as *const c_void,
+    ),
+    (
+        kernel::c_str!("block_bio_complete"),
+        bio_complete as unsafe extern "C" fn(_, _, _) as *const c_void,
+    ),
 ];
 
 /// The probes, as long as this is there.
@@ -32,7 +42,8 @@ pub(crate) struct Tracepoints {
     registered: [*mut tracepoint; PROBES.len()],
 }
 
-// SAFETY: Tracepoints of the kernel image are never freed; registering is the kernel's own lock's business.
+// SAFETY: Tracepoints of the kernel image are never freed; registering is the kernel's own lock's
+// business.
 unsafe impl Send for Tracepoints {}
 // SAFETY: As above.
 unsafe impl Sync for Tracepoints {}
@@ -44,8 +55,9 @@ impl Tracepoints {
         for (slot, (name, probe)) in this.registered.iter_mut().zip(PROBES) {
             let tracepoint = find(name).inspect_err(|_| pr_err!("no tracepoint {name}\n"))?;
             // SAFETY: The probe has the tracepoint's arguments, and stays until `drop`.
-            let result =
-                unsafe { bindings::tracepoint_probe_register(tracepoint, probe.cast_mut(), ptr::null_mut()) };
+            let result = unsafe {
+                bindings::tracepoint_probe_register(tracepoint, probe.cast_mut(), ptr::null_mut())
+            };
             kernel::error::to_result(result)?;
             *slot = tracepoint;
         }
@@ -59,11 +71,16 @@ impl Drop for Tracepoints {
             if !tracepoint.is_null() {
                 // SAFETY: It was registered just so.
                 unsafe {
-                    bindings::tracepoint_probe_unregister(tracepoint, probe.cast_mut(), ptr::null_mut());
+                    bindings::tracepoint_probe_unregister(
+                        tracepoint,
+                        probe.cast_mut(),
+                        ptr::null_mut(),
+                    );
                 }
             }
         }
-        // SAFETY: `tracepoint_synchronize_unregister`: after it no probe of ours runs, and the module's code may go.
+        // SAFETY: `tracepoint_synchronize_unregister`: after it no probe of ours runs, and the
+        // module's code may go.
         unsafe {
             bindings::synchronize_srcu(&raw mut bindings::tracepoint_srcu);
             bindings::synchronize_rcu();
@@ -78,7 +95,8 @@ fn find(name: &CStr) -> Result<*mut tracepoint> {
         found: *mut tracepoint,
     }
     unsafe extern "C" fn visit(tracepoint: *mut tracepoint, search: *mut c_void) {
-        // SAFETY: `search` is what was handed to `for_each_kernel_tracepoint`; names end with a zero.
+        // SAFETY: `search` is what was handed to `for_each_kernel_tracepoint`; names end with a
+        // zero.
         unsafe {
             let search = &mut *search.cast::<Search<'_>>();
             if CStr::from_char_ptr((*tracepoint).name).as_bytes() == search.name.as_bytes() {
@@ -97,7 +115,8 @@ fn find(name: &CStr) -> Result<*mut tracepoint> {
 }
 
 unsafe extern "C" fn dirty_buffer(_: *mut c_void, dirty: *mut buffer_head) {
-    // SAFETY: The tracepoint's argument is a valid buffer, whose folio is there and whose contents are `len` bytes long.
+    // SAFETY: The tracepoint's argument is a valid buffer, whose folio is there and whose contents
+    // are `len` bytes long.
     unsafe {
         let Some(device) = WATCHES.recorded((*dirty).b_bdev, wire::WATCH_BUFFERS) else { return };
         let Some(block) = buffer::block(dirty) else { return };
@@ -117,8 +136,14 @@ unsafe extern "C" fn bio_queue(_: *mut c_void, bio: *mut bio) {
     unsafe { submit(bio) }
 }
 
-unsafe extern "C" fn bio_remap(_: *mut c_void, bio: *mut bio, _: bindings::dev_t, _: bindings::sector_t) {
-    // SAFETY: The tracepoint's argument is a valid bio. One that has not been queued yet will be, and is logged then.
+unsafe extern "C" fn bio_remap(
+    _: *mut c_void,
+    bio: *mut bio,
+    _: bindings::dev_t,
+    _: bindings::sector_t,
+) {
+    // SAFETY: The tracepoint's argument is a valid bio. One that has not been queued yet will be,
+    // and is logged then.
     unsafe {
         if (*bio).bi_flags & (1 << bindings::BIO_TRACE_COMPLETION) != 0 {
             submit(bio);
@@ -126,7 +151,8 @@ unsafe extern "C" fn bio_remap(_: *mut c_void, bio: *mut bio, _: bindings::dev_t
     }
 }
 
-/// What a request is, in a record's terms: its flags, and whether it carries data; `None` for reads and what else is not logged.
+/// What a request is, in a record's terms: its flags, and whether it carries data; `None` for reads
+/// and what else is not logged.
 ///
 /// # Safety
 ///
@@ -138,7 +164,9 @@ unsafe fn describe(bio: *const bio) -> Option<(u16, bool)> {
         bindings::req_op_REQ_OP_WRITE => (0, true),
         bindings::req_op_REQ_OP_FLUSH => (wire::FLAG_PREFLUSH, false),
         bindings::req_op_REQ_OP_WRITE_ZEROES => (wire::FLAG_ZEROES, false),
-        bindings::req_op_REQ_OP_DISCARD | bindings::req_op_REQ_OP_SECURE_ERASE => (wire::FLAG_DISCARD, false),
+        bindings::req_op_REQ_OP_DISCARD | bindings::req_op_REQ_OP_SECURE_ERASE => {
+            (wire::FLAG_DISCARD, false)
+        }
         _ => return None,
     };
     let fua = if opf & bindings::K_REQ_FUA != 0 { wire::FLAG_FUA } else { 0 };

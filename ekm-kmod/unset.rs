@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Bytes that a file system writes to the disk and has never set: they are what the memory held before, which depends on all that was
-//! done since the boot. While the clock stands still, they are zeroes. `init_on_alloc` does not help: it passes over caches of inodes,
-//! which have constructors, and stacks.
+//! Bytes that a file system writes to the disk and has never set: they are what the memory held
+//! before, which depends on all that was done since the boot. While the clock stands still, they
+//! are zeroes. `init_on_alloc` does not help: it passes over caches of inodes, which have
+//! constructors, and stacks.
 //!
 //! | bytes | where they stay as they are |
 //! | --- | --- |
@@ -28,10 +29,12 @@ pub(crate) const PROBES: [Probe; 3] = [
 /// `struct hfs_name`: a length and 31 bytes.
 const HFS_NAME: usize = 32;
 
-/// `int (struct inode *pip, bool dir, struct inode *ip)`: a number for an inode that is new, and that nobody has put anything into.
+/// `int (struct inode *pip, bool dir, struct inode *ip)`: a number for an inode that is new, and
+/// that nobody has put anything into.
 unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument, an inode of JFS that nobody else knows yet: it lies in a `jfs_inode_info`.
+        // SAFETY: The probed function's argument, an inode of JFS that nobody else knows yet: it
+        // lies in a `jfs_inode_info`.
         unsafe {
             let ip = (*regs).dx as *mut inode;
             let info = ip.byte_sub(offset_of!(jfs_inode_info, vfs_inode)).cast::<jfs_inode_info>();
@@ -41,8 +44,8 @@ unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int 
     0
 }
 
-/// `int (struct jfs_log *, struct tblock *, struct lrd *, struct tlock *)`: a record of no transaction says where the log is in step with
-/// the disk, or that the file system was mounted.
+/// `int (struct jfs_log *, struct tblock *, struct lrd *, struct tlock *)`: a record of no
+/// transaction says where the log is in step with the disk, or that the file system was mounted.
 unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
         // SAFETY: The probed function's argument: a record on the stack of whoever calls.
@@ -62,10 +65,12 @@ unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi:
     0
 }
 
-/// `void (struct super_block *, struct hfs_name *, const struct qstr *)`: it sets the length, and as many bytes.
+/// `void (struct super_block *, struct hfs_name *, const struct qstr *)`: it sets the length, and
+/// as many bytes.
 unsafe extern "C" fn hfs_asc2mac(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument: a name that nobody else knows yet, as large as a name of HFS can be.
+        // SAFETY: The probed function's argument: a name that nobody else knows yet, as large as a
+        // name of HFS can be.
         unsafe { ptr::write_bytes((*regs).si as *mut u8, 0, HFS_NAME) };
     }
     0

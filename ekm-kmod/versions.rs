@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The versions of inodes (`i_version`) of btrfs. It gives a new inode none, writes to the disk what the inode that was in that
-//! place of memory before has left there, and counts on from it: what has been done since the boot would stand on the disk. While
-//! the clock stands still, they begin with 0.
+//! The versions of inodes (`i_version`) of btrfs. It gives a new inode none, writes to the disk
+//! what the inode that was in that place of memory before has left there, and counts on from it:
+//! what has been done since the boot would stand on the disk. While the clock stands still, they
+//! begin with 0.
 
 use kernel::{c_str, ffi, prelude::*};
 
@@ -13,11 +14,14 @@ use crate::kprobe::Probe;
 const BTRFS: u64 = 0x9123_683e;
 
 /// To be registered.
-pub(crate) const PROBES: [Probe; 1] =
-    [Probe { symbol: c_str!("inode_init_always_gfp"), handler: inode_init_always, required: false }];
+pub(crate) const PROBES: [Probe; 1] = [Probe {
+    symbol: c_str!("inode_init_always_gfp"),
+    handler: inode_init_always,
+    required: false,
+}];
 
-/// `int (struct super_block *, struct inode *, gfp_t)`: every inode that comes to be in memory; one that is read from the disk has
-/// its version set later.
+/// `int (struct super_block *, struct inode *, gfp_t)`: every inode that comes to be in memory; one
+/// that is read from the disk has its version set later.
 unsafe extern "C" fn inode_init_always(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
         // SAFETY: The probed function's arguments; nobody else knows the inode yet.

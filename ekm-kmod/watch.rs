@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Which block devices are watched, and whether their events are recorded.
 //!
-//! Probes read this without a lock: an event at the very time of a change may still be logged, or not yet.
+//! Probes read this without a lock: an event at the very time of a change may still be logged, or
+//! not yet.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use kernel::prelude::*;
@@ -54,7 +55,11 @@ impl Watches {
         let device = watch.major << 20 | watch.minor;
         if device != 0 {
             valid(watch.what != 0)?;
-            let others = self.slots.iter().enumerate().filter(|(number, _)| *number != watch.device as usize);
+            let others = self
+                .slots
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| *number != watch.device as usize);
             for (_, other) in others {
                 if other.device.load(Ordering::Relaxed) == device {
                     return Err(EEXIST);
@@ -104,7 +109,11 @@ impl Watches {
     /// # Safety
     ///
     /// `device` is valid, or null.
-    pub(crate) unsafe fn recorded(&self, device: *const bindings::block_device, what: u32) -> Option<u32> {
+    pub(crate) unsafe fn recorded(
+        &self,
+        device: *const bindings::block_device,
+        what: u32,
+    ) -> Option<u32> {
         if device.is_null() || !self.is_recording() {
             return None;
         }

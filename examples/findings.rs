@@ -1,4 +1,5 @@
-//! Writes `docs/results/findings.md`, a table of the folders of `bugs/`, by the tables in their READMEs.
+//! Writes `docs/results/findings.md`, a table of the folders of `bugs/`, by the tables in their
+//! READMEs.
 //!
 //!     cargo run --example findings
 //!
@@ -14,9 +15,12 @@ pub const ROWS: [&str; 5] = ["System", "Found by", "Promised by", "Expected", "R
 const HEAD: &str = "\
 # Findings
 
-One row a bug, however many systems or calls show it; `bugs/` has a folder for each: the cause in the source, the words of the promise (one
-has none, and says so), and a trace, minimised (but for two, of which each try ends a guest), which `tests/guest` or `tests/engines`
-replays. [bugs/README.md](../../bugs/README.md) says what counts, and what was looked at and does not.
+One row a bug, however many systems or calls show it; `bugs/` has a folder for each: the cause in \
+the source, the words of the promise (one
+has none, and says so), and a trace, minimised (but for two, of which each try ends a guest), \
+which `tests/guest` or `tests/engines`
+replays. [bugs/README.md](../../bugs/README.md) says what counts, and what was looked at and does \
+not.
 
 This page is made of the READMEs of these folders: `cargo run --example findings`.
 
@@ -40,7 +44,8 @@ impl Bug {
     pub fn read(folder: &Path) -> Result<Bug, String> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = folder.join("README.md");
-        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let title = text.lines().next().and_then(|line| line.strip_prefix("# "));
         let title = title.ok_or(format!("bugs/{name}/README.md has no title"))?.to_owned();
         let cell = |row: &str| {
@@ -59,7 +64,10 @@ impl Bug {
     pub fn expected(&self) -> Result<(&str, &str), String> {
         let mut ticked = self.cells[3].split('`').skip(1).step_by(2);
         let both = ticked.next().zip(ticked.next());
-        both.ok_or(format!("bugs/{}/README.md: 'Expected' is not: verdict `...`: `...`", self.folder))
+        both.ok_or(format!(
+            "bugs/{}/README.md: 'Expected' is not: verdict `...`: `...`",
+            self.folder
+        ))
     }
 }
 
@@ -88,7 +96,9 @@ pub fn page(folder: &Path) -> Result<String, String> {
         let [system, found, promised, _, replay] = &bug.cells;
         let (verdict, _) = bug.expected()?;
         let what = format!("[{}](../../bugs/{}/README.md)", bug.title, bug.folder);
-        page.push_str(&format!("| {what} | {system} | {promised} | `{verdict}` | {found} | {replay} |\n"));
+        page.push_str(&format!(
+            "| {what} | {system} | {promised} | `{verdict}` | {found} | {replay} |\n"
+        ));
     }
     Ok(page)
 }

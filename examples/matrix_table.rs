@@ -2,7 +2,8 @@
 //!
 //!     cargo run --example matrix_table FOLDER [SYSTEM...]
 //!
-//! A row a check, a column a system; all systems by default. The last line counts all cells of the folder.
+//! A row a check, a column a system; all systems by default. The last line counts all cells of the
+//! folder.
 
 #![allow(clippy::print_stdout, reason = "the table is its output")]
 
@@ -41,9 +42,11 @@ fn found(cell: &Value) -> String {
     words.join(", ")
 }
 
-/// States, and of how many topologies where that is known; operations; crash disks; and whether that was all.
+/// States, and of how many topologies where that is known; operations; crash disks; and whether
+/// that was all.
 fn counts(summary: &Value) -> String {
-    let topologies = summary["topologies"].as_u64().map_or_else(String::new, |count| format!(" of {count}"));
+    let topologies =
+        summary["topologies"].as_u64().map_or_else(String::new, |count| format!(" of {count}"));
     let all = if summary["complete"] == true { ", all" } else { "" };
     let [states, operations, checked] =
         ["states", "operations", "checked"].map(|count| number(summary, count));
@@ -72,12 +75,15 @@ fn main() -> Result<(), String> {
     println!("| check | {} |", shown.join(" | "));
     println!("| --- |{}", " --- |".repeat(shown.len()));
     for check in &checks {
-        let cells =
-            shown.iter().map(|system| cell(system, check).map_or("not run".to_owned(), |cell| text(&cell)));
+        let cells = shown
+            .iter()
+            .map(|system| cell(system, check).map_or("not run".to_owned(), |cell| text(&cell)));
         println!("| `{check}` | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     let (mut outcomes, mut sums) = (BTreeMap::<String, u32>::new(), [0; 3]);
-    for cell in systems.iter().flat_map(|system| checks.iter().map(move |check| cell(system, check))) {
+    for cell in
+        systems.iter().flat_map(|system| checks.iter().map(move |check| cell(system, check)))
+    {
         let cell = cell.unwrap_or_default();
         *outcomes.entry(cell["outcome"].as_str().unwrap_or("not-run").to_owned()).or_default() += 1;
         for (sum, count) in sums.iter_mut().zip(["operations", "states", "checked"]) {

@@ -1,4 +1,5 @@
-//! A small program that promises durability: notes, one a line of a file. `docs/reference/stack-files.md` checks it.
+//! A small program that promises durability: notes, one a line of a file.
+//! `docs/reference/stack-files.md` checks it.
 //!
 //!     notes create FILE
 //!     notes add [--no-sync] FILE KEY     when it returns the note is on the disk, but with --no-sync
@@ -63,7 +64,10 @@ fn repair(path: &str) -> io::Result<u8> {
 fn verify(path: &str) -> io::Result<u8> {
     let notes = fs::read_to_string(path)?;
     let variable = |name: &str| env::var(name).map_err(io::Error::other);
-    let done = fs::read_to_string(variable("EXPLODE_DONE")?)?.lines().filter(|name| *name == "add").count();
+    let done = fs::read_to_string(variable("EXPLODE_DONE")?)?
+        .lines()
+        .filter(|name| *name == "add")
+        .count();
     let args = variable("EXPLODE_ARGS")?;
     let added = args
         .split_whitespace()

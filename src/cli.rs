@@ -26,7 +26,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
-    /// Tell what a trace shows: what was done, what the crash kept and lost, which write was critical.
+    /// Tell what a trace shows: what was done, what the crash kept and lost, which write was
+    /// critical.
     Show(ShowArgs),
     /// Make a trace smaller that fails in the same way.
     #[command(visible_alias = "minimize")]
@@ -109,7 +110,8 @@ pub struct DeviceArgs {
 /// On what a target or a checker stands, and where.
 #[derive(Debug, Args)]
 pub struct StackArgs {
-    /// A component for the checker to stand on, what that needs is put below it; of run, or a stack file.
+    /// A component for the checker to stand on, what that needs is put below it; of run, or a stack
+    /// file.
     #[arg(long, value_name = "COMPONENT | FILE.toml")]
     pub stack: Option<String>,
     /// The stack file that one of the two names, read before.
@@ -130,7 +132,8 @@ pub struct RunArgs {
     pub target: Option<String>,
     #[command(flatten)]
     pub stack: StackArgs,
-    /// What to try next: exhaust, dfs, different, prefix:TRACE.json, or with --budget or --states random, weighted, pct[:d=3,k=100].
+    /// What to try next: exhaust, dfs, different, prefix:TRACE.json, or with --budget or --states
+    /// random, weighted, pct[:d=3,k=100].
     #[arg(long, default_value = "exhaust")]
     pub strategy: StrategyName,
     /// Seeds whatever is drawn at random.
@@ -151,7 +154,8 @@ pub struct RunArgs {
     /// The size of that sample, at least 2; by default the target's.
     #[arg(long, value_name = "N")]
     pub samples: Option<u64>,
-    /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
+    /// Crashes during recovery, and during the recovery from those, so many deep; by default the
+    /// target's.
     #[arg(long, value_name = "N")]
     pub crash_depth: Option<u32>,
     /// After so many mutates the stack is unmounted and mounted again; by default never.
@@ -160,13 +164,15 @@ pub struct RunArgs {
     /// Make every check, also where its verdict is known from another disk.
     #[arg(long)]
     pub no_skip: bool,
-    /// Soft crashes in place of hard ones: the program ends after any of its operations, and nothing is lost.
+    /// Soft crashes in place of hard ones: the program ends after any of its operations, and
+    /// nothing is lost.
     #[arg(long)]
     pub soft: bool,
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
-    /// So many workers at once, each a process or a guest of its own; what a run finds and counts is the same with any number.
+    /// So many workers at once, each a process or a guest of its own; what a run finds and counts
+    /// is the same with any number.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
     #[command(flatten)]
@@ -177,19 +183,23 @@ pub struct RunArgs {
     /// The run folder, absent or empty; by default explode-runs/<target>-<n>.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write the events of each unit of work to this file, as JSON lines; it has its name when the run has ended.
+    /// Write the events of each unit of work to this file, as JSON lines; it has its name when the
+    /// run has ended.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
     /// Write what came of the run to this file, as JUnit's XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write the first jobs of the run to this folder, absent or empty, and stop: `explode work` runs them, `explode merge` goes on.
+    /// Write the first jobs of the run to this folder, absent or empty, and stop: `explode work`
+    /// runs them, `explode merge` goes on.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "out", "events", "junit", "budget", "require_complete"])]
     pub plan: Option<PathBuf>,
-    /// Go on with the run in this folder, with its target and its options; only --jobs, --format, --require-complete and --trust may be given.
+    /// Go on with the run in this folder, with its target and its options; only --jobs, --format,
+    /// --require-complete and --trust may be given.
     #[arg(long, value_name = "DIR", conflicts_with_all = DECIDED)]
     pub resume: Option<PathBuf>,
-    /// Run the shell commands that the folder carries, although it has no tag of your key: read them first.
+    /// Run the shell commands that the folder carries, although it has no tag of your key: read
+    /// them first.
     #[arg(long, requires = "resume", conflicts_with = "target")]
     pub trust: bool,
     /// How to say it.
@@ -261,7 +271,8 @@ pub struct MatrixArgs {
     /// For a run at most; a cell has two where the first finds nothing.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "2m", conflicts_with = "resume")]
     pub cell: u64,
-    /// A step that takes longer hangs: 30s, 500ms. What hangs is tried again with ten times as long.
+    /// A step that takes longer hangs: 30s, 500ms. What hangs is tried again with ten times as
+    /// long.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s", conflicts_with = "resume")]
     pub deadline: u64,
     /// So many steps deeper than each check goes by itself.
@@ -282,10 +293,12 @@ pub struct MatrixArgs {
     /// The folder, absent or empty; by default explode-runs/matrix-<n>.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
-    /// Go on with the matrix in this folder: cells that have come to something are taken as they are.
+    /// Go on with the matrix in this folder: cells that have come to something are taken as they
+    /// are.
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
-    /// Run the shell commands that the folder carries, although it has no tag of your key: read them first.
+    /// Run the shell commands that the folder carries, although it has no tag of your key: read
+    /// them first.
     #[arg(long, requires = "resume", conflicts_with = "systems")]
     pub trust: bool,
     /// Write the page to this file; by default matrix.html in the folder.
@@ -333,7 +346,8 @@ pub struct ReplayArgs {
     /// Print all that a kernel wrote when it ended, not only the line with the place.
     #[arg(long)]
     pub all: bool,
-    /// Run the shell commands that the trace carries, although it has no tag of your key: read them first.
+    /// Run the shell commands that the trace carries, although it has no tag of your key: read them
+    /// first.
     #[arg(long)]
     pub trust: bool,
     /// How to say it.
@@ -359,16 +373,20 @@ pub struct ShowArgs {
     /// In which form.
     #[arg(long = "as", value_enum, default_value = "text")]
     pub form: As,
-    /// Write the script, or the test with its golden output, into this folder, in place of printing it.
+    /// Write the script, or the test with its golden output, into this folder, in place of printing
+    /// it.
     #[arg(long, value_name = "DIR")]
     pub write: Option<PathBuf>,
-    /// Run a trace that carries shell commands, to tell the whole story; by default what its file has is shown.
+    /// Run a trace that carries shell commands, to tell the whole story; by default what its file
+    /// has is shown.
     #[arg(long)]
     pub run: bool,
-    /// Run the shell commands that the trace carries, although it has no tag of your key: read them first. Implies --run.
+    /// Run the shell commands that the trace carries, although it has no tag of your key: read them
+    /// first. Implies --run.
     #[arg(long)]
     pub trust: bool,
-    /// The search for the critical write runs so many ways and looks at so many disks, at most; by default 2000, 200 on a kernel.
+    /// The search for the critical write runs so many ways and looks at so many disks, at most; by
+    /// default 2000, 200 on a kernel.
     #[arg(long, value_name = "N")]
     pub tests: Option<u64>,
     /// Print all that a kernel wrote when it ended, not only the line with the place.
@@ -389,11 +407,12 @@ pub struct MinimiseArgs {
     /// Be content with what was found after this time: 60s, 5m, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "5m")]
     pub budget: u64,
-    /// Be content with what was found after so many tests: ways that were run, and disks that were looked at.
+    /// Be content with what was found after so many tests: ways that were run, and disks that were
+    /// looked at.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub tests: u64,
-    /// Run the shell commands that the trace carries, although it has no tag of your key: read them first. The
-    /// smaller trace is then yours.
+    /// Run the shell commands that the trace carries, although it has no tag of your key: read them
+    /// first. The smaller trace is then yours.
     #[arg(long)]
     pub trust: bool,
     /// How to say it.
@@ -419,8 +438,8 @@ pub enum VmCommand {
 /// Which kernel.
 #[derive(Debug, Args)]
 pub struct VmArgs {
-    /// A kernel tree of yours, configured and built; by default the one that EXPLODE_KERNEL names, which runs and replays use
-    /// too, else one is built from Debian's source.
+    /// A kernel tree of yours, configured and built; by default the one that EXPLODE_KERNEL names,
+    /// which runs and replays use too, else one is built from Debian's source.
     #[arg(long, value_name = "DIR")]
     pub kernel: Option<PathBuf>,
 }
@@ -462,7 +481,8 @@ pub struct ListArgs {
     /// Only these.
     #[arg(value_enum)]
     pub what: Option<What>,
-    /// With profiles: only those of these systems: a row of the matrix, a component, or a stack file.
+    /// With profiles: only those of these systems: a row of the matrix, a component, or a stack
+    /// file.
     #[arg(value_name = "SYSTEM")]
     pub systems: Vec<String>,
     /// How to say it.

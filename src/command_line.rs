@@ -22,7 +22,9 @@ pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, Usage
     let Some(target) = &args.target else { return Ok(cli) };
     let named = match &args.stack.stack {
         Some(stack) if is_path(target) => {
-            return Err(UsageError(format!("{target} is a stack already; leave out --stack {stack}")));
+            return Err(UsageError(format!(
+                "{target} is a stack already; leave out --stack {stack}"
+            )));
         }
         Some(stack) if is_path(stack) => stack,
         None if is_path(target) => target,
@@ -33,7 +35,8 @@ pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, Usage
     let run = arguments.iter().position(|word| word == "run").map_or(arguments.len(), |at| at + 1);
     let (before, after) = arguments.split_at(run);
     let own = file.arguments.iter().map(OsString::from);
-    let words: Vec<OsString> = before.iter().cloned().chain(own).chain(after.iter().cloned()).collect();
+    let words: Vec<OsString> =
+        before.iter().cloned().chain(own).chain(after.iter().cloned()).collect();
     let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
     let matches = command.try_get_matches_from(&words);
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
@@ -44,8 +47,9 @@ pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, Usage
     Ok(cli)
 }
 
-/// Ends the program with an error about these arguments, or with help. An argument may be the name of a file, or the value of a stack
-/// file: an error about one with control characters is printed without colours, and without them.
+/// Ends the program with an error about these arguments, or with help. An argument may be the name
+/// of a file, or the value of a stack file: an error about one with control characters is printed
+/// without colours, and without them.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
     let plain = |word: &OsString| escaped(&word.to_string_lossy()) == word.to_string_lossy();
     if !error.use_stderr() || arguments.iter().all(plain) {

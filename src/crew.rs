@@ -18,7 +18,8 @@ use explode_vm::GuestSpec;
 use crate::guest::host;
 use crate::{programs, running, worker};
 
-/// What the workers of a plan are started from. All that they need is built by then, so no build is repeated with a worker.
+/// What the workers of a plan are started from. All that they need is built by then, so no build is
+/// repeated with a worker.
 pub enum Workers {
     /// Guests.
     Guests(Box<GuestSpec>),
@@ -40,9 +41,10 @@ impl Workers {
             }
             Mode::Mem => Ok(Workers::Processes(|| {})),
             Mode::Here => Ok(Workers::Processes(remove_left)),
-            other => {
-                Err(RunError::Missing(format!("this program has no workers for --in {}", other.as_str())))
-            }
+            other => Err(RunError::Missing(format!(
+                "this program has no workers for --in {}",
+                other.as_str()
+            ))),
         }
     }
 
@@ -83,7 +85,8 @@ pub fn run(
     };
     let lost = |why: &str| running::write_above(format!("note: {why}\n").as_bytes());
     if jobs > 1 {
-        supervisor.helpers = Some(Helpers { count: jobs as usize - 1, with_crew: &with_crew, lost: &lost });
+        supervisor.helpers =
+            Some(Helpers { count: jobs as usize - 1, with_crew: &with_crew, lost: &lost });
     }
     supervisor.run()
 }
@@ -148,7 +151,11 @@ pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
     let plan = trace.plan();
     let workers = Workers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    explode_runtime::explain::minimise::minimise(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
+    explode_runtime::explain::minimise::minimise(
+        &mut Remote::new(&plan, &mut *spawn),
+        trace,
+        bounds,
+    )
 }
 
 /// Runs a trace again, and tells what it shows.

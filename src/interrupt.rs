@@ -10,12 +10,14 @@ extern "C" fn interrupt(_signal: i32) {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-/// SIGINT and SIGTERM end this process, even if it was started with SIGINT ignored, as a shell's background jobs are.
+/// SIGINT and SIGTERM end this process, even if it was started with SIGINT ignored, as a shell's
+/// background jobs are.
 pub fn by_default() {
     set(SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty()));
 }
 
-/// From now on the flag is set by SIGINT and by SIGTERM; the second of each ends this process, as it does by default.
+/// From now on the flag is set by SIGINT and by SIGTERM; the second of each ends this process, as
+/// it does by default.
 pub fn watch() -> &'static AtomicBool {
     set(SigAction::new(SigHandler::Handler(interrupt), SaFlags::SA_RESETHAND, SigSet::empty()));
     &INTERRUPTED
@@ -28,8 +30,8 @@ pub fn is_requested() -> bool {
 
 fn set(action: SigAction) {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        // SAFETY: the only handler stores to an atomic, which is async-signal-safe. If it cannot be set, the signal ends this process
-        // at once.
+        // SAFETY: the only handler stores to an atomic, which is async-signal-safe. If it cannot be
+        // set, the signal ends this process at once.
         let _ = unsafe { sigaction(signal, &action) };
     }
 }

@@ -1,5 +1,6 @@
-//! `--junit`: what came of a run, as the XML that build servers read: a failed case for each finding, an error for each thing that
-//! was broken, and one that passed if there is neither. What is by design is no finding.
+//! `--junit`: what came of a run, as the XML that build servers read: a failed case for each
+//! finding, an error for each thing that was broken, and one that passed if there is neither. What
+//! is by design is no finding.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

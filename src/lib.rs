@@ -1,6 +1,7 @@
-//! The command line of explode, as a library: a program with components and checkers of its own calls [`main`] with a registry
-//! that has them. It needs no other crate of ours: [`runtime`] has what components and checkers are made of, [`ramdisk`] the files
-//! and disks that they use. `tests/outside_crate/example` is such a program.
+//! The command line of explode, as a library: a program with components and checkers of its own
+//! calls [`main`] with a registry that has them. It needs no other crate of ours: [`runtime`] has
+//! what components and checkers are made of, [`ramdisk`] the files and disks that they use.
+//! `tests/outside_crate/example` is such a program.
 //!
 //! # Rooms, bottom first
 //!
@@ -51,7 +52,8 @@ pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;
 pub use registry::registry;
 
-/// Runs the command line: parses the process's arguments, does what they say, and returns the exit code.
+/// Runs the command line: parses the process's arguments, does what they say, and returns the exit
+/// code.
 pub fn main(registry: &Registry) -> ExitCode {
     let exit = match command_line::parse(registry, std::env::args_os().collect()) {
         Ok(cli) => commands::dispatch(registry, &cli.command),

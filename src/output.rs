@@ -1,5 +1,5 @@
-//! Where words go: standard output for results, standard error for what went wrong. Invariant: a terminal gets no control character
-//! that stood in a name, a message or the output of a command.
+//! Where words go: standard output for results, standard error for what went wrong. Invariant: a
+//! terminal gets no control character that stood in a name, a message or the output of a command.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -10,8 +10,8 @@ use explode_runtime::report::{Paste, absolute, escaped};
 /// The head of an error on standard error.
 pub const ERROR: &str = "error: ";
 
-/// Says what went wrong, and returns the exit code that goes with it. Further lines are moved to the right: none of them looks like
-/// another error.
+/// Says what went wrong, and returns the exit code that goes with it. Further lines are moved to
+/// the right: none of them looks like another error.
 #[expect(clippy::print_stderr, reason = "this is where errors are said")]
 pub fn fail(exit: Exit, error: impl std::fmt::Display) -> Exit {
     eprintln!("{ERROR}{}", escaped(&error.to_string()).replace('\n', "\n  "));
@@ -24,7 +24,8 @@ pub fn note(text: &str) {
     eprintln!("{}", escaped(text));
 }
 
-/// Writes a line of results, or ends the program. Without a reader it goes on: its files and its exit code are wanted all the same.
+/// Writes a line of results, or ends the program. Without a reader it goes on: its files and its
+/// exit code are wanted all the same.
 pub fn line(text: &str) {
     if let Err(error) = try_line(text)
         && !is_unread(&error)
@@ -70,8 +71,8 @@ pub fn paste_for(plan: &Plan) -> Paste {
     paste().for_plan(plan.mode, &plan.stack, &plan.checker_options)
 }
 
-/// How a shell finds this program from any folder: by the path with which it was called, made absolute; by its bare name if a
-/// folder of the PATH has it; else by the path of the executable.
+/// How a shell finds this program from any folder: by the path with which it was called, made
+/// absolute; by its bare name if a folder of the PATH has it; else by the path of the executable.
 pub fn program() -> String {
     let called = std::env::args().next().unwrap_or_default();
     if called.contains('/') {
@@ -79,7 +80,9 @@ pub fn program() -> String {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&path);
-    if folders.any(|folder| folder.is_absolute() && folder.join(&called).is_file()) && !called.is_empty() {
+    if folders.any(|folder| folder.is_absolute() && folder.join(&called).is_file())
+        && !called.is_empty()
+    {
         return called;
     }
     std::env::current_exe().map_or(called, |program| program.display().to_string())

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use explode_runtime::base::{Exit, Output, UsageError, is_not_plain};
 
-/// The output files of one command. No two of them are one file, and none is a file that the command reads.
+/// The output files of one command. No two of them are one file, and none is a file that the
+/// command reads.
 #[derive(Debug, Default)]
 pub struct Outputs<'a> {
     /// The folder that the command makes or fills.
@@ -23,14 +24,19 @@ impl<'a> Outputs<'a> {
     }
 
     /// The same for a command that uses these names in this folder.
-    pub fn with_folder(self, folder: Option<&'a Path>, own: &'static [&'static str]) -> Outputs<'a> {
+    pub fn with_folder(
+        self,
+        folder: Option<&'a Path>,
+        own: &'static [&'static str],
+    ) -> Outputs<'a> {
         Outputs { folder, own, ..self }
     }
 
     /// Looks at the path that an option names, if it names one.
     ///
     /// # Errors
-    /// The path cannot be written; another option names it; the command reads it, or writes it by itself.
+    /// The path cannot be written; another option names it; the command reads it, or writes it by
+    /// itself.
     pub fn of_option(
         &mut self,
         option: &'static str,
@@ -61,7 +67,9 @@ impl<'a> Outputs<'a> {
         let absolute = self.folder.and_then(|folder| std::path::absolute(folder).ok());
         let canonical = self.folder.and_then(|folder| folder.canonicalize().ok());
         if [absolute, canonical].into_iter().flatten().any(|folder| own(&folder)) {
-            return Err("explode itself writes a file of this name there; name another file".to_owned());
+            return Err(
+                "explode itself writes a file of this name there; name another file".to_owned()
+            );
         }
         Ok(())
     }

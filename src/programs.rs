@@ -1,5 +1,5 @@
-//! The programs that a plan's shell commands name. A guest gets those that it does not have. A program that this machine does
-//! not have either is reported before anything is run.
+//! The programs that a plan's shell commands name. A guest gets those that it does not have. A
+//! program that this machine does not have either is reported before anything is run.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use explode_vm::{Wanted, find_program};
 
 /// The programs that a guest shall have for a plan.
 pub fn wanted(plan: &Plan) -> Vec<Wanted> {
-    let layers = plan.stack.0.iter().filter(|layer| layer.has_commands()).map(|layer| &layer.options);
+    let layers =
+        plan.stack.0.iter().filter(|layer| layer.has_commands()).map(|layer| &layer.options);
     let checker = plan.has_command_checker().then_some(&plan.checker_options);
     let programs: BTreeSet<Program> = layers.chain(checker).flat_map(programs_of).collect();
     programs.into_iter().map(|Program { name, sure }| Wanted { name, required: sure }).collect()
@@ -23,8 +24,9 @@ pub fn check(plan: &Plan) -> Result<(), RunError> {
     if plan.mode == Mode::Vm {
         return Ok(());
     }
-    let absent =
-        wanted(plan).into_iter().find(|wanted| wanted.required && find_program(&wanted.name).is_none());
+    let absent = wanted(plan)
+        .into_iter()
+        .find(|wanted| wanted.required && find_program(&wanted.name).is_none());
     absent.map_or(Ok(()), |wanted| {
         let name = wanted.name;
         Err(RunError::Missing(format!(

@@ -17,7 +17,8 @@ impl Progress for Bar {
         if stderr().is_terminal() {
             let new = ProgressBar::new_spinner();
             new.set_style(
-                ProgressStyle::with_template("{spinner} {msg} [{elapsed}]").expect("a sound template"),
+                ProgressStyle::with_template("{spinner} {msg} [{elapsed}]")
+                    .expect("a sound template"),
             );
             new.set_message(what.to_owned());
             new.enable_steady_tick(Duration::from_millis(200));

@@ -1,4 +1,5 @@
-//! How a run looks on a terminal: one line of progress, redrawn in place below everything that is said, and gone at the end.
+//! How a run looks on a terminal: one line of progress, redrawn in place below everything that is
+//! said, and gone at the end.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -89,7 +90,8 @@ impl Running {
 
     fn begin(&mut self, settings: &Settings) {
         let bounded = share(settings, 0, Duration::ZERO).is_some();
-        let template = if bounded { "{spinner} {bar:10} {wide_msg}" } else { "{spinner} {wide_msg}" };
+        let template =
+            if bounded { "{spinner} {bar:10} {wide_msg}" } else { "{spinner} {wide_msg}" };
         self.bar.set_style(ProgressStyle::with_template(template).expect("a sound template"));
         self.bar.reset_elapsed();
         self.settings = Some(settings.clone());
@@ -101,7 +103,8 @@ impl Running {
 
     fn show(&self, progress: &Progress) {
         let settings = self.settings.as_ref();
-        let done = settings.and_then(|settings| share(settings, progress.states, self.bar.elapsed()));
+        let done =
+            settings.and_then(|settings| share(settings, progress.states, self.bar.elapsed()));
         if let Some(done) = done {
             self.bar.set_position((done * WHOLE as f64) as u64);
         }

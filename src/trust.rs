@@ -1,5 +1,5 @@
-//! Decides whose commands run: those of traces and folders with a tag of this user's key. The commands of others are listed, and run
-//! only with `--trust` (`docs/reference/trust.md`).
+//! Decides whose commands run: those of traces and folders with a tag of this user's key. The
+//! commands of others are listed, and run only with `--trust` (`docs/reference/trust.md`).
 //!
 //! Invariant: [`check`] comes before anything that a trace or folder names is run or booted.
 
@@ -28,8 +28,8 @@ pub struct Carrier<'a> {
     pub mode: Option<Mode>,
 }
 
-/// Returns the user's secret, made if there is none, for what carries commands. Without a secret the user is warned, and what is
-/// written has no tag.
+/// Returns the user's secret, made if there is none, for what carries commands. Without a secret
+/// the user is warned, and what is written has no tag.
 pub fn secret(commands: &[Carried]) -> Option<Secret> {
     if commands.is_empty() {
         return None;
@@ -37,14 +37,16 @@ pub fn secret(commands: &[Carried]) -> Option<Secret> {
     key::make().map_err(|error| output::note(&format!("warning: {error}; {UNTAGGED}"))).ok()
 }
 
-const UNTAGGED: &str = "what is written has no tag, so it is replayed and resumed with --trust only";
+const UNTAGGED: &str =
+    "what is written has no tag, so it is replayed and resumed with --trust only";
 
 /// Checks a trace before its commands run.
 ///
 /// # Errors
 /// As [`check`].
 pub fn check_trace(path: &Path, trace: &Trace, trusted: bool) -> Result<(), UsageError> {
-    let carrier = Carrier { what: "trace", path, commands: trace.commands(), mode: Some(trace.mode) };
+    let carrier =
+        Carrier { what: "trace", path, commands: trace.commands(), mode: Some(trace.mode) };
     check(&carrier, trace.tag.is_some(), |secret| trace.is_tagged_by(secret), trusted)
 }
 
@@ -53,12 +55,14 @@ pub fn check_trace(path: &Path, trace: &Trace, trusted: bool) -> Result<(), Usag
 /// # Errors
 /// As [`check`].
 pub fn check_run(folder: &Path, plan: &Plan, trusted: bool) -> Result<(), UsageError> {
-    let carrier = Carrier { what: "run", path: folder, commands: plan.commands(), mode: Some(plan.mode) };
+    let carrier =
+        Carrier { what: "run", path: folder, commands: plan.commands(), mode: Some(plan.mode) };
     let tagged = |secret: &Secret| explode_runtime::run::is_tagged(folder, plan, secret);
     check(&carrier, true, tagged, trusted)
 }
 
-/// Returns an error unless the carrier has no commands, or the user trusts it, or its tag is of the user's key.
+/// Returns an error unless the carrier has no commands, or the user trusts it, or its tag is of the
+/// user's key.
 ///
 /// # Errors
 /// Lists the commands, and says what to do.

@@ -1,8 +1,10 @@
-//! Workers in child processes of this program: `explode worker PAGE`, with the supervisor on standard input and output.
+//! Workers in child processes of this program: `explode worker PAGE`, with the supervisor on
+//! standard input and output.
 //!
-//! A child has a process group of its own, and ends with this process however that ends, and with it all that it has started and that
-//! has stayed in its group. What it prints goes to standard error; where
-//! a line of progress is on the same terminal, through this process, which writes it above that line.
+//! A child has a process group of its own, and ends with this process however that ends, and with
+//! it all that it has started and that has stayed in its group. What it prints goes to standard
+//! error; where a line of progress is on the same terminal, through this process, which writes it
+//! above that line.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -26,10 +28,12 @@ use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpgrp, getpid};
 
 use crate::{output, running};
 
-/// What a worker has printed is read so long after its end: a process that it has started and that has left its group may go on.
+/// What a worker has printed is read so long after its end: a process that it has started and that
+/// has left its group may go on.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// What a worker gets when its supervisor has died. Its default is to end the worker, which has started nothing before it is handled.
+/// What a worker gets when its supervisor has died. Its default is to end the worker, which has
+/// started nothing before it is handled.
 const ORPHANED: Signal = Signal::SIGUSR2;
 
 extern "C" fn end_group(_signal: i32) {
@@ -37,10 +41,12 @@ extern "C" fn end_group(_signal: i32) {
     unsafe { nix::libc::kill(0, nix::libc::SIGKILL) };
 }
 
-/// From now on the group of this process ends when its supervisor has died, if it is a group of its own.
+/// From now on the group of this process ends when its supervisor has died, if it is a group of its
+/// own.
 fn end_as_orphan() -> io::Result<()> {
     if getpgrp() == getpid() {
-        let action = SigAction::new(SigHandler::Handler(end_group), SaFlags::empty(), SigSet::empty());
+        let action =
+            SigAction::new(SigHandler::Handler(end_group), SaFlags::empty(), SigSet::empty());
         // SAFETY: the handler only calls kill(2).
         unsafe { sigaction(ORPHANED, &action) }?;
     }
@@ -54,7 +60,8 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
         let page = Page::map(&File::options().read(true).write(true).open(page)?)?;
         let (input, output) =
             (io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?);
-        // What a component or a checker reads and prints must not get into what is said to the supervisor.
+        // What a component or a checker reads and prints must not get into what is said to the
+        // supervisor.
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr().as_fd())?;
         serve(registry, &AllBackends, input, File::from(output), Some(&page))
@@ -92,7 +99,9 @@ pub fn spawn(afterwards: fn()) -> Result<Box<dyn Body>, RunError> {
         Ok(Process { child, reader, writer, page, printed, afterwards, ended: None })
     };
     let failed = |error| {
-        RunError::from(BrokenKind::Worker.of(format_args!("no worker process could be started: {error}")))
+        RunError::from(
+            BrokenKind::Worker.of(format_args!("no worker process could be started: {error}")),
+        )
     };
     Ok(Box::new(started().map_err(failed)?))
 }
@@ -144,7 +153,9 @@ impl Process {
         // One that was killed has left its folders.
         sweep();
         let end = Instant::now() + LAST_LINES;
-        while Instant::now() < end && self.printed.as_ref().is_some_and(|printed| !printed.is_finished()) {
+        while Instant::now() < end
+            && self.printed.as_ref().is_some_and(|printed| !printed.is_finished())
+        {
             thread::sleep(Duration::from_millis(1));
         }
         status

@@ -49,7 +49,10 @@ fn targets_in_process_have_a_line_each() {
         [expected("sqlite-full-wal", 5), expected("fs-sync", 0)]
     );
     for line in &lines {
-        assert!(["explode_us", "recovery_us", "seconds"].iter().all(|key| is_time(&line[key])), "{line}");
+        assert!(
+            ["explode_us", "recovery_us", "seconds"].iter().all(|key| is_time(&line[key])),
+            "{line}"
+        );
         assert!(line["rounds"].as_u64().is_some_and(|rounds| rounds >= 15), "{line}");
         // Nothing says what a plain loop is in process.
         for key in ["floor_us", "share", "blocks", "host_seconds"] {
@@ -78,7 +81,10 @@ fn a_person_sees_rates() {
     let text = explode(["bench", "fs-sync", "--checks", "2"]).expect(0).out;
     let words: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(words, ["Explode", "Stack", "Disks", "explode", "floor", "crash-depth"], "{text}");
-    assert!(text.contains(" disks a second, ") && text.contains("Disks 2, 0 with an error; "), "{text}");
+    assert!(
+        text.contains(" disks a second, ") && text.contains("Disks 2, 0 with an error; "),
+        "{text}"
+    );
 }
 
 #[test]

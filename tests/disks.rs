@@ -1,4 +1,5 @@
-//! Arrays of disks whose sectors go bad (EX-112, EXC-12), and other systems on them (EX-109), as a user runs them.
+//! Arrays of disks whose sectors go bad (EX-112, EXC-12), and other systems on them (EX-109), as a
+//! user runs them.
 
 mod common;
 
@@ -19,7 +20,8 @@ fn counts<const N: usize>(lines: &[Value], keys: [&str; N]) -> [u64; N] {
 
 /// Each of so many disks may have blocks that cannot be read, so many on a path.
 fn faults(disks: u32, most: u32) -> String {
-    let of = |disk: u32| format!("--set d{disk}.faults=unreadable --set d{disk}.most_faults={most} ");
+    let of =
+        |disk: u32| format!("--set d{disk}.faults=unreadable --set d{disk}.most_faults={most} ");
     (0..disks).map(of).collect()
 }
 
@@ -34,18 +36,22 @@ fn a_bad_sector_costs_a_mirror_nothing() {
     assert_eq!(with_faults("mirror", 3, 2, 1, 0), [809, 14_374, 15_492, 0, 0]);
 }
 
-/// On different disks at different places; what is bad at the same place on both is gone, and said to be.
+/// On different disks at different places; what is bad at the same place on both is gone, and said
+/// to be.
 #[test]
 fn two_bad_sectors_do_not_make_a_mirror_unusable() {
     assert_eq!(with_faults("mirror", 3, 2, 2, 0), [1337, 22_714, 22_722, 0, 0]);
 }
 
-/// The write hole: with a bitmap it shows as a block that cannot be read, never as one that was made up; with a journal it is closed.
+/// The write hole: with a bitmap it shows as a block that cannot be read, never as one that was
+/// made up; with a journal it is closed.
 #[test]
 fn a_journal_closes_the_write_hole() {
     let lines = run(&format!("parity --depth 2 {}", faults(3, 1)), 1);
-    let found: Vec<&str> =
-        of_type(&lines, "finding").iter().map(|finding| finding["signature"].as_str().unwrap()).collect();
+    let found: Vec<&str> = of_type(&lines, "finding")
+        .iter()
+        .map(|finding| finding["signature"].as_str().unwrap())
+        .collect();
     assert!(found.iter().all(|signature| *signature == "disk-blocks/lost/readable"), "{found:?}");
     assert_eq!(counts(&lines, ["states", "findings", "broken"]), [181, 1, 0]);
     assert_eq!(with_faults("parity-journal", 2, 3, 1, 0), [457, 10_737, 5796, 0, 0]);
@@ -61,7 +67,11 @@ fn systems_on_arrays_are_as_on_one_disk() {
         let [there, here] = [on_array, on_disk].map(|args| run(&format!("{args} --depth 2"), 0));
         let driven = ["states", "operations", "choices", "findings", "broken"];
         assert_eq!(counts(&there, driven), counts(&here, driven), "{on_array}");
-        assert_eq!([there, here].map(|lines| counts(&lines, ["crash_disks"])[0]), crash_disks, "{on_array}");
+        assert_eq!(
+            [there, here].map(|lines| counts(&lines, ["crash_disks"])[0]),
+            crash_disks,
+            "{on_array}"
+        );
     }
 }
 
@@ -69,7 +79,10 @@ fn systems_on_arrays_are_as_on_one_disk() {
 #[test]
 fn a_disk_alone_is_held_to_its_flushes() {
     let ran = |more: &str, code| {
-        counts(&run(&format!("disk-blocks --stack ramdisk --depth 2 {more}"), code), ["findings", "broken"])
+        counts(
+            &run(&format!("disk-blocks --stack ramdisk --depth 2 {more}"), code),
+            ["findings", "broken"],
+        )
     };
     assert_eq!(ran("", 0), [0, 0]);
     assert_eq!(ran("--set ramdisk.faults=unreadable", 0), [0, 0]);
@@ -103,7 +116,8 @@ fn an_array_in_a_stack_file() {
     };
     let lines = run(&["--depth", "1", "--require-complete"], 0).json();
     assert_eq!(counts(&lines, ["states", "findings", "broken"]), [19, 0, 0]);
-    std::fs::write(folder.path().join("array.toml"), text.replace("blocks = 7", "blocks = 8")).unwrap();
+    std::fs::write(folder.path().join("array.toml"), text.replace("blocks = 7", "blocks = 8"))
+        .unwrap();
     let ran = run(&["--depth", "1"], 4);
     assert!((ran.out + &ran.err).contains("8 blocks do not fit; the disk has 56 sectors"));
 }

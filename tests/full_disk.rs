@@ -1,6 +1,7 @@
 //! A full disk under the run folder: it is said, and what was found is not lost.
 //!
-//! The disk is a tmpfs, which only root can mount. Where that is impossible the tests say so and do nothing, or fail if CI=true.
+//! The disk is a tmpfs, which only root can mount. Where that is impossible the tests say so and do
+//! nothing, or fail if CI=true.
 
 mod common;
 
@@ -38,13 +39,18 @@ impl Mount {
             Ok(ran) => String::from_utf8_lossy(&ran.stderr).trim().to_owned(),
             Err(error) => error.to_string(),
         };
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "CI must be able to mount a tmpfs: {why}");
+        assert_ne!(
+            std::env::var("CI").as_deref(),
+            Ok("true"),
+            "CI must be able to mount a tmpfs: {why}"
+        );
         say(&format!("unsupported: mounting a tmpfs: {why}"));
         None
     }
 
     fn fill_but(&self, pages: usize) {
-        let mut filler = OpenOptions::new().create(true).append(true).open(self.path("filler")).unwrap();
+        let mut filler =
+            OpenOptions::new().create(true).append(true).open(self.path("filler")).unwrap();
         let mut written = 0;
         while filler.write_all(&[0; PAGE]).is_ok() {
             written += PAGE;
@@ -86,7 +92,8 @@ fn said(ran: &Ran) -> (&str, Vec<&str>) {
 
 fn no_room(error: &str, path: &Path) {
     let expected = format!(
-        "error: cannot write {}: No space left on device (os error 28); make room there, or name a folder elsewhere with --out",
+        "error: cannot write {}: No space left on device (os error 28); make room there, or name \
+         a folder elsewhere with --out",
         path.display()
     );
     assert_eq!(error, expected);
@@ -116,12 +123,16 @@ fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
             let trace = mount.path("run/traces").join(name);
             explode(["replay", trace.to_str().unwrap()]).expect(1);
         }
-        let told: Vec<_> = ran.json().into_iter().filter(|line| line["type"] == "finding").collect();
+        let told: Vec<_> =
+            ran.json().into_iter().filter(|line| line["type"] == "finding").collect();
         assert_eq!(told.len(), room, "each was told when it was replayed");
         let kept = std::fs::read_to_string(mount.path("run/run.jsonl")).unwrap();
         // What ends the run is said on standard output alone.
         let last = ran.out.strip_prefix(&kept).unwrap();
-        assert!(last.starts_with(r#"{"type":"broken","kind":"tool","message":"cannot write "#), "{last}");
+        assert!(
+            last.starts_with(r#"{"type":"broken","kind":"tool","message":"cannot write "#),
+            "{last}"
+        );
         assert_eq!(last.lines().count(), 1, "{last}");
 
         // Of the four bugs at this depth, those that one unit has found together are all said.
@@ -174,7 +185,8 @@ fn an_image_that_cannot_be_written_is_named() {
     let ran = common::log::crash_disks(elsewhere.path(), &events, &args).expect(4);
     let lines = ran.json();
     assert!(lines.is_empty(), "disks are listed once all of them are written");
-    let whole = |name: &String| images.join(name).metadata().is_ok_and(|found| found.len() == 16_384);
+    let whole =
+        |name: &String| images.join(name).metadata().is_ok_and(|found| found.len() == 16_384);
     let written = files(&images);
     assert!(written.iter().all(|name| name.ends_with(".0.img") && whole(name)), "{written:?}");
     assert!(ran.err.starts_with(&format!("error: cannot write {}/", images.display())), "{ran:#?}");
@@ -198,7 +210,10 @@ fn an_output_file_that_cannot_be_written_stays_as_it_was() {
         let output = mount.path("output");
         file(mount.folder.path(), "output", "old contents");
         let ran = run(&format!("{command} {}", output.display())).expect(code);
-        let said = format!("error: cannot write {}: No space left on device (os error 28)", output.display());
+        let said = format!(
+            "error: cannot write {}: No space left on device (os error 28)",
+            output.display()
+        );
         assert!(ran.err.contains(&said), "{ran:#?}");
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "old contents", "{command}");
         assert_eq!(files(mount.folder.path()), ["filler", "output"], "{command}");

@@ -1,4 +1,5 @@
-//! `--in here`: a run on the kernel of the machine that it is started on. That machine is a guest, by its shell.
+//! `--in here`: a run on the kernel of the machine that it is started on. That machine is a guest,
+//! by its shell.
 
 mod common;
 
@@ -7,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use common::guest;
 
-/// A program of shell commands on ext2: it keeps what it has synced, and not what it has only written. Where it has synced it asks for
-/// crash checks itself.
+/// A program of shell commands on ext2: it keeps what it has synced, and not what it has only
+/// written. Where it has synced it asks for crash checks itself.
 const STACK: &str = r#"
 [run]
 in = "here"
@@ -63,7 +64,8 @@ fn a_run_on_its_own_kernel_finds_and_replays() {
         return;
     }
     let shown = typed(
-        "explode run fs-sync --stack vfat --in here --depth 2 --limit 3 --samples 2 --out /tmp/run --format jsonl\n\
+        "explode run fs-sync --stack vfat --in here --depth 2 --limit 3 --samples 2 --out \
+         /tmp/run --format jsonl\n\
          echo \"the run ended with $?\"\n\
          echo \"left: $(ls /dev | grep -c '^rdd[0-9]') disks\"",
     );
@@ -73,10 +75,14 @@ fn a_run_on_its_own_kernel_finds_and_replays() {
 }
 
 fn summary(shown: &str) -> &str {
-    shown.lines().find(|line| line.contains(r#""type":"summary""#)).unwrap_or_else(|| panic!("{shown}"))
+    shown
+        .lines()
+        .find(|line| line.contains(r#""type":"summary""#))
+        .unwrap_or_else(|| panic!("{shown}"))
 }
 
-/// A stack file with a component and a checker made of commands; the command at the end of its run is pasted.
+/// A stack file with a component and a checker made of commands; the command at the end of its run
+/// is pasted.
 #[test]
 fn a_stack_file_on_its_own_kernel_finds_and_replays() {
     if !guest::required() {
@@ -86,7 +92,8 @@ fn a_stack_file_on_its_own_kernel_finds_and_replays() {
         "cat >/tmp/own.toml <<'END'\n{STACK}\nEND\n\
          explode run /tmp/own.toml --out /tmp/own >/tmp/said; echo \"the run ended with $?\"\n\
          cat /tmp/said /tmp/own/run.jsonl; sort -u /tmp/checked\n\
-         sh -c \"$(tail -n 1 /tmp/said | sed 's/ *replay *//')\"; echo \"the pasted command ended with $?\"\n\
+         sh -c \"$(tail -n 1 /tmp/said | sed 's/ *replay *//')\"; echo \"the pasted command ended \
+         with $?\"\n\
          echo \"left: $(ls /dev | grep -c '^rdd[0-9]') disks\""
     ));
     let words = [
@@ -121,8 +128,8 @@ mutate = [{ name = "die", steps = [{ sh = "kill -KILL $PPID" }] }]
 check = "true"
 "#;
 
-/// Whatever ends a worker or a run, its disks are gone, although they cannot be removed while they are mounted: at once, or,
-/// if the supervisor itself was killed, when the next run begins.
+/// Whatever ends a worker or a run, its disks are gone, although they cannot be removed while they
+/// are mounted: at once, or, if the supervisor itself was killed, when the next run begins.
 #[test]
 fn nothing_is_left_in_the_kernel() {
     if !guest::required() {
@@ -131,7 +138,8 @@ fn nothing_is_left_in_the_kernel() {
     let left = |when: &str| format!("echo \"{when}: $(ls /dev | grep -c '^rdd[0-9]') disks\"\n");
     let ended_by = |signal: &str| {
         format!(
-            "explode run fs-sync --stack ext2 --in here --depth 4 --out /tmp/{signal} >/dev/null 2>&1 &\n\
+            "explode run fs-sync --stack ext2 --in here --depth 4 --out /tmp/{signal} >/dev/null \
+             2>&1 &\n\
              until grep -q '\"progress\"' /tmp/{signal}/run.jsonl; do sleep 0.1; done\n\
              kill -{signal} $!; wait $!; echo \"{signal}: ended with $?\"\n"
         )
@@ -140,13 +148,16 @@ fn nothing_is_left_in_the_kernel() {
         &[
             format!("cat >/tmp/deadly.toml <<'END'\n{DEADLY}\nEND\n"),
             left("before"),
-            "explode run /tmp/deadly.toml --out /tmp/deadly; echo \"deadly: ended with $?\"\n".to_owned(),
+            "explode run /tmp/deadly.toml --out /tmp/deadly; echo \"deadly: ended with \
+             $?\"\n"
+                .to_owned(),
             left("after the worker's end"),
             ended_by("INT"),
             left("after an interrupt"),
             ended_by("KILL"),
             left("after the supervisor's end"),
-            "explode run fs-sync --stack vfat --in here --depth 1 --limit 2 --samples 2 --out /tmp/next >/dev/null\n"
+            "explode run fs-sync --stack vfat --in here --depth 1 --limit 2 --samples 2 --out \
+             /tmp/next >/dev/null\n"
                 .to_owned(),
             left("after the next run"),
         ]

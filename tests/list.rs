@@ -1,4 +1,5 @@
-//! `explode list`: everything that can be named, and that each target does what the list says of it.
+//! `explode list`: everything that can be named, and that each target does what the list says of
+//! it.
 
 mod common;
 
@@ -11,7 +12,9 @@ use tempfile::tempdir;
 use common::{explode, explode_in, keys, of_type, words};
 
 fn list(what: &str) -> Vec<Value> {
-    explode(["list", "--format", "jsonl"].into_iter().chain(what.split_whitespace())).expect(0).json()
+    explode(["list", "--format", "jsonl"].into_iter().chain(what.split_whitespace()))
+        .expect(0)
+        .json()
 }
 
 fn names(lines: &[&Value]) -> Vec<String> {
@@ -23,14 +26,18 @@ fn each_line_has_its_keys() {
     let lines = list("");
     for line in &lines {
         let expected = match line["type"].as_str().unwrap() {
-            "target" => "type name in about seeded expect stack checker depth limit samples crash_depth",
+            "target" => {
+                "type name in about seeded expect stack checker depth limit samples crash_depth"
+            }
             "stack" => "type name in about stack targets",
             "component" | "checker" => "type name in about options",
             other => panic!("{other}"),
         };
         assert_eq!(keys(line), words(expected));
         assert!(!line["about"].as_str().unwrap().is_empty());
-        assert!(["mem", "vm", "here"].iter().any(|mode| line["in"].as_str().unwrap().contains(mode)));
+        assert!(
+            ["mem", "vm", "here"].iter().any(|mode| line["in"].as_str().unwrap().contains(mode))
+        );
         for option in line["options"].as_array().into_iter().flatten() {
             assert_eq!(keys(option), words("name about default"));
         }
@@ -46,10 +53,14 @@ fn each_line_has_its_keys() {
 #[test]
 fn each_default_is_a_value_that_can_be_given() {
     let registry = explode::registry();
-    let components =
-        registry.components.iter().map(|def| (&def.name, &def.options, def.completed(&Options::none())));
-    let checkers =
-        registry.checkers.iter().map(|def| (&def.name, &def.options, def.completed(&Options::none())));
+    let components = registry
+        .components
+        .iter()
+        .map(|def| (&def.name, &def.options, def.completed(&Options::none())));
+    let checkers = registry
+        .checkers
+        .iter()
+        .map(|def| (&def.name, &def.options, def.completed(&Options::none())));
     for (name, options, completed) in components.chain(checkers) {
         for option in options {
             let value = completed.get(option.name).map(ToString::to_string).unwrap_or_default();
@@ -78,7 +89,8 @@ fn the_names_are_there() {
 fn the_columns_of_a_text_stand_below_each_other() {
     let text = explode(["list", "targets"]).expect(0).out;
     let column = |line: &str| {
-        line.len() - line["target".len()..].trim_start().split_once(' ').unwrap().1.trim_start().len()
+        line.len()
+            - line["target".len()..].trim_start().split_once(' ').unwrap().1.trim_start().len()
     };
     let columns: BTreeSet<usize> =
         text.lines().filter(|line| line.starts_with("target")).map(column).collect();
@@ -91,7 +103,8 @@ fn the_columns_of_a_text_stand_below_each_other() {
     assert_eq!(columns.first().copied(), longest.map(|name| "target     ".len() + name + 1));
 }
 
-/// What a target is made of can be named as well. A seeded bug shows in the name of its target, and is expected to be found.
+/// What a target is made of can be named as well. A seeded bug shows in the name of its target, and
+/// is expected to be found.
 #[test]
 fn targets_are_made_of_what_is_listed() {
     let lines = list("");
@@ -111,7 +124,8 @@ fn targets_are_made_of_what_is_listed() {
     }
 }
 
-/// A clean target is clean at any depth; an error must show within the target's. Those that need a guest have a test of their own.
+/// A clean target is clean at any depth; an error must show within the target's. Those that need a
+/// guest have a test of their own.
 #[test]
 fn every_target_keeps_its_word() {
     let folder = tempdir().unwrap();
@@ -119,7 +133,8 @@ fn every_target_keeps_its_word() {
         let (name, expect) = (target["name"].as_str().unwrap(), target["expect"].as_str().unwrap());
         let run = |depth: u32| {
             let args = format!(
-                "run {name} --depth {depth} --out {name}-{depth} --format jsonl --limit 2000 --samples 500"
+                "run {name} --depth {depth} --out {name}-{depth} --format jsonl --limit 2000 \
+                 --samples 500"
             );
             let ran = explode_in(folder.path(), args.split_whitespace());
             let lines = ran.json();
@@ -135,7 +150,8 @@ fn every_target_keeps_its_word() {
     }
 }
 
-/// What a target stands on is one of the stacks; what has a component's name is what `--stack` makes of it.
+/// What a target stands on is one of the stacks; what has a component's name is what `--stack`
+/// makes of it.
 #[test]
 fn stacks_are_those_of_the_targets() {
     let lines = list("");
@@ -160,7 +176,10 @@ fn a_person_sees_names_bounds_and_options() {
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let has = |start: &str| squeezed.iter().any(|line| line.starts_with(start));
     assert!(has("target sqlite-off mem SQLite without syncs"), "{text}");
-    assert!(text.contains("expect lost; depth 4, limit 20000, samples 2000, crash-depth 1\n"), "{text}");
+    assert!(
+        text.contains("expect lost; depth 4, limit 20000, samples 2000, crash-depth 1\n"),
+        "{text}"
+    );
     assert!(has("checker fs-basic mem,vm,here a file"), "{text}");
     assert!(text.contains("sectors=32768  "), "{text}");
 }

@@ -1,4 +1,5 @@
-//! `explode matrix` on file systems in process: each outcome, what follows from the cells, and that a cell is a run like any other.
+//! `explode matrix` on file systems in process: each outcome, what follows from the cells, and that
+//! a cell is a run like any other.
 
 mod common;
 
@@ -16,7 +17,9 @@ use common::{explode_in, file, nodes, of_type, program, ran, shell};
 
 /// toyfs with a bug put in, as a stack file.
 fn seeded(folder: &Path, name: &str, bug: &str) {
-    let text = format!("[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"{bug}\"\n");
+    let text = format!(
+        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"{bug}\"\n"
+    );
     file(folder, &format!("{name}.toml"), text);
 }
 
@@ -41,7 +44,11 @@ fn each_outcome_is_what_it_says() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     seeded(folder, "unsafe", "no-preflush");
-    let lines = matrix(folder, "toyfs unsafe.toml simfiles --check synced,failed-calls --jobs 2 --out m", 1);
+    let lines = matrix(
+        folder,
+        "toyfs unsafe.toml simfiles --check synced,failed-calls --jobs 2 --out m",
+        1,
+    );
     let expected = [
         ["simfiles", "failed-calls", "not-supported"],
         ["simfiles", "synced", "blind"],
@@ -57,10 +64,14 @@ fn each_outcome_is_what_it_says() {
     };
     // A pass says how much it has looked at, and that the check has eyes.
     let pass = cell("toyfs", "synced");
-    let counts = ["states", "operations", "checked", "complete"].map(|key| pass["summary"][key].clone());
+    let counts =
+        ["states", "operations", "checked", "complete"].map(|key| pass["summary"][key].clone());
     assert_eq!(counts, [json!(98), json!(97), json!(73), json!(true)]);
     assert_eq!(pass["sees"], "fs-sync/lost/synced-directory");
-    assert_eq!(cell("simfiles", "synced")["why"], "it stands on no disk whose flushes could be dropped");
+    assert_eq!(
+        cell("simfiles", "synced")["why"],
+        "it stands on no disk whose flushes could be dropped"
+    );
     assert_eq!(cell("toyfs", "failed-calls")["why"], "toyfs has no option 'fail'");
     // A bug is accused of its own system, and replays.
     let bug = &cell("unsafe", "synced")["findings"][0];
@@ -100,8 +111,9 @@ fn deeper_is_a_step_more_of_each_check() {
     let deep = "--check fsync-dir --deeper 1 --limit 6 --samples 3";
     let lines = matrix(folder.path(), &format!("toyfs {deep} --out deep"), 0);
     assert_eq!(looked(&lines), [json!(20), json!(64), json!(64), json!(true)]);
-    let file =
-        |out: &str| std::fs::read_to_string(folder.path().join(out).join("toyfs/fsync-dir/check.toml"));
+    let file = |out: &str| {
+        std::fs::read_to_string(folder.path().join(out).join("toyfs/fsync-dir/check.toml"))
+    };
     for bound in ["depth = 3\n", "limit = 6\n", "samples = 3\n"] {
         assert!(file("deep").unwrap().contains(bound), "{bound}");
     }
@@ -116,7 +128,8 @@ fn deeper_is_a_step_more_of_each_check() {
 fn a_cell_is_a_run_like_any_other() {
     let folder = tempdir().unwrap();
     let lines = matrix(folder.path(), "toyfs --check synced --out m", 0);
-    let run = explode_in(folder.path(), "run m/toyfs/synced/check.toml --format jsonl".split(' ')).expect(0);
+    let run = explode_in(folder.path(), "run m/toyfs/synced/check.toml --format jsonl".split(' '))
+        .expect(0);
     let of = |summary: &Value| {
         let mut summary = summary.clone();
         let object = summary.as_object_mut().unwrap();
@@ -133,7 +146,8 @@ fn a_cell_is_a_run_like_any_other() {
     let table = Path::new(program()).parent().unwrap().join("examples/matrix_table");
     assert!(table.is_file(), "build the examples: cargo build --examples");
     let table = ran(Command::new(table).current_dir(folder.path()).arg("m")).expect(0).out;
-    let expected = "| check | toyfs |\n| --- | --- |\n| `synced` | pass: 98, 97, 73, all |\n\npass 1; 97 operations, 98 states, 73 crash disks checked\n";
+    let expected = "| check | toyfs |\n| --- | --- |\n| `synced` | pass: 98, 97, 73, all \
+                    |\n\npass 1; 97 operations, 98 states, 73 crash disks checked\n";
     assert_eq!(table, expected);
     let page = std::fs::read_to_string(folder.path().join("m/matrix.html")).unwrap();
     assert!(page.contains(
@@ -141,18 +155,21 @@ fn a_cell_is_a_run_like_any_other() {
     ));
 }
 
-/// Files whose syncs lie, and whose profile excludes them or not. Each layer is a pair of what lies and what is excluded, bottom first.
+/// Files whose syncs lie, and whose profile excludes them or not. Each layer is a pair of what lies
+/// and what is excluded, bottom first.
 fn lying(folder: &Path, name: &str, layers: &[(&str, &str)]) {
     let mut text = "[[component]]\nuse = \"simfiles\"\n".to_owned();
     for (at, (lies, excludes)) in layers.iter().enumerate() {
         text += &format!(
-            "[[component]]\nuse = \"lying-sync\"\nname = \"l{at}\"\nlies = \"{lies}\"\nexcludes = \"{excludes}\"\n"
+            "[[component]]\nuse = \"lying-sync\"\nname = \"l{at}\"\nlies = \"{lies}\"\nexcludes \
+             = \"{excludes}\"\n"
         );
     }
     file(folder, &format!("{name}.toml"), text);
 }
 
-/// What a profile excludes is by design, a promise that is empty is none, and what is excluded excuses nothing else (EX-104).
+/// What a profile excludes is by design, a promise that is empty is none, and what is excluded
+/// excuses nothing else (EX-104).
 #[test]
 fn a_profile_decides_what_is_a_bug() {
     let folder = tempdir().unwrap();
@@ -201,14 +218,16 @@ fn a_profile_decides_what_is_a_bug() {
     let has = |system: &str, by_design: bool, call: &str| {
         found(system, by_design).iter().any(|signature| signature.ends_with(call))
     };
-    // sync is excluded and lies, fsync is not excluded and lies: both are reported, each as what it is.
+    // sync is excluded and lies, fsync is not excluded and lies: both are reported, each as what it
+    // is.
     assert!(has("both", true, "synced-by-sync") && !has("both", false, "synced-by-sync"));
     assert!(has("both", false, "synced-by-fsync") && !has("both", true, "synced-by-fsync"));
     assert!(found("excluded", false).is_empty() && has("excluded", true, "synced-by-sync"));
     // What is excluded is another promise: nothing is by design.
     assert!(found("other", true).is_empty() && has("other", false, "synced-by-sync"));
-    let safe =
-        |system: &str| of_type(&lines, "safe").into_iter().find(|safe| safe["system"] == system).unwrap();
+    let safe = |system: &str| {
+        of_type(&lines, "safe").into_iter().find(|safe| safe["system"] == system).unwrap()
+    };
     assert_eq!(safe("both")["not_promised"], json!(["sync"]));
     assert_eq!(safe("both")["not"], json!(["fsync"]));
     assert_eq!(safe("held")["not_promised"], json!([]));
@@ -216,12 +235,18 @@ fn a_profile_decides_what_is_a_bug() {
     let refused = explode_in(folder, "run m/excluded/sync/check.toml".split(' ')).expect(3);
     assert!(refused.err.contains(&format!("unsupported: not promised: {line}")), "{refused:?}");
     let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(1).out;
-    assert!(table.contains(&format!("excluded synced: fs-sync/lost/synced-by-sync: {line}")), "{table}");
-    assert!(table.contains("both: safe here: none; not safe: fsync; not promised: sync\n"), "{table}");
+    assert!(
+        table.contains(&format!("excluded synced: fs-sync/lost/synced-by-sync: {line}")),
+        "{table}"
+    );
+    assert!(
+        table.contains("both: safe here: none; not safe: fsync; not promised: sync\n"),
+        "{table}"
+    );
 }
 
-/// A way that its own check has not seen to fail is not safe if another check has, and one that was not covered whole is so only so far
-/// (EX-117).
+/// A way that its own check has not seen to fail is not safe if another check has, and one that was
+/// not covered whole is so only so far (EX-117).
 #[test]
 fn what_is_safe_goes_by_all_checks() {
     let folder = tempdir().unwrap();
@@ -234,12 +259,16 @@ fn what_is_safe_goes_by_all_checks() {
         std::fs::write(&path, cell.to_string()).unwrap();
     };
     let lines = matrix(folder, "toyfs --check sync,fsync-dir --out m", 0);
-    assert_eq!([safe(&lines, "safe"), safe(&lines, "so_far")], [json!(["sync", "fsync-dir"]), json!([])]);
+    assert_eq!(
+        [safe(&lines, "safe"), safe(&lines, "so_far")],
+        [json!(["sync", "fsync-dir"]), json!([])]
+    );
     change("m/toyfs/sync", &|cell| cell["summary"]["complete"] = json!(false));
     let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(0).out;
     let line = "toyfs: safe here: fsync-dir; nothing lost so far: sync; not safe: none\n";
     assert!(table.contains(line), "{table}");
-    // In the folder, sync's own cell has found nothing, and another one has seen sync lose something.
+    // In the folder, sync's own cell has found nothing, and another one has seen sync lose
+    // something.
     lying(folder, "held", &[("sync", "none")]);
     let lines = matrix(folder, "held.toml --check synced,sync --out n", 1);
     assert_eq!(safe(&lines, "not"), json!(["sync"]));
@@ -251,8 +280,9 @@ fn what_is_safe_goes_by_all_checks() {
     assert_eq!([safe(&lines, "not"), safe(&lines, "safe")], [json!(["sync"]), json!([])]);
 }
 
-/// A way is not safe either if it may be to blame for what another check has found: by a word that is not that of one way, or a disk that a
-/// crash has left and that cannot be recovered. What one way alone has lost casts no doubt on another.
+/// A way is not safe either if it may be to blame for what another check has found: by a word that
+/// is not that of one way, or a disk that a crash has left and that cannot be recovered. What one
+/// way alone has lost casts no doubt on another.
 #[test]
 fn what_another_check_has_found_leaves_a_way_in_doubt() {
     let folder = tempdir().unwrap();
@@ -297,7 +327,8 @@ fn what_another_check_has_found_leaves_a_way_in_doubt() {
     assert!(table.contains("toyfs: safe here: fdatasync; not safe: fsync (synced)\n"), "{table}");
 }
 
-/// What is found on nearly all systems accuses what they have in common (EX-7); cells without a verdict do not count.
+/// What is found on nearly all systems accuses what they have in common (EX-7); cells without a
+/// verdict do not count.
 #[test]
 fn a_layer_above_that_lies_is_accused() {
     let folder = tempdir().unwrap();
@@ -305,8 +336,11 @@ fn a_layer_above_that_lies_is_accused() {
     let systems = ["one", "two", "three", "four"];
     systems.iter().for_each(|name| lying(folder, name, &[("sync", "none")]));
     lying(folder, "excluded", &[("sync", "synced-by-sync")]);
-    let lines =
-        matrix(folder, "one.toml two.toml three.toml four.toml excluded.toml --check sync --out m", 1);
+    let lines = matrix(
+        folder,
+        "one.toml two.toml three.toml four.toml excluded.toml --check sync --out m",
+        1,
+    );
     let faults = of_type(&lines, "fault");
     assert!(!faults.is_empty());
     for fault in faults {
@@ -329,9 +363,12 @@ fn a_layer_above_that_lies_is_accused() {
 #[test]
 fn what_it_was_in_2006_stands_beside_it() {
     let folder = tempdir().unwrap();
-    let out =
-        explode_in(folder.path(), "matrix ext2 ext4 vfat --in mem --check sync,fsync --out m".split(' '));
-    let said = "In 2006 (Linux 2.6.11, the paper's Table 2)\n  ext2: safe sync; not mount-sync, fsync, o-sync\n  \
+    let out = explode_in(
+        folder.path(),
+        "matrix ext2 ext4 vfat --in mem --check sync,fsync --out m".split(' '),
+    );
+    let said = "In 2006 (Linux 2.6.11, the paper's Table 2)\n  ext2: safe sync; not mount-sync, \
+                fsync, o-sync\n  \
                 vfat: safe fsync; not sync, mount-sync, o-sync\n\n";
     let out = out.expect(0).out;
     assert!(out.contains(said), "{out}");
@@ -362,7 +399,8 @@ fn a_bug_has_its_count_and_its_trace() {
     // Resumed in another folder, it prints what works in a third.
     let (second, third) = (tempdir().unwrap(), tempdir().unwrap());
     let matrix = folder.join("m");
-    let table = explode_in(second.path(), ["matrix", "--resume", matrix.to_str().unwrap()]).expect(1).out;
+    let table =
+        explode_in(second.path(), ["matrix", "--resume", matrix.to_str().unwrap()]).expect(1).out;
     let command = table.lines().last().unwrap().strip_prefix("  replay   ").expect("a command");
     shell(third.path(), command).expect(1);
     assert!(page.contains("unsafe synced: lost, 83 times: "), "{page}");
@@ -379,7 +417,10 @@ fn a_page_that_cannot_be_written_loses_nothing_else() {
     let out = matrix("toyfs --check synced --out m").expect(4);
     assert!(out.out.contains("toyfs  pass"), "{out:?}");
     let why = "No space left on device (os error 28)";
-    assert_eq!(out.err, format!("error: cannot write {full}: {why}; name another file with --html\n"));
+    assert_eq!(
+        out.err,
+        format!("error: cannot write {full}: {why}; name another file with --html\n")
+    );
     seeded(folder, "unsafe", "no-preflush");
     matrix("unsafe.toml --check synced --out n").expect(1);
 }
@@ -401,18 +442,23 @@ fn a_matrix_goes_on_where_it_was() {
 #[test]
 fn a_budget_that_is_spent_leaves_cells_for_another_time() {
     let folder = tempdir().unwrap();
-    // A process of its own takes longer than that, so one job asks one cell at most, and the next run one more.
+    // A process of its own takes longer than that, so one job asks one cell at most, and the next
+    // run one more.
     let four = "toyfs simfiles --check synced --check reasonable --budget 1ms --jobs 1 --out m";
     let lines = matrix(folder.path(), four, 0);
     for check in ["synced", "reasonable"] {
-        assert!(outcomes(&lines).contains(&["simfiles", check, "not-run"].map(str::to_owned)), "{lines:?}");
+        assert!(
+            outcomes(&lines).contains(&["simfiles", check, "not-run"].map(str::to_owned)),
+            "{lines:?}"
+        );
     }
     let text = explode_in(folder.path(), ["matrix", "--resume", "m"]).expect(0);
     let resume = format!("matrix --resume {}", folder.path().join("m").display());
     assert!(text.out.lines().last().unwrap().ends_with(&resume), "{text:#?}");
 }
 
-/// The run that is under way ends, what has not begun does not begin, and the last line goes on with it.
+/// The run that is under way ends, what has not begun does not begin, and the last line goes on
+/// with it.
 #[test]
 fn ctrl_c_ends_it_and_nothing_is_lost() {
     let folder = tempdir().unwrap();
@@ -457,14 +503,14 @@ fn what_it_cannot_take_it_refuses() {
     refused("toyfs --out full", &["the folder is not empty"]);
 }
 
-/// What a crash may lose by the model of simulated files is by design, and the finding cites the section of the model; a bug that is put in
-/// is found.
+/// What a crash may lose by the model of simulated files is by design, and the finding cites the
+/// section of the model; a bug that is put in is found.
 #[test]
 fn simulated_files_are_held_to_what_their_model_promises() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    let text =
-        "[[component]]\nuse = \"simfiles\"\n[[component]]\nuse = \"lying-sync\"\nlies = \"directories\"\n";
+    let text = "[[component]]\nuse = \"simfiles\"\n[[component]]\nuse = \"lying-sync\"\nlies \
+                = \"directories\"\n";
     file(folder, "lying.toml", text);
     let lines = matrix(folder, "simfiles lying.toml --check replaced,moved --out m", 1);
     let expected = [
@@ -475,8 +521,9 @@ fn simulated_files_are_held_to_what_their_model_promises() {
     ];
     assert_eq!(outcomes(&lines), expected);
     for cell in of_type(&lines, "cell").iter().filter(|cell| cell["system"] == "simfiles") {
-        let why =
-            cell["why"].as_str().map_or_else(|| cell["findings"][0]["profile"].to_string(), str::to_owned);
+        let why = cell["why"]
+            .as_str()
+            .map_or_else(|| cell["findings"][0]["profile"].to_string(), str::to_owned);
         assert!(why.contains("docs/model/fault-model.md, section 7"), "{cell}");
     }
 }

@@ -12,7 +12,9 @@ use common::{explode, explode_in, of_type};
 /// The lines of a run of two mutates with such an option.
 fn run(code: i32, target: &str, faults: &str) -> Vec<Value> {
     let folder = tempdir().unwrap();
-    let args = format!("run {target} --set {faults} --depth 2 --require-complete --format jsonl --out run");
+    let args = format!(
+        "run {target} --set {faults} --depth 2 --require-complete --format jsonl --out run"
+    );
     explode_in(folder.path(), args.split_whitespace()).expect(code).json()
 }
 
@@ -21,15 +23,19 @@ fn counts(lines: &[Value]) -> Vec<u64> {
     keys.iter().map(|key| lines.last().unwrap()[key].as_u64().unwrap()).collect()
 }
 
-/// A database whose file cannot be read gives errors, and loses nothing that can be read. Its pages are all in one block; with a WAL
-/// there is one more.
+/// A database whose file cannot be read gives errors, and loses nothing that can be read. Its pages
+/// are all in one block; with a WAL there is one more.
 #[test]
 fn sqlite_says_that_it_cannot_read() {
     assert_eq!(counts(&run(0, "sqlite-extra", "simfiles.faults=unreadable")), [43, 84, 168, 0, 0]);
-    assert_eq!(counts(&run(0, "sqlite-full-wal", "simfiles.faults=unreadable")), [107, 144, 252, 0, 0]);
+    assert_eq!(
+        counts(&run(0, "sqlite-full-wal", "simfiles.faults=unreadable")),
+        [107, 144, 252, 0, 0]
+    );
 }
 
-/// It has no checksums but those of the WAL, which end at the first that is wrong: what was committed behind it is gone.
+/// It has no checksums but those of the WAL, which end at the first that is wrong: what was
+/// committed behind it is gone.
 #[test]
 fn sqlite_takes_garbage_for_what_it_is() {
     let lines = run(1, "sqlite-full-wal", "simfiles.faults=garbage");
@@ -41,7 +47,8 @@ fn sqlite_takes_garbage_for_what_it_is() {
     assert_eq!(verdicts, ["corrupt", "lost", "recover-failed"].into());
 }
 
-/// On a disk: what cannot be read is an error of the call, and of the mount; and whatever garbage says, nothing breaks.
+/// On a disk: what cannot be read is an error of the call, and of the mount; and whatever garbage
+/// says, nothing breaks.
 #[test]
 fn small_systems_on_a_disk_go_on_or_say_that_they_cannot() {
     for (target, code, expected) in [

@@ -1,8 +1,9 @@
-//! A crate outside the workspace, with explode as its only dependency: `outside_crate/example` has a component, a checker and
-//! targets of its own. They run in process and, unchanged, in a guest; and a bug in them is found and replayed.
+//! A crate outside the workspace, with explode as its only dependency: `outside_crate/example` has
+//! a component, a checker and targets of its own. They run in process and, unchanged, in a guest;
+//! and a bug in them is found and replayed.
 //!
-//! It is the crate of `docs/guide/writing-a-component.md` and `docs/guide/writing-a-checker.md`, which show each of its files and what comes of
-//! each command.
+//! It is the crate of `docs/guide/writing-a-component.md` and `docs/guide/writing-a-checker.md`,
+//! which show each of its files and what comes of each command.
 
 mod common;
 
@@ -22,7 +23,8 @@ use common::{Ran, explode_in, guest, ran};
 /// The crate's files.
 const SOURCES: [&str; 4] = ["src/component.rs", "src/log.rs", "src/checker.rs", "src/main.rs"];
 
-/// A component of a user takes no more lines of Rust than that; empty lines and comments do not count.
+/// A component of a user takes no more lines of Rust than that; empty lines and comments do not
+/// count.
 const MOST_LINES: usize = 30;
 
 /// The pages that tell how it is made.
@@ -37,9 +39,9 @@ fn program() -> &'static Path {
 
 /// Builds a copy of the crate, in the folder where this test's own program was built.
 ///
-/// The copy is a workspace of its own, with the versions, the profile and the configuration of explode's: so what both depend on is
-/// built once. Explode's own crates are built anew, for to cargo they are others here; they are not optimised, which takes a quarter
-/// of the time.
+/// The copy is a workspace of its own, with the versions, the profile and the configuration of
+/// explode's: so what both depend on is built once. Explode's own crates are built anew, for to
+/// cargo they are others here; they are not optimised, which takes a quarter of the time.
 fn build() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (example, temporary) =
@@ -67,7 +69,8 @@ fn build() -> PathBuf {
 fn profile(manifest: &str, lock: &str) -> Table {
     let mut manifest: Table = manifest.parse().unwrap();
     let mut profiles = manifest.remove("profile").expect("the workspace has profiles");
-    let packages = profiles["dev"]["package"].as_table_mut().expect("crates have profiles of their own");
+    let packages =
+        profiles["dev"]["package"].as_table_mut().expect("crates have profiles of their own");
     let ours = lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
     for name in ours.filter(|name| name.starts_with("explode")) {
         packages.insert(name.to_owned(), toml! { opt-level = 0 debug = false }.into());
@@ -89,7 +92,8 @@ fn clean(args: &str) {
     assert!(summary["checked"].as_u64().unwrap() > 0, "{summary}");
 }
 
-/// A run that must find a lost line, in these words; each command that it prints shows its finding again.
+/// A run that must find a lost line, in these words; each command that it prints shows its finding
+/// again.
 fn lost(target: &str, found: &str) {
     let folder = tempdir().unwrap();
     let text = run(folder.path(), ["run", target, "--depth", "1"]).expect(1).out;
@@ -99,8 +103,12 @@ fn lost(target: &str, found: &str) {
         text.lines().filter_map(|line| line.strip_prefix("             replay    ")).collect();
     assert!(!commands.is_empty(), "{text}");
     for command in commands {
-        let replayed = ran(Command::new("sh").args(["-c", command]).current_dir(folder.path())).expect(1);
-        assert!(replayed.out.contains("reproduced log-lines/lost/appended-line"), "{command}: {replayed:#?}");
+        let replayed =
+            ran(Command::new("sh").args(["-c", command]).current_dir(folder.path())).expect(1);
+        assert!(
+            replayed.out.contains("reproduced log-lines/lost/appended-line"),
+            "{command}: {replayed:#?}"
+        );
     }
 }
 
@@ -118,7 +126,10 @@ fn commands<'a>(page: &'a str, begin: &str) -> Vec<&'a str> {
 
 /// What the page says is found.
 fn shown(page: &str) -> Vec<&str> {
-    page.lines().filter(|line| line.starts_with("            FAIL ")).map(|line| &line[4..]).collect()
+    page.lines()
+        .filter(|line| line.starts_with("            FAIL "))
+        .map(|line| &line[4..])
+        .collect()
 }
 
 #[test]
@@ -133,7 +144,9 @@ fn the_pages_show_the_files() {
 
 #[test]
 fn a_component_is_thirty_lines_at_most() {
-    let [component, ..] = blocks(COMPONENT_PAGE, "rust")[..] else { panic!("the page shows a component") };
+    let [component, ..] = blocks(COMPONENT_PAGE, "rust")[..] else {
+        panic!("the page shows a component")
+    };
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let lines = component.lines().filter(is_code).count();
     assert!(lines <= MOST_LINES, "{lines}");

@@ -1,4 +1,5 @@
-//! Profiles: what the file systems of the kernel promise, and that an exclusion makes by design what is a bug without it.
+//! Profiles: what the file systems of the kernel promise, and that an exclusion makes by design
+//! what is a bug without it.
 
 mod common;
 
@@ -27,20 +28,25 @@ fn profiles_are_listed() {
         assert!(line["type"] == "promise" && long("quote") && long("source"), "{line}");
     }
     let kept = |lines: &[Value], name: &str| {
-        let found = lines.iter().filter(|line| line["name"] == name).map(|line| line["kept"] == true);
+        let found =
+            lines.iter().filter(|line| line["name"] == name).map(|line| line["kept"] == true);
         let found: Vec<bool> = found.collect();
         assert_eq!(found.len(), 1, "{name}");
         found[0]
     };
-    for (system, unsynced, mounted) in
-        [("ext2", false, true), ("ext4", true, true), ("vfat", false, true), ("minix", false, false)]
-    {
+    for (system, unsynced, mounted) in [
+        ("ext2", false, true),
+        ("ext4", true, true),
+        ("vfat", false, true),
+        ("minix", false, false),
+    ] {
         let lines = list(system);
         assert_eq!(kept(&lines, "unsynced-contents"), unsynced, "{system}");
         assert_eq!(kept(&lines, "metadata-synced-by-mount-sync"), mounted, "{system}");
     }
     let folder = tempdir().unwrap();
-    let text = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext4\"\ndata = \"writeback\"\n";
+    let text =
+        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext4\"\ndata = \"writeback\"\n";
     file(folder.path(), "fast.toml", text);
     let run = |args: &str| explode_in(folder.path(), args.split_whitespace());
     let lines = run("list profiles fast.toml toyfs --format jsonl").expect(0).json();
@@ -50,8 +56,8 @@ fn profiles_are_listed() {
         text.starts_with("fast.toml: ext4 in Linux\n") && text.ends_with("held to everything\n"),
         "{text}"
     );
-    let overlaid =
-        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\n[[component]]\nuse = \"overlay\"\n";
+    let overlaid = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse \
+                    = \"ext2\"\n[[component]]\nuse = \"overlay\"\n";
     file(folder.path(), "overlaid.toml", overlaid);
     let lines = run("list profiles overlaid.toml --format jsonl").expect(0).json();
     assert!(!kept(&lines, "replaced-name"));
@@ -60,8 +66,8 @@ fn profiles_are_listed() {
     run("list targets ext4").refused(&["explode list profiles ext4"]);
 }
 
-/// After a sync or fsync no profile promises less than POSIX. Excluded are a synchronous mount, and what a crash makes of what was not
-/// synced.
+/// After a sync or fsync no profile promises less than POSIX. Excluded are a synchronous mount, and
+/// what a crash makes of what was not synced.
 #[test]
 fn profiles_exclude_only_what_may_be_excluded() {
     let excluded: BTreeSet<String> = list("")
@@ -71,22 +77,26 @@ fn profiles_exclude_only_what_may_be_excluded() {
         .collect();
     let mount = ["", "metadata-"].map(|what| format!("{what}synced-by-mount-sync"));
     let partly = mount.clone().map(|word| format!("partly-{word}"));
-    let others = "replaced-by-rename replaced-name moved-name unsynced-contents unsynced-attributes readable kind created-name one-sequence \
+    let others = "replaced-by-rename replaced-name moved-name unsynced-contents \
+                  unsynced-attributes readable kind created-name one-sequence \
                   link-count atomic-call durable-call";
     let others = words(others).into_iter().map(str::to_owned);
     assert_eq!(excluded, mount.into_iter().chain(partly).chain(others).collect());
 }
 
-/// `fs-reasonable` on walks over one of toyfs's designs, whose profile excludes this: the findings, and the summary.
+/// `fs-reasonable` on walks over one of toyfs's designs, whose profile excludes this: the findings,
+/// and the summary.
 fn reasonable(folder: &Path, metadata: &str, excludes: &str, code: i32) -> (Vec<Value>, Value) {
     let name = format!("{metadata}-{excludes}.toml");
     let text = format!(
-        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nmetadata = \"{metadata}\"\n\
+        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nmetadata \
+         = \"{metadata}\"\n\
          [[component]]\nuse = \"lying-sync\"\nexcludes = \"{excludes}\"\n"
     );
     file(folder, &name, text);
     let args = format!(
-        "run fs-reasonable --stack {name} --depth 5 --strategy random --states 60 --crash-depth 0 --format jsonl \
+        "run fs-reasonable --stack {name} --depth 5 --strategy random --states 60 --crash-depth 0 \
+         --format jsonl \
          --set fs-reasonable.far=4096 --set fs-reasonable.files=1 --set fs-reasonable.dirs=0"
     );
     let lines = explode_in(folder, args.split_whitespace()).expect(code).json();
@@ -94,9 +104,9 @@ fn reasonable(folder: &Path, metadata: &str, excludes: &str, code: i32) -> (Vec<
     (findings, lines.last().unwrap().clone())
 }
 
-/// Without a journal, an inode that is used again may be found with the size that it had in another file. If the profile does not
-/// promise what an unsynced file holds, that is by design; if it excludes only that sync works, it is a bug. A design that keeps
-/// versions has none of it.
+/// Without a journal, an inode that is used again may be found with the size that it had in another
+/// file. If the profile does not promise what an unsynced file holds, that is by design; if it
+/// excludes only that sync works, it is a bug. A design that keeps versions has none of it.
 #[test]
 fn what_unsynced_files_hold_is_by_design_where_nobody_promises_it() {
     let folder = tempdir().unwrap();
@@ -114,11 +124,17 @@ fn what_unsynced_files_hold_is_by_design_where_nobody_promises_it() {
             let line = "lying-sync: \"its syncs lie\" (the option lying-sync.excludes)";
             assert_eq!(finding["profile"], if by_design { json!(line) } else { json!(null) });
         }
-        assert_eq!([&summary["findings"] == 1, &summary["by_design"] == 0], [!by_design, !by_design]);
+        assert_eq!(
+            [&summary["findings"] == 1, &summary["by_design"] == 0],
+            [!by_design, !by_design]
+        );
     }
     for excludes in ["none", "unsynced-contents"] {
         let (findings, summary) = reasonable(folder.path(), "versions", excludes, 0);
-        assert!(findings.is_empty() && summary["checked"].as_u64().unwrap() > 100, "{excludes}: {summary}");
+        assert!(
+            findings.is_empty() && summary["checked"].as_u64().unwrap() > 100,
+            "{excludes}: {summary}"
+        );
         assert_eq!(summary["by_design"], 0);
     }
 }

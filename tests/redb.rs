@@ -1,4 +1,5 @@
-//! redb, as a user runs it: every target complete within its bounds, with exact counts; and found on files whose syncs lie.
+//! redb, as a user runs it: every target complete within its bounds, with exact counts; and found
+//! on files whose syncs lie.
 
 mod common;
 
@@ -16,14 +17,19 @@ fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     explode_in(folder.path(), args.iter().chain(more)).expect(code).json()
 }
 
-/// The results of a complete exploration: states, crash disks, distinct ones, checks that are by design, disks of crashes
-/// during recovery that were checked. The page has the same numbers.
+/// The results of a complete exploration: states, crash disks, distinct ones, checks that are by
+/// design, disks of crashes during recovery that were checked. The page has the same numbers.
 fn is_clean(target: &str, exact: [u64; 5]) -> Vec<Value> {
     let lines = run(target, &["--require-complete"], 0);
     let summary = lines.last().unwrap();
-    let counts =
-        |keys: &[&str]| -> Vec<u64> { keys.iter().map(|key| summary[key].as_u64().unwrap()).collect() };
-    assert_eq!(counts(&["findings", "broken", "left_out", "pending"]), [0; 4], "{target}: {summary}");
+    let counts = |keys: &[&str]| -> Vec<u64> {
+        keys.iter().map(|key| summary[key].as_u64().unwrap()).collect()
+    };
+    assert_eq!(
+        counts(&["findings", "broken", "left_out", "pending"]),
+        [0; 4],
+        "{target}: {summary}"
+    );
     let keys = ["states", "crash_disks", "distinct", "by_design", "crash_crash_disks"];
     assert_eq!(counts(&keys), exact, "{target}: {summary}");
     let row: Vec<String> = exact.iter().map(u64::to_string).collect();
@@ -64,7 +70,10 @@ fn without_durability_it_loses_whole_commits_by_design() {
             (&finding["signature"], &finding["by_design"]),
             (&"kv-commits/lost/durable".into(), &true.into())
         );
-        assert!(finding["profile"].as_str().unwrap().contains("unless followed by a commit"), "{finding}");
+        assert!(
+            finding["profile"].as_str().unwrap().contains("unless followed by a commit"),
+            "{finding}"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
-//! The seeded bugs of `docs/results/seeded-bugs.md`: each is found within its target's bounds and replays, is minimised, is missed where the
-//! feature that finds it is switched off, and the system without it is explored completely, in silence.
+//! The seeded bugs of `docs/results/seeded-bugs.md`: each is found within its target's bounds and
+//! replays, is minimised, is missed where the feature that finds it is switched off, and the system
+//! without it is explored completely, in silence.
 
 mod common;
 
@@ -39,7 +40,9 @@ fn seeded() -> Vec<(String, String)> {
     let text = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
     let targets = listed.iter().filter(|line| line["seeded"] == true);
     let targets = targets.map(|line| (text(line, "name"), text(line, "expect")));
-    targets.filter(|(name, _)| name.split_once('+').is_some_and(|(of, _)| SYSTEMS.contains(&of))).collect()
+    targets
+        .filter(|(name, _)| name.split_once('+').is_some_and(|(of, _)| SYSTEMS.contains(&of)))
+        .collect()
 }
 
 /// The one bug whose disks are too many to look at all of them.
@@ -50,7 +53,10 @@ fn each_bug_is_found_and_replays_and_is_minimised() {
     let seeded = seeded();
     assert_eq!(seeded.len(), 51);
     let minima: BTreeSet<&str> = MINIMA.iter().map(|(target, ..)| *target).collect();
-    assert_eq!(minima.difference(&seeded.iter().map(|(name, _)| name.as_str()).collect()).next(), None);
+    assert_eq!(
+        minima.difference(&seeded.iter().map(|(name, _)| name.as_str()).collect()).next(),
+        None
+    );
     for (target, verdict) in seeded {
         let folder = tempfile::tempdir().unwrap();
         let lines = run_in(folder.path(), &target, &[], 1);
@@ -58,7 +64,10 @@ fn each_bug_is_found_and_replays_and_is_minimised() {
         let verdicts: BTreeSet<&str> =
             findings.iter().map(|finding| finding["verdict"].as_str().unwrap()).collect();
         assert!(verdicts.contains(verdict.as_str()), "{target}: {verdicts:?}");
-        assert!(findings.iter().all(|finding| finding["replayed"] == true), "{target}: {findings:?}");
+        assert!(
+            findings.iter().all(|finding| finding["replayed"] == true),
+            "{target}: {findings:?}"
+        );
         let summary = lines.last().unwrap();
         assert_eq!(summary["broken"], 0, "{target}: {summary}");
         assert_eq!(summary["left_out"] != 0, target == SAMPLED, "{target}: {summary}");
@@ -67,7 +76,8 @@ fn each_bug_is_found_and_replays_and_is_minimised() {
     }
 }
 
-/// The smallest way to a bug and its smallest disk, where reasoning gives them: what is chosen; mutates, pieces kept, lost, pending.
+/// The smallest way to a bug and its smallest disk, where reasoning gives them: what is chosen;
+/// mutates, pieces kept, lost, pending.
 type Minimum = (&'static str, &'static [&'static str], [u64; 4]);
 
 const MINIMA: &[Minimum] = &[
@@ -75,7 +85,8 @@ const MINIMA: &[Minimum] = &[
     ("wal-kv+no-log-sync", &["0"], [1, 0, 2, 2]),
     // A commit of two blocks; the first and the size are there.
     ("wal-kv+no-checksum", &["2"], [1, 2, 1, 3]),
-    // A commit; of a second one the size alone, so that opening recovers; of the recovery the empty log, before the new table.
+    // A commit; of a second one the size alone, so that opening recovers; of the recovery the empty
+    // log, before the new table.
     ("wal-kv+recovery-not-idempotent", &["0", "0"], [2, 2, 1, 3]),
     // All but the contents.
     ("rename-kv+no-file-sync", &["0"], [1, 3, 1, 4]),
@@ -114,17 +125,29 @@ const WRITE_A_FAR: &str = "write /a behind a hole; fsync /a, /";
 const TRUNCATE_A: &str = "truncate /a";
 const WRITE_B: &str = "write /b; fsync /b, /";
 
-/// A trace is minimised: the result replays, fails in the same way, and is no larger; it is the minimum where that is known.
+/// A trace is minimised: the result replays, fails in the same way, and is no larger; it is the
+/// minimum where that is known.
 fn is_minimised(folder: &Path, target: &str, verdict: &str, trace: &str) {
-    let told = explode_in(folder, ["minimise", trace, "--format", "jsonl"]).expect(0).json().pop().unwrap();
-    assert_eq!((&told["verdict"], &told["cut"]), (&verdict.into(), &false.into()), "{target}: {told}");
+    let told = explode_in(folder, ["minimise", trace, "--format", "jsonl"])
+        .expect(0)
+        .json()
+        .pop()
+        .unwrap();
+    assert_eq!(
+        (&told["verdict"], &told["cut"]),
+        (&verdict.into(), &false.into()),
+        "{target}: {told}"
+    );
     let counts = |when: &str, keys: &[&str]| -> Vec<u64> {
         keys.iter().map(|key| told[when][key].as_u64().unwrap()).collect()
     };
     let way = ["mutates", "choices"];
     let disk = |when: &str| counts(when, &["kept", "lost"]).into_iter().min();
     let (before, after) = (counts("before", &way), counts("after", &way));
-    assert!(after < before || after == before && disk("after") <= disk("before"), "{target}: {told}");
+    assert!(
+        after < before || after == before && disk("after") <= disk("before"),
+        "{target}: {told}"
+    );
     let out = told["out"].as_str().unwrap();
     explode_in(folder, ["replay", out]).expect(1);
     let Some((_, chosen, size)) = MINIMA.iter().find(|(name, ..)| *name == target) else { return };
@@ -141,7 +164,8 @@ fn is_minimised(folder: &Path, target: &str, verdict: &str, trace: &str) {
     }
 }
 
-/// The report of EXC-2: the file that was synced holds zeroes, and the inode that still claims its block was not kept.
+/// The report of EXC-2: the file that was synced holds zeroes, and the inode that still claims its
+/// block was not kept.
 fn the_inode_was_not_kept(folder: &Path, trace: &str) {
     let story = explode_in(folder, ["show", trace, "--format", "jsonl"]).expect(0).json();
     let message = "/b has at byte 0 zeroes, not \"b00001+00000000\\n\"";
@@ -150,15 +174,24 @@ fn the_inode_was_not_kept(folder: &Path, trace: &str) {
     let told = ["whose", "versions", "kept"].map(|key| &range[key]);
     assert_eq!(told, [&"inode 1, /a".into(), &serde_json::json!([1]), &Value::Null]);
     let critical = of_type(&story, "critical")[0];
-    assert_eq!((&critical["found"], &critical["kept"]), (&true.into(), &false.into()), "{critical}");
+    assert_eq!(
+        (&critical["found"], &critical["kept"]),
+        (&true.into(), &false.into()),
+        "{critical}"
+    );
 }
 
 /// The results of a complete exploration of a system without a bug.
 fn is_silent(target: &str, states: u64, crash_disks: u64, distinct: u64, crash_crash_disks: u64) {
     let summary = run(target, &["--require-complete"], 0).pop().unwrap();
-    let counts =
-        |keys: &[&str]| -> Vec<u64> { keys.iter().map(|key| summary[key].as_u64().unwrap()).collect() };
-    assert_eq!(counts(&["findings", "by_design", "broken", "left_out", "pending"]), [0; 5], "{summary}");
+    let counts = |keys: &[&str]| -> Vec<u64> {
+        keys.iter().map(|key| summary[key].as_u64().unwrap()).collect()
+    };
+    assert_eq!(
+        counts(&["findings", "by_design", "broken", "left_out", "pending"]),
+        [0; 5],
+        "{summary}"
+    );
     let row = format!("| {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
     let of_target = |line: &&str| line.starts_with(&format!("| `{target}` |"));
     let page = include_str!("../docs/results/seeded-bugs.md").lines().find(of_target);
@@ -179,18 +212,25 @@ fn the_file_system_is_silent() {
     is_silent("toyfs", 1165, 1571, 1072, 7136);
 }
 
-/// A directory that contains itself is named (EXC-5), and no walk runs in it for ever; without that bug nothing is found.
+/// A directory that contains itself is named (EXC-5), and no walk runs in it for ever; without that
+/// bug nothing is found.
 #[test]
 fn a_loop_of_directories_is_found() {
     let lines = run("toyfs-reasonable+rename-loop", &["--depth", "3", "--require-complete"], 1);
     let finding = &lines.iter().find(|line| line["type"] == "finding").unwrap();
     let said = ["verdict", "signature", "message"].map(|key| finding[key].as_str().unwrap());
-    let message = "rename /a /b/a succeeded, and /b/a is the directory /b again, which contains itself";
+    let message =
+        "rename /a /b/a succeeded, and /b/a is the directory /b again, which contains itself";
     assert_eq!(said, ["corrupt", "fs-reasonable/corrupt/call-has-its-effect", message]);
     let twin = ["--set", "toyfs.bug=none", "--require-complete"];
     let summary = run("toyfs-reasonable+rename-loop", &twin, 0).pop().unwrap();
-    let keys = ["states", "operations", "crash_disks", "distinct", "findings", "broken", "left_out"];
-    assert_eq!(keys.map(|key| summary[key].as_u64().unwrap()), [909, 1853, 7298, 8180, 0, 0, 0], "{summary}");
+    let keys =
+        ["states", "operations", "crash_disks", "distinct", "findings", "broken", "left_out"];
+    assert_eq!(
+        keys.map(|key| summary[key].as_u64().unwrap()),
+        [909, 1853, 7298, 8180, 0, 0, 0],
+        "{summary}"
+    );
 }
 
 #[test]
@@ -229,7 +269,8 @@ fn the_disks_with_parity_are_silent() {
     is_silent("parity-journal", 1021, 23_970, 16_056, 25_920);
 }
 
-/// The block is lost in one of some 2^18 combinations: a sample that is random alone found it with none of these seeds.
+/// The block is lost in one of some 2^18 combinations: a sample that is random alone found it with
+/// none of these seeds.
 #[test]
 fn a_checksum_that_leaves_out_a_block_is_found_with_each_seed() {
     for seed in 0..12 {
@@ -243,7 +284,8 @@ fn a_checksum_that_leaves_out_a_block_is_found_with_each_seed() {
     assert!(twin["left_out"].as_u64().unwrap() > 100_000, "{twin}");
 }
 
-/// Each of these bugs takes one feature to be found: without it the same exploration, complete, is silent.
+/// Each of these bugs takes one feature to be found: without it the same exploration, complete, is
+/// silent.
 #[test]
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
     let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
@@ -310,7 +352,11 @@ fn the_page_names_each_bug() {
     let page = std::fs::read_to_string("docs/results/seeded-bugs.md").unwrap();
     for (target, verdict) in seeded() {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{target}` |")));
-        let row = row.unwrap_or_else(|| panic!("docs/results/seeded-bugs.md has no row for {target}"));
-        assert!(row.contains(&format!("| {verdict} |")), "the row of {target} does not say {verdict}: {row}");
+        let row =
+            row.unwrap_or_else(|| panic!("docs/results/seeded-bugs.md has no row for {target}"));
+        assert!(
+            row.contains(&format!("| {verdict} |")),
+            "the row of {target} does not say {verdict}: {row}"
+        );
     }
 }

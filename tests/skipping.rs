@@ -1,5 +1,5 @@
-//! Sound skipping as a user sees it: every target that runs in process says the same with `--no-skip` and without, and more than
-//! half of the checks of most are not made.
+//! Sound skipping as a user sees it: every target that runs in process says the same with
+//! `--no-skip` and without, and more than half of the checks of most are not made.
 
 mod common;
 
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use common::{explode, explode_in, of_type};
 
-/// Depth, distinct checks, and how many of them another one answers; exact, so that what is skipped is the same each time.
+/// Depth, distinct checks, and how many of them another one answers; exact, so that what is skipped
+/// is the same each time.
 const EQUIVALENT: [(&str, u32, [u64; 2]); 19] = [
     ("sqlite-off", 1, [9342, 7184]),
     ("sqlite-normal", 2, [16_887, 15_442]),
@@ -50,11 +51,19 @@ fn run(target: &str, depth: &str, more: &[&str]) -> Said {
     let lines = ran.json();
     // The last line of each finding has its count.
     let found = of_type(&lines, "finding").into_iter().map(|finding| {
-        let counted =
-            json!([finding["count"], finding["by_design"], finding["verdict"], finding["replayed"]]);
+        let counted = json!([
+            finding["count"],
+            finding["by_design"],
+            finding["verdict"],
+            finding["replayed"]
+        ]);
         (finding["signature"].as_str().unwrap().to_owned(), counted)
     });
-    Said { summary: lines.last().unwrap().clone(), findings: found.collect(), run: lines[0].clone() }
+    Said {
+        summary: lines.last().unwrap().clone(),
+        findings: found.collect(),
+        run: lines[0].clone(),
+    }
 }
 
 /// A summary without what skipping changes.
@@ -70,12 +79,19 @@ fn compare(target: &str, depth: u32) -> [u64; 2] {
     let depth = depth.to_string();
     let (some, all) = (run(target, &depth, &[]), run(target, &depth, &["--no-skip"]));
     assert_eq!((&some.run["skipping"], &some.run["not_skipping"]), (&json!(true), &Value::Null));
-    assert_eq!((&all.run["skipping"], &all.run["not_skipping"]), (&json!(false), &json!("--no-skip")));
+    assert_eq!(
+        (&all.run["skipping"], &all.run["not_skipping"]),
+        (&json!(false), &json!("--no-skip"))
+    );
     assert_eq!(rest(&some), rest(&all), "{target}");
     assert_eq!(some.findings, all.findings, "{target}");
     let count = |said: &Said, key: &str| said.summary[key].as_u64().unwrap();
     assert_eq!(count(&some, "broken"), 0, "{target}");
-    assert_eq!([count(&all, "equivalent"), count(&all, "checked")], [0, count(&all, "distinct")], "{target}");
+    assert_eq!(
+        [count(&all, "equivalent"), count(&all, "checked")],
+        [0, count(&all, "distinct")],
+        "{target}"
+    );
     let counts = [count(&some, "distinct"), count(&some, "equivalent")];
     assert_eq!(count(&some, "checked") + counts[1], counts[0], "{target}");
     assert!(count(&some, "crash_crash_disks") <= count(&all, "crash_crash_disks"), "{target}");
@@ -85,10 +101,13 @@ fn compare(target: &str, depth: u32) -> [u64; 2] {
 #[test]
 fn every_target_in_process_says_the_same() {
     let expected: Vec<_> = EQUIVALENT.to_vec();
-    let found: Vec<_> =
-        expected.iter().map(|(target, depth, _)| (*target, *depth, compare(target, *depth))).collect();
+    let found: Vec<_> = expected
+        .iter()
+        .map(|(target, depth, _)| (*target, *depth, compare(target, *depth)))
+        .collect();
     assert_eq!(found, expected);
-    let skips_most = |(_, _, [distinct, equivalent]): &&(&str, u32, [u64; 2])| 2 * equivalent > *distinct;
+    let skips_most =
+        |(_, _, [distinct, equivalent]): &&(&str, u32, [u64; 2])| 2 * equivalent > *distinct;
     assert!(found.iter().filter(skips_most).count() > found.len() / 2);
 }
 
@@ -97,7 +116,8 @@ fn every_target_in_process_says_the_same() {
 fn every_other_target_does_too() {
     let lines = explode(["list", "targets", "--format", "jsonl"]).expect(0).json();
     let name = |line: &Value| line["name"].as_str().unwrap().to_owned();
-    let in_process: BTreeSet<String> = lines.iter().filter(|line| line["in"] == "mem").map(name).collect();
+    let in_process: BTreeSet<String> =
+        lines.iter().filter(|line| line["in"] == "mem").map(name).collect();
     let listed: BTreeSet<String> = EQUIVALENT.iter().map(|(name, ..)| (*name).to_owned()).collect();
     assert!(listed.is_subset(&in_process), "{listed:?}");
     for target in in_process.difference(&listed) {
@@ -124,7 +144,8 @@ fn commands_are_not_skipped() {
         check = "true"
     "#;
     std::fs::write(folder.path().join("words.toml"), stack).unwrap();
-    let lines = explode_in(folder.path(), ["run", "words.toml", "--format", "jsonl"]).expect(0).json();
+    let lines =
+        explode_in(folder.path(), ["run", "words.toml", "--format", "jsonl"]).expect(0).json();
     let why = "component 'folder' may depend on more than its disks";
     assert_eq!((&lines[0]["skipping"], &lines[0]["not_skipping"]), (&json!(false), &json!(why)));
     assert_eq!(lines.last().unwrap()["equivalent"], 0);

@@ -28,7 +28,10 @@ fn three_renames_are_caught_by_the_prefixes_after_the_first_and_the_second() {
     let findings = of_type(&lines, "finding");
     let last = findings.last().unwrap();
     assert_eq!((&last["count"], &last["epoch"]), (&2.into(), &"soft".into()), "{last}");
-    assert_eq!((&last["signature"], &last["replayed"]), (&"merge-whole/corrupt/whole".into(), &true.into()));
+    assert_eq!(
+        (&last["signature"], &last["replayed"]),
+        (&"merge-whole/corrupt/whole".into(), &true.into())
+    );
     assert_eq!(counts(&lines, &["findings"]), [1]);
 }
 
@@ -36,7 +39,10 @@ fn three_renames_are_caught_by_the_prefixes_after_the_first_and_the_second() {
 #[test]
 fn one_rename_of_a_manifest_is_silent() {
     let lines = run(0, "merge --depth 2 --require-complete");
-    assert_eq!(counts(&lines, &["states", "operations", "crash_disks", "distinct"]), [3, 2, 24, 24]);
+    assert_eq!(
+        counts(&lines, &["states", "operations", "crash_disks", "distinct"]),
+        [3, 2, 24, 24]
+    );
     assert_eq!(counts(&lines, &["crash_crash_disks", "findings", "broken"]), [0; 3]);
 }
 

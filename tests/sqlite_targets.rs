@@ -1,6 +1,7 @@
-//! Every SQLite target: complete, with exact counts, and with the verdicts that SQLite's documentation leads one to expect
-//! (`components/src/db/sqlite/profile.rs` quotes it). Three of them, with a rollback journal and with a WAL, within the bounds that a
-//! user gets, four steps deep; the others, which differ from one of these in when they sync, three steps deep.
+//! Every SQLite target: complete, with exact counts, and with the verdicts that SQLite's
+//! documentation leads one to expect (`components/src/db/sqlite/profile.rs` quotes it). Three of
+//! them, with a rollback journal and with a WAL, within the bounds that a user gets, four steps
+//! deep; the others, which differ from one of these in when they sync, three steps deep.
 
 mod common;
 
@@ -35,7 +36,10 @@ fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
 
 /// The values of one member of every finding.
 fn of_findings(lines: &[Value], key: &str) -> BTreeSet<String> {
-    of_type(lines, "finding").iter().map(|finding| finding[key].as_str().unwrap().to_owned()).collect()
+    of_type(lines, "finding")
+        .iter()
+        .map(|finding| finding[key].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn explore_completely(target: &str, expected: &Expected) {
@@ -44,9 +48,14 @@ fn explore_completely(target: &str, expected: &Expected) {
     let lines = run(target, &[&["--require-complete"], less].concat(), 0);
     let summary = lines.last().unwrap();
     assert_eq!(lines[0]["options"]["depth"], expected.depth);
-    let counts =
-        |keys: &[&str]| -> Vec<u64> { keys.iter().map(|key| summary[key].as_u64().unwrap()).collect() };
-    assert_eq!(counts(&["findings", "broken", "left_out", "pending"]), [0; 4], "{target}: {summary}");
+    let counts = |keys: &[&str]| -> Vec<u64> {
+        keys.iter().map(|key| summary[key].as_u64().unwrap()).collect()
+    };
+    assert_eq!(
+        counts(&["findings", "broken", "left_out", "pending"]),
+        [0; 4],
+        "{target}: {summary}"
+    );
     // Six ways to go on from each state: 1 + 6 + 36 + 216, and 1296 four steps deep.
     let states: u64 = (0..=expected.depth).map(|depth| 6_u64.pow(depth)).sum();
     let ways = [states, states - 1, states - 1];
@@ -56,8 +65,15 @@ fn explore_completely(target: &str, expected: &Expected) {
     let excluded: BTreeSet<String> = expected.excluded.iter().map(ToString::to_string).collect();
     assert_eq!(of_findings(&lines, "signature"), excluded, "{target}");
     for finding in of_type(&lines, "finding") {
-        assert_eq!((&finding["by_design"], &finding["replayed"]), (&true.into(), &true.into()), "{finding}");
-        assert!(finding["profile"].as_str().unwrap().contains("https://www.sqlite.org/"), "{finding}");
+        assert_eq!(
+            (&finding["by_design"], &finding["replayed"]),
+            (&true.into(), &true.into()),
+            "{finding}"
+        );
+        assert!(
+            finding["profile"].as_str().unwrap().contains("https://www.sqlite.org/"),
+            "{finding}"
+        );
     }
 }
 
@@ -72,29 +88,45 @@ fn normal_loses_at_most_the_last_commit() {
 #[test]
 fn full_loses_at_most_the_last_commit() {
     let excluded = &[LAST_COMMIT];
-    let expected =
-        Expected { depth: DEPTH, crash_disks: 870_666, distinct: 740_671, by_design: 245_114, excluded };
+    let expected = Expected {
+        depth: DEPTH,
+        crash_disks: 870_666,
+        distinct: 740_671,
+        by_design: 245_114,
+        excluded,
+    };
     explore_completely("sqlite-full", &expected);
 }
 
 #[test]
 fn extra_loses_nothing() {
-    let expected =
-        Expected { depth: DEPTH, crash_disks: 514_041, distinct: 473_891, by_design: 0, excluded: &[] };
+    let expected = Expected {
+        depth: DEPTH,
+        crash_disks: 514_041,
+        distinct: 473_891,
+        by_design: 0,
+        excluded: &[],
+    };
     explore_completely("sqlite-extra", &expected);
 }
 
 #[test]
 fn normal_with_a_wal_loses_commits_and_stays_consistent() {
     let excluded = &[DURABLE, LAST_COMMIT];
-    let expected = Expected { depth: 3, crash_disks: 29_687, distinct: 41_444, by_design: 32_629, excluded };
+    let expected =
+        Expected { depth: 3, crash_disks: 29_687, distinct: 41_444, by_design: 32_629, excluded };
     explore_completely("sqlite-normal-wal", &expected);
 }
 
 #[test]
 fn full_and_extra_with_a_wal_lose_nothing_and_are_the_same() {
-    let expected =
-        Expected { depth: DEPTH, crash_disks: 46_016, distinct: 46_673, by_design: 0, excluded: &[] };
+    let expected = Expected {
+        depth: DEPTH,
+        crash_disks: 46_016,
+        distinct: 46_673,
+        by_design: 0,
+        excluded: &[],
+    };
     explore_completely("sqlite-full-wal", &expected);
     for target in ["sqlite-full-wal", "sqlite-extra-wal"] {
         let expected =
@@ -103,7 +135,8 @@ fn full_and_extra_with_a_wal_lose_nothing_and_are_the_same() {
     }
 }
 
-/// Without syncs commits are lost, and with a rollback journal the database breaks; every finding is replayed.
+/// Without syncs commits are lost, and with a rollback journal the database breaks; every finding
+/// is replayed.
 #[test]
 fn off_loses_and_breaks() {
     for (target, verdicts) in
@@ -122,8 +155,9 @@ fn off_loses_and_breaks() {
     }
 }
 
-/// Blocks of a sector tear what the targets' blocks keep together. There NORMAL can break a database with a rollback journal, as
-/// its documentation warns ("a very small chance"), and nothing else breaks a promise.
+/// Blocks of a sector tear what the targets' blocks keep together. There NORMAL can break a
+/// database with a rollback journal, as its documentation warns ("a very small chance"), and
+/// nothing else breaks a promise.
 #[test]
 fn finer_blocks_show_what_normal_risks() {
     let fine = ["--block", "512", "--depth", "1"];

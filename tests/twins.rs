@@ -1,9 +1,11 @@
-//! What the systems of `docs/results/seeded-bugs.md` show on the way, while they are explored without a bug: a twin whose silence is worth
-//! something lets crashes choose between versions of one range, and does whatever to its disks it can do.
+//! What the systems of `docs/results/seeded-bugs.md` show on the way, while they are explored
+//! without a bug: a twin whose silence is worth something lets crashes choose between versions of
+//! one range, and does whatever to its disks it can do.
 //!
-//! Counted is what stands in the events of the units (`--events`) where disks are asked for: each instant of an interval, and
-//! each of `check_crashes_now`. Of each emission only few disks are checked here; that all of them are sound, and how many they
-//! are, is asserted in `seeded_bugs.rs`, with the same states.
+//! Counted is what stands in the events of the units (`--events`) where disks are asked for: each
+//! instant of an interval, and each of `check_crashes_now`. Of each emission only few disks are
+//! checked here; that all of them are sound, and how many they are, is asserted in
+//! `seeded_bugs.rs`, with the same states.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -107,7 +109,8 @@ impl Audience for Observer<'_> {
     }
 }
 
-/// Explores a target within its bounds: so many states, these kinds of events, so many versions of one range.
+/// Explores a target within its bounds: so many states, these kinds of events, so many versions of
+/// one range.
 fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     let registry = explode::registry();
     let mut plan = Plan::of(&registry, registry.target(target).unwrap()).unwrap();
@@ -119,13 +122,17 @@ fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     let mut observer = Observer { local, rules: plan.settings.rules, met: Met::default() };
     let Summary { states: reached, findings, broken, pending, .. } =
         explore(&registry, &plan, &InProcess, &mut observer).unwrap();
-    assert_eq!([reached, findings, broken, pending], [states, 0, 0, 0].map(Count::from), "{target}");
+    assert_eq!(
+        [reached, findings, broken, pending],
+        [states, 0, 0, 0].map(Count::from),
+        "{target}"
+    );
     let expected = Met { kinds: kinds.iter().copied().collect(), versions };
     assert_eq!(observer.met, expected, "{target}");
 }
 
-// The kinds are all that the code of the systems and of what they stand on can cause: no device of ours fails a request by
-// itself, none of these systems discards, and locks are the kernel's.
+// The kinds are all that the code of the systems and of what they stand on can cause: no device of
+// ours fails a request by itself, none of these systems discards, and locks are the kernel's.
 
 /// A log of which something was never synced is removed: its buffers are cleaned.
 #[test]
@@ -142,14 +149,24 @@ fn the_store_that_renames_meets_them() {
 #[test]
 fn the_store_with_a_journal_meets_them() {
     let flagged = ["write, FUA", "write, PREFLUSH", "write, PREFLUSH FUA"];
-    meets("journal-kv", 3906, &[&["complete", "dirty", "flush", "write"], &flagged[..]].concat(), 5);
+    meets(
+        "journal-kv",
+        3906,
+        &[&["complete", "dirty", "flush", "write"], &flagged[..]].concat(),
+        5,
+    );
 }
 
 /// Every commit of its journal is synced, and none has PREFLUSH alone.
 #[test]
 fn the_file_system_meets_them() {
     let flagged = ["write, FUA", "write, PREFLUSH FUA"];
-    meets("toyfs", 1165, &[&["clean", "complete", "dirty", "flush", "write"], &flagged[..]].concat(), 2);
+    meets(
+        "toyfs",
+        1165,
+        &[&["clean", "complete", "dirty", "flush", "write"], &flagged[..]].concat(),
+        2,
+    );
 }
 
 /// An fsync writes an inode with FUA.
@@ -164,8 +181,8 @@ fn the_file_system_with_versions_meets_them() {
     );
 }
 
-/// Without a journal nothing is written with a flag. The block of the root directory gets a version with each name: made for `/a`
-/// (two), renamed (two), and for `/d`.
+/// Without a journal nothing is written with a flag. The block of the root directory gets a version
+/// with each name: made for `/a` (two), renamed (two), and for `/d`.
 #[test]
 fn the_file_system_without_a_journal_meets_them() {
     meets("toyfs-in-place", 1165, &["clean", "complete", "dirty", "flush", "write"], 5);
@@ -177,6 +194,7 @@ fn the_arrays_meet_them() {
     let kinds = ["complete", "flush", "write", "write, FUA"];
     meets("mirror", 2729, &kinds, 5);
     meets("parity", 1021, &kinds, 4);
-    // Each of its writes goes through the caches, and is waited for: there is never more than one version of a range.
+    // Each of its writes goes through the caches, and is waited for: there is never more than one
+    // version of a range.
     meets("parity-journal", 1021, &["complete", "flush", "write, FUA"], 1);
 }

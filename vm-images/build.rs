@@ -1,11 +1,13 @@
-//! Takes the sources of the kernel modules into the library, so that explode needs nothing but its own binary.
+//! Takes the sources of the kernel modules into the library, so that explode needs nothing but its
+//! own binary.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Folders and files below the workspace that the modules are made of.
-const PARTS: [&str; 4] = ["ramdisk/kmod", "ekm-kmod", "ekm-kmod/abi/src/wire.rs", "ekm-kmod/abi/src/wire"];
+const PARTS: [&str; 4] =
+    ["ramdisk/kmod", "ekm-kmod", "ekm-kmod/abi/src/wire.rs", "ekm-kmod/abi/src/wire"];
 
 fn main() -> io::Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("..");
@@ -30,7 +32,8 @@ fn main() -> io::Result<()> {
     fs::write(PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join("sources.rs"), code)
 }
 
-/// All sources in a folder, without what a build in place leaves there and without the user-space crate.
+/// All sources in a folder, without what a build in place leaves there and without the user-space
+/// crate.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

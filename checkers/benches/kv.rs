@@ -1,5 +1,5 @@
-//! Crash disks of a small store checked a second, everything included: exploration, crash disks, recovery, the check. Those that
-//! a crash during recovery leaves count, too.
+//! Crash disks of a small store checked a second, everything included: exploration, crash disks,
+//! recovery, the check. Those that a crash during recovery leaves count, too.
 
 use std::path::Path;
 
@@ -24,7 +24,8 @@ fn kv(c: &mut Criterion) {
             let run = || {
                 let folder = tempfile::tempdir().expect("a temporary folder");
                 let out = folder.path().join("run");
-                let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
+                let (mut confirm, mut sink) =
+                    (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
                 let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
                 explore(&registry, &plan, &InProcess, &mut audience).expect("it runs")
             };

@@ -1,6 +1,7 @@
-//! What it takes to say whether a recovered file system is reasonable, everything included: exploration, crash disks, mount, search.
-//! Random ways of twelve steps through trees of up to four names of files and four directories, so that many operations are volatile.
-//! And one verdict alone, of the worst ways and trees that were found at that size.
+//! What it takes to say whether a recovered file system is reasonable, everything included:
+//! exploration, crash disks, mount, search. Random ways of twelve steps through trees of up to four
+//! names of files and four directories, so that many operations are volatile. And one verdict
+//! alone, of the worst ways and trees that were found at that size.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,7 +21,8 @@ fn reasonable(c: &mut Criterion) {
     explode_checkers::register(&mut registry);
     let target = registry.target("fs-reasonable").expect("the target is there");
     let mut plan = Plan::of(&registry, target).expect("so are its components");
-    plan.checker_options = Options::none().with("files", 4_u64).with("dirs", 4_u64).with("far", 16_384_u64);
+    plan.checker_options =
+        Options::none().with("files", 4_u64).with("dirs", 4_u64).with("far", 16_384_u64);
     plan.settings.skip = false;
     plan.settings.strategy = StrategyName::Random;
     (plan.settings.depth, plan.settings.states) = (12, Some(200));
@@ -43,10 +45,15 @@ fn reasonable(c: &mut Criterion) {
 
 fn worst(c: &mut Criterion) {
     let mut group = c.benchmark_group("fs-reasonable, the worst");
-    group.sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
+    group
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_secs(1));
     for worst in WORST {
         let case = worst.case().expect("the options are there");
-        group.bench_function(format!("{} {}", worst.calls, worst.seed), |b| b.iter(|| case.is_reasonable()));
+        group.bench_function(format!("{} {}", worst.calls, worst.seed), |b| {
+            b.iter(|| case.is_reasonable())
+        });
     }
     group.finish();
 }

@@ -1,4 +1,5 @@
-//! Checks of redb crash disks a second, everything included: exploration, crash disks, repair, reading the table.
+//! Checks of redb crash disks a second, everything included: exploration, crash disks, repair,
+//! reading the table.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Checks of SQLite crash disks a second, everything included: exploration, crash disks, recovery, integrity_check, both tables.
+//! Checks of SQLite crash disks a second, everything included: exploration, crash disks, recovery,
+//! integrity_check, both tables.
 
 use std::path::Path;
 

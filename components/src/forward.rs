@@ -42,18 +42,24 @@ pub(crate) mod tests {
 
     use crate::noting::{Noting, calls};
 
-    /// Each call is made on the files that stand on others: it arrives there as itself, besides which they are asked what a file or a
-    /// name is, or it is refused, and nothing arrives. Returns the refused ones.
+    /// Each call is made on the files that stand on others: it arrives there as itself, besides
+    /// which they are asked what a file or a name is, or it is refused, and nothing arrives.
+    /// Returns the refused ones.
     pub(crate) fn refused(over: impl Fn(Rc<dyn Files>) -> Box<dyn Files>) -> Vec<&'static str> {
         let mut refused = Vec::new();
         for call in calls() {
             let noting = Rc::new(Noting::default());
             let answer = (call.make)(&*over(Rc::clone(&noting) as _));
             let mut arrived = noting.take();
-            let is_asked = |noted: &String| noted.starts_with("stat(") || noted.starts_with("fstat(");
+            let is_asked =
+                |noted: &String| noted.starts_with("stat(") || noted.starts_with("fstat(");
             arrived.retain(|noted| *noted == call.noted || !is_asked(noted));
             if arrived.is_empty() {
-                assert!(answer == "false" || answer == "Err(EOPNOTSUPP)", "{}: {answer}", call.name);
+                assert!(
+                    answer == "false" || answer == "Err(EOPNOTSUPP)",
+                    "{}: {answer}",
+                    call.name
+                );
                 refused.push(call.name);
             } else {
                 assert_eq!((arrived.as_slice(), answer), ([call.noted].as_slice(), call.answer));

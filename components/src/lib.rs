@@ -1,5 +1,5 @@
-//! Storage systems as components: each knows how to make, mount, unmount and repair one system over its children, and what
-//! that system promises.
+//! Storage systems as components: each knows how to make, mount, unmount and repair one system over
+//! its children, and what that system promises.
 //!
 //! # Rooms, bottom first
 //!
@@ -81,5 +81,8 @@ fn register_engines(registry: &mut Registry) {
 /// Their names are known all the same.
 #[cfg(not(feature = "engines"))]
 fn register_engines(registry: &mut Registry) {
-    registry.components.absent.extend(engine::HEAVY.iter().map(|name| Absent { name, feature: "engines" }));
+    registry
+        .components
+        .absent
+        .extend(engine::HEAVY.iter().map(|name| Absent { name, feature: "engines" }));
 }

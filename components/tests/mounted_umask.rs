@@ -1,4 +1,5 @@
-//! Modes do not depend on the umask. It belongs to the whole process, so this test has one of its own.
+//! Modes do not depend on the umask. It belongs to the whole process, so this test has one of its
+//! own.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -15,6 +16,7 @@ fn modes_do_not_depend_on_the_umask() {
     files.mkdir("/d").unwrap();
     files.open("/f", OpenFlags::CREATE).unwrap();
     assert_eq!(umask(strict), strict, "it is left as it was");
-    let mode = |name: &str| std::fs::metadata(directory.path().join(name)).unwrap().permissions().mode();
+    let mode =
+        |name: &str| std::fs::metadata(directory.path().join(name)).unwrap().permissions().mode();
     assert_eq!((mode("d") & 0o7777, mode("f") & 0o7777), (0o755, 0o644));
 }

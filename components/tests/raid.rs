@@ -1,4 +1,5 @@
-//! Arrays of disks on disks of which sectors go bad or one is missing: what they still have they give back.
+//! Arrays of disks on disks of which sectors go bad or one is missing: what they still have they
+//! give back.
 
 use std::path::Path;
 
@@ -113,7 +114,8 @@ fn parts_of_blocks_are_as_they_were_written() {
     }
 }
 
-/// One bad sector is no bad disk: it is written again when it is read, and two of them at different places lose nothing.
+/// One bad sector is no bad disk: it is written again when it is read, and two of them at different
+/// places lose nothing.
 #[test]
 fn bad_sectors_on_two_disks_are_read_and_healed() {
     for array in both() {
@@ -178,8 +180,9 @@ fn a_block_whose_parity_is_stale_is_not_made_up() {
 fn an_array_needs_its_disks() {
     let refused = |def: ComponentDef, disks: u32, sectors: u64, options: Options| {
         let storage = Storage::new(Image::new(), Recording::Off);
-        let disks =
-            (0..disks).map(|dev| Surface::Disk(RamDisk::new(storage.clone(), dev, sectors))).collect();
+        let disks = (0..disks)
+            .map(|dev| Surface::Disk(RamDisk::new(storage.clone(), dev, sectors)))
+            .collect();
         let mut array = Array { storage, disks, component: def.make(&options).unwrap() };
         array.call(|component, below| component.mount(below)).unwrap_err().to_string()
     };

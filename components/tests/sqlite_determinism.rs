@@ -1,5 +1,5 @@
-//! The same calls on the same contents write the same bytes, whatever else the process does; and different calls draw
-//! different random numbers.
+//! The same calls on the same contents write the same bytes, whatever else the process does; and
+//! different calls draw different random numbers.
 
 mod common;
 
@@ -97,6 +97,8 @@ fn every_life_has_its_own_salts() {
 #[test]
 fn time_stands_still() {
     let db = Stack::empty().open(&Settings::default());
-    let now = db.query("SELECT datetime('now'), julianday('now')", [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let now = db.query("SELECT datetime('now'), julianday('now')", [], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    });
     assert_eq!(now.unwrap(), [("2000-01-01 00:00:00".to_string(), 2_451_544.5)]);
 }

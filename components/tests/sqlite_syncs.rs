@@ -34,7 +34,8 @@ fn rollback_off_syncs_nothing() {
     assert_rollback(Synchronous::Off, NONE);
 }
 
-/// Journal and its name, then the database. A crash may bring the journal back, and so undo the last commit.
+/// Journal and its name, then the database. A crash may bring the journal back, and so undo the
+/// last commit.
 #[test]
 fn rollback_normal_syncs_the_journal_once() {
     assert_rollback(Synchronous::Normal, &["(gone)", "/", "db"]);
@@ -68,7 +69,8 @@ fn wal_normal_syncs_around_checkpoints() {
 /// The same, and each commit syncs the WAL. EXTRA adds nothing: a commit deletes nothing.
 #[test]
 fn wal_full_and_extra_sync_each_commit() {
-    let rest: [&[&str]; 4] = [&["db-wal", "/", "db-wal"], &["db-wal"], &["db-wal"], &["(gone)", "db"]];
+    let rest: [&[&str]; 4] =
+        [&["db-wal", "/", "db-wal"], &["db-wal"], &["db-wal"], &["(gone)", "db"]];
     for (synchronous, opened) in [
         (Synchronous::Full, ["(gone)", "/", "(gone)", "db"].as_slice()),
         (Synchronous::Extra, ["(gone)", "/", "(gone)", "db", "/"].as_slice()),
@@ -83,7 +85,8 @@ fn wal_full_and_extra_sync_each_commit() {
 #[test]
 fn an_automatic_checkpoint_syncs_the_wal_and_then_the_database() {
     let stack = Stack::empty();
-    let settings = Settings { wal_autocheckpoint: 3, ..settings(Journal::Wal, Synchronous::Normal) };
+    let settings =
+        Settings { wal_autocheckpoint: 3, ..settings(Journal::Wal, Synchronous::Normal) };
     let db = stack.open(&settings);
     // Two frames: the first page, with the schema, and the root of the new table.
     db.execute_batch("CREATE TABLE t(v INTEGER)").unwrap();
@@ -95,14 +98,17 @@ fn an_automatic_checkpoint_syncs_the_wal_and_then_the_database() {
     assert_eq!(stack.flushed(), ["db-wal"]);
 }
 
-/// A transaction over two databases: the super-journal's name is synced with it, and again when it is deleted.
+/// A transaction over two databases: the super-journal's name is synced with it, and again when it
+/// is deleted.
 #[test]
 fn a_super_journal_is_synced_with_its_directory() {
     let stack = Stack::empty();
     let db = stack.open(&settings(Journal::Delete, Synchronous::Full));
-    db.execute_batch("CREATE TABLE t(v); ATTACH '/other' AS other; CREATE TABLE other.u(v)").unwrap();
+    db.execute_batch("CREATE TABLE t(v); ATTACH '/other' AS other; CREATE TABLE other.u(v)")
+        .unwrap();
     stack.flushed();
-    db.execute_batch("BEGIN; INSERT INTO t VALUES(1); INSERT INTO other.u VALUES(2); COMMIT").unwrap();
+    db.execute_batch("BEGIN; INSERT INTO t VALUES(1); INSERT INTO other.u VALUES(2); COMMIT")
+        .unwrap();
     let super_journal = ["(gone)", "/"];
     let each = ["(gone)", "/", "(gone)"];
     let mut expected = super_journal.to_vec();

@@ -145,8 +145,8 @@ fn a_hot_journal_is_rolled_back() {
     assert_eq!(values(&recovered), [1]);
     assert_eq!(recovered.integrity().unwrap(), [""; 0]);
     assert_eq!(crashed.names(), ["db"]);
-    // The journal may have been written by a dead process, so it is synced before it is used; the database is synced before the
-    // journal goes; the directory is not (FULL).
+    // The journal may have been written by a dead process, so it is synced before it is used; the
+    // database is synced before the journal goes; the directory is not (FULL).
     assert_eq!(crashed.flushed(), ["(gone)", "db"]);
 
     db.execute_batch("COMMIT").unwrap();
@@ -167,7 +167,8 @@ fn a_wal_is_read_after_a_crash() {
     assert_eq!(recovered.integrity().unwrap(), [""; 0]);
 }
 
-/// A process that dies writes nothing, and what it leaves is recovered by the next one on the same files.
+/// A process that dies writes nothing, and what it leaves is recovered by the next one on the same
+/// files.
 #[test]
 fn a_crash_of_the_process_writes_nothing() {
     for journal in BOTH {
@@ -204,7 +205,9 @@ fn a_fenced_storage_stays_as_it_is() {
 /// Every write fails once: the error has the right name, and the database is as it was.
 #[test]
 fn a_full_disk_is_an_error_and_no_damage() {
-    for (errno, code) in [(Errno::ENOSPC, ErrorCode::DiskFull), (Errno::EIO, ErrorCode::SystemIoFailure)] {
+    for (errno, code) in
+        [(Errno::ENOSPC, ErrorCode::DiskFull), (Errno::EIO, ErrorCode::SystemIoFailure)]
+    {
         for journal in BOTH {
             let mut failures = 0;
             loop {
@@ -255,7 +258,8 @@ fn settings_that_do_not_hold_are_refused() {
     let refused = Database::open(stack.files.clone(), DB, &Settings::default(), 1).err().unwrap();
     assert_eq!(refused.to_string(), "open /db: page_size is 1024, not 4096");
     assert_eq!(Rc::strong_count(&stack.files), 1);
-    let nowhere = Database::open(stack.files.clone(), "/no/db", &Settings::default(), 1).err().unwrap();
+    let nowhere =
+        Database::open(stack.files.clone(), "/no/db", &Settings::default(), 1).err().unwrap();
     assert_eq!(nowhere.code(), Some(ErrorCode::CannotOpen));
 }
 
@@ -271,12 +275,22 @@ fn all_settings_are_used() {
         powersafe_overwrite: false,
     };
     let db = Stack::empty().open(&odd);
-    let pragma = |name: &str| db.query(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap()[0];
-    let names = ["synchronous", "page_size", "cache_size", "cache_spill", "wal_autocheckpoint", "temp_store"];
+    let pragma = |name: &str| {
+        db.query(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap()[0]
+    };
+    let names = [
+        "synchronous",
+        "page_size",
+        "cache_size",
+        "cache_spill",
+        "wal_autocheckpoint",
+        "temp_store",
+    ];
     assert_eq!(names.map(pragma), [3, 512, 20, 0, 0, 2]);
 }
 
-/// Without the promise that a write changes no byte outside its range, journals have sectors of 4096 bytes.
+/// Without the promise that a write changes no byte outside its range, journals have sectors of
+/// 4096 bytes.
 #[test]
 fn powersafe_overwrite_decides_the_sectors_of_a_journal() {
     for (powersafe_overwrite, head) in [(true, 512), (false, 4096)] {
@@ -284,13 +298,18 @@ fn powersafe_overwrite_decides_the_sectors_of_a_journal() {
         let db = with_one_row(&stack, &Settings { powersafe_overwrite, ..Settings::default() });
         db.execute_batch("BEGIN; INSERT INTO t VALUES(2)").unwrap();
         db.with(|conn| conn.cache_flush()).unwrap();
-        // The head, one page with its number before it and its checksum behind, and in the next sector the head of what follows.
+        // The head, one page with its number before it and its checksum behind, and in the next
+        // sector the head of what follows.
         let behind: u64 = head + 4 + 4096 + 4;
-        assert_eq!(stack.files.stat("/db-journal").unwrap().size, behind.next_multiple_of(head) + head);
+        assert_eq!(
+            stack.files.stat("/db-journal").unwrap().size,
+            behind.next_multiple_of(head) + head
+        );
     }
 }
 
-const BIG_SORT: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
+const BIG_SORT: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \
+                        20000) \
                         SELECT hex(i), zeroblob(100) FROM n ORDER BY hex(i)";
 
 #[test]
@@ -305,7 +324,8 @@ fn temporary_files_are_not_on_the_stack() {
     assert_eq!(stack.storage.take_log(), []);
 }
 
-/// SQLite's own threads and its shared cache would use a stack from where it does not belong: they fail.
+/// SQLite's own threads and its shared cache would use a stack from where it does not belong: they
+/// fail.
 #[test]
 fn threads_and_shared_caches_fail() {
     let (left, right) = (Stack::empty(), Stack::empty());

@@ -1,4 +1,5 @@
-//! The small file system answers each call as the simulated files do, also after it was unmounted and mounted again.
+//! The small file system answers each call as the simulated files do, also after it was unmounted
+//! and mounted again.
 
 use std::rc::Rc;
 
@@ -73,7 +74,8 @@ fn take(files: &dyn Files, op: &Op) -> String {
 fn tree(files: &dyn Files) -> String {
     let look = |path: &str| {
         let stat = files.stat(path).map(|stat| (stat.kind, stat.size, stat.links));
-        let links = stat.map(|(kind, size, links)| (kind, size, if path.len() > 1 { links } else { 0 }));
+        let links =
+            stat.map(|(kind, size, links)| (kind, size, if path.len() > 1 { links } else { 0 }));
         format!("{path} {:?} {:?} {:?}\n", links, files.readdir(path), files.read_file(path))
     };
     ["/"].iter().chain(&PATHS).map(|path| look(path)).collect()
@@ -116,7 +118,8 @@ proptest! {
                 on(&storage, |below| toy.unmount(below)).unwrap();
                 toy = toyfs::def().make(&options).unwrap();
                 let recovery = on(&storage, |below| toy.recover(below)).unwrap();
-                prop_assert_eq!(recovery, Recovery::Clean, "its fsck has found something to repair");
+                prop_assert_eq!(recovery, Recovery::Clean, "its fsck has found something to \
+                    repair");
                 on(&storage, |below| toy.mount(below)).unwrap();
             }
             prop_assert_eq!(tree(files(toy.as_ref()).as_ref()), tree(&simulated), "after {:?}", op);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Memory of the module that user space may map.
 //!
-//! Invariant: an [`Area`] outlives the mappings that it counts. Whoever drops one looks at [`Area::is_mapped`] first; the control
-//! device's open file, which every mapping holds, keeps the module itself.
+//! Invariant: an [`Area`] outlives the mappings that it counts. Whoever drops one looks at
+//! [`Area::is_mapped`] first; the control device's open file, which every mapping holds, keeps the
+//! module itself.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
@@ -17,14 +18,15 @@ pub(crate) struct Area {
     mappings: KBox<AtomicUsize>,
 }
 
-// SAFETY: An area is memory and a counter. Who reads and writes the memory, and when, is the business of its owner, who gets but
-// a raw pointer from it.
+// SAFETY: An area is memory and a counter. Who reads and writes the memory, and when, is the
+// business of its owner, who gets but a raw pointer from it.
 unsafe impl Send for Area {}
 // SAFETY: As above.
 unsafe impl Sync for Area {}
 
 impl Area {
-    /// Allocates `bytes` of zeroes. `ENOMEM` if that is more than what is free: the kernel would begin to kill processes for it.
+    /// Allocates `bytes` of zeroes. `ENOMEM` if that is more than what is free: the kernel would
+    /// begin to kill processes for it.
     pub(crate) fn new(bytes: usize) -> Result<Self> {
         let pages = bytes.div_ceil(bindings::K_PAGE_SIZE as usize);
         // SAFETY: Only reads counters.
@@ -56,13 +58,15 @@ impl Area {
         self.mappings.load(Ordering::Acquire) != 0
     }
 
-    /// Maps its beginning to all of `vma` (`remap_vmalloc_range`). `EINVAL` if `vma` is longer, or private.
+    /// Maps its beginning to all of `vma` (`remap_vmalloc_range`). `EINVAL` if `vma` is longer, or
+    /// private.
     ///
     /// # Safety
     ///
     /// `vma` is what an `mmap` file operation got.
     pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
-        // SAFETY: The caller's promise: nobody else uses `vma` yet. The counter is freed with the area, not before the mapping.
+        // SAFETY: The caller's promise: nobody else uses `vma` yet. The counter is freed with the
+        // area, not before the mapping.
         unsafe {
             if flags(vma) & bindings::K_VM_SHARED == 0 {
                 return Err(EINVAL);
@@ -82,8 +86,8 @@ impl Area {
     ///
     /// As for [`Area::map`].
     pub(crate) unsafe fn map_read_only(&self, vma: *mut bindings::vm_area_struct) -> Result {
-        // SAFETY: The caller's promise; without `VM_MAYWRITE`, mprotect cannot make it writable either (`vm_flags_clear`, which
-        // needs no lock before the mapping is there).
+        // SAFETY: The caller's promise; without `VM_MAYWRITE`, mprotect cannot make it writable
+        // either (`vm_flags_clear`, which needs no lock before the mapping is there).
         unsafe {
             if flags(vma) & bindings::K_VM_WRITE != 0 {
                 return Err(EINVAL);

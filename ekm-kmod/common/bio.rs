@@ -32,7 +32,11 @@ pub(crate) unsafe fn pieces(bio: *const bindings::bio) -> Pieces {
     unsafe {
         let iter = (*bio).bi_iter;
         let index = iter.bi_idx as usize;
-        Pieces { vec: (*bio).bi_io_vec.wrapping_add(index), skip: iter.bi_bvec_done, left: iter.bi_size }
+        Pieces {
+            vec: (*bio).bi_io_vec.wrapping_add(index),
+            skip: iter.bi_bvec_done,
+            left: iter.bi_size,
+        }
     }
 }
 
@@ -43,15 +47,17 @@ impl Iterator for Pieces {
         if self.left == 0 {
             return None;
         }
-        // SAFETY: `bi_size` bytes are left, so the vector has another element (`bvec_iter`'s invariant).
+        // SAFETY: `bi_size` bytes are left, so the vector has another element (`bvec_iter`'s
+        // invariant).
         let vec = unsafe { *self.vec };
         let len = vec.bv_len.saturating_sub(self.skip).min(self.left);
         let start = (vec.bv_offset as usize).wrapping_add(self.skip as usize);
         self.vec = self.vec.wrapping_add(1);
         self.skip = 0;
         self.left = self.left.wrapping_sub(len);
-        // SAFETY: The bio keeps the page alive. There is no high memory on 64-bit, so the address is that of the direct map,
-        // stays good after `kunmap_local`, and goes on over all pages of the piece, which are physically contiguous.
+        // SAFETY: The bio keeps the page alive. There is no high memory on 64-bit, so the address
+        // is that of the direct map, stays good after `kunmap_local`, and goes on over all pages of
+        // the piece, which are physically contiguous.
         let page = unsafe {
             let address = kernel::bindings::kmap_local_page(vec.bv_page.cast());
             kernel::bindings::kunmap_local(address);

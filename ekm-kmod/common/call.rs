@@ -31,9 +31,11 @@ impl UserAddress {
     fn read<T: Plain>(self) -> Result<T> {
         let mut value = T::default();
         let to: *mut T = &mut value;
-        // SAFETY: `to` has room, and any bytes make a `T`. A bad user address is found out by the copying.
-        let left =
-            unsafe { kernel::bindings::copy_from_user(to.cast(), self.0 as *const _, size_of::<T>() as _) };
+        // SAFETY: `to` has room, and any bytes make a `T`. A bad user address is found out by the
+        // copying.
+        let left = unsafe {
+            kernel::bindings::copy_from_user(to.cast(), self.0 as *const _, size_of::<T>() as _)
+        };
         if left == 0 {
             Ok(value)
         } else {
@@ -58,10 +60,11 @@ impl UserAddress {
         }
     }
 
-    /// Takes the structure there, lets `call` answer in it, and brings it back, whether `call` succeeded or not.
+    /// Takes the structure there, lets `call` answer in it, and brings it back, whether `call`
+    /// succeeded or not.
     ///
-    /// That it can be brought back is tried before `call` does anything. No lock may be held: user memory can be a file on any
-    /// disk, and a mapping of ours.
+    /// That it can be brought back is tried before `call` does anything. No lock may be held: user
+    /// memory can be a file on any disk, and a mapping of ours.
     pub(crate) fn exchange<T: Plain>(self, call: impl FnOnce(&mut T) -> Result) -> Result {
         let mut value: T = self.read()?;
         self.write(&[value])?;

@@ -41,7 +41,8 @@ pub(crate) struct Registered<T: Control> {
     control: T,
 }
 
-// SAFETY: `misc` and `operations` belong to the kernel while registered, and are not touched by us; `T` is both by itself.
+// SAFETY: `misc` and `operations` belong to the kernel while registered, and are not touched by us;
+// `T` is both by itself.
 unsafe impl<T: Control> Send for Registered<T> {}
 // SAFETY: As above.
 unsafe impl<T: Control> Sync for Registered<T> {}
@@ -70,7 +71,8 @@ impl<T: Control> Registered<T> {
             mode: 0o600,
             ..Default::default()
         };
-        let mut this = KBox::new(Self { misc, operations, registered: false, control }, GFP_KERNEL)?;
+        let mut this =
+            KBox::new(Self { misc, operations, registered: false, control }, GFP_KERNEL)?;
         this.misc.fops = &this.operations;
         // SAFETY: It stays where it is until `drop` deregisters it.
         kernel::error::to_result(unsafe { bindings::misc_register(&mut this.misc) })?;
@@ -93,8 +95,12 @@ fn number(result: Result) -> ffi::c_int {
     result.map_or_else(|error| error.to_errno(), |()| 0)
 }
 
-unsafe extern "C" fn open<T: Control>(_: *mut bindings::inode, file: *mut bindings::file) -> ffi::c_int {
-    // SAFETY: `misc_open` leaves the miscdevice there, which is the first member of its `Registered`.
+unsafe extern "C" fn open<T: Control>(
+    _: *mut bindings::inode,
+    file: *mut bindings::file,
+) -> ffi::c_int {
+    // SAFETY: `misc_open` leaves the miscdevice there, which is the first member of its
+    // `Registered`.
     let device = unsafe { (*file).private_data.cast::<Registered<T>>().cast_const() };
     let opened = KBox::new(OpenFile { device, greeted: AtomicBool::new(false) }, GFP_KERNEL);
     number(opened.map_err(Error::from).and_then(|opened| {
@@ -106,7 +112,10 @@ unsafe extern "C" fn open<T: Control>(_: *mut bindings::inode, file: *mut bindin
     }))
 }
 
-unsafe extern "C" fn release<T: Control>(_: *mut bindings::inode, file: *mut bindings::file) -> ffi::c_int {
+unsafe extern "C" fn release<T: Control>(
+    _: *mut bindings::inode,
+    file: *mut bindings::file,
+) -> ffi::c_int {
     // SAFETY: `open` succeeded and left it; nobody uses the file any more.
     let opened = unsafe { KBox::from_raw((*file).private_data.cast::<OpenFile<T>>()) };
     // SAFETY: The device is registered as long as the file is there.

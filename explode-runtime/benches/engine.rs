@@ -1,5 +1,5 @@
-//! What the engine adds to a checked system: a choice, the enumeration of an emission's disks, the seen set, the journal, the
-//! queue.
+//! What the engine adds to a checked system: a choice, the enumeration of an emission's disks, the
+//! seen set, the journal, the queue.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -18,7 +18,8 @@ use explode_runtime::writeset::{Rules, WriteSet};
 use xxhash_rust::xxh3::xxh3_128;
 
 fn choice(c: &mut Criterion) {
-    let point = Point::action(4, Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() });
+    let point =
+        Point::action(4, Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() });
     let mut group = c.benchmark_group("choice");
     group.throughput(Throughput::Elements(100));
     group.bench_function("100 answers", |b| {
@@ -156,7 +157,8 @@ fn seen(c: &mut Criterion) {
 /// The state that four choices lead to.
 fn state() -> State {
     let label = Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() };
-    let choice = |value| Choice { kind: Kind::Action, options: 6, value, name: None, label: label.clone() };
+    let choice =
+        |value| Choice { kind: Kind::Action, options: 6, value, name: None, label: label.clone() };
     State { choices: (0..4).map(choice).collect(), depth: 4 }
 }
 

@@ -1,5 +1,6 @@
-//! The engine of explode: it runs a storage system, treats everything that may go one way or another as a choice, builds every
-//! disk that a crash could leave, recovers each one, and checks that what was promised is still there.
+//! The engine of explode: it runs a storage system, treats everything that may go one way or
+//! another as a choice, builds every disk that a crash could leave, recovers each one, and checks
+//! that what was promised is still there.
 //!
 //! The way of the data, from an operation to a verdict:
 //!
@@ -27,7 +28,8 @@
 //! - [`crash`]: crash disks of an interval: counted, sampled, enumerated
 //! - [`explore`]: strategies: which unit comes next
 //! - [`verdict`]: verdicts, violations, promises, demands, steps and deaths of a worker
-//! - [`faults`]: menus of what may fail: blocks of a medium, functions of the kernel, its work in the background
+//! - [`faults`]: menus of what may fail: blocks of a medium, functions of the kernel, its work in
+//!   the background
 //! - [`devices`]: what a stack stands on: backends and their disks; the backend in process
 //! - [`stack`]: components, stacks of them, and the components by name
 //! - [`check`]: checkers, and what a mutate works with

@@ -1,4 +1,5 @@
-//! The names that a component, a checker and their targets need: `use explode_runtime::prelude::*;`.
+//! The names that a component, a checker and their targets need:
+//! `use explode_runtime::prelude::*;`.
 
 pub use explode_ramdisk::files::{Fd, Files, OpenFlags};
 

@@ -1,4 +1,5 @@
-//! A component asks for crash checks in the middle of its own operation (EX-66): a bug is found that no other check sees.
+//! A component asks for crash checks in the middle of its own operation (EX-66): a bug is found
+//! that no other check sees.
 
 mod common;
 
@@ -17,7 +18,8 @@ use explode_runtime::verdict::{BrokenKind, Failure, Verdict, Violation};
 use common::Said;
 
 thread_local! {
-    /// What every check saw: its epoch and argument, how many records are counted, and how many are there.
+    /// What every check saw: its epoch and argument, how many records are counted, and how many are
+    /// there.
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -28,7 +30,8 @@ const OPTIONS: &[OptionDef] = &[
     OptionDef { name: "asks", about: "never, between, twice, recovery", default: "never" },
 ];
 
-/// Counts its records. Both writes go past the cache: after each operation nothing is left that a crash could lose.
+/// Counts its records. Both writes go past the cache: after each operation nothing is left that a
+/// crash could lose.
 struct Log {
     count_first: bool,
     asks: usize,
@@ -54,7 +57,10 @@ impl Open {
     /// How many records are counted, and how many of those are there.
     fn records(&self) -> (u8, u8) {
         let counted = self.at(0);
-        (counted, (1..=counted).filter(|record| self.at(u64::from(*record)) == *record).count() as u8)
+        (
+            counted,
+            (1..=counted).filter(|record| self.at(u64::from(*record)) == *record).count() as u8,
+        )
     }
 
     fn add(&self) {
@@ -75,7 +81,8 @@ impl Component for Log {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (disk, asks) = (below.disk(0)?, below.asks.clone());
         assert!(!asks.are_heard(), "no mutate runs");
-        self.open = Some(Rc::new(Open { disk, asks, count_first: self.count_first, times: self.asks }));
+        self.open =
+            Some(Rc::new(Open { disk, asks, count_first: self.count_first, times: self.asks }));
         Ok(())
     }
 
@@ -117,7 +124,9 @@ impl Checker for Adds {
 
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
         let (counted, there) = stack.engine::<Open>()?.records();
-        SEEN.with_borrow_mut(|seen| seen.push(format!("{epoch} {}: {there} of {counted}", args.join(" "))));
+        SEEN.with_borrow_mut(|seen| {
+            seen.push(format!("{epoch} {}: {there} of {counted}", args.join(" ")))
+        });
         if counted == there {
             return Ok(());
         }
@@ -128,7 +137,8 @@ impl Checker for Adds {
 
 fn run(own: Own, first: &str, asks: &str) -> (Said, Vec<String>) {
     let log = ComponentDef::new("log", "a log that counts its records", |options| {
-        let times = options.one_of("asks", &[("never", 0), ("between", 1), ("twice", 2), ("recovery", 3)])?;
+        let times = options
+            .one_of("asks", &[("never", 0), ("between", 1), ("twice", 2), ("recovery", 3)])?;
         Ok(Box::new(Log {
             count_first: options.one_of("first", &[("count", true), ("record", false)])?,
             asks: times % 3,
@@ -178,15 +188,23 @@ fn the_fixed_twin_is_silent_and_its_checks_are_made() {
     let (said, seen) = run(Own::Now, "record", "between");
     assert_eq!(signatures(&said), [""; 0]);
     // In the order of the log, and a replay of a mutate makes none.
-    assert_eq!(seen, ["now half: 0 of 0", "now own: 1 of 1", "now half: 1 of 1", "now own: 2 of 2"]);
-    assert_eq!((said.summary().crash_disks.clone(), said.summary().broken.clone()), (4.into(), 0.into()));
+    assert_eq!(
+        seen,
+        ["now half: 0 of 0", "now own: 1 of 1", "now half: 1 of 1", "now own: 2 of 2"]
+    );
+    assert_eq!(
+        (said.summary().crash_disks.clone(), said.summary().broken.clone()),
+        (4.into(), 0.into())
+    );
 }
 
 #[test]
 fn a_checker_that_asks_for_nothing_is_called_all_the_same() {
     let (said, seen) = run(Own::Nothing, "record", "twice");
     assert_eq!(signatures(&said), [""; 0]);
-    let of = |records: u8| ["half", "half again"].map(|name| format!("now {name}: {records} of {records}"));
+    let of = |records: u8| {
+        ["half", "half again"].map(|name| format!("now {name}: {records} of {records}"))
+    };
     assert_eq!(seen, [of(0), of(1)].concat());
     let (said, _) = run(Own::Nothing, "count", "twice");
     assert_eq!(signatures(&said), ["test/lost/record"]);
@@ -196,8 +214,9 @@ fn a_checker_that_asks_for_nothing_is_called_all_the_same() {
 fn an_interval_goes_on_over_a_request() {
     let (said, seen) = run(Own::Interval, "record", "between");
     assert_eq!(signatures(&said), [""; 0]);
-    let own =
-        |seen: &[String]| seen.iter().filter(|seen| !seen.starts_with("now")).cloned().collect::<Vec<_>>();
+    let own = |seen: &[String]| {
+        seen.iter().filter(|seen| !seen.starts_with("now")).cloned().collect::<Vec<_>>()
+    };
     let (silent, alone) = run(Own::Interval, "record", "never");
     assert_eq!(own(&seen), alone);
     assert_eq!(seen.len(), alone.len() + 2);

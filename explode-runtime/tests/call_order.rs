@@ -1,5 +1,5 @@
-//! The order in which components and checkers are called (EX-21): init follows the mounts, finish comes before the unmounts, at a chop
-//! and wherever a unit ends.
+//! The order in which components and checkers are called (EX-21): init follows the mounts, finish
+//! comes before the unmounts, at a chop and wherever a unit ends.
 
 mod common;
 
@@ -188,7 +188,8 @@ fn words(calls: &str) -> Vec<String> {
     calls.split(',').map(|call| call.trim().to_owned()).collect()
 }
 
-const FIRST_START: &str = "lower init, lower mount, upper init, upper mount, upper unmount, lower unmount";
+const FIRST_START: &str =
+    "lower init, lower mount, upper init, upper mount, upper unmount, lower unmount";
 const CHECKED: &str = "mutate, lower mount, upper mount, check";
 
 #[test]
@@ -205,9 +206,10 @@ fn init_follows_the_mounts_and_finish_comes_before_the_unmounts() {
 fn a_copy_of_the_checker_is_made_between_finish_and_init_and_begins_with_init() {
     let (said, calls) = run(3, Some(1), true);
     assert!(said.summary().broken.is_zero());
-    let third = calls.iter().rposition(|call| call == "lower unmount").expect("a chop in the third unit");
-    let before =
-        "fork, lower mount, upper mount, init 1, mutate, chop, finish 1, upper unmount, lower unmount";
+    let third =
+        calls.iter().rposition(|call| call == "lower unmount").expect("a chop in the third unit");
+    let before = "fork, lower mount, upper mount, init 1, mutate, chop, finish 1, upper unmount, \
+                  lower unmount";
     let before = words(before);
     assert_eq!(calls[third + 1 - before.len()..=third], before);
     assert_eq!(
@@ -224,7 +226,8 @@ fn broken(said: &Said) -> Vec<String> {
     broken.collect()
 }
 
-/// Every init has its finish, after all mutates, whatever has ended the unit; and an error of finish never hides what ended it.
+/// Every init has its finish, after all mutates, whatever has ended the unit; and an error of
+/// finish never hides what ended it.
 #[test]
 fn finish_is_called_however_a_unit_ends() {
     let cases = [
@@ -252,10 +255,18 @@ fn finish_is_called_however_a_unit_ends() {
             let units: Vec<&[&str]> = own.split_inclusive(|call| *call == "finish 0").collect();
             assert!(units.len() >= 2, "{ends:?}: {own:?}");
             for unit in &units {
-                assert_eq!((unit[0], unit[unit.len() - 1]), ("init 0", "finish 0"), "{ends:?}: {own:?}");
-                assert!(unit[1..unit.len() - 1].iter().all(|call| *call == "mutate"), "{ends:?}: {own:?}");
+                assert_eq!(
+                    (unit[0], unit[unit.len() - 1]),
+                    ("init 0", "finish 0"),
+                    "{ends:?}: {own:?}"
+                );
+                assert!(
+                    unit[1..unit.len() - 1].iter().all(|call| *call == "mutate"),
+                    "{ends:?}: {own:?}"
+                );
             }
-            let found: Vec<&str> = said.findings().iter().map(|finding| finding.signature.as_str()).collect();
+            let found: Vec<&str> =
+                said.findings().iter().map(|finding| finding.signature.as_str()).collect();
             assert_eq!(found, finding.into_iter().collect::<Vec<_>>(), "{ends:?}");
             assert!(said.findings().iter().all(|finding| finding.replayed), "{ends:?}");
             // The unit of the first mutate ends well, but for finish.

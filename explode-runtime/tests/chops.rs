@@ -32,7 +32,8 @@ enum Step {
     Flush,
 }
 
-/// A store of records, and a pointer that says how many there are. What the pointer counts must be there.
+/// A store of records, and a pointer that says how many there are. What the pointer counts must be
+/// there.
 #[derive(Clone)]
 struct Store {
     steps: &'static [Step],
@@ -101,7 +102,12 @@ impl Chop for Store {
 
 type Build = fn(&Options) -> Result<Box<dyn Checker>, UsageError>;
 
-fn explore(build: Build, depth: u32, chop: Option<u32>, strategy: &StrategyName) -> (Said, Vec<u32>) {
+fn explore(
+    build: Build,
+    depth: u32,
+    chop: Option<u32>,
+    strategy: &StrategyName,
+) -> (Said, Vec<u32>) {
     let mut plan = common::plan(depth);
     plan.settings.chop = chop;
     plan.settings.strategy = strategy.clone();
@@ -113,30 +119,45 @@ fn explore(build: Build, depth: u32, chop: Option<u32>, strategy: &StrategyName)
 /// States, operations, crash disks, checks, findings.
 fn counts(said: &Said) -> [String; 5] {
     let summary = said.summary();
-    [&summary.states, &summary.operations, &summary.crash_disks, &summary.checked, &summary.findings]
-        .map(ToString::to_string)
+    [
+        &summary.states,
+        &summary.operations,
+        &summary.crash_disks,
+        &summary.checked,
+        &summary.findings,
+    ]
+    .map(ToString::to_string)
 }
 
-/// The write and the pointer are two mutates: with both between two chops the bug is found, with a chop between them it is lost by
-/// design, whichever way it is looked for.
+/// The write and the pointer are two mutates: with both between two chops the bug is found, with a
+/// chop between them it is lost by design, whichever way it is looked for.
 #[test]
 fn a_bug_is_found_within_the_window_and_lost_across_a_chop() {
     let build: Build = |_| store(ALL, true);
-    let cases =
-        [(2, None, 1), (2, Some(1), 0), (4, Some(1), 0), (2, Some(2), 1), (4, Some(2), 1), (4, Some(3), 1)];
+    let cases = [
+        (2, None, 1),
+        (2, Some(1), 0),
+        (4, Some(1), 0),
+        (2, Some(2), 1),
+        (4, Some(2), 1),
+        (4, Some(3), 1),
+    ];
     for (depth, chop, findings) in cases {
         for strategy in [StrategyName::Exhaust, StrategyName::Dfs, StrategyName::Different] {
             let (said, _) = explore(build, depth, chop, &strategy);
-            let found: Vec<_> =
-                said.findings().iter().map(|finding| (finding.signature.clone(), finding.replayed)).collect();
+            let found: Vec<_> = said
+                .findings()
+                .iter()
+                .map(|finding| (finding.signature.clone(), finding.replayed))
+                .collect();
             let bug = ("test/lost/record".to_owned(), true);
             assert_eq!(found, vec![bug; findings], "depth {depth}, chop {chop:?}, {strategy}");
         }
     }
 }
 
-/// The way of the finding leads through chops, which the trace has. A fresh process goes this way from the pristine disks on, and
-/// gets the same log.
+/// The way of the finding leads through chops, which the trace has. A fresh process goes this way
+/// from the pristine disks on, and gets the same log.
 #[test]
 fn a_trace_with_chops_replays() {
     // The record that the pointer counts is written at the earliest by the fourth mutate.
@@ -144,7 +165,10 @@ fn a_trace_with_chops_replays() {
     for build in builds {
         let (said, _) = explore(build, 5, Some(2), &StrategyName::Exhaust);
         // The test's own way to confirm takes only a replay by the recorded log.
-        assert_eq!(said.findings().iter().map(|finding| finding.replayed).collect::<Vec<_>>(), [true]);
+        assert_eq!(
+            said.findings().iter().map(|finding| finding.replayed).collect::<Vec<_>>(),
+            [true]
+        );
         let trace = &said.traces[0];
         assert_eq!((trace.mutates, &trace.chops[..]), (4, &[2][..]));
         let text = trace.to_json();
@@ -162,7 +186,8 @@ struct Late(Store);
 
 impl Checker for Late {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
-        self.0.steps = if self.0.mutates < 2 { &[Step::Flush] } else { &[Step::Write, Step::Point] };
+        self.0.steps =
+            if self.0.mutates < 2 { &[Step::Flush] } else { &[Step::Write, Step::Point] };
         self.0.mutate(cx)
     }
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
@@ -195,8 +220,8 @@ fn is_explored(calls: &[u32], at: usize) -> bool {
     calls[..at].iter().all(|before| *before < calls[at])
 }
 
-/// One way, eight deep: the n-th unit repeats n mutates, or with a chop after each two what came after the last chop but that at its
-/// own end.
+/// One way, eight deep: the n-th unit repeats n mutates, or with a chop after each two what came
+/// after the last chop but that at its own end.
 #[test]
 fn restoring_repeats_no_more_than_a_window() {
     let forks: Build = |_| store(&[Step::Flush], true);

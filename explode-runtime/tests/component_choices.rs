@@ -1,4 +1,5 @@
-//! A component chooses (EX-11): in one sequence with the checker, and never on the stack of a crash disk.
+//! A component chooses (EX-11): in one sequence with the checker, and never on the stack of a crash
+//! disk.
 
 mod common;
 
@@ -76,7 +77,8 @@ impl Component for Counter {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let name = if self.recovered { "mount of a crash disk" } else { "mount" };
         note(name, below.choose(2, name));
-        self.open = Some(Rc::new(Open { disk: below.disk(0)?, asks: below.asks.clone(), ways: self.ways }));
+        self.open =
+            Some(Rc::new(Open { disk: below.disk(0)?, asks: below.asks.clone(), ways: self.ways }));
         Ok(())
     }
 
@@ -112,7 +114,8 @@ impl Checker for Counts {
         if count.to_string() == args[0] {
             return Ok(());
         }
-        Err(Violation::new(Verdict::Lost, "count", format!("it was {}, and is {count}", args[0])).into())
+        Err(Violation::new(Verdict::Lost, "count", format!("it was {}, and is {count}", args[0]))
+            .into())
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -159,7 +162,8 @@ fn run(
 /// States, operations, choices, broken.
 fn counts(said: &Said) -> [String; 4] {
     let summary = said.summary();
-    [&summary.states, &summary.operations, &summary.choices, &summary.broken].map(ToString::to_string)
+    [&summary.states, &summary.operations, &summary.choices, &summary.broken]
+        .map(ToString::to_string)
 }
 
 /// Every answer to a choice of this name, sorted, once each.
@@ -171,7 +175,8 @@ fn answers(all: &[(&'static str, usize)], name: &str) -> Vec<usize> {
     answers
 }
 
-/// The mount chooses one of 2; then the checker adds in one of 2 ways, or looks: 3 mutates from each state.
+/// The mount chooses one of 2; then the checker adds in one of 2 ways, or looks: 3 mutates from
+/// each state.
 #[test]
 fn every_choice_of_a_component_is_tried() {
     let (said, all) = run("sound", 1, None, StrategyName::Exhaust);
@@ -198,7 +203,8 @@ fn on_a_crash_disk_nothing_is_chosen() {
 #[test]
 fn the_trace_has_one_sequence_of_choices_and_replays() {
     let (said, _) = run("all", 1, None, StrategyName::Exhaust);
-    let signatures: Vec<&str> = said.findings().iter().map(|finding| finding.signature.as_str()).collect();
+    let signatures: Vec<&str> =
+        said.findings().iter().map(|finding| finding.signature.as_str()).collect();
     assert_eq!(signatures, ["test/lost/count"]);
     assert!(said.findings().iter().all(|finding| finding.replayed));
     let choices: Vec<(&str, Option<&str>, u32)> = said.traces[0]
@@ -206,7 +212,10 @@ fn the_trace_has_one_sequence_of_choices_and_replays() {
         .iter()
         .map(|choice| (&*choice.label.site, choice.label.object.as_deref(), choice.value))
         .collect();
-    assert_eq!(choices, [("mount", Some("counter"), 0), ("action", None, 0), ("write", Some("counter"), 2)]);
+    assert_eq!(
+        choices,
+        [("mount", Some("counter"), 0), ("action", None, 0), ("write", Some("counter"), 2)]
+    );
 }
 
 /// The mount after a chop chooses anew: 3 mutates from each of 6 states, after 2 mounts.

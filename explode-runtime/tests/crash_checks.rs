@@ -1,4 +1,5 @@
-//! Crash checks through the whole pipeline, on one disk whose every crash disk can be counted by hand.
+//! Crash checks through the whole pipeline, on one disk whose every crash disk can be counted by
+//! hand.
 
 mod common;
 
@@ -76,7 +77,8 @@ impl Checker for Rename {
         if legal.contains(&found.as_str()) {
             return Ok(());
         }
-        Err(Violation::new(Verdict::Lost, format!("rename-{epoch}"), format!("{found} at {epoch}")).into())
+        Err(Violation::new(Verdict::Lost, format!("rename-{epoch}"), format!("{found} at {epoch}"))
+            .into())
     }
 }
 
@@ -108,7 +110,8 @@ fn a_correct_rename_is_clean_and_counted() {
         (Epoch::InBetween, "end", "AB"),
         (Epoch::End, "end", ".A"),
     ];
-    let expected: Vec<_> = expected.map(|(epoch, args, found)| (epoch, args.into(), found.into())).into();
+    let expected: Vec<_> =
+        expected.map(|(epoch, args, found)| (epoch, args.into(), found.into())).into();
     assert_eq!(checks, expected);
 }
 
@@ -137,13 +140,15 @@ impl Checker for Many {
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let mut bytes = vec![0; 30 * 512];
         stack.disk()?.read(0, &mut bytes);
-        let drawn = bytes.chunks(512).map(|sector| if sector[0] == 0 { '.' } else { 'a' }).collect();
+        let drawn =
+            bytes.chunks(512).map(|sector| if sector[0] == 0 { '.' } else { 'a' }).collect();
         SEEN.with_borrow_mut(|seen| seen.push((Epoch::Now, String::new(), drawn)));
         Ok(())
     }
 }
 
-/// EX-75: exactly as many checks as samples, the same ones for the same seed, and what was left out is said.
+/// EX-75: exactly as many checks as samples, the same ones for the same seed, and what was left out
+/// is said.
 #[test]
 fn above_the_limit_exactly_the_sample_is_checked() {
     let run = |seed| {
@@ -185,7 +190,10 @@ impl Checker for Panics {
 fn a_check_that_panics_is_broken_and_the_others_go_on() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Panics))), &common::plan(1));
     let summary = said.summary();
-    assert_eq!((&summary.checked, &summary.broken, &summary.findings), (&2.into(), &1.into(), &0.into()));
+    assert_eq!(
+        (&summary.checked, &summary.broken, &summary.findings),
+        (&2.into(), &1.into(), &0.into())
+    );
 }
 
 /// What a crash disk's stack writes stays on that disk.
@@ -245,7 +253,8 @@ impl Checker for Moody {
 #[test]
 fn a_restore_that_takes_another_path_names_the_place() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Moody))), &common::plan(2));
-    // Neither the first state nor its one known child could be restored; the run went on after each.
+    // Neither the first state nor its one known child could be restored; the run went on after
+    // each.
     assert_eq!(said.summary().broken, 2.into());
     let broken = said.messages.iter().find_map(|message| match message {
         Message::Broken { message, .. } => Some(message),
@@ -259,8 +268,8 @@ fn a_restore_that_takes_another_path_names_the_place() {
     assert!(message.contains("now asked 4 options"), "{message}");
 }
 
-/// An error that its replay does not show does not count as a finding: it is reported as not replayed, counted
-/// as broken, and tried again.
+/// An error that its replay does not show does not count as a finding: it is reported as not
+/// replayed, counted as broken, and tried again.
 struct Flaky;
 
 thread_local! {
@@ -291,5 +300,8 @@ fn what_does_not_replay_is_no_finding() {
     assert_eq!((&summary.findings, &summary.broken), (&0.into(), &1.into()));
     let told = said.findings();
     assert_eq!((told.len(), told[0].replayed), (1, false));
-    assert!(told[0].not_replayed.as_ref().is_some_and(|why| why.contains("NotReproduced")), "{told:?}");
+    assert!(
+        told[0].not_replayed.as_ref().is_some_and(|why| why.contains("NotReproduced")),
+        "{told:?}"
+    );
 }

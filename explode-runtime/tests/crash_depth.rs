@@ -1,5 +1,6 @@
-//! Crashes during recovery, during the recovery from those, and so on (EX-78): every disk of each depth, against a count by brute
-//! force; and a recovery that only fails when it was interrupted twice, or three times.
+//! Crashes during recovery, during the recovery from those, and so on (EX-78): every disk of each
+//! depth, against a count by brute force; and a recovery that only fails when it was interrupted
+//! twice, or three times.
 
 mod common;
 
@@ -33,8 +34,8 @@ enum Step {
 /// As patience: recovery goes by phases, which [`ATTEMPTS`] tells, and not by attempts.
 const PHASES: u8 = 0;
 
-/// From the crash to phase 1, from there to phase 2, from there to the copies. A recovery that begins in phase 2 goes by phase 9,
-/// from which no recovery comes back.
+/// From the crash to phase 1, from there to phase 2, from there to the copies. A recovery that
+/// begins in phase 2 goes by phase 9, from which no recovery comes back.
 fn phases(state: State) -> Vec<Step> {
     let way: &[u8] = match state.0[ATTEMPTS] {
         0 => &[1, 2],
@@ -47,8 +48,9 @@ fn phases(state: State) -> Vec<Step> {
     way.chain(copies).chain([Step::Flush, Step::Write(ATTEMPTS, 0), Step::Flush]).collect()
 }
 
-/// What recovery does to a disk in this state: it counts itself, brings the journal into both copies in any order, and ends its
-/// count. After `patience` attempts that did not end it gives up, and makes everything empty.
+/// What recovery does to a disk in this state: it counts itself, brings the journal into both
+/// copies in any order, and ends its count. After `patience` attempts that did not end it gives up,
+/// and makes everything empty.
 fn recovery(state: State, patience: u8) -> Vec<Step> {
     let State(bytes) = state;
     let copy = |to| Step::Write(to, bytes[JOURNAL]);
@@ -71,8 +73,9 @@ fn recovery(state: State, patience: u8) -> Vec<Step> {
     begin.into_iter().chain(work).chain([Step::Write(ATTEMPTS, 0), Step::Flush]).collect()
 }
 
-/// The states that a crash can leave anywhere in these steps, but for the one they begin with: of each sector that was written
-/// since the last flush what was there or what was written, whatever becomes of the others.
+/// The states that a crash can leave anywhere in these steps, but for the one they begin with: of
+/// each sector that was written since the last flush what was there or what was written, whatever
+/// becomes of the others.
 fn crashes(begin: State, steps: &[Step]) -> BTreeSet<State> {
     let mut found = BTreeSet::new();
     let (mut durable, mut pending) = (begin, Vec::new());
@@ -112,7 +115,11 @@ fn toy() -> ComponentDef {
     })
     .modes([Mode::Mem])
     .on("disk")
-    .options([OptionDef { name: "patience", about: "how many attempts it makes", default: "255" }])
+    .options([OptionDef {
+        name: "patience",
+        about: "how many attempts it makes",
+        default: "255",
+    }])
 }
 
 struct Toy {
@@ -170,7 +177,8 @@ impl Checker for Journal {
 const CRASHED: State = State([0, 7, 0, 0]);
 
 fn run(patience: u8, depth: u32) -> Said {
-    let checker = CheckerDef::new("test", "a checker for tests", |_: &Options| Ok(Box::new(Journal)));
+    let checker =
+        CheckerDef::new("test", "a checker for tests", |_: &Options| Ok(Box::new(Journal)));
     let registry = Registry {
         components: [common::disk(), toy()].into(),
         checkers: [checker].into(),
@@ -186,8 +194,8 @@ fn run(patience: u8, depth: u32) -> Said {
     common::run(&registry, &plan)
 }
 
-/// By hand: one deep 1 + 3 + 1 disks (the count is there; one copy, the other, both; the count has ended), and then the same with
-/// the count one higher.
+/// By hand: one deep 1 + 3 + 1 disks (the count is there; one copy, the other, both; the count has
+/// ended), and then the same with the count one higher.
 #[test]
 fn the_disks_of_each_depth_are_those_of_brute_force() {
     let levels = by_brute_force(CRASHED, 255, 3);
@@ -204,17 +212,23 @@ fn the_disks_of_each_depth_are_those_of_brute_force() {
     }
 }
 
-/// The last of them is the same disk at each depth, and a check at each: from a shallower one more follows.
+/// The last of them is the same disk at each depth, and a check at each: from a shallower one more
+/// follows.
 const LEVELS: [usize; 3] = [5, 5, 5];
 
-/// A recovery that gives up after so many attempts: found exactly as deep, the way there is in the trace, and replayed.
+/// A recovery that gives up after so many attempts: found exactly as deep, the way there is in the
+/// trace, and replayed.
 #[test]
 fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
     for patience in [1, 2, 3] {
         for depth in 0..=3 {
             let said = run(patience, depth);
             let found = said.findings();
-            assert_eq!(found.len(), usize::from(depth >= u32::from(patience)), "{patience}, {depth} deep");
+            assert_eq!(
+                found.len(),
+                usize::from(depth >= u32::from(patience)),
+                "{patience}, {depth} deep"
+            );
             if let Some(found) = found.first() {
                 assert_eq!((found.signature.as_str(), found.replayed), ("test/lost/journal", true));
                 assert_eq!(said.traces[0].recovery.len(), usize::from(patience));
@@ -229,17 +243,22 @@ fn a_disk_that_was_met_too_deep_is_looked_at_again() {
     assert_eq!([1, 2].map(|depth| run(PHASES, depth).findings().len()), [0, 1]);
     let said = run(PHASES, 2);
     assert!(said.findings()[0].replayed);
-    assert_eq!((said.traces[0].recovery.len(), &*said.traces[0].message), (2, "State([9, 7, 0, 0])"));
+    assert_eq!(
+        (said.traces[0].recovery.len(), &*said.traces[0].message),
+        (2, "State([9, 7, 0, 0])")
+    );
 }
 
-/// The deepest that is allowed, on a recovery that always writes: down to the last level, on a quarter of the stack that threads
-/// have. The error that only the deepest disk shows is found, and its trace replays.
+/// The deepest that is allowed, on a recovery that always writes: down to the last level, on a
+/// quarter of the stack that threads have. The error that only the deepest disk shows is found, and
+/// its trace replays.
 #[test]
 fn the_deepest_does_not_overflow_the_stack() {
     let deepest = MOST_CRASH_DEPTH;
     let patience = u8::try_from(deepest).expect("attempts are counted in a byte");
     let crashes = move || run(patience, deepest).traces.first().map(|trace| trace.recovery.len());
-    let thread = std::thread::Builder::new().stack_size(512 << 10).spawn(crashes).expect("a thread");
+    let thread =
+        std::thread::Builder::new().stack_size(512 << 10).spawn(crashes).expect("a thread");
     assert_eq!(thread.join().expect("it ends"), Some(deepest as usize));
     let said = run(255, deepest);
     assert!(said.findings().is_empty() && said.summary().complete);

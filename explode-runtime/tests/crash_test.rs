@@ -1,4 +1,5 @@
-//! Crash tests as users of the library write them: of a small log that is sound, and of ones with a bug each.
+//! Crash tests as users of the library write them: of a small log that is sound, and of ones with a
+//! bug each.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +50,10 @@ fn found(test: CrashTest) -> String {
 
 #[track_caller]
 fn says(text: &str, words: &str) {
-    assert!(text.lines().any(|line| line.trim_start().starts_with(words)), "no '{words}' in\n{text}");
+    assert!(
+        text.lines().any(|line| line.trim_start().starts_with(words)),
+        "no '{words}' in\n{text}"
+    );
 }
 
 #[test]
@@ -58,14 +62,16 @@ fn a_sound_log_is_explored_to_the_end() {
     assert!(summary.complete && summary.broken.is_zero());
     // Two ways to go on from each state, three steps deep.
     assert_eq!((summary.states, summary.operations), (15.into(), 14.into()));
-    // A step leaves one block and one size pending, then none: 2 x 2 + 1. Epochs have 1, 4 and 1 of these.
+    // A step leaves one block and one size pending, then none: 2 x 2 + 1. Epochs have 1, 4 and 1 of
+    // these.
     assert_eq!((summary.crash_disks, summary.distinct), ((14 * 5).into(), (14 * 6).into()));
 }
 
 #[test]
 fn a_step_without_a_sync_loses() {
-    let lazily =
-        |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| append(files, log, step, false);
+    let lazily = |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        append(files, log, step, false)
+    };
     let text = found(crash_test("log without a sync", open, lazily, read));
     says(&text, "FAIL lost: 1 steps were durable, 0 are there; it holds []");
     says(&text, "Replay EXPLODE_REPLAY=");
@@ -79,8 +85,9 @@ fn a_step_without_a_sync_loses() {
 /// The trace that the variable names may be a stranger's.
 #[test]
 fn a_trace_with_commands_is_not_replayed() {
-    let lazily =
-        |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| append(files, log, step, false);
+    let lazily = |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        append(files, log, step, false)
+    };
     let text = found(crash_test("log without a sync", open, lazily, read));
     let (_, command) = text.rsplit_once("EXPLODE_REPLAY=").unwrap();
     let trace = std::fs::read_to_string(command.split(' ').next().unwrap()).unwrap();
@@ -88,7 +95,8 @@ fn a_trace_with_commands_is_not_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let (canary, path) = (folder.path().join("canary"), folder.path().join("trace.json"));
     let init = format!("touch {}", canary.display());
-    let layer = serde_json::json!({ "name": "evil", "use": "commands", "options": { "init": init } });
+    let layer =
+        serde_json::json!({ "name": "evil", "use": "commands", "options": { "init": init } });
     trace["stack"].as_array_mut().unwrap().push(layer);
     std::fs::write(&path, trace.to_string()).unwrap();
     let test = ["--exact", "a_step_without_a_sync_loses"];
@@ -147,15 +155,17 @@ fn a_store_that_panics_when_it_is_dropped_hides_no_finding() {
         log.is_whole();
         read(&mut log.0)
     };
-    let step =
-        |log: &mut Brittle, bytes: &mut Vec<u8>, step: &mut Step<'_, '_>| append(&log.0, bytes, step, true);
+    let step = |log: &mut Brittle, bytes: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        append(&log.0, bytes, step, true)
+    };
     let text = found(crash_test("brittle log", |files| Ok(Brittle(open(files)?)), step, read));
     says(&text, "FAIL corrupt: panicked at explode-runtime/tests/crash_test.rs:");
 }
 
 #[test]
 fn a_step_that_stays_in_memory_is_lost_when_the_program_dies() {
-    let soft = |test: CrashTest| test.with(|settings| (settings.soft, settings.crash_depth) = (true, 0));
+    let soft =
+        |test: CrashTest| test.with(|settings| (settings.soft, settings.crash_depth) = (true, 0));
     assert!(soft(crash_test("log", open, step, read)).run().complete);
     let late = |store: &mut (Log, Vec<u8>), log: &mut Vec<u8>, step: &mut Step<'_, '_>| {
         let mut written = log[..log.len() - store.1.len()].to_vec();
@@ -200,8 +210,11 @@ fn in_blocks(files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>) -> Result
 
 /// Whole pairs of blocks.
 fn blocks(files: &mut Log) -> Result<Vec<u8>> {
-    let pairs =
-        files.read_file(LOG)?.chunks_exact(8192).filter(|pair| pair[8191] == b'b' && pair[0] == b'a').count();
+    let pairs = files
+        .read_file(LOG)?
+        .chunks_exact(8192)
+        .filter(|pair| pair[8191] == b'b' && pair[0] == b'a')
+        .count();
     Ok(b"ab".repeat(pairs))
 }
 
@@ -219,17 +232,21 @@ fn a_sample_is_not_complete() {
     says(
         &text,
         &format!(
-            "crash test 'sampled log' found nothing, and is not complete: {left_out} crash disks were left out, "
+            "crash test 'sampled log' found nothing, and is not complete: {left_out} crash disks \
+             were left out, "
         ),
     );
     says_at_end(&text, "; raise limit (now 3) or samples (now 3) by with(|settings| ...)");
-    let stopped =
-        crash_test("stopped log", open, in_blocks, blocks).with(|settings| settings.states = Some(2));
+    let stopped = crash_test("stopped log", open, in_blocks, blocks)
+        .with(|settings| settings.states = Some(2));
     says_at_end(
         &found(stopped.require_complete()),
-        "not complete: the run stopped after 2 states; raise states (now 2) by with(|settings| ...)",
+        "not complete: the run stopped after 2 states; raise states (now 2) by with(|settings| \
+         ...)",
     );
-    assert!(crash_test("whole log", open, in_blocks, blocks).depth(2).require_complete().run().complete);
+    assert!(
+        crash_test("whole log", open, in_blocks, blocks).depth(2).require_complete().run().complete
+    );
 }
 
 #[track_caller]
@@ -261,11 +278,15 @@ fn a_finding_of_a_store_that_is_not_deterministic_is_told_with_what_differs() {
     };
     let text = found(crash_test("counting log", open, step, halves).depth(2));
     says(&text, "DIVERGED the store is not deterministic: ");
-    says(&text, "first difference: event 3 of the log, before request 1 for crash checks: dirty device ");
+    says(
+        &text,
+        "first difference: event 3 of the log, before request 1 for crash checks: dirty device ",
+    );
     says(&text, "usual causes: the clock, random numbers, the order of a hash map, threads");
     says(&text, "FAIL corrupt: no step so far leaves what is there; it holds [");
     says(&text, "bug       crash-test/corrupt/atomic");
-    let trace = text.lines().find_map(|line| line.trim_start().strip_prefix("trace ")).expect("a trace");
+    let trace =
+        text.lines().find_map(|line| line.trim_start().strip_prefix("trace ")).expect("a trace");
     assert!(std::path::Path::new(trace.trim()).exists(), "{trace}");
 }
 
@@ -295,7 +316,8 @@ fn a_store_that_asks_for_other_choices_diverges() {
     let text = found(crash_test("choosy log", open, step, read).depth(2));
     says(
         &text,
-        "DIVERGED the store is not deterministic: restoring a state took another path: choice 0: recorded ",
+        "DIVERGED the store is not deterministic: restoring a state took another path: choice 0: \
+         recorded ",
     );
     says(&text, "usual causes: ");
 }

@@ -1,4 +1,5 @@
-//! A trace says what its defaults were, and its replay goes by that: a default that is changed later changes no trace's meaning.
+//! A trace says what its defaults were, and its replay goes by that: a default that is changed
+//! later changes no trace's meaning.
 
 mod common;
 
@@ -52,15 +53,24 @@ impl Checker for Flushed {
         let mut found = [0; SECTOR_BYTES];
         stack.disk()?.read(0, &mut found);
         let lost = self.looks && found != [7; SECTOR_BYTES];
-        if lost { Err(Violation::new(Verdict::Lost, "flushed", "it is gone").into()) } else { Ok(()) }
+        if lost {
+            Err(Violation::new(Verdict::Lost, "flushed", "it is gone").into())
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// What can be named, where the defaults of `flushes` and `looks` are these. `blocks` and `sectors` are in place of each other.
+/// What can be named, where the defaults of `flushes` and `looks` are these. `blocks` and `sectors`
+/// are in place of each other.
 fn registry(flushes: &'static str, looks: &'static str) -> Registry {
     let option = |name, default| OptionDef { name, about: "for the test", default };
-    let of_disk =
-        [option("flushes", flushes), option("blocks", "8"), option("sectors", "64"), option("note", "")];
+    let of_disk = [
+        option("flushes", flushes),
+        option("blocks", "8"),
+        option("sectors", "64"),
+        option("note", ""),
+    ];
     let disk = ComponentDef::new("disk", "a disk for the test", |options| {
         let flushes = [("kept", Flushes::Kept), ("dropped", Flushes::Dropped)];
         if options.contains("blocks") && options.contains("sectors") {
@@ -125,7 +135,9 @@ fn a_changed_default_does_not_change_what_a_trace_means() {
     let mut older = trace.clone();
     older["stack"][0].as_object_mut().unwrap().remove("defaults");
     older.as_object_mut().unwrap().remove("checker_defaults");
-    for (flushes, looks) in [("dropped", "true"), ("kept", "true"), ("dropped", "false"), ("kept", "false")] {
+    for (flushes, looks) in
+        [("dropped", "true"), ("kept", "true"), ("dropped", "false"), ("kept", "false")]
+    {
         let registry = registry(flushes, looks);
         assert!(reproduced(&registry, &trace), "{flushes}, {looks}");
         assert_eq!(
@@ -169,7 +181,7 @@ fn a_default_that_is_not_there_any_more_is_named() {
     let mut trace = as_json(&trace());
     trace["stack"][0]["defaults"]["colour"] = json!("red");
     let trace = Trace::from_json(trace.to_string().as_bytes()).expect("a sound trace");
-    let error =
-        replay(&registry("dropped", "true"), &trace, &InProcess).expect_err("there is no such option");
+    let error = replay(&registry("dropped", "true"), &trace, &InProcess)
+        .expect_err("there is no such option");
     assert!(error.to_string().starts_with("unknown option of disk 'colour'"), "{error}");
 }

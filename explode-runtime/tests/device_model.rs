@@ -1,4 +1,5 @@
-//! The engine against the simulation of `device_model/`: random logs, every disk, its epochs, and the exact count.
+//! The engine against the simulation of `device_model/`: random logs, every disk, its epochs, and
+//! the exact count.
 //!
 //! PROPTEST_CASES and PROPTEST_RNG_SEED choose other logs than the fixed ones.
 
@@ -58,73 +59,85 @@ fn replace_versions() {
     }
 }
 
-/// What is there if all writes are dropped from some event on: each write that was submitted and has not failed, in that order.
+/// What is there if all writes are dropped from some event on: each write that was submitted and
+/// has not failed, in that order.
 #[test]
 fn what_was_submitted() {
     for atom in [Atom::Block, Atom::Sector, Atom::Request] {
         let rules = Rules { atom, ..Rules::default() };
-        let result = generate::runner(256).run(&generate::cases(false, simulated(atom), false), |case| {
-            let rules = Rules { block_bytes: case.rules.block_bytes as u32, ..rules };
-            let mut write_set = WriteSet::new(base(&case), rules);
-            let mut expected = base(&case);
-            for (index, event) in case.log.iter().enumerate() {
-                write_set.apply(event).expect("a valid log");
-                let Event::Submit { id, dev, sector, payload, .. } = event else { continue };
-                let mut ends = case.log[index..].iter().filter_map(|event| match event {
-                    Event::Complete { id: ended, error } if ended == id => Some(*error),
-                    _ => None,
-                });
-                if ends.next() != Some(true) {
-                    match payload {
-                        Payload::Data(data) => expected.disk_mut(*dev).write(*sector, data),
-                        Payload::Zeroes(len) | Payload::Discard(len) => {
-                            expected.disk_mut(*dev).write(*sector, &vec![0; *len as usize]);
+        let result =
+            generate::runner(256).run(&generate::cases(false, simulated(atom), false), |case| {
+                let rules = Rules { block_bytes: case.rules.block_bytes as u32, ..rules };
+                let mut write_set = WriteSet::new(base(&case), rules);
+                let mut expected = base(&case);
+                for (index, event) in case.log.iter().enumerate() {
+                    write_set.apply(event).expect("a valid log");
+                    let Event::Submit { id, dev, sector, payload, .. } = event else { continue };
+                    let mut ends = case.log[index..].iter().filter_map(|event| match event {
+                        Event::Complete { id: ended, error } if ended == id => Some(*error),
+                        _ => None,
+                    });
+                    if ends.next() != Some(true) {
+                        match payload {
+                            Payload::Data(data) => expected.disk_mut(*dev).write(*sector, data),
+                            Payload::Zeroes(len) | Payload::Discard(len) => {
+                                expected.disk_mut(*dev).write(*sector, &vec![0; *len as usize]);
+                            }
                         }
                     }
                 }
-            }
-            let found = read(&write_set.submitted(), case.sectors);
-            prop_assert_eq!(picture(&found), picture(&read(&expected, case.sectors)));
-            Ok(())
-        });
+                let found = read(&write_set.submitted(), case.sectors);
+                prop_assert_eq!(picture(&found), picture(&read(&expected, case.sectors)));
+                Ok(())
+            });
         result.unwrap_or_else(|failure| panic!("{failure}"));
     }
 }
 
-/// The sample of the last instant has the disks of the families, and as many combinations as were asked for.
+/// The sample of the last instant has the disks of the families, and as many combinations as were
+/// asked for.
 #[test]
 fn samples() {
     let met = RefCell::new([0_usize; 2]);
-    for (completion, atom) in [(Completion::Volatile, Atom::Block), (Completion::Durable, Atom::Sector)] {
+    for (completion, atom) in
+        [(Completion::Volatile, Atom::Block), (Completion::Durable, Atom::Sector)]
+    {
         let durable = completion == Completion::Durable;
-        let result = generate::runner(1024).run(&generate::cases(durable, simulated(atom), false), |case| {
-            let case = Case { interval: (case.log.len(), case.log.len()), ..case };
-            let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
-            let rules = Rules { completion, atom, block_bytes, replace_versions: false };
-            let machine = &case.instants()[0];
-            let (ends, directed) = (machine.ends().to_vec(), machine.directed());
-            let members = machine.pieces.len() * (2 + machine.worlds().len());
-            for (samples, wanted) in [(2, ends.clone()), (2 + 2 * members, directed.into_iter().collect())] {
-                let count = BigUint::from(machine.combinations());
-                if count <= BigUint::from(samples.max(2)) {
-                    continue;
+        let result =
+            generate::runner(1024).run(&generate::cases(durable, simulated(atom), false), |case| {
+                let case = Case { interval: (case.log.len(), case.log.len()), ..case };
+                let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
+                let rules = Rules { completion, atom, block_bytes, replace_versions: false };
+                let machine = &case.instants()[0];
+                let (ends, directed) = (machine.ends().to_vec(), machine.directed());
+                let members = machine.pieces.len() * (2 + machine.worlds().len());
+                for (samples, wanted) in
+                    [(2, ends.clone()), (2 + 2 * members, directed.into_iter().collect())]
+                {
+                    let count = BigUint::from(machine.combinations());
+                    if count <= BigUint::from(samples.max(2)) {
+                        continue;
+                    }
+                    let (found, images) = run_engine(
+                        &case,
+                        rules,
+                        &Limits { limit: 0, samples: samples as u64, ..Limits::default() },
+                    );
+                    let found_disks = disks(&found, &images, case.sectors);
+                    for disk in ends.iter().chain(&wanted) {
+                        prop_assert!(
+                            found_disks.contains_key(&picture(disk)),
+                            "{} in the sample",
+                            picture(disk)
+                        );
+                    }
+                    prop_assert!(samples > 2 || found_disks.len() <= 2);
+                    prop_assert_eq!(&found.crash_disks, &count);
+                    prop_assert_eq!(&found.left_out, &(count - samples), "left_out");
+                    met.borrow_mut()[usize::from(samples > 2)] += 1;
                 }
-                let (found, images) = run_engine(
-                    &case,
-                    rules,
-                    &Limits { limit: 0, samples: samples as u64, ..Limits::default() },
-                );
-                let found_disks = disks(&found, &images, case.sectors);
-                for disk in ends.iter().chain(&wanted) {
-                    prop_assert!(found_disks.contains_key(&picture(disk)), "{} in the sample", picture(disk));
-                }
-                prop_assert!(samples > 2 || found_disks.len() <= 2);
-                prop_assert_eq!(&found.crash_disks, &count);
-                prop_assert_eq!(&found.left_out, &(count - samples), "left_out");
-                met.borrow_mut()[usize::from(samples > 2)] += 1;
-            }
-            Ok(())
-        });
+                Ok(())
+            });
         result.unwrap_or_else(|failure| panic!("{failure}"));
     }
     let [ends, families] = met.into_inner();
@@ -136,24 +149,32 @@ fn samples() {
 fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: bool) {
     let (durable, cut) = (matches!(completion, Completion::Durable), simulated(atom));
     let met = RefCell::new(Seen::default());
-    let result = generate::runner(cases).run(&generate::cases(durable, cut, replace_versions), |case| {
-        let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
-        let rules = Rules { completion, atom, block_bytes, replace_versions };
-        let (found, images) = run_engine(&case, rules, &Limits::default());
-        let expected = case.simulate();
-        met.borrow_mut().look_at(&case);
-        met.borrow_mut().add("disks", expected.disks.len());
-        prop_assert_eq!(disks(&found, &images, case.sectors), show(expected.disks), "engine and simulation");
-        prop_assert_eq!(
-            found.crash_disks,
-            BigUint::from(expected.crash_disks),
-            "crash_disks of engine and simulation"
-        );
-        prop_assert_eq!(found.left_out, BigUint::ZERO, "left_out");
-        Ok(())
-    });
+    let result =
+        generate::runner(cases).run(&generate::cases(durable, cut, replace_versions), |case| {
+            let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
+            let rules = Rules { completion, atom, block_bytes, replace_versions };
+            let (found, images) = run_engine(&case, rules, &Limits::default());
+            let expected = case.simulate();
+            met.borrow_mut().look_at(&case);
+            met.borrow_mut().add("disks", expected.disks.len());
+            prop_assert_eq!(
+                disks(&found, &images, case.sectors),
+                show(expected.disks),
+                "engine and simulation"
+            );
+            prop_assert_eq!(
+                found.crash_disks,
+                BigUint::from(expected.crash_disks),
+                "crash_disks of engine and simulation"
+            );
+            prop_assert_eq!(found.left_out, BigUint::ZERO, "left_out");
+            Ok(())
+        });
     result.unwrap_or_else(|failure| panic!("{failure}"));
-    println!("durable {durable}, atom {cut:?}, replace_versions {replace_versions}: {}", met.borrow());
+    println!(
+        "durable {durable}, atom {cut:?}, replace_versions {replace_versions}: {}",
+        met.borrow()
+    );
     met.borrow().require_all(durable, replace_versions);
 }
 
@@ -181,11 +202,20 @@ fn base(case: &Case) -> Image {
 }
 
 /// The engine's disks, as pictures.
-fn disks(found: &LogDisks, images: &BTreeMap<Identity, Image>, sectors: u64) -> BTreeMap<String, Vec<Epoch>> {
+fn disks(
+    found: &LogDisks,
+    images: &BTreeMap<Identity, Image>,
+    sectors: u64,
+) -> BTreeMap<String, Vec<Epoch>> {
     let mut disks = BTreeMap::new();
     for disk in &found.disks {
         let image = &images[&disk.identity];
-        assert_eq!(disk.identity, image.identity(), "identity of {}", picture(&read(image, sectors)));
+        assert_eq!(
+            disk.identity,
+            image.identity(),
+            "identity of {}",
+            picture(&read(image, sectors))
+        );
         let mut epochs: Vec<Epoch> = disk.epochs.iter().map(simulated_epoch).collect();
         epochs.sort();
         let other = disks.insert(picture(&read(image, sectors)), epochs);
@@ -220,6 +250,8 @@ fn simulated_epoch(epoch: crash::Epoch) -> Epoch {
         crash::Epoch::Begin => Epoch::Begin,
         crash::Epoch::InBetween => Epoch::InBetween,
         crash::Epoch::End => Epoch::End,
-        crash::Epoch::Now | crash::Epoch::Soft => panic!("an interval has no epoch now, and none soft"),
+        crash::Epoch::Now | crash::Epoch::Soft => {
+            panic!("an interval has no epoch now, and none soft")
+        }
     }
 }

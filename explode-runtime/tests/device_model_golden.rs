@@ -38,17 +38,25 @@ fn golden_samples() {
         let line: Value = serde_json::from_str(line).expect(line);
         let name = line["case"].as_str().expect("case");
         let sectors = line["blocks"].as_u64().expect("blocks") * 8;
-        let rules = Rules { durable: false, atom: Atom::Block, block_bytes: 4096, replace_versions: false };
+        let rules =
+            Rules { durable: false, atom: Atom::Block, block_bytes: 4096, replace_versions: false };
         let text = std::fs::read_to_string(golden(&format!("{name}.jsonl"))).expect(name);
-        let log: Vec<Event> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        let log: Vec<Event> =
+            text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
         let machine = &instants(&log, (log.len(), log.len()), sectors, 1, &[], &rules)[0];
-        let block = |disk: &device_model::Disk| picture(disk).chars().step_by(8).collect::<String>();
-        let found: BTreeSet<String> = machine.directed().iter().chain(&machine.ends()).map(block).collect();
+        let block =
+            |disk: &device_model::Disk| picture(disk).chars().step_by(8).collect::<String>();
+        let found: BTreeSet<String> =
+            machine.directed().iter().chain(&machine.ends()).map(block).collect();
         let directed = line["directed"].as_array().expect("directed").iter();
         let directed: BTreeSet<String> =
             directed.map(|disk| disk.as_str().expect("a disk").to_owned()).collect();
         assert_eq!(found, directed, "{name}");
-        assert_eq!(u128::from(line["combinations"].as_u64().unwrap()), machine.combinations(), "{name}");
+        assert_eq!(
+            u128::from(line["combinations"].as_u64().unwrap()),
+            machine.combinations(),
+            "{name}"
+        );
         lines += 1;
     }
     assert_eq!(lines, 2, "lines of samples.jsonl");
@@ -69,7 +77,8 @@ fn check_golden(line: &Value) {
         replace_versions: false,
     };
     let text = std::fs::read_to_string(golden(&format!("{name}.jsonl"))).expect(name);
-    let log: Vec<Event> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let log: Vec<Event> =
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     let mark = |key: &str| {
         let wanted = line.get(key)?.as_str()?;
         log.iter().position(|event| matches!(event, Event::Mark { name } if name == wanted))
@@ -81,7 +90,8 @@ fn check_golden(line: &Value) {
     let outcome = simulate(&log, interval, sectors, devices, &[], &rules);
     let found: BTreeMap<String, BTreeSet<Epoch>> =
         outcome.disks.into_iter().map(|(disk, epochs)| (picture(&disk), epochs)).collect();
-    let expected = disks.iter().map(|(disk, epochs)| (disk.clone(), golden_epochs(epochs))).collect();
+    let expected =
+        disks.iter().map(|(disk, epochs)| (disk.clone(), golden_epochs(epochs))).collect();
     assert_eq!(found, expected, "{name} {rules:?}");
 }
 
@@ -122,7 +132,8 @@ fn emissions_find_all_disks() {
         met.add("emissions", emissions.len());
         let looked_at: BTreeSet<_> =
             emissions.iter().flat_map(|at| instants[*at].disks(&BTreeSet::new())).collect();
-        let all: BTreeSet<_> = instants.iter().flat_map(|instant| instant.disks(&BTreeSet::new())).collect();
+        let all: BTreeSet<_> =
+            instants.iter().flat_map(|instant| instant.disks(&BTreeSet::new())).collect();
         prop_assert_eq!(looked_at, all);
         Ok(())
     });

@@ -1,4 +1,5 @@
-//! Exploration: the tree of choices is covered exactly once, in the strategy's order, and a run's counts are exact.
+//! Exploration: the tree of choices is covered exactly once, in the strategy's order, and a run's
+//! counts are exact.
 
 mod common;
 
@@ -142,7 +143,8 @@ impl Checker for Slow {
     }
 }
 
-/// A walk has many mutates: it is cut at the first state that is reached when the time, or the number of states, is over.
+/// A walk has many mutates: it is cut at the first state that is reached when the time, or the
+/// number of states, is over.
 #[test]
 fn a_bound_cuts_a_walk_at_a_state() {
     let walk = |budget_ms: Option<u64>,
@@ -155,8 +157,9 @@ fn a_bound_cuts_a_walk_at_a_state() {
         assert!(!summary.complete);
         (summary.states, summary.operations, summary.choices)
     };
-    let counts =
-        |states: u64, operations: u64, choices: u64| (states.into(), operations.into(), choices.into());
+    let counts = |states: u64, operations: u64, choices: u64| {
+        (states.into(), operations.into(), choices.into())
+    };
     assert_eq!(walk(Some(BUDGET_MS), None, |_| Ok(Box::new(Slow::default()))), counts(2, 1, 1));
     assert_eq!(walk(Some(BUDGET_MS), Some(2), |_| Ok(Box::new(Slow::default()))), counts(2, 1, 1));
 }
@@ -185,14 +188,16 @@ fn equal_signatures_are_one_state() {
     for strategy in [StrategyName::Exhaust, StrategyName::Dfs] {
         let mut plan = common::plan(30);
         plan.settings.strategy = strategy.clone();
-        let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Ring::default()))), &plan);
+        let said =
+            common::run(&common::registry(|_: &Options| Ok(Box::new(Ring::default()))), &plan);
         let summary = said.summary();
         assert!(summary.complete && summary.findings.is_zero());
         assert_eq!(summary.states, 12.into(), "{strategy:?}");
     }
 }
 
-/// A state reached deep must not cut a shallower way to it: within depth 3, place 4 is reached by the fast way alone.
+/// A state reached deep must not cut a shallower way to it: within depth 3, place 4 is reached by
+/// the fast way alone.
 #[derive(Default)]
 struct Shortcut {
     place: u8,
@@ -222,22 +227,26 @@ fn a_shorter_way_to_a_known_state_is_followed() {
     for strategy in [StrategyName::Exhaust, StrategyName::Dfs] {
         let mut plan = common::plan(3);
         plan.settings.strategy = strategy.clone();
-        let build =
-            |_: &Options| -> Result<Box<dyn Checker>, UsageError> { Ok(Box::new(Shortcut::default())) };
+        let build = |_: &Options| -> Result<Box<dyn Checker>, UsageError> {
+            Ok(Box::new(Shortcut::default()))
+        };
         let said = common::run(&common::registry(build), &plan);
         // 0, 1, 2, 3, and 4 by the fast way alone.
         assert_eq!(said.summary().states, 5.into(), "{strategy:?}");
     }
 }
 
-/// A mutate that fails by itself is a finding without a crash, and its state is not explored further (EX-47).
+/// A mutate that fails by itself is a finding without a crash, and its state is not explored
+/// further (EX-47).
 struct Fails;
 
 impl Checker for Fails {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         match cx.choose(3) {
             0 => Ok(()),
-            1 => Err(Violation::new(Verdict::CheckFailed, "told", "the second way is wrong").into()),
+            1 => {
+                Err(Violation::new(Verdict::CheckFailed, "told", "the second way is wrong").into())
+            }
             _ => panic!("the third way is not even implemented"),
         }
     }

@@ -1,4 +1,5 @@
-//! The golden logs (`tests/golden/README.md`): the engine gives exactly the disks that they leave, with their epochs.
+//! The golden logs (`tests/golden/README.md`): the engine gives exactly the disks that they leave,
+//! with their epochs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,7 +40,10 @@ fn draw(image: &Image, devices: u32, size: usize) -> String {
         let mut bytes = vec![0; size];
         image.read(dev, 0, &mut bytes);
         let sector = |sector: &[u8]| {
-            assert!(sector.iter().all(|byte| *byte == sector[0]), "a golden sector is one byte, repeated");
+            assert!(
+                sector.iter().all(|byte| *byte == sector[0]),
+                "a golden sector is one byte, repeated"
+            );
             if sector[0] == 0 { '.' } else { char::from(sector[0]) }
         };
         bytes.chunks(512).map(sector).collect::<String>()
@@ -49,7 +53,8 @@ fn draw(image: &Image, devices: u32, size: usize) -> String {
 
 #[test]
 fn every_golden_log_leaves_exactly_its_disks() {
-    let expected = fs::read_to_string(golden().join("expected.jsonl")).expect("the golden files are there");
+    let expected =
+        fs::read_to_string(golden().join("expected.jsonl")).expect("the golden files are there");
     let mut cases = 0;
     for line in expected.lines() {
         let Expected { case, completion, atom, size, disks, from, to } =
@@ -57,7 +62,8 @@ fn every_golden_log_leaves_exactly_its_disks() {
         let events = events(&case);
         let mark = |name: &Option<String>, default| {
             let at = |event: &Event| matches!(event, Event::Mark { name: n } if Some(n) == name.as_ref());
-            name.as_ref().map_or(default, |_| events.iter().position(at).expect("the mark is there"))
+            name.as_ref()
+                .map_or(default, |_| events.iter().position(at).expect("the mark is there"))
         };
         let (from, to) = (mark(&from, 0), mark(&to, events.len()));
         let rules = Rules { completion, atom, ..Rules::default() };
@@ -89,14 +95,16 @@ fn every_golden_log_leaves_exactly_its_disks() {
     assert_eq!(cases, 46);
 }
 
-/// EX-70: two versions of one block and one of another are six disks, four when versions are replaced.
+/// EX-70: two versions of one block and one of another are six disks, four when versions are
+/// replaced.
 #[test]
 fn versions_are_six_disks_and_four_when_replaced() {
     let events = events("paper-versions");
     for (replace_versions, count) in [(false, 6u32), (true, 4)] {
         let rules = Rules { replace_versions, ..Rules::default() };
         let found =
-            crash_disks(Image::new(), &[], &events, &[], rules, &Limits::default(), &mut |_| {}).unwrap();
+            crash_disks(Image::new(), &[], &events, &[], rules, &Limits::default(), &mut |_| {})
+                .unwrap();
         assert_eq!((found.crash_disks, found.disks.len()), (count.into(), count as usize));
     }
 }
@@ -114,7 +122,8 @@ struct ExpectedSample {
 
 #[test]
 fn every_sample_of_a_golden_log_has_nothing_everything_and_the_three_families() {
-    let expected = fs::read_to_string(golden().join("samples.jsonl")).expect("the golden files are there");
+    let expected =
+        fs::read_to_string(golden().join("samples.jsonl")).expect("the golden files are there");
     assert_eq!(expected.lines().count(), 2);
     for line in expected.lines() {
         let ExpectedSample { case, blocks, limit, samples, combinations, directed } =
@@ -122,23 +131,28 @@ fn every_sample_of_a_golden_log_has_nothing_everything_and_the_three_families() 
         let events = events(&case);
         let mut met = BTreeSet::new();
         for seed in 0..100 {
-            let limits = Limits { limit, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
+            let limits =
+                Limits { limit, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
             let mut images = Vec::new();
             let rules = Rules::default();
-            let counts = crash_disks(Image::new(), &events, &[], &[], rules, &limits, &mut |disk| {
-                images.push(disk.image())
-            })
-            .unwrap();
+            let counts =
+                crash_disks(Image::new(), &events, &[], &[], rules, &limits, &mut |disk| {
+                    images.push(disk.image())
+                })
+                .unwrap();
             assert_eq!(counts.crash_disks, combinations.into(), "{case}");
             assert_eq!(counts.left_out, (combinations - samples).into(), "{case}");
-            let block = |image: &Image| draw(image, 1, blocks * 4096).chars().step_by(8).collect::<String>();
+            let block = |image: &Image| {
+                draw(image, 1, blocks * 4096).chars().step_by(8).collect::<String>()
+            };
             let found: BTreeSet<String> = images.iter().map(block).collect();
             let missing: Vec<&String> = directed.difference(&found).collect();
             assert!(missing.is_empty(), "{case}, seed {seed}: {missing:?} are not in the sample");
             met.extend(found);
         }
         let all = Limits { limit: combinations, ..Limits::default() };
-        let all = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &all, &mut |_| {}).unwrap();
+        let all = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &all, &mut |_| {})
+            .unwrap();
         assert_eq!(met.len(), all.disks.len(), "{case}: the random part meets every other disk");
     }
 }

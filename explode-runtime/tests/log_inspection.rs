@@ -1,4 +1,5 @@
-//! A checker reads the log, adds records of its own, and asks for crash checks at each of them (EX-65).
+//! A checker reads the log, adds records of its own, and asks for crash checks at each of them
+//! (EX-65).
 
 mod common;
 
@@ -108,8 +109,9 @@ fn run(steps: Steps) -> common::Said {
         static STEPS: RefCell<Option<Steps>> = const { RefCell::new(None) };
     }
     STEPS.set(Some(steps));
-    let registry =
-        common::registry(|_: &Options| Ok(Box::new(STEPS.with_borrow(|steps| steps.expect("it was set")))));
+    let registry = common::registry(|_: &Options| {
+        Ok(Box::new(STEPS.with_borrow(|steps| steps.expect("it was set"))))
+    });
     SEEN.take();
     READ.take();
     common::run(&registry, &common::plan(1))
@@ -137,7 +139,8 @@ fn the_log_is_read_in_parts_and_has_the_marks() {
     run(MARKED);
     let read = READ.take();
     let all: Vec<&str> = read.iter().flatten().map(String::as_str).collect();
-    let marks: Vec<&str> = all.iter().copied().filter(|kind| kind.starts_with("checker ")).collect();
+    let marks: Vec<&str> =
+        all.iter().copied().filter(|kind| kind.starts_with("checker ")).collect();
     assert_eq!(marks, ["checker a", "checker b", "checker flushed", "checker c"]);
     assert_eq!(all.iter().filter(|kind| **kind == "submit").count(), 3, "{all:?}");
     assert_eq!(read.len(), 2);

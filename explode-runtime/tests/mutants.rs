@@ -1,13 +1,16 @@
-//! Is the property test of the engine any good? Each wrong engine of `mutants/` has to be found by it.
+//! Is the property test of the engine any good? Each wrong engine of `mutants/` has to be found by
+//! it.
 //!
-//! A mutant is one modelling error, written as a small change of the engine's text; the engine itself knows nothing of them.
-//! They are made in a copy of the crates, whose `device_model` test must pass as it is and fail with each mutant, by a
-//! difference between engine and simulation. The copy and its target directory stay below `CARGO_TARGET_TMPDIR`, so that the
-//! next run builds only what has changed.
+//! A mutant is one modelling error, written as a small change of the engine's text; the engine
+//! itself knows nothing of them. They are made in a copy of the crates, whose `device_model` test
+//! must pass as it is and fail with each mutant, by a difference between engine and simulation. The
+//! copy and its target directory stay below `CARGO_TARGET_TMPDIR`, so that the next run builds only
+//! what has changed.
 //!
-//! A file `mutants/NN-name.mutant` says `wrong: ` what is wrong, `file: ` where in `src`, and then, once or more, `find:`, the
-//! lines to find, `replace:`, the lines to put there. What is to be found must be there exactly once. Lines that begin with one
-//! of these words cannot be part of a text.
+//! A file `mutants/NN-name.mutant` says `wrong: ` what is wrong, `file: ` where in `src`, and then,
+//! once or more, `find:`, the lines to find, `replace:`, the lines to put there. What is to be
+//! found must be there exactly once. Lines that begin with one of these words cannot be part of a
+//! text.
 //!
 //! A survivor is a hole in the property test: make `device_model/generate.rs` reach it.
 
@@ -44,7 +47,9 @@ fn every_mutant_is_killed() {
     for mutant in &mutants {
         match mutant.outcome(&copy) {
             Ok(Outcome::Differs { tests }) => println!("killed {}, by {tests} tests", mutant.name),
-            Ok(Outcome::Passes) => failures.push(format!("survived {}: {}", mutant.name, mutant.wrong)),
+            Ok(Outcome::Passes) => {
+                failures.push(format!("survived {}: {}", mutant.name, mutant.wrong))
+            }
             Ok(Outcome::FailsOtherwise(said)) => {
                 failures.push(format!("{} fails, but not by a difference: {said}", mutant.name));
             }
@@ -54,7 +59,13 @@ fn every_mutant_is_killed() {
             Err(why) => failures.push(mutant.stale(&why)),
         }
     }
-    assert!(failures.is_empty(), "{} of {} mutants:\n{}", failures.len(), mutants.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} mutants:\n{}",
+        failures.len(),
+        mutants.len(),
+        failures.join("\n")
+    );
 }
 
 impl Mutant {
@@ -82,8 +93,12 @@ impl Mutant {
     }
 
     fn parse(name: &str, text: &str) -> Mutant {
-        let mut mutant =
-            Mutant { name: name.into(), wrong: String::new(), file: String::new(), edits: Vec::new() };
+        let mut mutant = Mutant {
+            name: name.into(),
+            wrong: String::new(),
+            file: String::new(),
+            edits: Vec::new(),
+        };
         let mut in_replace = false;
         for line in text.lines() {
             if let Some(wrong) = line.strip_prefix("wrong: ") {
@@ -96,7 +111,8 @@ impl Mutant {
             } else if line == "replace:" {
                 in_replace = true;
             } else {
-                let (find, replace) = mutant.edits.last_mut().unwrap_or_else(|| panic!("{name}: {line}?"));
+                let (find, replace) =
+                    mutant.edits.last_mut().unwrap_or_else(|| panic!("{name}: {line}?"));
                 let lines = if in_replace { replace } else { find };
                 if !lines.is_empty() {
                     lines.push('\n');
@@ -104,8 +120,12 @@ impl Mutant {
                 lines.push_str(line);
             }
         }
-        let whole = !mutant.edits.is_empty() && mutant.edits.iter().all(|(find, replace)| find != replace);
-        assert!(whole && !mutant.wrong.is_empty() && !mutant.file.is_empty(), "{name} lacks a part");
+        let whole =
+            !mutant.edits.is_empty() && mutant.edits.iter().all(|(find, replace)| find != replace);
+        assert!(
+            whole && !mutant.wrong.is_empty() && !mutant.file.is_empty(),
+            "{name} lacks a part"
+        );
         mutant
     }
 }
@@ -113,7 +133,8 @@ impl Mutant {
 /// The mutants of a folder, in order of their names.
 fn read_all(folder: &Path) -> Vec<Mutant> {
     let entries = fs::read_dir(folder).expect("tests/mutants");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry of tests/mutants").path()).collect();
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.expect("an entry of tests/mutants").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "mutant"));
     paths.sort();
     let read = |path: &std::path::PathBuf| {

@@ -1,4 +1,5 @@
-//! The five worked counts of fault-model.md, section 7, and one for each other line of its table: what an unsynced change to simulated files can leave.
+//! The five worked counts of fault-model.md, section 7, and one for each other line of its table:
+//! what an unsynced change to simulated files can leave.
 
 use explode_ramdisk::files::{Fallocate, Files, Granule, OpenFlags, Renaming};
 use explode_ramdisk::{Image, Recording, SimFiles, Storage};
@@ -15,8 +16,8 @@ struct Machine {
 impl Machine {
     fn new() -> Machine {
         let storage = Storage::new(Image::new(), Recording::On);
-        let files =
-            SimFiles::mount(storage.clone(), 0, Granule(4096)).expect("an empty disk is a file system");
+        let files = SimFiles::mount(storage.clone(), 0, Granule(4096))
+            .expect("an empty disk is a file system");
         Machine { files, storage, write_set: WriteSet::new(Image::new(), Rules::default()) }
     }
 
@@ -88,7 +89,8 @@ fn a_rename_over_a_durable_file() {
     assert_eq!(machine.disks(), (6, 4), "two versions of the old name look the same");
 }
 
-/// The name, and what it holds; neither is durable by fsync of the directory alone, and both are by sync.
+/// The name, and what it holds; neither is durable by fsync of the directory alone, and both are by
+/// sync.
 #[test]
 fn a_symbolic_link_is_a_name_and_what_it_holds() {
     let mut machine = Machine::new();

@@ -1,5 +1,5 @@
-//! Sound skipping: a run says the same with it and without, whatever the system; and a system on which it is not sound is found
-//! out (fault-model.md, section 9).
+//! Sound skipping: a run says the same with it and without, whatever the system; and a system on
+//! which it is not sound is found out (fault-model.md, section 9).
 
 mod common;
 mod toy;
@@ -56,7 +56,8 @@ fn info(said: &Said) -> &RunInfo {
     }
 }
 
-/// Runs a toy both ways, and compares all that is said; returns the summary with skipping, and the other.
+/// Runs a toy both ways, and compares all that is said; returns the summary with skipping, and the
+/// other.
 fn compare(options: &Options, crash_depth: u32) -> (Summary, Summary) {
     let (with, without) = (run(options, crash_depth, true), run(options, crash_depth, false));
     let (some, all) = (with.summary(), without.summary());
@@ -93,17 +94,24 @@ fn random_systems_have_much_to_skip() {
     }
     assert!(equivalent > distinct / 4, "{equivalent} of {distinct}");
     let words: Vec<&str> = findings.keys().map(|(signature, _)| signature.as_str()).collect();
-    assert_eq!(words, ["test/corrupt/heads", "test/lost/tails", "test/recover-failed/recover-failed"]);
+    assert_eq!(
+        words,
+        ["test/corrupt/heads", "test/lost/tails", "test/recover-failed/recover-failed"]
+    );
     assert!(findings.keys().any(|(_, by_design)| *by_design));
 }
 
-/// A system that remembers something outside of its disks: the verdict of each third check is another one.
+/// A system that remembers something outside of its disks: the verdict of each third check is
+/// another one.
 #[test]
 fn a_verdict_that_depends_on_something_else_is_found_out() {
     let said = run(&toy::options(0).with("remembers", "check"), 0, true);
     // One unit, one word; and what a spot check has found does not reproduce.
     let [unsound, other] = &broken(&said)[..] else { panic!("{:?}", broken(&said)) };
-    assert!(unsound.starts_with("skipping checks is not sound here, use --no-skip: disk "), "{unsound}");
+    assert!(
+        unsound.starts_with("skipping checks is not sound here, use --no-skip: disk "),
+        "{unsound}"
+    );
     assert!(unsound.contains(", epoch now: ok expected, and it is lost (memory)"), "{unsound}");
     assert!(other.starts_with("a finding did not reproduce: test/lost/memory: "), "{other}");
     assert_eq!(said.summary().broken, 2.into());
@@ -116,7 +124,9 @@ fn a_recovery_that_depends_on_something_else_is_found_out() {
     let said = run(&toy::options(0).with("remembers", "recovery"), 1, true);
     let broken = broken(&said);
     assert!(
-        broken.iter().any(|why| why.contains("ok as expected, but its recovery has written something else")),
+        broken
+            .iter()
+            .any(|why| why.contains("ok as expected, but its recovery has written something else")),
         "{broken:?}"
     );
 }
@@ -140,7 +150,10 @@ fn the_run_line_says_whether_it_skips() {
     let skips = run(&toy::options(1), 0, true);
     assert_eq!((info(&skips).skipping, info(&skips).not_skipping.as_deref()), (true, None));
     let not = run(&toy::options(1), 0, false);
-    assert_eq!((info(&not).skipping, info(&not).not_skipping.as_deref()), (false, Some("--no-skip")));
+    assert_eq!(
+        (info(&not).skipping, info(&not).not_skipping.as_deref()),
+        (false, Some("--no-skip"))
+    );
 }
 
 /// The seed chooses the spot checks; the counts are the same each time, whatever it chooses.

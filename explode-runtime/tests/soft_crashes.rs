@@ -49,21 +49,28 @@ fn call(files: &dyn Files, random: &mut Pcg64Mcg) {
         4 => files.rename(path, other),
         5 => files.sync(),
         6 => files.sync_dir("/"),
-        kind => opened(OpenFlags { create: true, truncate: kind == 7, exclusive: false }).and_then(|fd| {
-            match kind {
-                8 => files.ftruncate(fd, u64::from(below(3)) * 3000)?,
-                9 => files.pwrite(fd, u64::from(below(6000)), &vec![b'x'; below(9000) as usize])?,
-                _ => {}
-            }
-            files.fsync(fd)?;
-            files.close(fd)
-        }),
+        kind => opened(OpenFlags { create: true, truncate: kind == 7, exclusive: false }).and_then(
+            |fd| {
+                match kind {
+                    8 => files.ftruncate(fd, u64::from(below(3)) * 3000)?,
+                    9 => files.pwrite(
+                        fd,
+                        u64::from(below(6000)),
+                        &vec![b'x'; below(9000) as usize],
+                    )?,
+                    _ => {}
+                }
+                files.fsync(fd)?;
+                files.close(fd)
+            },
+        ),
     };
     // One that has failed has changed nothing.
     let _ = done;
 }
 
-/// Against the program's own view after each call: a call that has changed it is an operation, and its disk looks like it.
+/// Against the program's own view after each call: a call that has changed it is an operation, and
+/// its disk looks like it.
 #[test]
 fn each_prefix_is_what_the_program_saw() {
     let mut compared = 0;
@@ -79,7 +86,8 @@ fn each_prefix_is_what_the_program_saw() {
             let done = new.iter().filter(|event| operation_of(event).is_some()).count() as u64;
             events.extend(new);
             let after = tree_of(&files);
-            // Opening and then writing is two operations of one call here; what lies between is not looked at.
+            // Opening and then writing is two operations of one call here; what lies between is not
+            // looked at.
             assert!(done > 0 || before == after);
             seen.extend((1..done).map(|_| None));
             seen.extend((done > 0).then_some(Some(after)));
@@ -107,8 +115,8 @@ thread_local! {
     static SEEN: RefCell<Vec<(Epoch, u8, u8)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Two writes and a flush in an interval, then one more write, unflushed, and a request for now. `buffers` keeps the second
-/// write in the program.
+/// Two writes and a flush in an interval, then one more write, unflushed, and a request for now.
+/// `buffers` keeps the second write in the program.
 struct Writer {
     buffers: bool,
 }
@@ -158,8 +166,8 @@ fn run(buffers: bool) -> (common::Said, Vec<(Epoch, u8, u8)>) {
     (said, SEEN.with_borrow_mut(std::mem::take))
 }
 
-/// Before the last operation a check gets the epoch of any crash in between. After it the check gets the soft epoch: nothing
-/// is on its way.
+/// Before the last operation a check gets the epoch of any crash in between. After it the check
+/// gets the soft epoch: nothing is on its way.
 #[test]
 fn each_write_to_a_disk_is_an_operation_and_nothing_is_lost() {
     let (said, seen) = run(false);
@@ -172,7 +180,8 @@ fn each_write_to_a_disk_is_an_operation_and_nothing_is_lost() {
     assert!(said.findings().is_empty() && summary.complete);
 }
 
-/// What a program has said is done, and keeps to itself, goes with it: found by the last prefix, and replayed as a soft crash.
+/// What a program has said is done, and keeps to itself, goes with it: found by the last prefix,
+/// and replayed as a soft crash.
 #[test]
 fn what_is_kept_in_the_program_goes_with_it() {
     let (said, seen) = run(true);

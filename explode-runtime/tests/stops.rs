@@ -1,5 +1,6 @@
-//! What ends a run early works at every step: what is left is counted, and a resumed run has the counts of one that was never
-//! stopped. A run is stopped at each of its steps in turn; a budget ends it in the same way.
+//! What ends a run early works at every step: what is left is counted, and a resumed run has the
+//! counts of one that was never stopped. A run is stopped at each of its steps in turn; a budget
+//! ends it in the same way.
 
 mod common;
 
@@ -50,7 +51,8 @@ fn step(name: &'static str) {
 
 /// A disk whose recovery writes.
 fn disk() -> ComponentDef {
-    ComponentDef::new("disk", "a disk whose recovery writes", |_| Ok(Box::new(Disk(None)))).modes([Mode::Mem])
+    ComponentDef::new("disk", "a disk whose recovery writes", |_| Ok(Box::new(Disk(None))))
+        .modes([Mode::Mem])
 }
 
 struct Disk(Option<RamDisk>);
@@ -78,7 +80,8 @@ impl Component for Disk {
     }
 }
 
-/// Two of three steps write two blocks, in two ways that are wrong if one of both is there alone; the third writes one more block.
+/// Two of three steps write two blocks, in two ways that are wrong if one of both is there alone;
+/// the third writes one more block.
 struct Pairs {
     mutates: u8,
 }
@@ -121,10 +124,12 @@ impl Checker for Pairs {
         let found = args[0].parse::<u64>().map_or("", |which| torn(which + 1));
         match found {
             "" => Ok(()),
-            promise => {
-                Err(Violation::new(Verdict::Lost, format!("{promise}-{}", args[0]), "the other is gone")
-                    .into())
-            }
+            promise => Err(Violation::new(
+                Verdict::Lost,
+                format!("{promise}-{}", args[0]),
+                "the other is gone",
+            )
+            .into()),
         }
     }
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -198,7 +203,13 @@ impl Audience for Listening<'_> {
 }
 
 /// Runs a plan in a folder, or goes on there, and stops at a step.
-fn run(plan: &Plan, own: Option<Box<dyn Strategy>>, folder: &Path, resume: bool, stop_at: usize) -> Ran {
+fn run(
+    plan: &Plan,
+    own: Option<Box<dyn Strategy>>,
+    folder: &Path,
+    resume: bool,
+    stop_at: usize,
+) -> Ran {
     let registry = registry();
     let mut audience =
         Listening { folder, registry: &registry, findings: Vec::new(), traces: BTreeMap::new() };
@@ -240,8 +251,12 @@ fn counts(summary: &Summary) -> [u64; 10] {
     .map(number)
 }
 
-/// Stops at every third step, and at the last one, then goes on. (Every step would do, too; a journal takes its time.)
-fn stopped_everywhere(plan: &Plan, own: impl Fn() -> Option<Box<dyn Strategy>>) -> ([u64; 10], usize) {
+/// Stops at every third step, and at the last one, then goes on. (Every step would do, too; a
+/// journal takes its time.)
+fn stopped_everywhere(
+    plan: &Plan,
+    own: impl Fn() -> Option<Box<dyn Strategy>>,
+) -> ([u64; 10], usize) {
     let folder = tempfile::tempdir().unwrap();
     let whole = run(plan, own(), &folder.path().join("whole"), false, NEVER);
     let expected = counts(whole.result.as_ref().unwrap());
@@ -254,17 +269,28 @@ fn stopped_everywhere(plan: &Plan, own: impl Fn() -> Option<Box<dyn Strategy>>) 
         let [_, _, _, _, distinct, checked, pending, _, broken, findings] = counts(&summary);
         let step = whole.steps[stop_at - 1];
         let equivalent: u64 = summary.equivalent.to_string().parse().unwrap();
-        assert_eq!((distinct, broken), (checked + equivalent + pending, 0), "step {stop_at}, {step}");
+        assert_eq!(
+            (distinct, broken),
+            (checked + equivalent + pending, 0),
+            "step {stop_at}, {step}"
+        );
         assert!(!summary.complete || stop_at == whole.steps.len(), "step {stop_at}, {step}");
-        // After the stop at most one thing is still done: the replay without which there would be no finding.
+        // After the stop at most one thing is still done: the replay without which there would be
+        // no finding.
         let after = &stopped.steps[stop_at..];
         assert!(
             after.is_empty() || (after == ["replay"] && findings == 1),
             "step {stop_at}, {step}: {after:?}"
         );
-        assert_eq!(stopped.findings.iter().filter(|finding| finding.replayed).count() as u64, findings);
+        assert_eq!(
+            stopped.findings.iter().filter(|finding| finding.replayed).count() as u64,
+            findings
+        );
         for late in stopped.findings.iter().filter(|finding| !finding.replayed) {
-            assert_eq!(late.not_replayed.as_deref(), Some("the time of the run was up before its replay"));
+            assert_eq!(
+                late.not_replayed.as_deref(),
+                Some("the time of the run was up before its replay")
+            );
             assert!(findings > 0);
         }
         let resumed = run(plan, own(), &out, true, NEVER);
@@ -331,7 +357,8 @@ impl Answers for Always {
 
 impl Strategy for Once {
     fn next(&mut self) -> Option<Unit> {
-        let policy = |answer: u8| Policy::Registered { name: "always".to_owned(), data: vec![answer] };
+        let policy =
+            |answer: u8| Policy::Registered { name: "always".to_owned(), data: vec![answer] };
         self.0.map(|answer| Unit { mutates: 1, policy: policy(answer), ..Unit::default() })
     }
     fn observe(&mut self, _finished: &Finished<'_>) {
@@ -339,13 +366,15 @@ impl Strategy for Once {
     }
 }
 
-/// What was sampled is not covered, and a recovery's disks count like others: one block leaves 2 disks; its recovery writes two more
-/// blocks, which leave 4, of which one is the disk itself.
+/// What was sampled is not covered, and a recovery's disks count like others: one block leaves 2
+/// disks; its recovery writes two more blocks, which leave 4, of which one is the disk itself.
 #[test]
 fn a_sampled_recovery_is_not_complete() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(None, StrategyName::Own("once".to_owned()));
-    for (limit, samples, complete, left_out) in [(4, 2, true, 0), (3, 3, false, 2), (3, 2, false, 4)] {
+    for (limit, samples, complete, left_out) in
+        [(4, 2, true, 0), (3, 3, false, 2), (3, 2, false, 4)]
+    {
         (plan.settings.limit, plan.settings.samples) = (limit, samples);
         let out = folder.path().join(format!("{limit}-{samples}"));
         let summary = run(&plan, Some(Box::new(Once(Some(2)))), &out, false, NEVER).result.unwrap();

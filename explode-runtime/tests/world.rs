@@ -1,5 +1,6 @@
-//! A world of two hosts is a system, too: each host has disks, a log and a fence of its own; choices name their host; what is found
-//! replays, and results of several workers merge to those of one.
+//! A world of two hosts is a system, too: each host has disks, a log and a fence of its own;
+//! choices name their host; what is found replays, and results of several workers merge to those of
+//! one.
 
 mod common;
 
@@ -173,15 +174,20 @@ impl<'s> Run<'s, '_> {
         self.place.mutates = depth + 1;
         self.operations += u64::from(explored);
         let step = Step::Mutate { mutates: self.place.mutates, interval: self.place.interval };
-        let so_far = SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
+        let so_far =
+            SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
         self.work.about_to(step, &so_far);
         self.act(hosts).map_err(broken)?;
         // Either host may crash now, without the other.
         for host in hosts {
             let args = [host.id.to_string(), host.promised.to_string()];
-            let ask = Ask { checker: &Registers, when: When::Now, begin: &args, args: &args, at: None };
-            let so_far =
-                SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
+            let ask =
+                Ask { checker: &Registers, when: When::Now, begin: &args, args: &args, at: None };
+            let so_far = SoFar {
+                choices: self.chooser.made(),
+                operations: self.operations,
+                place: self.place,
+            };
             self.place.interval += 1;
             let checked = match explored {
                 true => self.work.crashes(&mut host.pipeline, &host.stack, &ask, &so_far),
@@ -232,7 +238,11 @@ impl<'s> Run<'s, '_> {
     }
 }
 
-fn world<'a>(registry: &'a Registry, plan: &Plan, backend: &'a dyn Backend) -> Result<World<'a>, RunError> {
+fn world<'a>(
+    registry: &'a Registry,
+    plan: &Plan,
+    backend: &'a dyn Backend,
+) -> Result<World<'a>, RunError> {
     let syncs = plan.checker_options.one_of("syncs", &[("both", 2), ("first", 1)])?;
     let host = Runner::start(registry, plan, backend)?;
     Ok(World { registry, plan: plan.clone(), backend, host, syncs, keeps_events: false })
@@ -247,9 +257,13 @@ fn open<'a>(
 }
 
 fn registry() -> Registry {
-    let def = CheckerDef::new("registers", "a register on each of two hosts", |_| Ok(Box::new(Registers)));
-    let mut registry =
-        Registry { checkers: [def.options(OPTIONS)].into(), ..common::registry(|_| Ok(Box::new(Registers))) };
+    let def = CheckerDef::new("registers", "a register on each of two hosts", |_| {
+        Ok(Box::new(Registers))
+    });
+    let mut registry = Registry {
+        checkers: [def.options(OPTIONS)].into(),
+        ..common::registry(|_| Ok(Box::new(Registers)))
+    };
     let mut systems = Systems::default();
     systems.register("registers", open);
     registry.extensions.insert(systems);
@@ -267,8 +281,8 @@ fn run(depth: u32, syncs: &str) -> Said {
     common::run(&registry(), &plan(depth, syncs))
 }
 
-/// The disks that crashes can leave, of both hosts after each step of every run: each write that is not flushed is there or not, and
-/// the last one that is hides those before it.
+/// The disks that crashes can leave, of both hosts after each step of every run: each write that is
+/// not flushed is there or not, and the last one that is hides those before it.
 fn disks(depth: u32, pending: [u64; 2]) -> u64 {
     if depth == 0 {
         return 0;
@@ -278,7 +292,8 @@ fn disks(depth: u32, pending: [u64; 2]) -> u64 {
         for action in ACTIONS {
             let mut pending = pending;
             pending[host] = if action == "write" { pending[host] + 1 } else { 0 };
-            all += pending.iter().map(|pending| pending + 1).sum::<u64>() + disks(depth - 1, pending);
+            all +=
+                pending.iter().map(|pending| pending + 1).sum::<u64>() + disks(depth - 1, pending);
         }
     }
     all
@@ -307,13 +322,15 @@ fn a_fence_is_of_one_host() {
     let [mut gone, other] = HOSTS.map(start);
     let log = |host: &Host<'_>| host.stack.devices().take_log().expect("it has a log");
     let disks = [&gone, &other].map(|host| host.stack.disk().expect("it has a disk"));
-    let write = |value: u8| disks.iter().for_each(|disk| disk.write(0, &[value; BLOCK], Flags::FUA));
+    let write =
+        |value: u8| disks.iter().for_each(|disk| disk.write(0, &[value; BLOCK], Flags::FUA));
     write(1);
     let kept = gone.crash().expect("it has a log");
     assert!(!log(&other).is_empty());
     write(2);
     assert!(log(&gone).is_empty(), "it is fenced");
-    let has_2 = |payload: &Payload| matches!(payload, Payload::Data(data) if data[..] == [2; BLOCK]);
+    let has_2 =
+        |payload: &Payload| matches!(payload, Payload::Data(data) if data[..] == [2; BLOCK]);
     let written = |event: &Event| matches!(event, Event::Submit { payload, .. } if has_2(payload));
     assert!(log(&other).iter().any(written), "the other host goes on");
     let back = world.start(gone.id, kept).expect("it starts");
@@ -343,11 +360,13 @@ fn a_trace_of_another_host_diverges() {
     let said = run(2, "first");
     let mut trace = said.traces[0].clone();
     trace.choices[1].label.object = Some("host 0".to_owned());
-    let replayed = explode_runtime::worker::replay(&registry(), &trace, &InProcess).expect("it runs");
+    let replayed =
+        explode_runtime::worker::replay(&registry(), &trace, &InProcess).expect("it runs");
     assert!(matches!(replayed, explode_runtime::trace::Replay::Diverged(_)), "{replayed:?}");
 }
 
-/// A step of the host that loses nothing is left out, and the write that is lost is the critical one.
+/// A step of the host that loses nothing is left out, and the write that is lost is the critical
+/// one.
 #[test]
 fn a_trace_of_a_world_is_minimised_and_shown() {
     let said = run(2, "first");
@@ -361,10 +380,11 @@ fn a_trace_of_a_world_is_minimised_and_shown() {
     let (registry, plan) = (registry(), longer.plan());
     let mut spawn = || spawn_thread(&registry);
     let bounds = Bounds { budget: None, tests: 1000 };
-    let smaller = match minimise(&mut Remote::new(&plan, &mut spawn), &longer, bounds).expect("it runs") {
-        Minimised::Smaller(smaller) => smaller,
-        other => panic!("{other:?}"),
-    };
+    let smaller =
+        match minimise(&mut Remote::new(&plan, &mut spawn), &longer, bounds).expect("it runs") {
+            Minimised::Smaller(smaller) => smaller,
+            other => panic!("{other:?}"),
+        };
     assert_eq!(smaller.sizes.map(|size| size.mutates), [3, 2]);
     assert_eq!(smaller.trace.choices, least.choices);
     assert_eq!((&smaller.trace.crash_disk, &smaller.trace.args), (&least.crash_disk, &least.args));
@@ -409,12 +429,23 @@ fn results_of_several_workers_merge_to_those_of_one() {
             // Which of two equal disks is judged first may differ.
             let counted = |summary: &Summary| {
                 let Summary {
-                    states, operations, choices, crash_disks, distinct, left_out, findings, ..
+                    states,
+                    operations,
+                    choices,
+                    crash_disks,
+                    distinct,
+                    left_out,
+                    findings,
+                    ..
                 } = summary;
                 [states, operations, choices, crash_disks, distinct, left_out, findings]
                     .map(ToString::to_string)
             };
-            assert_eq!((counted(&several.0), &several.1), (counted(&one.0), &one.1), "{workers} workers");
+            assert_eq!(
+                (counted(&several.0), &several.1),
+                (counted(&one.0), &one.1),
+                "{workers} workers"
+            );
         }
     }
 }

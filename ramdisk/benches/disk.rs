@@ -1,4 +1,5 @@
-//! What copying, restoring and changing a disk costs: the same for any size, which is what the three sizes show.
+//! What copying, restoring and changing a disk costs: the same for any size, which is what the
+//! three sizes show.
 
 use std::hint::black_box;
 
@@ -70,9 +71,12 @@ fn disk(criterion: &mut Criterion) {
                 disk.identity()
             });
         });
-        criterion.bench_function(&format!("snapshot, 64 writes, what has changed/{name}"), |bencher| {
-            bencher.iter(|| changed().changed_blocks(black_box(&disk)));
-        });
+        criterion.bench_function(
+            &format!("snapshot, 64 writes, what has changed/{name}"),
+            |bencher| {
+                bencher.iter(|| changed().changed_blocks(black_box(&disk)));
+            },
+        );
     }
 }
 

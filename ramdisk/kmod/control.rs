@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 //! `/dev/rdd-control`: its calls, and the table of disks.
 //!
-//! Three locks. `changes` is held while a disk is made or removed, which may wait for the block layer. `table` is held only to
-//! look at the table; mapping takes it under the address space's lock, so user memory must not be touched under it. `taking` lets
-//! one list be taken at a time, and user memory be written meanwhile: no other lock is held then.
+//! Three locks. `changes` is held while a disk is made or removed, which may wait for the block
+//! layer. `table` is held only to look at the table; mapping takes it under the address space's
+//! lock, so user memory must not be touched under it. `taking` lets one list be taken at a time,
+//! and user memory be written meanwhile: no other lock is held then.
 
 use kernel::c_str;
 use kernel::prelude::*;
@@ -92,8 +93,9 @@ impl Disks {
         Ok(())
     }
 
-    /// [`wire::RDD_BLOCKS`]. The numbers are copied without the disk's lock: what is in a list stays there until it is taken, and
-    /// only one takes. A block that is touched again meanwhile is in the list that is taken.
+    /// [`wire::RDD_BLOCKS`]. The numbers are copied without the disk's lock: what is in a list
+    /// stays there until it is taken, and only one takes. A block that is touched again meanwhile
+    /// is in the list that is taken.
     fn take(&self, list: &mut BlockList) -> Result {
         let which: fn(&mut State) -> &mut Touched = match list.which {
             wire::BLOCKS_CHANGED => |state| &mut state.changed,
@@ -111,7 +113,8 @@ impl Disks {
         if list.count > list.capacity {
             return Err(ENOSPC);
         }
-        // SAFETY: The list has room for all blocks and never moves; requests only add behind the first `count`.
+        // SAFETY: The list has room for all blocks and never moves; requests only add behind the
+        // first `count`.
         UserAddress(list.blocks).write(unsafe { core::slice::from_raw_parts(blocks, count) })?;
         which(&mut disk.state().lock()).taken(count);
         Ok(())

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! One disk: its memory, its gendisk, and what is remembered of it.
 //!
-//! Invariants: [`Disk::start`] is called once, and the gendisk that it makes is gone ([`Disk::stop`]) before the disk is dropped.
-//! `leaving` becomes true only when the disk is neither open nor mapped, and then it can no longer be opened or mapped.
+//! Invariants: [`Disk::start`] is called once, and the gendisk that it makes is gone
+//! ([`Disk::stop`]) before the disk is dropped. `leaving` becomes true only when the disk is
+//! neither open nor mapped, and then it can no longer be opened or mapped.
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
@@ -44,9 +45,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Makes a disk of zeroes that is not visible yet. The caller has checked the size: whole blocks, at most 2^32.
+    /// Makes a disk of zeroes that is not visible yet. The caller has checked the size: whole
+    /// blocks, at most 2^32.
     pub(crate) fn new(number: u32, sectors: u64, held: Arc<Held>) -> Result<Arc<Self>> {
-        let bytes = usize::try_from(sectors.checked_mul(SECTOR).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
+        let bytes =
+            usize::try_from(sectors.checked_mul(SECTOR).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
         let blocks = usize::try_from(bytes as u64 / BLOCK).map_err(|_| EINVAL)?;
         let area = Area::new(bytes)?;
         let (changed, read) = (Touched::new(blocks)?, Touched::new(blocks)?);
@@ -65,8 +68,14 @@ impl Disk {
         )
     }
 
-    /// Makes `/dev/rdd<N>` (`device_add_disk`), of this major number, and fills in its device numbers.
-    pub(crate) fn start(&self, major: u32, operations: &'static Operations, spec: &mut DiskSpec) -> Result {
+    /// Makes `/dev/rdd<N>` (`device_add_disk`), of this major number, and fills in its device
+    /// numbers.
+    pub(crate) fn start(
+        &self,
+        major: u32,
+        operations: &'static Operations,
+        spec: &mut DiskSpec,
+    ) -> Result {
         const MOST: u32 = u32::MAX >> 9;
         let mut limits = bindings::queue_limits {
             features: bindings::K_BLK_FEAT_WRITE_CACHE
@@ -82,9 +91,11 @@ impl Disk {
         };
         let name = CString::try_from_fmt(fmt!("rdd{}", self.number))?;
         // SAFETY: The limits are read, the key is static.
-        let gendisk = unsafe { bindings::__blk_alloc_disk(&mut limits, NO_NODE, LOCK_CLASS.0.get().cast()) };
+        let gendisk =
+            unsafe { bindings::__blk_alloc_disk(&mut limits, NO_NODE, LOCK_CLASS.0.get().cast()) };
         let gendisk = kernel::error::from_err_ptr(gendisk)?;
-        // SAFETY: The gendisk is ours alone until `device_add_disk`. This disk stays until `stop` has ended it.
+        // SAFETY: The gendisk is ours alone until `device_add_disk`. This disk stays until `stop`
+        // has ended it.
         let result = unsafe {
             (*gendisk).fops = &operations.0;
             (*gendisk).major = major as _;
@@ -96,7 +107,11 @@ impl Disk {
                 *to = byte as _;
             }
             bindings::set_capacity(gendisk, self.area.bytes() as u64 / SECTOR);
-            kernel::error::to_result(bindings::device_add_disk(ptr::null_mut(), gendisk, ptr::null_mut()))
+            kernel::error::to_result(bindings::device_add_disk(
+                ptr::null_mut(),
+                gendisk,
+                ptr::null_mut(),
+            ))
         };
         if let Err(error) = result {
             // SAFETY: Ours, and not added.
@@ -111,7 +126,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Begins to remove it. Returns `EBUSY` if it is open or mapped. Otherwise it cannot be opened or mapped from here on.
+    /// Begins to remove it. Returns `EBUSY` if it is open or mapped. Otherwise it cannot be opened
+    /// or mapped from here on.
     ///
     /// The caller holds the lock under which disks are mapped.
     pub(crate) fn leave(&self) -> Result {
@@ -119,7 +135,8 @@ impl Disk {
         if gendisk.is_null() || self.area.is_mapped() {
             return Err(EBUSY);
         }
-        // SAFETY: The gendisk is there until `stop`. `open_mutex` is what the block layer opens under, see `Operations`.
+        // SAFETY: The gendisk is there until `stop`. `open_mutex` is what the block layer opens
+        // under, see `Operations`.
         unsafe {
             kernel::bindings::mutex_lock(ptr::addr_of_mut!((*gendisk).open_mutex).cast());
             let openers: *const AtomicI32 = ptr::addr_of!((*(*gendisk).part0).bd_openers).cast();
@@ -140,8 +157,8 @@ impl Disk {
     pub(crate) fn stop(&self) {
         let gendisk = self.gendisk.swap(ptr::null_mut(), Ordering::AcqRel);
         if !gendisk.is_null() {
-            // SAFETY: It was added, and only the one who gets the pointer from the swap comes here. `del_gendisk` waits for
-            // requests; after it none comes.
+            // SAFETY: It was added, and only the one who gets the pointer from the swap comes here.
+            // `del_gendisk` waits for requests; after it none comes.
             unsafe {
                 bindings::del_gendisk(gendisk);
                 bindings::put_disk(gendisk);

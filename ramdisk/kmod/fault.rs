@@ -37,7 +37,10 @@ impl Faults {
         }
         valid(matches!(
             fault.kind,
-            wire::FAULT_READ_ERROR | wire::FAULT_WRITE_ERROR | wire::FAULT_READ_GARBAGE | wire::FAULT_UNREADABLE
+            wire::FAULT_READ_ERROR
+                | wire::FAULT_WRITE_ERROR
+                | wire::FAULT_READ_GARBAGE
+                | wire::FAULT_UNREADABLE
         ))?;
         valid(fault.sectors != 0)?;
         valid(fault.sector.checked_add(fault.sectors).is_some_and(|end| end <= sectors))?;
@@ -82,7 +85,8 @@ impl Faults {
         meets
     }
 
-    /// Spoils what was read from byte `offset` of the disk on. Of two faults of a sector the later one has it.
+    /// Spoils what was read from byte `offset` of the disk on. Of two faults of a sector the later
+    /// one has it.
     pub(crate) fn spoil(&self, offset: u64, bytes: &mut [u8]) {
         let garbage = self.0.iter().filter(|fault| fault.kind == wire::FAULT_READ_GARBAGE);
         for fault in garbage {
@@ -99,7 +103,8 @@ impl Faults {
 
 /// Whether the fault is in the range.
 fn overlaps(fault: &FaultSpec, sector: u64, sectors: u64) -> bool {
-    fault.sector < sector.saturating_add(sectors) && sector < fault.sector.saturating_add(fault.sectors)
+    fault.sector < sector.saturating_add(sectors)
+        && sector < fault.sector.saturating_add(fault.sectors)
 }
 
 /// The garbage at byte `at` of the disk.

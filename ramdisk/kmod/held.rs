@@ -73,6 +73,9 @@ impl Held {
     pub(crate) fn new() -> Result<Arc<Self>> {
         let list = List { first: ptr::null_mut(), last: ptr::null_mut(), leaving: false };
         let change = KBox::pin_init(new_condvar!("rdd_change"), GFP_KERNEL)?;
-        Arc::pin_init(pin_init!(Self { list <- new_spinlock!(list, "rdd_held"), change }), GFP_KERNEL)
+        Arc::pin_init(
+            pin_init!(Self { list <- new_spinlock!(list, "rdd_held"), change }),
+            GFP_KERNEL,
+        )
     }
 }

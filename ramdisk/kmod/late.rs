@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Late completion: a write is done when it is submitted, and its submitter is notified as late as possible.
+//! Late completion: a write is done when it is submitted, and its submitter is notified as late as
+//! possible.
 //!
-//! One thread for all disks completes what is held back, the oldest first, one at a time, and each only when no other task of its
-//! processor can run: a task that does not wait gets as far as it can, and no task waits for ever. It is not one of the threads
-//! that take turns: it runs at the lowest priority of ordinary tasks, and yields to them all.
+//! One thread for all disks completes what is held back, the oldest first, one at a time, and each
+//! only when no other task of its processor can run: a task that does not wait gets as far as it
+//! can, and no task waits for ever. It is not one of the threads that take turns: it runs at the
+//! lowest priority of ordinary tasks, and yields to them all.
 //!
 //! Where writes end by choice, each asks [`rdd_ends_late`], which EKM answers for.
 //!
 //! Invariant: the list's lock is never held while a bio is completed, for that may submit others.
 
 use core::ptr;
+use kernel::ffi;
 use kernel::prelude::*;
 use kernel::sync::Arc;
-use kernel::ffi;
 
 use crate::bindings::{self, bio};
 use crate::disk::{disk_of, Disk};
@@ -33,7 +35,8 @@ pub(crate) extern "C" fn rdd_ends_late(bio: *mut bio) -> ffi::c_int {
 }
 
 impl Held {
-    /// Holds a bio back that is done, unless its disk completes it at once; then it is the caller's.
+    /// Holds a bio back that is done, unless its disk completes it at once; then it is the
+    /// caller's.
     ///
     /// # Safety
     ///
@@ -80,7 +83,8 @@ impl Held {
     }
 
     fn take(&self, wanted: impl Fn(&Disk) -> bool) -> Option<*mut bio> {
-        // SAFETY: Bios of the list are of disks that are there: they cannot go while they have requests.
+        // SAFETY: Bios of the list are of disks that are there: they cannot go while they have
+        // requests.
         self.list.lock().take(|bio| wanted(unsafe { disk_of(bio) }))
     }
 
@@ -98,7 +102,8 @@ impl Held {
                     break;
                 }
             }
-            // SAFETY: These look at, or hand over, the processor of the calling thread, which is one of `kthread_create`.
+            // SAFETY: These look at, or hand over, the processor of the calling thread, which is
+            // one of `kthread_create`.
             unsafe {
                 while !bindings::single_task_running() && !bindings::kthread_should_stop() {
                     bindings::yield_();
@@ -117,7 +122,8 @@ impl Held {
         }
     }
 
-    /// Asks the thread to stop. It cannot miss this: the flag is set under the lock under which it goes to sleep.
+    /// Asks the thread to stop. It cannot miss this: the flag is set under the lock under which it
+    /// goes to sleep.
     fn leave(&self) {
         self.list.lock().leaving = true;
         self.change.notify_all();
@@ -140,7 +146,8 @@ impl Completer {
     /// Starts it (`kthread_create`).
     pub(crate) fn start(held: Arc<Held>) -> Result<Self> {
         let data: *const Held = &*held;
-        // SAFETY: The name has nothing to be formatted. `held` stays until `drop` has stopped the thread.
+        // SAFETY: The name has nothing to be formatted. `held` stays until `drop` has stopped the
+        // thread.
         let thread = unsafe {
             let thread = bindings::kthread_create_on_node(
                 Some(complete),

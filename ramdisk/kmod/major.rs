@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The disks' major number.
 //!
-//! Disk N has the minor number N, so the device number of `/dev/rdd<N>` is the same each time a disk of that number is made. Numbers that the
-//! block layer gives out (`blk_alloc_ext_minor`) are given back late, and a file system that writes the number of its device to the disk (JFS)
-//! would write another one then.
+//! Disk N has the minor number N, so the device number of `/dev/rdd<N>` is the same each time a
+//! disk of that number is made. Numbers that the block layer gives out (`blk_alloc_ext_minor`) are
+//! given back late, and a file system that writes the number of its device to the disk (JFS) would
+//! write another one then.
 
 use kernel::{c_str, prelude::*};
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 //! RDD: RAM disks under control.
 //!
-//! `/dev/rdd-control` makes and removes disks `/dev/rdd<N>`, gives their contents by mmap, lists the blocks that requests changed
-//! or read, makes media fail, and holds completions back. `wire.rs` describes the calls. A disk is a bio-based block device of 512-byte sectors with a
-//! volatile write cache, so file systems send it flushes and FUA; being memory, it has nothing to do for them.
+//! `/dev/rdd-control` makes and removes disks `/dev/rdd<N>`, gives their contents by mmap, lists
+//! the blocks that requests changed or read, makes media fail, and holds completions back.
+//! `wire.rs` describes the calls. A disk is a bio-based block device of 512-byte sectors with a
+//! volatile write cache, so file systems send it flushes and FUA; being memory, it has nothing to
+//! do for them.
 //!
 //! Invariants:
 //!
-//! - A request is served whole, by the thread that submits it, under the disk's lock: of two requests one comes before the other.
+//! - A request is served whole, by the thread that submits it, under the disk's lock: of two
+//!   requests one comes before the other.
 //! - It is completed by that thread too, unless the disk's writes end late (`late`).
 //! - A request that fails has changed nothing.
-//! - RDD itself logs nothing. EKM sees each bio by the block layer's tracepoints, before it comes here.
-//! - A disk that is open, or mapped, stays; so does the module while any disk or control file is open.
+//! - RDD itself logs nothing. EKM sees each bio by the block layer's tracepoints, before it comes
+//!   here.
+//! - A disk that is open, or mapped, stays; so does the module while any disk or control file is
+//!   open.
 //!
 //! # Rooms, bottom first
 //!

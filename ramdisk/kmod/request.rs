@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Bios, served at once by the thread that submits them, and completed by it too, unless the disk holds writes back.
+//! Bios, served at once by the thread that submits them, and completed by it too, unless the disk
+//! holds writes back.
 
 use kernel::ffi::c_int;
 
@@ -25,13 +26,14 @@ pub(crate) static OPERATIONS: Operations = Operations(bindings::block_device_ope
     ..NO_OPERATIONS
 });
 
-// SAFETY: All members are pointers or optional functions, a flag, or nothing: zero is a value of each.
+// SAFETY: All members are pointers or optional functions, a flag, or nothing: zero is a value of
+// each.
 const NO_OPERATIONS: bindings::block_device_operations = unsafe { core::mem::zeroed() };
 
 /// `block_device_operations.submit_bio`.
 unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
-    // SAFETY: The block layer gives valid bios of a disk that is there; `private_data` is that disk, which is dropped only after
-    // `del_gendisk`.
+    // SAFETY: The block layer gives valid bios of a disk that is there; `private_data` is that
+    // disk, which is dropped only after `del_gendisk`.
     unsafe {
         let disk = disk_of(bio);
         let changes = bio::op(bio) != bindings::req_op_REQ_OP_READ && (*bio).bi_iter.bi_size != 0;
@@ -104,8 +106,9 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
 
 /// Copies from the disk to the bio's memory, spoilt if there is garbage.
 ///
-/// Their addresses do not overlap: a bio's are in the direct map, the disk's are vmalloc's. The pages behind them may be the same,
-/// if user space has mapped the disk and does direct I/O with that memory: then what it gets depends on the order of copying.
+/// Their addresses do not overlap: a bio's are in the direct map, the disk's are vmalloc's. The
+/// pages behind them may be the same, if user space has mapped the disk and does direct I/O with
+/// that memory: then what it gets depends on the order of copying.
 ///
 /// # Safety
 ///

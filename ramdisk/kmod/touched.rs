@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Lists of blocks: which ones were touched, in order of the first touch.
 //!
-//! Taking a list costs what is in it, whatever the disk's size. Invariants: a block's bit is set just when it is in the list, so
-//! each is there once; the list has room for all blocks, so that a touch allocates nothing.
+//! Taking a list costs what is in it, whatever the disk's size. Invariants: a block's bit is set
+//! just when it is in the list, so each is there once; the list has room for all blocks, so that a
+//! touch allocates nothing.
 
 use kernel::prelude::*;
 
@@ -37,7 +38,8 @@ impl Touched {
         &self.list
     }
 
-    /// The first `taken` blocks of the list have been taken: they are forgotten, what was touched after them stays.
+    /// The first `taken` blocks of the list have been taken: they are forgotten, what was touched
+    /// after them stays.
     pub(crate) fn taken(&mut self, taken: usize) {
         let taken = taken.min(self.list.len());
         for &block in &self.list[..taken] {

@@ -1,7 +1,8 @@
 //! A disk whose copies share what they have in common.
 //!
-//! Blocks of 4096 bytes hang in a persistent map, so a snapshot (`clone`) is a pointer, a restore is an assignment, and a write
-//! copies one block and a few map nodes: all independent of the size of the disk. A block that is not there is zeroes.
+//! Blocks of 4096 bytes hang in a persistent map, so a snapshot (`clone`) is a pointer, a restore
+//! is an assignment, and a write copies one block and a few map nodes: all independent of the size
+//! of the disk. A block that is not there is zeroes.
 
 mod faults;
 
@@ -12,7 +13,9 @@ use imbl::OrdMap;
 
 use crate::fault::Unreadable;
 use crate::sector::ZERO_BLOCK;
-use crate::{BLOCK_BYTES, Block, Identity, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR, sector_identity};
+use crate::{
+    BLOCK_BYTES, Block, Identity, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR, sector_identity,
+};
 
 /// A sparse disk of any size, copy on write, with an incremental [`Identity`].
 #[derive(Clone, Debug, Default)]
@@ -101,7 +104,8 @@ impl Disk {
         });
     }
 
-    /// As [`write`](Disk::write), where the caller knows the difference to the identity: hashing takes longer than writing.
+    /// As [`write`](Disk::write), where the caller knows the difference to the identity: hashing
+    /// takes longer than writing.
     ///
     /// # Panics
     /// If `data` is not whole sectors.
@@ -111,7 +115,8 @@ impl Disk {
         self.identity += difference;
     }
 
-    /// Puts in a whole block, which is shared with its other owners. The caller knows the difference to the identity.
+    /// Puts in a whole block, which is shared with its other owners. The caller knows the
+    /// difference to the identity.
     pub fn share_known(&mut self, block: u64, bytes: &Block, difference: Identity) {
         self.heal(block * SECTORS_PER_BLOCK..(block + 1) * SECTORS_PER_BLOCK);
         self.blocks.insert(block, Arc::clone(bytes));
@@ -151,7 +156,8 @@ impl Disk {
         self.blocks.keys().copied()
     }
 
-    /// The sectors of a range that hold anything but zeroes, in order; costs what is there, not the length of the range.
+    /// The sectors of a range that hold anything but zeroes, in order; costs what is there, not the
+    /// length of the range.
     pub fn used_sectors(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
         let blocks = range.start / SECTORS_PER_BLOCK..range.end.div_ceil(SECTORS_PER_BLOCK);
         self.blocks
@@ -163,7 +169,8 @@ impl Disk {
             .map(|(sector, _)| sector)
     }
 
-    /// The numbers of the blocks in which two disks may differ, in order; costs what differs, not what is there.
+    /// The numbers of the blocks in which two disks may differ, in order; costs what differs, not
+    /// what is there.
     pub fn changed_blocks(&self, other: &Disk) -> Vec<u64> {
         use imbl::ordmap::DiffItem;
         let number = |item: DiffItem<'_, '_, u64, Block>| match item {

@@ -1,7 +1,8 @@
 //! What a checked system does to its storage, as one log.
 //!
-//! An [`Event`] is a fact about a buffer or a request; it says nothing of what a crash could leave. Its JSON form, one object a
-//! line, is the event log of `docs/reference/cli.md` (`docs/model/fault-model.md` gives each event's meaning).
+//! An [`Event`] is a fact about a buffer or a request; it says nothing of what a crash could leave.
+//! Its JSON form, one object a line, is the event log of `docs/reference/cli.md`
+//! (`docs/model/fault-model.md` gives each event's meaning).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
@@ -11,15 +12,17 @@ use crate::SECTOR_BYTES;
 
 /// One event of the log.
 ///
-/// `dev` is the number of a device; `sector` the first sector of the range, of 512 bytes each; `len` its length in bytes. Both
-/// `data` and `len` are whole sectors. `id` ties a request to its completion, and `error` says that the device failed it.
+/// `dev` is the number of a device; `sector` the first sector of the range, of 512 bytes each;
+/// `len` its length in bytes. Both `data` and `len` are whole sectors. `id` ties a request to its
+/// completion, and `error` says that the device failed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Line", into = "Line")]
 #[expect(missing_docs, reason = "the fields mean the same in each event, and are explained above")]
 pub enum Event {
     /// A cached buffer now holds `data` (the kernel's `mark_buffer_dirty`; EX-68).
     Dirty { dev: u32, sector: u64, data: Bytes },
-    /// Cached changes of the range are forgotten, unwritten (`clear_buffer_dirty`, `__bforget`; EX-69).
+    /// Cached changes of the range are forgotten, unwritten (`clear_buffer_dirty`, `__bforget`;
+    /// EX-69).
     Clean { dev: u32, sector: u64, len: u64 },
     /// The buffers of the range are locked: they are not written back (`lock_buffer`; EX-69).
     Lock { dev: u32, sector: u64, len: u64 },
@@ -179,7 +182,8 @@ impl From<Event> for Line {
                     Payload::Discard(len) => (None, Some(len), Some(Op::Discard)),
                 };
                 let named = [(flags.fua, Flag::Fua), (flags.preflush, Flag::Preflush)];
-                let flags = named.into_iter().filter_map(|(set, flag)| set.then_some(flag)).collect();
+                let flags =
+                    named.into_iter().filter_map(|(set, flag)| set.then_some(flag)).collect();
                 Line::Submit { id, dev, sector, data, len, op, flags }
             }
             Event::Complete { id, error } => Line::Complete { id, error },
@@ -194,10 +198,18 @@ impl TryFrom<Line> for Event {
 
     fn try_from(line: Line) -> Result<Event, DecodeError> {
         Ok(match line {
-            Line::Dirty { dev, sector, data } => Event::Dirty { dev, sector, data: decode(sector, &data)? },
-            Line::Clean { dev, sector, len } => Event::Clean { dev, sector, len: whole(sector, len)? },
-            Line::Lock { dev, sector, len } => Event::Lock { dev, sector, len: whole(sector, len)? },
-            Line::Unlock { dev, sector, len } => Event::Unlock { dev, sector, len: whole(sector, len)? },
+            Line::Dirty { dev, sector, data } => {
+                Event::Dirty { dev, sector, data: decode(sector, &data)? }
+            }
+            Line::Clean { dev, sector, len } => {
+                Event::Clean { dev, sector, len: whole(sector, len)? }
+            }
+            Line::Lock { dev, sector, len } => {
+                Event::Lock { dev, sector, len: whole(sector, len)? }
+            }
+            Line::Unlock { dev, sector, len } => {
+                Event::Unlock { dev, sector, len: whole(sector, len)? }
+            }
             Line::Submit { id, dev, sector, data, len, op, flags } => {
                 let payload = match (data, len, op) {
                     (Some(data), None, None) => Payload::Data(decode(sector, &data)?),
@@ -205,8 +217,10 @@ impl TryFrom<Line> for Event {
                     (None, Some(len), Some(Op::Discard)) => Payload::Discard(whole(sector, len)?),
                     _ => return Err(DecodeError::NoPayload),
                 };
-                let flags =
-                    Flags { fua: flags.contains(&Flag::Fua), preflush: flags.contains(&Flag::Preflush) };
+                let flags = Flags {
+                    fua: flags.contains(&Flag::Fua),
+                    preflush: flags.contains(&Flag::Preflush),
+                };
                 Event::Submit { id, dev, sector, payload, flags }
             }
             Line::Complete { id, error } => Event::Complete { id, error },

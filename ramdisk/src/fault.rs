@@ -1,7 +1,7 @@
 //! Faults of the medium: sectors that cannot be read any more, or hold something else.
 //!
-//! They are part of what a disk holds, its [`Identity`] included, so a copy of a disk has them too. A sector that is written is
-//! good again, as disks give it another place then.
+//! They are part of what a disk holds, its [`Identity`] included, so a copy of a disk has them too.
+//! A sector that is written is good again, as disks give it another place then.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

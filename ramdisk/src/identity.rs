@@ -1,10 +1,12 @@
 //! 128-bit identity of disk contents, incremental by construction.
 //!
-//! The identity of a disk is the sum (modulo 2^128) of one hash per sector that is not all zeroes; a sector's hash depends on
-//! its number and its bytes. So changing a sector costs two hashes whatever the size of the disk, a disk of zeroes has
-//! identity 0 whatever its size, and the identity of "this disk with these pieces applied" is a sum of differences that are
-//! known before any disk is built. Several disks are one [`Image`](crate::Image) in the same way: each disk's sum is
-//! multiplied by an odd number of its device, so that the same bytes on another device count differently.
+//! The identity of a disk is the sum (modulo 2^128) of one hash per sector that is not all zeroes;
+//! a sector's hash depends on its number and its bytes. So changing a sector costs two hashes
+//! whatever the size of the disk, a disk of zeroes has identity 0 whatever its size, and the
+//! identity of "this disk with these pieces applied" is a sum of differences that are known before
+//! any disk is built. Several disks are one [`Image`](crate::Image) in the same way: each disk's
+//! sum is multiplied by an odd number of its device, so that the same bytes on another device count
+//! differently.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};

@@ -41,12 +41,15 @@ impl Image {
 
     /// Is there a sector that cannot be read?
     pub fn has_unreadable(&self) -> bool {
-        self.devices().any(|dev| self.disk(dev).is_some_and(|disk| disk.unreadable().next().is_some()))
+        self.devices()
+            .any(|dev| self.disk(dev).is_some_and(|disk| disk.unreadable().next().is_some()))
     }
 
     /// Who it is: equal contents on equal devices have equal identities.
     pub fn identity(&self) -> Identity {
-        self.disks.iter().fold(Identity::default(), |sum, (dev, disk)| sum + disk.identity().on_device(*dev))
+        self.disks
+            .iter()
+            .fold(Identity::default(), |sum, (dev, disk)| sum + disk.identity().on_device(*dev))
     }
 }
 

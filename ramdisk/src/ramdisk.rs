@@ -1,8 +1,9 @@
-//! A block device in process: every write is a request, unless its user keeps a cache of buffers above it and reports their
-//! changes ([`RamDisk::dirty`]).
+//! A block device in process: every write is a request, unless its user keeps a cache of buffers
+//! above it and reports their changes ([`RamDisk::dirty`]).
 //!
-//! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a caller uses, and when, is what
-//! is being checked. What it stands on is a device of a [`Storage`], or a [`Device`] that is made of other block devices.
+//! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a
+//! caller uses, and when, is what is being checked. What it stands on is a device of a [`Storage`],
+//! or a [`Device`] that is made of other block devices.
 
 use std::fmt;
 use std::rc::Rc;
@@ -26,9 +27,11 @@ enum On {
     Device(Rc<dyn Device>),
 }
 
-/// A block device that is made of others: a mirror, a stripe. All reads and writes are whole sectors within its size.
+/// A block device that is made of others: a mirror, a stripe. All reads and writes are whole
+/// sectors within its size.
 ///
-/// Its requests have been answered when a call returns; what it asks of the devices that it is made of is what a crash can divide.
+/// Its requests have been answered when a call returns; what it asks of the devices that it is made
+/// of is what a crash can divide.
 pub trait Device: fmt::Debug {
     /// Fills `buf` from `sector` on.
     ///
@@ -55,7 +58,8 @@ pub enum Flushes {
 
 /// A request on its way; [`RamDisk::complete`] answers it.
 #[derive(Debug)]
-#[must_use = "a request that is never completed stays in flight; call RamDisk::complete when the device should answer"]
+#[must_use = "a request that is never completed stays in flight; call RamDisk::complete when the \
+              device should answer"]
 pub struct Request(Option<u64>);
 
 impl RamDisk {
@@ -83,7 +87,8 @@ impl RamDisk {
     /// Fills `buf` from `sector` on.
     ///
     /// # Panics
-    /// Beyond the end of the device, or where a sector cannot be read: who allows for that calls [`RamDisk::try_read`].
+    /// Beyond the end of the device, or where a sector cannot be read: who allows for that calls
+    /// [`RamDisk::try_read`].
     pub fn read(&self, sector: u64, buf: &mut [u8]) {
         let bytes = buf.len();
         let read = self.try_read(sector, buf);
@@ -97,8 +102,12 @@ impl RamDisk {
     pub fn try_read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         self.bounds(sector, buf.len() as u64);
         match &self.on {
-            On::Storage { storage, dev } => storage.try_read(*dev, sector * SECTOR_BYTES as u64, buf),
-            On::Device(device) if buf.len().is_multiple_of(SECTOR_BYTES) => device.read(sector, buf),
+            On::Storage { storage, dev } => {
+                storage.try_read(*dev, sector * SECTOR_BYTES as u64, buf)
+            }
+            On::Device(device) if buf.len().is_multiple_of(SECTOR_BYTES) => {
+                device.read(sector, buf)
+            }
             On::Device(device) => {
                 let mut whole = vec![0; buf.len().next_multiple_of(SECTOR_BYTES)];
                 device.read(sector, &mut whole)?;
@@ -117,8 +126,8 @@ impl RamDisk {
         self.complete(request);
     }
 
-    /// Changes whole sectors in a cache above the device: from now on they are what is read, and may be written at any time. To a
-    /// device that is made of others they are written at once.
+    /// Changes whole sectors in a cache above the device: from now on they are what is read, and
+    /// may be written at any time. To a device that is made of others they are written at once.
     ///
     /// # Panics
     /// Beyond the end of the device, or if `data` is not whole sectors.
@@ -130,7 +139,8 @@ impl RamDisk {
         }
     }
 
-    /// Forgets `len` bytes of changes in the cache above the device: they will not be written any more, if they were not yet.
+    /// Forgets `len` bytes of changes in the cache above the device: they will not be written any
+    /// more, if they were not yet.
     ///
     /// # Panics
     /// Beyond the end of the device.

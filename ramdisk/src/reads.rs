@@ -1,8 +1,9 @@
 //! What of an image a reader has looked at: all that an equal answer needs.
 //!
-//! A [`Read`] names a part of an image; its [value](Values::of) stands for what is there. Two images in which all parts that one
-//! reader has looked at have equal values are the same to that reader. What a reader has written itself, and reads then, says
-//! nothing of the image, and is no read.
+//! A [`Read`] names a part of an image; its [value](Values::of) stands for what is there. Two
+//! images in which all parts that one reader has looked at have equal values are the same to that
+//! reader. What a reader has written itself, and reads then, says nothing of the image, and is no
+//! read.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -46,8 +47,8 @@ pub enum Read {
 
 /// The values of reads: equal for equal contents, and else different but for a chance of 2^-128.
 ///
-/// Images of one emission share most of their blocks; the value of a shared block is remembered, and the block with it, so that
-/// its bytes stay what they are.
+/// Images of one emission share most of their blocks; the value of a shared block is remembered,
+/// and the block with it, so that its bytes stay what they are.
 #[derive(Debug, Default)]
 pub struct Values(HashMap<usize, (Block, u128)>);
 
@@ -67,7 +68,8 @@ impl Values {
             Read::Device { dev } => image.disk(dev).map_or(0, |disk| disk.identity().0),
             Read::Highest { first, last } => {
                 let holds = |dev: &u32| image.disk(*dev).is_some_and(Disk::holds_something);
-                let highest = image.devices().filter(|dev| (first..=last).contains(dev) && holds(dev)).max();
+                let highest =
+                    image.devices().filter(|dev| (first..=last).contains(dev) && holds(dev)).max();
                 xxh3_128(&highest.map_or(0, |dev| u64::from(dev) + 1).to_le_bytes())
             }
         }
@@ -95,9 +97,14 @@ fn of_sectors(block: &[u8; BLOCK_BYTES], sectors: u8) -> u128 {
     if sectors == u8::MAX {
         return if *block == ZERO_BLOCK { 0 } else { xxh3_128(block) };
     }
-    let chosen = block.chunks_exact(SECTOR_BYTES).enumerate().filter(|(k, _)| sectors & 1 << k != 0);
+    let chosen =
+        block.chunks_exact(SECTOR_BYTES).enumerate().filter(|(k, _)| sectors & 1 << k != 0);
     let value = |sum: u128, (k, bytes): (usize, &[u8])| {
-        sum.wrapping_add(if *bytes == ZERO_SECTOR { 0 } else { xxh3_128_with_seed(bytes, k as u64) })
+        sum.wrapping_add(if *bytes == ZERO_SECTOR {
+            0
+        } else {
+            xxh3_128_with_seed(bytes, k as u64)
+        })
     };
     chosen.fold(0, value)
 }
@@ -128,7 +135,8 @@ impl Reads {
         }
     }
 
-    /// Whole sectors were written. (No record is kept of very many at once, as of a discard: reading one of them then counts.)
+    /// Whole sectors were written. (No record is kept of very many at once, as of a discard:
+    /// reading one of them then counts.)
     pub fn written(&mut self, dev: u32, sectors: Range<u64>) {
         if sectors.end - sectors.start > WRITTEN_MAX {
             return;
@@ -159,7 +167,8 @@ impl Reads {
 /// The blocks of a range of sectors, with the sectors of each.
 fn blocks(sectors: Range<u64>) -> impl Iterator<Item = (u64, u8)> {
     let Range { start, end } = sectors;
-    let last = if start < end { end.div_ceil(SECTORS_PER_BLOCK) } else { start / SECTORS_PER_BLOCK };
+    let last =
+        if start < end { end.div_ceil(SECTORS_PER_BLOCK) } else { start / SECTORS_PER_BLOCK };
     (start / SECTORS_PER_BLOCK..last).map(move |block| {
         let first = start.saturating_sub(block * SECTORS_PER_BLOCK).min(SECTORS_PER_BLOCK);
         let behind = (end - block * SECTORS_PER_BLOCK).min(SECTORS_PER_BLOCK);
@@ -190,7 +199,10 @@ mod tests {
         reads.read(0, 100..700);
         reads.read(0, 0..4096);
         reads.read(0, 0..8192);
-        assert_eq!(reads.into_order().unwrap(), [sectors(0, 0x01), sectors(0, 0xf8), sectors(1, 0xff)]);
+        assert_eq!(
+            reads.into_order().unwrap(),
+            [sectors(0, 0x01), sectors(0, 0xf8), sectors(1, 0xff)]
+        );
     }
 
     #[test]
@@ -218,7 +230,10 @@ mod tests {
         assert!(equal(sectors(0, 0xff), &image(&[(3, 0)]), &empty));
         // The same bytes in another sector of the block.
         assert!(!equal(sectors(0, 0x18), &one, &image(&[(4, 1)])));
-        assert!(!equal(Read::Device { dev: 0 }, &one, &two) && equal(Read::Device { dev: 1 }, &one, &two));
+        assert!(
+            !equal(Read::Device { dev: 0 }, &one, &two)
+                && equal(Read::Device { dev: 1 }, &one, &two)
+        );
         let highest = Read::Highest { first: 0, last: 9 };
         assert!(equal(highest, &one, &two) && !equal(highest, &one, &empty));
         assert!(equal(highest, &image(&[(3, 0)]), &empty), "a disk of zeroes holds nothing");

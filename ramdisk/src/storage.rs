@@ -1,12 +1,15 @@
 //! The devices of one running stack: what the system sees, and the log of what it did.
 //!
-//! A [`Storage`] is a handle; its clones are the same devices. What a reader sees is the newest contents, cached or not: a
-//! cache is not simulated, it is the difference between what is seen here and what the log says has become durable.
+//! A [`Storage`] is a handle; its clones are the same devices. What a reader sees is the newest
+//! contents, cached or not: a cache is not simulated, it is the difference between what is seen
+//! here and what the log says has become durable.
 //!
-//! [`note_reads`](Storage::note_reads) records all that is looked at: what the system gets to see comes by `read`, by `peek`
-//! with a note of what mattered, or by `image`, after which it is unknown what was looked at.
+//! [`note_reads`](Storage::note_reads) records all that is looked at: what the system gets to see
+//! comes by `read`, by `peek` with a note of what mattered, or by `image`, after which it is
+//! unknown what was looked at.
 //!
-//! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's destructors repair nothing.
+//! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's
+//! destructors repair nothing.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeSet;
@@ -85,8 +88,8 @@ impl Storage {
         self.0.borrow_mut().reads = Some(Reads::default());
     }
 
-    /// What was looked at since, in order of first reads; it is not noted any more. None if that may have been anything, or was
-    /// not noted.
+    /// What was looked at since, in order of first reads; it is not noted any more. None if that
+    /// may have been anything, or was not noted.
     pub fn take_reads(&self) -> Option<Vec<Read>> {
         self.0.borrow_mut().reads.take()?.into_order()
     }
@@ -109,7 +112,8 @@ impl Storage {
         devices.seen.read(dev, offset, buf);
     }
 
-    /// The same, unless one of the bytes cannot be read, or the device was pulled out (`EIO`); `buf` is as it was then.
+    /// The same, unless one of the bytes cannot be read, or the device was pulled out (`EIO`);
+    /// `buf` is as it was then.
     pub fn try_read(&self, dev: u32, offset: u64, buf: &mut [u8]) -> Result<(), Errno> {
         if self.0.borrow().out.contains(&dev) {
             return Err(Errno::EIO);
@@ -119,13 +123,15 @@ impl Storage {
         Ok(())
     }
 
-    /// Sectors of the medium go bad. No event: what happens to a medium is nothing that the system does.
+    /// Sectors of the medium go bad. No event: what happens to a medium is nothing that the system
+    /// does.
     pub fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
         self.0.borrow_mut().seen.disk_mut(dev).spoil(sectors, fault);
     }
 
-    /// Pulls a device out: reads of it fail with `EIO`, and writes to it go nowhere, until it is [put back](Storage::put_back)
-    /// with what it held. No event: it is nothing that the system does.
+    /// Pulls a device out: reads of it fail with `EIO`, and writes to it go nowhere, until it is
+    /// [put back](Storage::put_back) with what it held. No event: it is nothing that the system
+    /// does.
     pub fn pull_out(&self, dev: u32) {
         self.0.borrow_mut().out.insert(dev);
     }
@@ -195,7 +201,8 @@ impl Storage {
         }
     }
 
-    /// Ends a call of the system that may have changed buffers. If it has, a mark is logged ([`operation_mark`]).
+    /// Ends a call of the system that may have changed buffers. If it has, a mark is logged
+    /// ([`operation_mark`]).
     pub fn operation(&self, name: &str) {
         let Some(mut devices) = self.unfenced() else { return };
         if std::mem::take(&mut devices.changed) {

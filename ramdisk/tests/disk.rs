@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use explode_ramdisk::{
-    BLOCK_BYTES, Disk, Flags, Identity, Image, Payload, RamDisk, ReadFault, Recording, SECTOR_BYTES, Storage,
-    sector_identity,
+    BLOCK_BYTES, Disk, Flags, Identity, Image, Payload, RamDisk, ReadFault, Recording,
+    SECTOR_BYTES, Storage, sector_identity,
 };
 use proptest::prelude::*;
 
@@ -144,7 +144,8 @@ proptest! {
         let pairs = blocks(&old).into_iter().zip(blocks(&new));
         let differ: Vec<u64> = (0..).zip(pairs).filter(|(_, (old, new))| old != new).map(|(at, _)| at).collect();
         for changed in [disk.changed_blocks(&snapshot), snapshot.changed_blocks(&disk)] {
-            prop_assert!(differ.iter().all(|block| changed.contains(block)), "{differ:?} in {changed:?}");
+            prop_assert!(differ.iter().all(|block| changed.contains(block)), "{differ:?} in \
+                {changed:?}");
             prop_assert!(changed.is_sorted());
             // Nothing else, but for a block of zeroes that only one of the two keeps.
             let kept = |disk: &Disk| disk.blocks().collect::<Vec<_>>();
@@ -265,7 +266,8 @@ fn a_read_that_ends_within_a_sector_behind_the_device() {
     disk.read(8, &mut [0; 100]);
 }
 
-/// A device that was pulled out gives nothing and takes nothing, and is as it was when it is put back.
+/// A device that was pulled out gives nothing and takes nothing, and is as it was when it is put
+/// back.
 #[test]
 fn a_device_that_was_pulled_out() {
     let storage = Storage::new(Image::new(), Recording::On);

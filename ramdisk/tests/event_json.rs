@@ -99,9 +99,13 @@ fn each_form() {
 
 #[test]
 fn what_may_be_written_otherwise() {
-    let same =
-        |line: &str, event: Event| assert_eq!(serde_json::from_str::<Event>(line).unwrap(), event, "{line}");
-    same(r#" { "id" : 5 , "e" : "complete" , "error" : false } "#, Event::Complete { id: 5, error: false });
+    let same = |line: &str, event: Event| {
+        assert_eq!(serde_json::from_str::<Event>(line).unwrap(), event, "{line}")
+    };
+    same(
+        r#" { "id" : 5 , "e" : "complete" , "error" : false } "#,
+        Event::Complete { id: 5, error: false },
+    );
     same(
         r#"{"flags":["preflush"],"data":"","sector":0,"dev":0,"id":1,"e":"submit"}"#,
         Event::Submit {
@@ -128,7 +132,10 @@ fn unknown_events_keys_and_words() {
     refused(r#"{"e":"flush","id":6,"dev":0,"size":1}"#, "unknown field `size`");
     refused(r#"{"e":"mark","name":"x","id":1}"#, "unknown field `id`");
     refused(r#"{"e":"dirty","dev":0,"sector":0,"data":"","flags":[]}"#, "unknown field `flags`");
-    refused(r#"{"e":"submit","id":1,"dev":0,"sector":0,"len":512,"op":"trim"}"#, "unknown variant `trim`");
+    refused(
+        r#"{"e":"submit","id":1,"dev":0,"sector":0,"len":512,"op":"trim"}"#,
+        "unknown variant `trim`",
+    );
     refused(
         r#"{"e":"submit","id":1,"dev":0,"sector":0,"data":"","flags":["sync"]}"#,
         "unknown variant `sync`",
@@ -150,16 +157,25 @@ fn missing_doubled_and_wrong_fields() {
 #[test]
 fn bad_data() {
     for data in ["!", "A", "AAA", "AA==AA", "A A=", "-_-_"] {
-        refused(&format!(r#"{{"e":"dirty","dev":0,"sector":0,"data":"{data}"}}"#), "\"data\" is not base64");
+        refused(
+            &format!(r#"{{"e":"dirty","dev":0,"sector":0,"data":"{data}"}}"#),
+            "\"data\" is not base64",
+        );
     }
     refused(r#"{"e":"dirty","dev":0,"sector":0,"data":"AAAA"}"#, "3 bytes are not whole sectors");
-    refused(r#"{"e":"submit","id":1,"dev":0,"sector":0,"data":"AAAA"}"#, "3 bytes are not whole sectors");
+    refused(
+        r#"{"e":"submit","id":1,"dev":0,"sector":0,"data":"AAAA"}"#,
+        "3 bytes are not whole sectors",
+    );
 }
 
 #[test]
 fn bad_lengths() {
     for e in ["clean", "lock", "unlock"] {
-        refused(&format!(r#"{{"e":"{e}","dev":0,"sector":0,"len":513}}"#), "513 bytes are not whole sectors");
+        refused(
+            &format!(r#"{{"e":"{e}","dev":0,"sector":0,"len":513}}"#),
+            "513 bytes are not whole sectors",
+        );
         let far = format!(r#"{{"e":"{e}","dev":0,"sector":36028797018963967,"len":512}}"#);
         refused(&far, "beyond the largest possible device");
     }

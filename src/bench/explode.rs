@@ -1,4 +1,5 @@
-//! Rounds of checks as a run makes them: the interval's disks enumerated, each looked up by its key, built, recovered, checked.
+//! Rounds of checks as a run makes them: the interval's disks enumerated, each looked up by its
+//! key, built, recovered, checked.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,9 @@ use explode_runtime::check::Ask;
 use explode_runtime::choose::Choice;
 use explode_runtime::crash::Counts;
 use explode_runtime::dedup::Checks;
-use explode_runtime::judge::{Check, Crash, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk};
+use explode_runtime::judge::{
+    Check, Crash, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
+};
 use explode_runtime::stack::Stack;
 
 /// A request for crash checks, which can be answered as often as one likes.
@@ -45,16 +48,28 @@ impl Crashes<'_> {
         self.round(pipeline, most, most, 0)
     }
 
-    /// The same, each followed by the disks that a crash during its recovery leaves; no further crash disk is begun once
-    /// `enough` disks were checked.
-    pub fn check_deeper(&self, pipeline: &Pipeline<'_>, most: u64, enough: u64) -> Result<Round, Fault> {
+    /// The same, each followed by the disks that a crash during its recovery leaves; no further
+    /// crash disk is begun once `enough` disks were checked.
+    pub fn check_deeper(
+        &self,
+        pipeline: &Pipeline<'_>,
+        most: u64,
+        enough: u64,
+    ) -> Result<Round, Fault> {
         self.round(pipeline, most, enough, 1)
     }
 
-    fn round(&self, pipeline: &Pipeline<'_>, most: u64, enough: u64, depth: u32) -> Result<Round, Fault> {
+    fn round(
+        &self,
+        pipeline: &Pipeline<'_>,
+        most: u64,
+        enough: u64,
+        depth: u32,
+    ) -> Result<Round, Fault> {
         let mut pipeline = pipeline.clone();
         let judge = pipeline.judge();
-        let round = Round { time: Duration::ZERO, crash_disks: 0, crash_crash_disks: 0, violations: 0 };
+        let round =
+            Round { time: Duration::ZERO, crash_disks: 0, crash_crash_disks: 0, violations: 0 };
         let mut checking = Checking { seen: Checks::default(), round, broken: None };
         let started = Instant::now();
         pipeline.candidates(self.stack.devices(), self.ask, self.at, |candidate| {

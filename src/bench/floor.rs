@@ -1,4 +1,5 @@
-//! The floor: what checking the same disks costs without explode. Its own disk, its own loop; what to write is known beforehand.
+//! The floor: what checking the same disks costs without explode. Its own disk, its own loop; what
+//! to write is known beforehand.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
@@ -29,7 +30,8 @@ impl FloorLoop {
     /// The loop over these images, if the stack can say what a check is without us.
     pub fn of(stack: &Stack, images: &[Image]) -> Result<Option<FloorLoop>, Fault> {
         let Some((node, check)) = stack.baseline() else { return Ok(None) };
-        let bytes = File::open(&node).and_then(|mut node| node.seek(SeekFrom::End(0))).map_err(broken)?;
+        let bytes =
+            File::open(&node).and_then(|mut node| node.seek(SeekFrom::End(0))).map_err(broken)?;
         let disk = PlainDisk::create(bytes / SECTOR_BYTES as u64).map_err(broken)?;
         let wanted: Vec<Disk> =
             images.iter().map(|image| image.disk(0).cloned().unwrap_or_default()).collect();
@@ -40,7 +42,8 @@ impl FloorLoop {
         let befores = std::iter::once(&last).chain(&wanted);
         let steps = wanted.iter().zip(befores).map(|(wanted, before)| {
             let blocks = before.changed_blocks(wanted).into_iter().map(|block| block as u32);
-            let blocks = blocks.map(|block| (block, Box::new(*wanted.block(block.into())))).collect();
+            let blocks =
+                blocks.map(|block| (block, Box::new(*wanted.block(block.into())))).collect();
             Step { wanted: wanted.clone(), blocks }
         });
         let mut floor = FloorLoop { disk, check, steps: steps.collect(), changed: Vec::new() };

@@ -1,9 +1,12 @@
-//! How fast crash disks are checked, and what of that time is the checked system's own (`explode bench`, docs/results/benchmarks.md).
+//! How fast crash disks are checked, and what of that time is the checked system's own
+//! (`explode bench`, docs/results/benchmarks.md).
 //!
-//! A target is explored without checks until one request for crash checks has disks enough. There rounds over these disks
-//! alternate in one process: [`explode`] checks them as a run does, [`floor`] is a plain loop that restores, repairs, mounts,
-//! reads and unmounts. Whatever slows the machine down meanwhile slows both, so that their ratio means something where neither
-//! time does. [`restore`] measures by itself the part that depends on the size of a disk in other tools, [`tracing`] what EKM costs.
+//! A target is explored without checks until one request for crash checks has disks enough. There
+//! rounds over these disks alternate in one process: [`explode`] checks them as a run does,
+//! [`floor`] is a plain loop that restores, repairs, mounts, reads and unmounts. Whatever slows the
+//! machine down meanwhile slows both, so that their ratio means something where neither time does.
+//! [`restore`] measures by itself the part that depends on the size of a disk in other tools,
+//! [`tracing`] what EKM costs.
 
 mod explode;
 mod floor;
@@ -56,7 +59,9 @@ pub fn bench(
         }
         match ended.early {
             Some(Early::Broken(why)) => return Err(why.into()),
-            Some(Early::Diverged(divergence)) => return Err(BrokenKind::NotReproduced.of(divergence).into()),
+            Some(Early::Diverged(divergence)) => {
+                return Err(BrokenKind::NotReproduced.of(divergence).into());
+            }
             Some(Early::Violated(..) | Early::Stopped) | None => {}
         }
         // Without checks every state is explored further; the plan's depth ends it.
@@ -66,7 +71,8 @@ pub fn bench(
     let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
     let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
     Err(UsageError(format!(
-        "no request for crash checks of {target}, {depth} mutates deep, has {disks} disks, the largest has {most}; \
+        "no request for crash checks of {target}, {depth} mutates deep, has {disks} disks, the \
+         largest has {most}; \
          use {fewer}a larger --depth"
     ))
     .into())
@@ -104,7 +110,8 @@ impl Work for Bencher {
             pipeline.candidates(devices, ask, crashes.at, |_| ())?;
             return Ok(());
         }
-        // What happened before the request is looked at once, however many disks there are: it is in no round.
+        // What happened before the request is looked at once, however many disks there are: it is
+        // in no round.
         let mut pipeline = pipeline.clone();
         if ask.when == When::Now {
             pipeline.candidates(devices, ask, crashes.at, |_| ())?;

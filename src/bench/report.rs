@@ -19,14 +19,16 @@ pub struct BenchReport {
     pub rounds: usize,
     /// A check by explode.
     pub explode_us: f64,
-    /// How many blocks the plain loop restores for a disk, on average: what differs from the one before, and what the check of
-    /// that has written.
+    /// How many blocks the plain loop restores for a disk, on average: what differs from the one
+    /// before, and what the check of that has written.
     pub blocks: Option<f64>,
     /// A check by a plain loop, if the stack's top can say what that is.
     pub floor_us: Option<f64>,
-    /// The plain loop's time divided by explode's: 1 if explode adds nothing. The median over the rounds.
+    /// The plain loop's time divided by explode's: 1 if explode adds nothing. The median over the
+    /// rounds.
     pub share: Option<f64>,
-    /// A check by explode with crashes during recovery, one deep: of the crash disks, and of those that their recovery leaves.
+    /// A check by explode with crashes during recovery, one deep: of the crash disks, and of those
+    /// that their recovery leaves.
     pub recovery_us: f64,
     /// How many disks that were.
     pub recovery_disks: u64,

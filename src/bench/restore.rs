@@ -1,4 +1,5 @@
-//! Restoring by itself: a RAM disk of the kernel on which blocks were written is given its contents back.
+//! Restoring by itself: a RAM disk of the kernel on which blocks were written is given its contents
+//! back.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -52,8 +53,10 @@ fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<Restore>, Fault> {
     }
     let image = Image::from_iter([(0, disk)]);
     let restore = || {
-        let devices = backend.disks(HostId::default(), Side::Crash, image.clone(), Recording::Off, 0);
-        let attach = |disks: &KernelDisks| disks.attach(0, mib * SECTORS_PER_MIB, DiskModel::default());
+        let devices =
+            backend.disks(HostId::default(), Side::Crash, image.clone(), Recording::Off, 0);
+        let attach =
+            |disks: &KernelDisks| disks.attach(0, mib * SECTORS_PER_MIB, DiskModel::default());
         let node = devices.of_type::<KernelDisks>().map(attach).transpose()?;
         Ok::<_, Fault>((devices, node))
     };
@@ -73,6 +76,7 @@ fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<Restore>, Fault> {
 /// Writes blocks by requests. When the node is closed nobody has the disk open.
 fn write(node: &Path, at: &[u64]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(node)?;
-    at.iter().try_for_each(|block| file.write_all_at(&[2; BLOCK_BYTES], block * BLOCK_BYTES as u64))?;
+    at.iter()
+        .try_for_each(|block| file.write_all_at(&[2; BLOCK_BYTES], block * BLOCK_BYTES as u64))?;
     file.sync_all()
 }

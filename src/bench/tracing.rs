@@ -1,8 +1,9 @@
 //! What EKM costs the system that is driven: calls on a file system's names, with and without it.
 //!
-//! Rounds of the same calls alternate on one mounted ext4: EKM does nothing; it records events; it also probes every function that may
-//! fail; these may fail, too, and each is asked for, and runs normally. The fastest round of each kind counts: whatever else the machine
-//! does only adds. Only the calls are timed: to read what was asked is the harness' own work, timed by itself.
+//! Rounds of the same calls alternate on one mounted ext4: EKM does nothing; it records events; it
+//! also probes every function that may fail; these may fail, too, and each is asked for, and runs
+//! normally. The fastest round of each kind counts: whatever else the machine does only adds. Only
+//! the calls are timed: to read what was asked is the harness' own work, timed by itself.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -52,7 +53,10 @@ pub struct Tracing {
 ///
 /// # Errors
 /// There is no ext4, or it cannot be used.
-pub fn bench_tracing(registry: &Registry, backend: &dyn Backend) -> Result<Option<Tracing>, RunError> {
+pub fn bench_tracing(
+    registry: &Registry,
+    backend: &dyn Backend,
+) -> Result<Option<Tracing>, RunError> {
     let Some(kernel) = backend.as_any().downcast_ref::<Kernel>() else { return Ok(None) };
     let machine = kernel.machine();
     let spec = StackSpec::default()
@@ -84,7 +88,10 @@ fn measure(stack: &Stack, machine: &Machine) -> Result<Tracing, RunError> {
         let probed = idle()?;
         let armed = round(&path, || arm(machine, &failures), || disarm(machine)).map_err(broken)?;
         stack.devices().take_log().map_err(broken)?;
-        fastest.iter_mut().zip([off, on, probed, armed]).for_each(|(fastest, round)| fastest.take(round));
+        fastest
+            .iter_mut()
+            .zip([off, on, probed, armed])
+            .for_each(|(fastest, round)| fastest.take(round));
     }
     let a_call = |round: Round| micros(round.calls) / f64::from(TIMES * CALLS);
     let [off, on, probed, armed] = fastest;
@@ -128,7 +135,8 @@ impl Round {
     fn take(&mut self, other: Round) {
         let is_first = self.calls.is_zero();
         let best = |own: Duration, other: Duration| if is_first { other } else { own.min(other) };
-        (self.calls, self.reading) = (best(self.calls, other.calls), best(self.reading, other.reading));
+        (self.calls, self.reading) =
+            (best(self.calls, other.calls), best(self.reading, other.reading));
         self.points = other.points;
     }
 }
@@ -139,7 +147,8 @@ fn round(
     after: impl Fn() -> Result<u64, Fault>,
 ) -> Result<Round, Fault> {
     let failed = |error: io::Error| Fault::new(format!("{}: {error}", path.display()));
-    // To change what is probed changes the kernel's text, which an emulated processor has to read anew.
+    // To change what is probed changes the kernel's text, which an emulated processor has to read
+    // anew.
     (0..TIMES / 2).try_for_each(|_| calls(path)).map_err(failed)?;
     before()?;
     let started = Instant::now();

@@ -1,4 +1,5 @@
-//! `explode bench`: how fast crash disks are checked, beside what a plain loop without explode takes for the same disks.
+//! `explode bench`: how fast crash disks are checked, beside what a plain loop without explode
+//! takes for the same disks.
 
 mod measured;
 mod plans;
@@ -28,7 +29,11 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
     }
 }
 
-fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>)) -> Result<(), RunError> {
+fn measure_all(
+    registry: &Registry,
+    args: &BenchArgs,
+    say: &dyn Fn(&Measured<'_>),
+) -> Result<(), RunError> {
     let (disks, variants) = (u64::from(args.checks), variants(registry, args)?);
     // All run where the first one does: it is one machine that is measured.
     let mode = variants[0].plan.mode;
@@ -43,10 +48,16 @@ fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>
     } else {
         let backend = AllBackends.open(mode)?;
         for variant in &variants {
-            say(&Measured::Checks(variant, &measure(registry, &variant.plan, &*backend, disks)?, None));
+            say(&Measured::Checks(
+                variant,
+                &measure(registry, &variant.plan, &*backend, disks)?,
+                None,
+            ));
         }
         bench_restore(&*backend)?.iter().for_each(|restore| say(&Measured::Restore(restore)));
-        bench_tracing(registry, &*backend)?.iter().for_each(|tracing| say(&Measured::Tracing(tracing)));
+        bench_tracing(registry, &*backend)?
+            .iter()
+            .for_each(|tracing| say(&Measured::Tracing(tracing)));
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when something is missing.
+//! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when
+//! something is missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,8 @@ pub fn doctor(args: &DoctorArgs) -> Exit {
 
 fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
     let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
-    let mut checks = look(&Builder { cache: &cache, options: &options, progress: &Silent }, &kernel());
+    let mut checks =
+        look(&Builder { cache: &cache, options: &options, progress: &Silent }, &kernel());
     checks.push(libclang(Path::new("/usr/lib")));
     for check in &checks {
         let word = match check.state {
@@ -64,7 +66,8 @@ fn libclang(lib: &Path) -> Check {
     let mut folders = subfolders(lib).into_iter().map(|folder| folder.join("lib"));
     let found = folders.find(|folder| {
         let has_headers = |version: &PathBuf| version.join("include/stdbool.h").exists();
-        folder.join("libclang.so.1").exists() && subfolders(&folder.join("clang")).iter().any(has_headers)
+        folder.join("libclang.so.1").exists()
+            && subfolders(&folder.join("clang")).iter().any(has_headers)
     });
     let (state, detail, remedy) = match found {
         Some(folder) => (State::Ok, format!("in {}", folder.display()), ""),

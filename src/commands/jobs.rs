@@ -1,4 +1,5 @@
-//! `explode run --plan`, `explode work`, `explode merge`: a run whose units are run by other processes, on this machine or elsewhere.
+//! `explode run --plan`, `explode work`, `explode merge`: a run whose units are run by other
+//! processes, on this machine or elsewhere.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -81,7 +82,9 @@ fn worked(registry: &Registry, args: &WorkArgs) -> Result<(), RunError> {
     }
     let mut out = io::stdout().lock();
     let written = out.write_all(&bytes).and_then(|()| out.flush());
-    Ok(written.map_err(|error| BrokenKind::Tool.of(format_args!("the result cannot be written: {error}")))?)
+    Ok(written.map_err(|error| {
+        BrokenKind::Tool.of(format_args!("the result cannot be written: {error}"))
+    })?)
 }
 
 /// Merges results.
@@ -113,8 +116,9 @@ fn begun(registry: &Registry, args: &MergeArgs) -> Result<Merge, RunError> {
         // A merge that was cut off before it had a journal: all results are there.
         Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
             if run.exists() {
-                fs::remove_dir_all(&run)
-                    .map_err(|error| RunError::unwritable(&run, error, "remove it, and merge again"))?;
+                fs::remove_dir_all(&run).map_err(|error| {
+                    RunError::unwritable(&run, error, "remove it, and merge again")
+                })?;
             }
             (Keep::Journal, None)
         }
@@ -139,7 +143,8 @@ impl Merge {
         let mut complete = None;
         let (exit, _) = exploring.by(|audience| {
             let workers = Workers::prepare(&plan)?;
-            let summary = crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
+            let summary =
+                crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
             complete = Some(summary.complete);
             Ok(summary)
         });

@@ -17,7 +17,8 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         (Some(What::Profiles), _) => return profiles(registry, &args.systems, args.format),
         (_, Some(name)) => {
             let text = format!(
-                "'{name}' is too much; systems are named after profiles: explode list profiles {name}"
+                "'{name}' is too much; systems are named after profiles: explode list profiles \
+                 {name}"
             );
             return output::fail(Exit::Usage, text);
         }
@@ -39,12 +40,15 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     }
     if wanted(|what| matches!(what, What::Checkers)) {
         // What a checker needs is said by its stack.
-        let checker = |def: &CheckerDef| named("checker", &def.name, "mem,vm,here", &def.about, &def.options);
+        let checker =
+            |def: &CheckerDef| named("checker", &def.name, "mem,vm,here", &def.about, &def.options);
         lines.extend(registry.checkers.iter().map(checker));
     }
     let width = |kind: &Value| {
-        let names =
-            lines.iter().filter(|line| line["type"] == *kind).filter_map(|line| line["name"].as_str());
+        let names = lines
+            .iter()
+            .filter(|line| line["type"] == *kind)
+            .filter_map(|line| line["name"].as_str());
         names.map(str::len).max().unwrap_or_default()
     };
     for line in &lines {
@@ -121,8 +125,8 @@ fn target(registry: &Registry, target: &Target) -> Value {
     })
 }
 
-/// The distinct stacks of the targets. One that a component needs anyway has that component's name, as `--stack` takes it; any other
-/// the name of the first target that runs on it.
+/// The distinct stacks of the targets. One that a component needs anyway has that component's name,
+/// as `--stack` takes it; any other the name of the first target that runs on it.
 fn stacks(registry: &Registry) -> Vec<Value> {
     let mut stacks: Vec<(&StackSpec, Vec<&str>)> = Vec::new();
     for target in &registry.targets {
@@ -148,7 +152,8 @@ fn stacks(registry: &Registry) -> Vec<Value> {
 }
 
 fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]) -> Value {
-    let option = |def: &OptionDef| json!({ "name": def.name, "about": def.about, "default": def.default });
+    let option =
+        |def: &OptionDef| json!({ "name": def.name, "about": def.about, "default": def.default });
     let options: Vec<Value> = options.iter().map(option).collect();
     json!({ "type": kind, "name": name, "in": modes, "about": about, "options": options })
 }
@@ -156,13 +161,20 @@ fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]
 /// A line for a person, and those that belong to it; names take so many columns.
 fn text(line: &Value, width: usize) -> String {
     let word = |key: &str| line[key].as_str().unwrap_or_default();
-    let head = format!("{:<10} {:<width$} {:<11} {}", word("type"), word("name"), word("in"), word("about"));
+    let head = format!(
+        "{:<10} {:<width$} {:<11} {}",
+        word("type"),
+        word("name"),
+        word("in"),
+        word("about")
+    );
     let more = 10 + 1 + width + 1 + 11 + 1;
     match (line["depth"].as_u64(), line["options"].as_array()) {
         (Some(depth), _) => {
             let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
             format!(
-                "{head}\n{:more$}expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
+                "{head}\n{:more$}expect {expect}; depth {depth}, limit {limit}, samples \
+                 {samples}, crash-depth {}",
                 "", line["crash_depth"]
             )
         }

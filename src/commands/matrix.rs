@@ -108,7 +108,8 @@ fn write_page(named: Option<(&Path, Output)>, folder: &Path, page: &str) -> std:
         }
     };
     written.inspect_err(|error| {
-        let text = format!("cannot write {}: {error}; name another file with --html", path.display());
+        let text =
+            format!("cannot write {}: {error}; name another file with --html", path.display());
         output::fail(outputs::exit(error), text);
     })
 }
@@ -120,7 +121,8 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         names => names.to_vec(),
     };
     let systems = all(&args.systems, registry.systems.iter().map(|system| system.name).collect());
-    let checks = all(&args.check, registry.questions.iter().map(|question| question.name).collect());
+    let checks =
+        all(&args.check, registry.questions.iter().map(|question| question.name).collect());
     let row = |name: &String| matrix::Row::named(registry, name);
     let column = |name: &String| -> Result<matrix::Column, UsageError> {
         let mut column = matrix::Column::named(registry, name)?;
@@ -134,7 +136,8 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
     check_samples(args.limit.unwrap_or_default(), args.samples.unwrap_or_default())?;
     args.budget.map_or(Ok(()), check_budget)?;
     if args.cell == 0 {
-        let text = "a run of 0 has no time for anything; use at least 1ms with --cell, 2m is the default";
+        let text =
+            "a run of 0 has no time for anything; use at least 1ms with --cell, 2m is the default";
         return Err(UsageError(text.to_owned()).into());
     }
     let grid = Grid {
@@ -232,10 +235,12 @@ impl Filling<'_> {
 
 /// A cell has so many runs at most.
 const RUNS: u32 = 2;
-/// So long a run is at least: rather some cells are not asked, which `--resume` does, than all of them with no time to find anything.
+/// So long a run is at least: rather some cells are not asked, which `--resume` does, than all of
+/// them with no time to find anything.
 const LEAST: Duration = Duration::from_secs(5);
 
-/// What cells took beside the budgets of their runs: guests were booted, and what was found was replayed in others.
+/// What cells took beside the budgets of their runs: guests were booted, and what was found was
+/// replayed in others.
 #[derive(Default)]
 struct Beside {
     cells: u32,

@@ -1,4 +1,5 @@
-//! `explode minimise`: a smaller trace that fails in the same way, next to the old one, which stays as it is.
+//! `explode minimise`: a smaller trace that fails in the same way, next to the old one, which stays
+//! as it is.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         Err(error) => return output::fail(Exit::Usage, error),
     };
     let bounds = Bounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
-    // The smaller trace is the user's own, also where the old one is a stranger's: the user decided that its commands run.
+    // The smaller trace is the user's own, also where the old one is a stranger's: the user decided
+    // that its commands run.
     let secret = trust::secret(&trace.commands());
     let smaller = match crew::minimise(&trace, bounds) {
         Ok(Minimised::Smaller(smaller)) => {
@@ -44,7 +46,9 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     // Only what a fresh worker says counts.
     match crew::replay(&smaller.trace) {
         Ok(Replay::Reproduced { .. }) => {}
-        Ok(Replay::NotReproduced(_, why)) => return not_there(args, &trace, Verdict::Ok, &unproved(&why)),
+        Ok(Replay::NotReproduced(_, why)) => {
+            return not_there(args, &trace, Verdict::Ok, &unproved(&why));
+        }
         Ok(Replay::Diverged(what)) => {
             return not_there(args, &trace, Verdict::Diverged, &unproved(&what.to_string()));
         }
@@ -83,7 +87,8 @@ fn output_file(args: &MinimiseArgs, out: &Path) -> Result<Output, UsageError> {
             "{trace}: not a plain file; say with --out where the smaller trace goes"
         )));
     }
-    let output = Output::at(out).map_err(|unfit| UsageError(format!("--out {}: {unfit}", out.display())))?;
+    let output =
+        Output::at(out).map_err(|unfit| UsageError(format!("--out {}: {unfit}", out.display())))?;
     if output.file().is_some_and(|file| outputs::is_file(&args.trace, file)) {
         let out = out.display();
         return Err(UsageError(format!(
@@ -119,8 +124,11 @@ fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) ->
 
 fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
     let Smaller { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
-    let of = |count: fn(&Size) -> u64, what: &str| format!("{} of {} {what}", count(after), count(before));
-    let mut head = format!("{}, {}", of(|size| size.mutates, "mutates"), of(|size| size.choices, "choices"));
+    let of = |count: fn(&Size) -> u64, what: &str| {
+        format!("{} of {} {what}", count(after), count(before))
+    };
+    let mut head =
+        format!("{}, {}", of(|size| size.mutates, "mutates"), of(|size| size.choices, "choices"));
     if trace.crash_disk.is_some() {
         let Size { kept, lost, pending, .. } = after;
         head += &format!(

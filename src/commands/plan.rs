@@ -1,4 +1,5 @@
-//! The plan that the arguments name: a target, or a checker on a stack, with options of its components.
+//! The plan that the arguments name: a target, or a checker on a stack, with options of its
+//! components.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,8 @@ use explode_runtime::stack::{Layer, StackSpec};
 use crate::cli::{self, StackArgs};
 use crate::stack_file::StackFile;
 
-/// The plan with its options set; how it is run is left at its defaults, and nothing is looked at yet that [`Plan::check`] looks
-/// at.
+/// The plan with its options set; how it is run is left at its defaults, and nothing is looked at
+/// yet that [`Plan::check`] looks at.
 pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
     let mut plan = bare(registry, target, args)?;
     let settings = Setting::all("--set", &args.set)?;
@@ -94,7 +95,8 @@ pub struct Setting<'a> {
 impl<'a> Setting<'a> {
     /// What an option of the command line, `name`, says.
     pub fn parse(name: &str, text: &'a str) -> Result<Setting<'a>, UsageError> {
-        let parts = text.split_once('=').and_then(|(path, value)| Some((path.split_once('.')?, value)));
+        let parts =
+            text.split_once('=').and_then(|(path, value)| Some((path.split_once('.')?, value)));
         let wrong = || UsageError(format!("{name} {text}: write it as COMPONENT.KEY=VALUE"));
         let ((layer, key), value) = parts.ok_or_else(wrong)?;
         Ok(Setting { layer, key, value })
@@ -112,7 +114,9 @@ impl<'a> Setting<'a> {
 
     /// Sets it in the layer of that name, if there is one.
     pub fn apply(&self, stack: &mut StackSpec) -> bool {
-        let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else { return false };
+        let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else {
+            return false;
+        };
         let command = found.has_commands() && KEYS.contains(&self.key);
         let value = if command { self.value.into() } else { self.value() };
         found.options = std::mem::take(&mut found.options).with(self.key, value);

@@ -54,14 +54,19 @@ fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<String> {
         Replay::Reproduced { violation, by_search } => {
             let head = if trace.by_design { "by design" } else { "FAIL" };
             let message = &violation.message;
-            let mut lines = vec![status_line(head, &format!("{}: {}", violation.verdict, shown(message)))];
+            let mut lines =
+                vec![status_line(head, &format!("{}: {}", violation.verdict, shown(message)))];
             let hidden = brief(message).hidden;
             if hidden > 0 && !all {
-                lines.push(detail_line("more", &format!("{hidden} lines of the kernel, with --all")));
+                lines.push(detail_line(
+                    "more",
+                    &format!("{hidden} lines of the kernel, with --all"),
+                ));
             }
             lines.push(status_line("reproduced", &trace.signature));
             if *by_search {
-                let text = "the event log was another one than recorded; found by a search over the interval's disks";
+                let text = "the event log was another one than recorded; found by a search over \
+                            the interval's disks";
                 lines.push(status_line("by search", text));
             }
             lines

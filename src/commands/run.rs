@@ -1,4 +1,5 @@
-//! `explode run`: explores a target. Each finding is replayed in a process (and a guest) of its own before it is reported.
+//! `explode run`: explores a target. Each finding is replayed in a process (and a guest) of its own
+//! before it is reported.
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -59,12 +60,14 @@ pub(super) struct Exploring<'a> {
 }
 
 impl Exploring<'_> {
-    /// Explores it, and tells all messages. Returns what this process ends with, and the run folder.
+    /// Explores it, and tells all messages. Returns what this process ends with, and the run
+    /// folder.
     pub fn by(
         self,
         explore: impl FnOnce(&mut Local<'_>) -> Result<Summary, RunError>,
     ) -> (Exit, Option<PathBuf>) {
-        let Exploring { plan, claim, out, events, junit: junit_file, format, require_complete } = self;
+        let Exploring { plan, claim, out, events, junit: junit_file, format, require_complete } =
+            self;
         let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
         let mut running = (format == Format::Human).then(Running::on_terminal).flatten();
         let mut say = |message: &Message| match format {
@@ -81,8 +84,10 @@ impl Exploring<'_> {
         let mut junit = Junit::new(plan);
         let mut sink = |message: &Message| {
             junit.hear(message);
-            findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
-            // Without a reader, or with no room for what it reads, the run goes on: its folder has everything.
+            findings |=
+                matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
+            // Without a reader, or with no room for what it reads, the run goes on: its folder has
+            // everything.
             if unsaid.is_none() {
                 unsaid = say(message).err();
             }
@@ -97,15 +102,19 @@ impl Exploring<'_> {
         };
         secret.iter().for_each(|secret| audience.tag_with(secret, plan));
         events.into_iter().for_each(|(path, output)| audience.write_events(path, output));
-        // While something is built, Ctrl-C ends this process and the build by the signal; from then on it ends the run in good order.
+        // While something is built, Ctrl-C ends this process and the build by the signal; from then
+        // on it ends the run in good order.
         interrupt::by_default();
         let result = explore(&mut audience);
         let finished = audience.finish_events();
         let result = result.and_then(|summary| finished.map(|()| summary));
         let folder = audience.path().map(Path::to_owned);
         running.iter().for_each(Running::end);
-        let last =
-            result.as_ref().err().and_then(|error| error_line(error, format)).filter(|_| unsaid.is_none());
+        let last = result
+            .as_ref()
+            .err()
+            .and_then(|error| error_line(error, format))
+            .filter(|_| unsaid.is_none());
         unsaid = unsaid.or_else(|| output::try_line(&last?).err());
         unsaid.iter().for_each(output::unsaid);
         result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
@@ -113,8 +122,8 @@ impl Exploring<'_> {
             Ok(summary) => exit(&summary, require_complete),
             Err(error) => stopped(&error, findings, secret.as_ref()),
         };
-        let written =
-            junit_file.map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
+        let written = junit_file
+            .map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
         if let Err((path, error)) = &written {
             output::fail(
                 Exit::Broken,
@@ -123,7 +132,11 @@ impl Exploring<'_> {
         }
         let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
         let wrong = unsaid || written.is_err();
-        let exit = if wrong && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit };
+        let exit = if wrong && matches!(exit, Exit::Clean | Exit::Incomplete) {
+            Exit::Broken
+        } else {
+            exit
+        };
         (exit, folder)
     }
 }
@@ -138,13 +151,15 @@ fn outputs(args: &RunArgs) -> Result<[Named<'_>; 2], UsageError> {
     };
     let inputs = [args.target.as_deref(), args.stack.stack.as_deref()].into_iter().flatten();
     let inputs = inputs.filter(|name| stack_file::is_path(name)).map(Path::new);
-    let mut outputs = Outputs::beside(inputs.chain(prefix)).with_folder(args.out.as_deref(), &OWN_NAMES);
+    let mut outputs =
+        Outputs::beside(inputs.chain(prefix)).with_folder(args.out.as_deref(), &OWN_NAMES);
     let events = outputs.of_option("--events", args.events.as_deref())?;
     let junit = outputs.of_option("--junit", args.junit.as_deref())?;
     Ok([events, junit])
 }
 
-/// What is run, and what is known of it from before: that, and where it stands, is this process's alone from here on.
+/// What is run, and what is known of it from before: that, and where it stands, is this process's
+/// alone from here on.
 fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep, Option<Claim>), RunError> {
     let Some(folder) = &args.resume else {
         let plan = plan(registry, args)?;
@@ -185,13 +200,15 @@ fn resume_with(plan: &Plan, folder: &Path, format: Format) {
     }
 }
 
-/// Programs read what ends a run from its last line; of a run that is refused it is the only one. People read it on standard error.
+/// Programs read what ends a run from its last line; of a run that is refused it is the only one.
+/// People read it on standard error.
 fn error_line(error: &RunError, format: Format) -> Option<String> {
     let message = Message::ended_by(error).filter(|_| format == Format::Jsonl)?;
     Some(serde_json::to_string(&message).expect("a message is plain data"))
 }
 
-/// An error ends the run; what was found before counts all the same, and what could not be written is said.
+/// An error ends the run; what was found before counts all the same, and what could not be written
+/// is said.
 fn stopped(error: &RunError, mut findings: bool, secret: Option<&Secret>) -> Exit {
     let exit = output::fail(error.exit(), error);
     if let RunError::Folder { unsaved, .. } = error {
@@ -202,8 +219,10 @@ fn stopped(error: &RunError, mut findings: bool, secret: Option<&Secret>) -> Exi
             let text = trace.map_or_else(|_| text.clone(), |trace| trace.tagged(secret).to_json());
             let text = escaped(&text);
             // Nothing is left to do if even this cannot be written.
-            let _ =
-                writeln!(err, "a trace that could not be written; save it to a file to replay it:\n{text}");
+            let _ = writeln!(
+                err,
+                "a trace that could not be written; save it to a file to replay it:\n{text}"
+            );
         }
     }
     if findings && exit == Exit::Broken { Exit::Findings } else { exit }
@@ -233,7 +252,8 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.soft = args.soft;
-    settings.crash_depth = args.crash_depth.unwrap_or(if args.soft { 0 } else { settings.crash_depth });
+    settings.crash_depth =
+        args.crash_depth.unwrap_or(if args.soft { 0 } else { settings.crash_depth });
     settings.chop = args.chop;
     settings.deadline_ms = args.deadline;
     settings.skip = !args.no_skip;
@@ -249,8 +269,8 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     Ok(plan)
 }
 
-/// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the terminal is not for it. A trace that
-/// could not be tagged is this run's own: it is `trusted`.
+/// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the
+/// terminal is not for it. A trace that could not be tagged is this run's own: it is `trusted`.
 fn confirm(trace: &Path, trusted: bool) -> Confirmation {
     let mut command = explode_vm::this_program();
     command.arg("replay").args(trusted.then_some("--trust")).arg("--").arg(trace).process_group(0);

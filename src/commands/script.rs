@@ -1,5 +1,5 @@
-//! `explode show --as sh` and `--as xfstests`: what a trace shows, without explode. Exit code 2 where no script can show it, 5 where
-//! the finding was not seen again.
+//! `explode show --as sh` and `--as xfstests`: what a trace shows, without explode. Exit code 2
+//! where no script can show it, 5 where the finding was not seen again.
 
 use std::fs::Permissions;
 use std::io::{self, Write as _};
@@ -64,7 +64,10 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
             return output::fail(Exit::Usage, text);
         }
         if let Err(error) = write(&file, &text, mode) {
-            let text = format!("cannot write {}: {error}; name another folder with --write", file.display());
+            let text = format!(
+                "cannot write {}: {error}; name another folder with --write",
+                file.display()
+            );
             return output::fail(outputs::exit(&error), text);
         }
         output::line(&status_line("Written", &file.display().to_string()));
@@ -76,7 +79,8 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
 fn files(case: &Case, args: &ShowArgs, path: &str) -> Vec<(String, String, u32)> {
     let name = args.trace.file_stem().unwrap_or_default().to_string_lossy();
     // As the suite takes them: letters, digits and hyphens.
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     match args.form {
         As::Xfstests => {
             let test = case.xfstest(path, &name);

@@ -1,5 +1,5 @@
-//! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not; then it says what the file has. A trace
-//! with shell commands runs only with `--run` or `--trust`.
+//! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not;
+//! then it says what the file has. A trace with shell commands runs only with `--run` or `--trust`.
 
 use explode_runtime::base::{Exit, Mode, UsageError};
 use explode_runtime::explain::critical::Search;
@@ -54,16 +54,22 @@ fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, Us
     let bounds = Bounds { budget: None, tests };
     let sound = plan.check(registry);
     trust::check_trace(&args.trace, trace, args.trust)?;
-    let told = sound.and_then(|()| programs::check(&plan)).and_then(|()| crew::story(trace, bounds));
-    Ok(told.unwrap_or_else(|error| Story::of_file(trace.clone(), format!("it cannot be run here: {error}"))))
+    let told =
+        sound.and_then(|()| programs::check(&plan)).and_then(|()| crew::story(trace, bounds));
+    Ok(told.unwrap_or_else(|error| {
+        Story::of_file(trace.clone(), format!("it cannot be run here: {error}"))
+    }))
 }
 
-/// One object a line: what the file says, then each mutate, event and range, and the critical write.
+/// One object a line: what the file says, then each mutate, event and range, and the critical
+/// write.
 fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
     let Story { trace, retold } = story;
     let now = retold.as_ref().ok();
-    let commands =
-        trace.commands().into_iter().map(|Carried { place, text }| json!({ "at": place, "sh": text }));
+    let commands = trace
+        .commands()
+        .into_iter()
+        .map(|Carried { place, text }| json!({ "at": place, "sh": text }));
     let commands: Vec<Value> = commands.collect();
     let mut lines = vec![json!({
         "type": "story",
@@ -97,7 +103,9 @@ fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
 }
 
 fn retold_json(retold: &Retold) -> Vec<Value> {
-    let failed = |number: u32| retold.failed.iter().find(|(mutate, _)| *mutate == number).map(|(_, how)| how);
+    let failed = |number: u32| {
+        retold.failed.iter().find(|(mutate, _)| *mutate == number).map(|(_, how)| how)
+    };
     let mutate = |(choices, number)| json!({ "type": "mutate", "number": number, "choices": choices, "failed_step": failed(number) });
     let mut lines: Vec<Value> = retold.choices.iter().zip(1..).map(mutate).collect();
     let moments = retold.standing.iter().flat_map(|standing| &standing.moments);

@@ -8,15 +8,16 @@ use explode_runtime::trace::Trace;
 
 use crate::{output, programs, trust};
 
-/// Reads a trace that is to be run. Reports what is wrong with it, and what is missing here, before a guest is booted for it; its
-/// commands must be the user's own, or be `trusted`.
+/// Reads a trace that is to be run. Reports what is wrong with it, and what is missing here, before
+/// a guest is booted for it; its commands must be the user's own, or be `trusted`.
 ///
 /// # Errors
 /// The exit code, after the error was printed.
 pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Exit> {
     let trace = sound(path)?;
     let plan = trace.plan();
-    let failed = |error: RunError| output::fail(error.exit(), format!("{}: {error}", path.display()));
+    let failed =
+        |error: RunError| output::fail(error.exit(), format!("{}: {error}", path.display()));
     plan.check(registry).map_err(failed)?;
     trust::check_trace(path, &trace, trusted).map_err(|error| output::fail(Exit::Usage, error))?;
     programs::check(&plan).map_err(failed)?;
@@ -28,5 +29,6 @@ pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Ex
 /// # Errors
 /// As [`read`].
 pub fn sound(path: &Path) -> Result<Trace, Exit> {
-    Trace::read(path).map_err(|error| output::fail(Exit::Usage, format!("{}: {error}", path.display())))
+    Trace::read(path)
+        .map_err(|error| output::fail(Exit::Usage, format!("{}: {error}", path.display())))
 }

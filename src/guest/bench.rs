@@ -1,4 +1,5 @@
-//! Measuring in a guest: the host gives a task, the agent does it, one JSON object a line each way. Nothing is supervised here.
+//! Measuring in a guest: the host gives a task, the agent does it, one JSON object a line each way.
+//! Nothing is supervised here.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -18,7 +19,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::host::{CONSOLE_LINES, PORT, kernel, run_error, spec};
-use crate::bench::{BenchReport, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing};
+use crate::bench::{
+    BenchReport, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing,
+};
 use crate::output;
 
 /// What the host wants measured.
@@ -54,7 +57,9 @@ impl BenchGuest {
     ///
     /// # Errors
     /// What a guest needs is missing; it does not boot.
-    pub fn boot<'a>(stacks: impl Iterator<Item = &'a StackSpec> + Clone) -> Result<BenchGuest, RunError> {
+    pub fn boot<'a>(
+        stacks: impl Iterator<Item = &'a StackSpec> + Clone,
+    ) -> Result<BenchGuest, RunError> {
         let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
         let drivers: BTreeSet<&str> = stacks.clone().flat_map(drivers).collect();
         let disks = stacks.map(memory_of_disks_mib).max().unwrap_or_default();
@@ -126,8 +131,8 @@ impl BenchGuest {
     }
 }
 
-/// What the disks of a stack take, where it says how large they are: those of the live stack, of the crash disk's, and the plain
-/// loop's.
+/// What the disks of a stack take, where it says how large they are: those of the live stack, of
+/// the crash disk's, and the plain loop's.
 fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
     let sectors = stack.0.iter().map(|layer| layer.options.int("sectors", 0).unwrap_or(0));
     sectors.sum::<u64>().div_ceil(2048) * 3
@@ -158,7 +163,9 @@ pub fn serve(registry: &Registry, port: &Path) -> Exit {
 
 fn perform(registry: &Registry, backend: &dyn Backend, task: Task) -> Result<Done, RunError> {
     match task {
-        Task::Bench(plan, disks) => Ok(Done::Bench(Box::new(bench(registry, &plan, backend, disks)?))),
+        Task::Bench(plan, disks) => {
+            Ok(Done::Bench(Box::new(bench(registry, &plan, backend, disks)?)))
+        }
         Task::Restore => bench_restore(backend).map(Done::Restore),
         Task::Tracing => bench_tracing(registry, backend).map(Done::Tracing),
     }

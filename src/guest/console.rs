@@ -41,12 +41,14 @@ pub fn agent_died(console: &str) -> Option<String> {
 pub fn verdict(console: &str) -> Option<(Verdict, String)> {
     // A panic is the last word in all of them: without it the kernel goes on.
     console.contains("Kernel panic - not syncing").then_some(())?;
-    let verdict = WORDS.iter().find(|(word, _)| console.contains(word)).map(|(_, verdict)| *verdict)?;
+    let verdict =
+        WORDS.iter().find(|(word, _)| console.contains(word)).map(|(_, verdict)| *verdict)?;
     let lines: Vec<&str> = console.lines().map(str::trim_end).collect();
     let place = |word: &&str| lines.iter().position(|line| line.contains(word));
     let first = BEGINNINGS.iter().find_map(place)?;
     let story = &lines[first..lines.len().min(first + LINES)];
-    let clean = |line: &&str| line.chars().filter(|c| *c == '\t' || !c.is_control()).collect::<String>();
+    let clean =
+        |line: &&str| line.chars().filter(|c| *c == '\t' || !c.is_control()).collect::<String>();
     Some((verdict, story.iter().map(clean).collect::<Vec<_>>().join("\n")))
 }
 
@@ -64,15 +66,18 @@ mod tests {
     fn each_end_has_its_verdict() {
         let ends = [
             (
-                "BUG: kernel NULL pointer dereference, address: 0\nOops: 0002\nKernel panic - not syncing: Fatal exception",
+                "BUG: kernel NULL pointer dereference, address: 0\nOops: 0002\nKernel panic - not \
+                 syncing: Fatal exception",
                 Verdict::KernelOops,
             ),
             (
-                "kernel BUG at fs/inode.c:1!\ninvalid opcode\nKernel panic - not syncing: Fatal exception",
+                "kernel BUG at fs/inode.c:1!\ninvalid opcode\nKernel panic - not syncing: Fatal \
+                 exception",
                 Verdict::KernelOops,
             ),
             (
-                "WARNING: CPU: 0 PID: 1 at fs/inode.c:1\nKernel panic - not syncing: kernel: panic_on_warn set ...",
+                "WARNING: CPU: 0 PID: 1 at fs/inode.c:1\nKernel panic - not syncing: kernel: \
+                 panic_on_warn set ...",
                 Verdict::KernelWarn,
             ),
             (
@@ -90,8 +95,9 @@ mod tests {
 
     #[test]
     fn an_agent_that_died_is_no_panic_of_the_kernel() {
-        let console =
-            |code: &str| format!("Kernel panic - not syncing: Attempted to kill init! exitcode=0x{code}\n");
+        let console = |code: &str| {
+            format!("Kernel panic - not syncing: Attempted to kill init! exitcode=0x{code}\n")
+        };
         assert_eq!(agent_died(&console("00000006")).unwrap(), "the process was ended by SIGABRT");
         assert_eq!(agent_died(&console("00000086")).unwrap(), "the process was ended by SIGABRT");
         assert_eq!(agent_died(&console("00000700")).unwrap(), "the process ended with exit code 7");

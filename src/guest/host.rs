@@ -9,8 +9,8 @@ use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
 use explode_runtime::worker::{Body, Page, WorkerEnded};
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, Image,
-    KernelSource, VmError, Wanted, qemu,
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
+    Image, KernelSource, VmError, Wanted, qemu,
 };
 use nix::libc::SIGKILL;
 
@@ -23,13 +23,17 @@ pub(super) const PORT: &str = "/dev/virtio-ports/explode";
 /// Lines of the console that a lost guest leaves in the message.
 pub(super) const CONSOLE_LINES: usize = 25;
 
-/// A guest whose agent is a worker, with these drivers and these programs of the host's. Whatever has yet to be built for it is
-/// built here, once: [`boot`] builds nothing. A fault of its kernel ends the guest; so does a task that hangs in it, before the
-/// deadline is over.
+/// A guest whose agent is a worker, with these drivers and these programs of the host's. Whatever
+/// has yet to be built for it is built here, once: [`boot`] builds nothing. A fault of its kernel
+/// ends the guest; so does a task that hangs in it, before the deadline is over.
 ///
 /// # Errors
 /// What is missing; a build fails.
-pub fn worker_spec(deadline_ms: u64, drivers: &[&str], wanted: &[Wanted]) -> Result<GuestSpec, RunError> {
+pub fn worker_spec(
+    deadline_ms: u64,
+    drivers: &[&str],
+    wanted: &[Wanted],
+) -> Result<GuestSpec, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel looks at intervals of the timeout, and may need three looks.
@@ -78,8 +82,10 @@ impl Body for Machine {
 
     fn end(&mut self, patience: Duration) -> WorkerEnded {
         if self.ended.is_none() {
-            // That it cannot be waited for changes nothing: it is killed. Nothing in the guest makes a SIGKILL of QEMU.
-            let killed = self.guest.wait(patience).ok().flatten().and_then(|status| status.signal());
+            // That it cannot be waited for changes nothing: it is killed. Nothing in the guest
+            // makes a SIGKILL of QEMU.
+            let killed =
+                self.guest.wait(patience).ok().flatten().and_then(|status| status.signal());
             let from_outside = killed == Some(SIGKILL);
             self.guest.kill();
             let said = self.guest.console();
@@ -89,7 +95,8 @@ impl Body for Machine {
                     WorkerEnded { verdict: Some(verdict), message, from_outside: false }
                 }
                 (None, None) if from_outside => {
-                    let message = "the guest's QEMU was killed (SIGKILL), and not by explode".to_owned();
+                    let message =
+                        "the guest's QEMU was killed (SIGKILL), and not by explode".to_owned();
                     WorkerEnded { verdict: None, message, from_outside }
                 }
                 (None, None) => {
@@ -116,7 +123,8 @@ pub fn kernel() -> KernelSource {
 /// # Errors
 /// What is missing, and what to do.
 pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmError> {
-    let (cache, options, progress) = (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
+    let (cache, options, progress) =
+        (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let builder = Builder { cache: &cache, options: &options, progress: &progress };
     // Before a kernel is built that nothing could run.
     qemu()?;
@@ -134,8 +142,10 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
 
 /// What the agent reads of the image.
 fn described(image: &Image) -> GuestFile {
-    let programs =
-        image.programs.iter().map(|(path, package, version)| format!("{path} {package} {version}\n"));
+    let programs = image
+        .programs
+        .iter()
+        .map(|(path, package, version)| format!("{path} {package} {version}\n"));
     let contents = format!("{IMAGE} {}\n{}", image.hash, programs.collect::<String>());
     GuestFile { path: IMAGE_FILE.to_owned(), mode: 0o644, contents: contents.into_bytes() }
 }

@@ -41,7 +41,8 @@ impl<'a> Asked<'a> {
         Ok(Asked { grid, column, stack, bounds: column.bounds })
     }
 
-    /// The same on disks that do nothing when they are asked to flush; none if it stands on no such disk.
+    /// The same on disks that do nothing when they are asked to flush; none if it stands on no such
+    /// disk.
     pub fn without_flushes(&self) -> Option<Asked<'a>> {
         let mut stack = self.stack.clone();
         let mut disks = stack.0.iter_mut().filter(|layer| layer.component == DISK).peekable();
@@ -50,10 +51,14 @@ impl<'a> Asked<'a> {
         Some(Asked { stack, ..*self })
     }
 
-    /// The same on a few disks of each write set. What is lost without flushes is lost on the disk that has kept nothing, which a sample
-    /// always has.
+    /// The same on a few disks of each write set. What is lost without flushes is lost on the disk
+    /// that has kept nothing, which a sample always has.
     pub fn on_few_disks(&self) -> Asked<'a> {
-        Asked { stack: self.stack.clone(), bounds: Bounds { limit: 8, samples: 4, ..self.bounds }, ..*self }
+        Asked {
+            stack: self.stack.clone(),
+            bounds: Bounds { limit: 8, samples: 4, ..self.bounds },
+            ..*self
+        }
     }
 
     /// The stack file.

@@ -1,7 +1,7 @@
 //! What came of a cell.
 //!
-//! A cell passes only if the same check finds a loss once the flushes of its disks are dropped: a check that cannot see that loss says
-//! nothing when it finds none. Then the cell is `blind`.
+//! A cell passes only if the same check finds a loss once the flushes of its disks are dropped: a
+//! check that cannot see that loss says nothing when it finds none. Then the cell is `blind`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -84,8 +84,8 @@ pub struct Cell {
     pub outcome: Outcome,
     /// Why it is by design, not supported, broken, blind or not run.
     pub why: Option<String>,
-    /// The line of the profile that excludes all that is asked for, if there is one. A file without this key is of an earlier
-    /// version: its cell is asked again.
+    /// The line of the profile that excludes all that is asked for, if there is one. A file without
+    /// this key is of an earlier version: its cell is asked again.
     #[serde(deserialize_with = "Option::deserialize")]
     pub profile: Option<String>,
     /// What was found and replayed, by design or not.
@@ -94,7 +94,8 @@ pub struct Cell {
     pub broken: Vec<String>,
     /// The counts of the run.
     pub summary: Option<Summary>,
-    /// What was found on disks whose flushes were dropped; none if that was not tried, or no loss was.
+    /// What was found on disks whose flushes were dropped; none if that was not tried, or no loss
+    /// was.
     pub sees: Option<String>,
     /// For both runs.
     pub seconds: f64,
@@ -103,7 +104,8 @@ pub struct Cell {
 /// The largest cell that is read.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// The path of a trace of the cell at `place`, which an earlier process may have called by another name.
+/// The path of a trace of the cell at `place`, which an earlier process may have called by another
+/// name.
 fn moved(trace: &str, place: &Path) -> String {
     // RUN/traces/<id>.json, in the folder of the cell.
     let parts: Vec<_> = Path::new(trace).components().rev().take(3).collect();
@@ -142,7 +144,8 @@ impl Cell {
         durable_write(&place.join(CELL_FILE), &text)
     }
 
-    /// Returns true if what it asks for is promised, as far as is known. Otherwise `profile` has the line that excludes it.
+    /// Returns true if what it asks for is promised, as far as is known. Otherwise `profile` has
+    /// the line that excludes it.
     pub fn is_promised(&self) -> bool {
         self.profile.is_none()
     }
@@ -153,7 +156,8 @@ impl Cell {
     }
 }
 
-/// Asks: runs the check, and if it finds nothing, runs it again on disks whose flushes are dropped. `place` is the cell's folder.
+/// Asks: runs the check, and if it finds nothing, runs it again on disks whose flushes are dropped.
+/// `place` is the cell's folder.
 ///
 /// # Errors
 /// Those of the file system and of starting a process.
@@ -187,7 +191,8 @@ pub fn ask(
                     None => None,
                     Some(asked) => {
                         let few = once(&asked.on_few_disks(), "deaf", Some(&is_loss))?;
-                        let all = has_seen_nothing(&few).then(|| once(&asked, "deaf-all", Some(&is_loss)));
+                        let all = has_seen_nothing(&few)
+                            .then(|| once(&asked, "deaf-all", Some(&is_loss)));
                         Some(all.transpose()?.unwrap_or(few))
                     }
                 };
@@ -208,7 +213,8 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| finding.replayed);
     let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());
-    let crashed_twice = summary.as_ref().is_some_and(|summary| !summary.crash_crash_disks.is_zero());
+    let crashed_twice =
+        summary.as_ref().is_some_and(|summary| !summary.crash_crash_disks.is_zero());
     let bug = replayed.iter().any(|finding| !finding.by_design);
     let unsupported = |unable: &Unable| unable.kind == BrokenKind::Unsupported;
     let profile = broken.iter().find_map(|unable| unable.profile.clone());
@@ -219,16 +225,26 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
     let (outcome, why) = match code {
         _ if bug => (Outcome::Bug, None),
         _ if interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
-        _ if hung => (Outcome::Broken, Some(format!("it did not end within its {budget:?}, and was killed"))),
-        // Only once it is tried does it show that the system does not have it: directories of HFS cannot be fsynced.
-        _ if !broken.is_empty() && broken.iter().all(unsupported) => (Outcome::NotSupported, Some(first())),
+        _ if hung => {
+            (Outcome::Broken, Some(format!("it did not end within its {budget:?}, and was killed")))
+        }
+        // Only once it is tried does it show that the system does not have it: directories of HFS
+        // cannot be fsynced.
+        _ if !broken.is_empty() && broken.iter().all(unsupported) => {
+            (Outcome::NotSupported, Some(first()))
+        }
         Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(first())),
         Some(code) if code == Exit::Clean as i32 => match other.first() {
-            Some(one) => (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature))),
-            None if !replayed.is_empty() => (Outcome::ByDesign, Some(excluded(&replayed).join("; "))),
-            None if checked && column.bounds.crash_depth > 0 && !crashed_twice => {
-                (Outcome::Blind, Some("recovery has written nothing that a crash could have cut".to_owned()))
+            Some(one) => {
+                (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature)))
             }
+            None if !replayed.is_empty() => {
+                (Outcome::ByDesign, Some(excluded(&replayed).join("; ")))
+            }
+            None if checked && column.bounds.crash_depth > 0 && !crashed_twice => (
+                Outcome::Blind,
+                Some("recovery has written nothing that a crash could have cut".to_owned()),
+            ),
             None if checked => (Outcome::Pass, None),
             None => (Outcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),
         },
@@ -248,7 +264,8 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
     }
 }
 
-/// The last line of what a process has said on standard error, without the head that errors have there.
+/// The last line of what a process has said on standard error, without the head that errors have
+/// there.
 fn last_line(said: &str) -> String {
     let line = said.lines().last().unwrap_or("it said nothing");
     line.strip_prefix(output::ERROR).unwrap_or(line).to_owned()
@@ -256,23 +273,27 @@ fn last_line(said: &str) -> String {
 
 /// The lines of a profile that exclude what was found, each once.
 pub fn excluded(findings: &[Finding]) -> Vec<String> {
-    let mut lines: Vec<String> = findings.iter().filter_map(|finding| finding.profile.clone()).collect();
+    let mut lines: Vec<String> =
+        findings.iter().filter_map(|finding| finding.profile.clone()).collect();
     lines.sort();
     lines.dedup();
     lines
 }
 
-/// Does this show that a check has eyes? A kernel that dies of a disk shows nothing of the check, nor does a repair that gives up; and what is
-/// by design says nothing of what is promised.
+/// Does this show that a check has eyes? A kernel that dies of a disk shows nothing of the check,
+/// nor does a repair that gives up; and what is by design says nothing of what is promised.
 fn is_loss(finding: &Finding) -> bool {
-    let is_loss = matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected);
+    let is_loss =
+        matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected);
     is_loss && !finding.by_design
 }
 
 /// Returns true if it ran to its end and found no loss.
 fn has_seen_nothing(deaf: &Heard) -> bool {
     let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
-    ended && !deaf.interrupted && !deaf.findings.iter().any(|finding| finding.replayed && is_loss(finding))
+    ended
+        && !deaf.interrupted
+        && !deaf.findings.iter().any(|finding| finding.replayed && is_loss(finding))
 }
 
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
@@ -291,7 +312,8 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
     (cell.outcome, cell.why) = match deaf.summary {
         _ if deaf.interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
         Some(summary) if deaf.broken.is_empty() => {
-            let within = if summary.complete { String::new() } else { format!(" within {budget:?}") };
+            let within =
+                if summary.complete { String::new() } else { format!(" within {budget:?}") };
             let on = format!("found on disks that do not flush{within}");
             (
                 Outcome::Blind,
@@ -316,7 +338,8 @@ mod tests {
     use super::*;
 
     fn judged(broken: &[(BrokenKind, &str)]) -> Cell {
-        let row = Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
+        let row =
+            Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
         let column = Column {
             name: "fsync".to_owned(),
             about: String::new(),
@@ -348,7 +371,8 @@ mod tests {
         assert_eq!(judged(&[without, failed]).outcome, Outcome::Broken);
     }
 
-    /// What is by design says nothing of what is promised: a check that finds nothing else on disks that do not flush is blind.
+    /// What is by design says nothing of what is promised: a check that finds nothing else on disks
+    /// that do not flush is blind.
     #[test]
     fn a_loss_by_design_is_no_eye() {
         let found = |promise: &str, by_design: bool| -> Finding {
@@ -362,13 +386,18 @@ mod tests {
             let mut cell = judged(&[]);
             (cell.outcome, cell.why) = (Outcome::Pass, None);
             let summary = Some(Summary { complete: true, ..Summary::default() });
-            let deaf = Heard { findings: findings.to_vec(), summary, code: Some(0), ..Heard::default() };
+            let deaf =
+                Heard { findings: findings.to_vec(), summary, code: Some(0), ..Heard::default() };
             see(&mut cell, Some(deaf), Duration::from_secs(1));
             (cell.outcome, cell.sees, cell.why)
         };
         let by_design = found("replaced-by-rename", true);
-        let why = "nothing but fs-replaced/lost/replaced-by-rename is found on disks that do not flush";
-        assert_eq!(seen(std::slice::from_ref(&by_design)), (Outcome::Blind, None, Some(why.to_owned())));
+        let why =
+            "nothing but fs-replaced/lost/replaced-by-rename is found on disks that do not flush";
+        assert_eq!(
+            seen(std::slice::from_ref(&by_design)),
+            (Outcome::Blind, None, Some(why.to_owned()))
+        );
         let sees = Some("fs-replaced/lost/replaced-name".to_owned());
         assert_eq!(seen(&[by_design, found("replaced-name", false)]), (Outcome::Pass, sees, None));
     }

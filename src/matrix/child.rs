@@ -29,8 +29,8 @@ pub struct Limits<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-/// After its budget a run still has the step that is under way to end, and findings to replay, each in a guest of its own: so many
-/// deadlines of a step, and this time at least.
+/// After its budget a run still has the step that is under way to end, and findings to replay, each
+/// in a guest of its own: so many deadlines of a step, and this time at least.
 const STEPS: u32 = 10;
 const GRACE: Duration = Duration::from_secs(300);
 /// What was asked to end, ends within this time.
@@ -127,7 +127,9 @@ fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: Limits<'_>)
             Err(RecvTimeoutError::Disconnected) => return heard,
         }
         heard.interrupted |= limits.interrupted.load(Ordering::Relaxed);
-        let found = |finding: &Finding| finding.replayed && limits.until.is_some_and(|until| until(finding));
+        let found = |finding: &Finding| {
+            finding.replayed && limits.until.is_some_and(|until| until(finding))
+        };
         if !asked && (heard.interrupted || heard.findings.iter().any(found)) {
             asked = true;
             end = end.min(Instant::now() + ENDING);

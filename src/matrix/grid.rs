@@ -1,4 +1,5 @@
-//! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by it.
+//! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by
+//! it.
 
 use std::fs::Metadata;
 use std::io;
@@ -6,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::CommandFactory as _;
 use explode_runtime::base::{
-    Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain, durable_write,
-    read_plain_at_most,
+    Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain,
+    durable_write, read_plain_at_most,
 };
 use explode_runtime::plan::{Question, Registry};
 use explode_runtime::report::Finding;
@@ -52,7 +53,8 @@ pub struct Grid {
 pub struct Row {
     /// Its name, that of a folder too.
     pub name: String,
-    /// Whose code it is: rows of one driver are one system where it is asked whose fault something is.
+    /// Whose code it is: rows of one driver are one system where it is asked whose fault something
+    /// is.
     #[serde(default)]
     pub driver: String,
     /// Bottom first.
@@ -95,7 +97,8 @@ pub const OWN_NAMES: [&str; 1] = [FILE];
 /// The largest grid that is read.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// Returns true if a file of this name lies in the folder, and nowhere else, and the name is one line.
+/// Returns true if a file of this name lies in the folder, and nowhere else, and the name is one
+/// line.
 fn is_file_name(name: &str) -> bool {
     if name.contains(char::is_control) {
         return false;
@@ -118,8 +121,11 @@ impl Grid {
         };
         let text = read_plain_at_most(&path, MOST_BYTES).map_err(|error| wrong(&error))?;
         let grid: Grid = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
-        let mut names =
-            grid.systems.iter().map(|row| &row.name).chain(grid.checks.iter().map(|column| &column.name));
+        let mut names = grid
+            .systems
+            .iter()
+            .map(|row| &row.name)
+            .chain(grid.checks.iter().map(|column| &column.name));
         match names.find(|name| !is_file_name(name)) {
             Some(name) => Err(wrong(&format!("'{name}' cannot be the name of a folder"))),
             None => Ok(grid),
@@ -153,8 +159,8 @@ impl Grid {
     pub fn commands(&self) -> Vec<Carried> {
         let rows = self.systems.iter().flat_map(|row| carried(&row.stack, "", &Options::none()));
         let columns = self.checks.iter();
-        let columns =
-            columns.flat_map(|column| carried(&StackSpec::default(), &column.checker, &column.options));
+        let columns = columns
+            .flat_map(|column| carried(&StackSpec::default(), &column.checker, &column.options));
         rows.chain(columns).collect()
     }
 
@@ -162,8 +168,9 @@ impl Grid {
     #[must_use = "this returns the tagged grid"]
     pub fn tagged(mut self, secret: Option<&Secret>) -> Grid {
         self.tag = None;
-        self.tag =
-            secret.filter(|_| !self.commands().is_empty()).map(|secret| secret.tag(Tagged::Matrix, &self));
+        self.tag = secret
+            .filter(|_| !self.commands().is_empty())
+            .map(|secret| secret.tag(Tagged::Matrix, &self));
         self
     }
 
@@ -172,7 +179,8 @@ impl Grid {
     /// # Errors
     /// Lists the commands of a stranger's grid in this folder.
     pub fn check(&self, folder: &Path, trusted: bool) -> Result<(), UsageError> {
-        let carrier = Carrier { what: "matrix", path: folder, commands: self.commands(), mode: self.mode };
+        let carrier =
+            Carrier { what: "matrix", path: folder, commands: self.commands(), mode: self.mode };
         let untagged = Grid { tag: None, ..self.clone() };
         let tagged = |secret: &Secret| {
             self.tag.as_deref().is_some_and(|tag| secret.verifies(Tagged::Matrix, &untagged, tag))
@@ -193,7 +201,8 @@ impl Grid {
 }
 
 impl Row {
-    /// The system of this name: the layers of a stack file, a row of the registry, or a component with what it needs below.
+    /// The system of this name: the layers of a stack file, a row of the registry, or a component
+    /// with what it needs below.
     pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
         if stack_file::is_path(name) {
             let file = StackFile::read(registry, Cli::command, Path::new(name))?;
@@ -201,7 +210,8 @@ impl Row {
         }
         let systems = registry.systems.iter().map(|system| system.name);
         let is_one = |name: &&str| systems.clone().any(|system| system == *name);
-        let components = registry.components.iter().map(|def| &*def.name).filter(|name| !is_one(name));
+        let components =
+            registry.components.iter().map(|def| &*def.name).filter(|name| !is_one(name));
         let known = systems.clone().chain(components);
         if !known.clone().any(|known| known == name) {
             return Err(registry.components.unknown("system", name, known));
@@ -211,7 +221,8 @@ impl Row {
         Ok(Row { name: name.to_owned(), driver, stack: registry.stack_of(name)? })
     }
 
-    /// Its driver; that of a stack file, or of a grid of before there were any, is a driver of its own.
+    /// Its driver; that of a stack file, or of a grid of before there were any, is a driver of its
+    /// own.
     pub fn driver(&self) -> &str {
         if self.driver.is_empty() { &self.name } else { &self.driver }
     }
@@ -239,7 +250,8 @@ impl Column {
         is_one(&self.words, finding)
     }
 
-    /// May this be about what it is about? So may be what no way can keep: a disk that a crash has left, and that cannot be recovered or mounted.
+    /// May this be about what it is about? So may be what no way can keep: a disk that a crash has
+    /// left, and that cannot be recovered or mounted.
     pub fn may_be_about(&self, finding: &Finding) -> bool {
         let is_step = |step: StepName| finding.promise() == step.to_string();
         match finding.verdict {
@@ -284,20 +296,25 @@ mod tests {
     use super::*;
     use crate::ramdisk::{Image, Recording};
 
-    /// A row promises what the stack of its runs does. A layer may promise what the layer below it keeps.
+    /// A row promises what the stack of its runs does. A layer may promise what the layer below it
+    /// keeps.
     #[test]
     fn a_row_of_a_stack_file_promises_what_its_stack_does() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("overlaid.toml");
-        let layers = ["ramdisk", "ext2", "overlay"].map(|name| format!("[[component]]\nuse = \"{name}\"\n"));
+        let layers =
+            ["ramdisk", "ext2", "overlay"].map(|name| format!("[[component]]\nuse = \"{name}\"\n"));
         std::fs::write(&path, layers.concat()).unwrap();
         let registry = crate::registry();
         let row = Row::named(&registry, path.to_str().unwrap()).unwrap();
-        let devices = InProcess.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
-        let stack = Stack::build(&row.stack, &registry.components, devices, Rules::default(), 0).unwrap();
+        let devices =
+            InProcess.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
+        let stack =
+            Stack::build(&row.stack, &registry.components, devices, Rules::default(), 0).unwrap();
         let profile = row.profile(&registry).unwrap().expect("it has one");
         assert_eq!(stack.profile().as_ref(), Some(&profile));
-        let replaced = profile.excludes("replaced-name").map(|line| profile.cite(line)).unwrap_or_default();
+        let replaced =
+            profile.excludes("replaced-name").map(|line| profile.cite(line)).unwrap_or_default();
         assert!(replaced.starts_with("overlay on ext2 in Linux: "), "{replaced}");
     }
 }

@@ -8,7 +8,8 @@ use super::layers::{Fault, Safe};
 use super::{paper, text};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;max-width:90rem}table{border-collapse:collapse}\
-th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}td small{display:block;color:#555}\
+th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}td \
+small{display:block;color:#555}\
 .pass{background:#dcf5dc}.by_design{background:#fdf3cf}.bug{background:#fbd9d5}.blind,.not_run,.broken{background:#e8e8ee}\
 code{font-size:13px}li code{white-space:pre-wrap}";
 
@@ -22,7 +23,8 @@ pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], paste:
     for system in &grid.systems {
         body += &format!("<tr><th>{}</th>", escape(&system.name));
         for check in &grid.checks {
-            let cell = cells.iter().find(|cell| cell.system == system.name && cell.check == check.name);
+            let cell =
+                cells.iter().find(|cell| cell.system == system.name && cell.check == check.name);
             body += &data(cell, paper::failed(&system.name, &check.name));
         }
         body += "</tr>\n";
@@ -32,11 +34,13 @@ pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], paste:
     body += &list("Ways to make things durable", safe.iter().map(text::ways));
     body += &list("In 2006 (Linux 2.6.11, the paper's Table 2)", paper::lines(grid));
     let bugs = cells.iter().flat_map(|cell| cell.bugs().map(move |bug| (cell, bug)));
-    let bugs = bugs
-        .map(|(cell, bug)| format!("{}; {}", text::told(cell, bug), text::replay(grid, cell, bug, paste)));
+    let bugs = bugs.map(|(cell, bug)| {
+        format!("{}; {}", text::told(cell, bug), text::replay(grid, cell, bug, paste))
+    });
     body += &list("Bugs", bugs);
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>explode matrix</title>\n<style>{STYLE}</style>\n{body}</html>\n"
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>explode \
+         matrix</title>\n<style>{STYLE}</style>\n{body}</html>\n"
     )
 }
 
@@ -49,19 +53,31 @@ fn data(cell: Option<&Cell>, failed: Option<bool>) -> String {
         small.extend(cell.findings.iter().map(|finding| finding.signature.clone()));
         small.extend(cell.summary.is_some().then(|| text::counts(cell)));
     }
-    small.extend(failed.map(|failed| if failed { "2006: failed" } else { "2006: held" }.to_owned()));
-    let small: String = small.iter().map(|line| format!("<small>{}</small>", escape(line))).collect();
+    small
+        .extend(failed.map(|failed| if failed { "2006: failed" } else { "2006: held" }.to_owned()));
+    let small: String =
+        small.iter().map(|line| format!("<small>{}</small>", escape(line))).collect();
     format!("<td class=\"{}\">{}{small}</td>", outcome.key(), text::word(cell))
 }
 
 fn list(head: &str, lines: impl IntoIterator<Item = String>) -> String {
-    let items: String =
-        lines.into_iter().map(|line| format!("<li><code>{}</code></li>\n", escape(&line))).collect();
-    if items.is_empty() { items } else { format!("<h2>{}</h2>\n<ul>\n{items}</ul>\n", escape(head)) }
+    let items: String = lines
+        .into_iter()
+        .map(|line| format!("<li><code>{}</code></li>\n", escape(&line)))
+        .collect();
+    if items.is_empty() {
+        items
+    } else {
+        format!("<h2>{}</h2>\n<ul>\n{items}</ul>\n", escape(head))
+    }
 }
 
 fn escape(text: &str) -> String {
-    escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    escaped(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ pub enum Layer {
     System,
     /// On a few: each of them.
     Systems,
-    /// On more, not on nearly all: each of them, or the layer above, where the others do what it leaves to them.
+    /// On more, not on nearly all: each of them, or the layer above, where the others do what it
+    /// leaves to them.
     Undecided,
     /// On nearly all: what they have in common, the layer above, or the check.
     Above,
@@ -55,15 +56,19 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
         let mut found: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
         for cell in &cells {
             for finding in &cell.findings {
-                let by_design =
-                    found.entry(&finding.signature).or_default().entry(&cell.system).or_insert(true);
+                let by_design = found
+                    .entry(&finding.signature)
+                    .or_default()
+                    .entry(&cell.system)
+                    .or_insert(true);
                 *by_design &= finding.by_design;
             }
         }
         let rows = |is_one: &dyn Fn(&str) -> bool| {
             grid.systems.iter().filter(|row| is_one(&row.name)).collect::<Vec<&Row>>()
         };
-        let drivers = |rows: &[&Row]| rows.iter().map(|row| row.driver()).collect::<BTreeSet<_>>().len();
+        let drivers =
+            |rows: &[&Row]| rows.iter().map(|row| row.driver()).collect::<BTreeSet<_>>().len();
         let of_drivers = drivers(&rows(&|name| cells.iter().any(|cell| cell.system == name)));
         faults.extend(found.into_iter().map(|(signature, systems)| {
             let found = rows(&|name| systems.contains_key(name));
@@ -104,8 +109,8 @@ pub struct Safe {
     pub safe: Vec<String>,
     /// Nothing was lost so far: not all within the bounds was looked at.
     pub so_far: Vec<String>,
-    /// Its own check has lost nothing, and another check something that this way, or another one, has forced; or what a crash has left
-    /// could not be recovered or mounted.
+    /// Its own check has lost nothing, and another check something that this way, or another one,
+    /// has forced; or what a crash has left could not be recovered or mounted.
     pub in_doubt: Vec<String>,
     /// Something was lost, by design or not, and by whichever check it was found.
     pub not: Vec<String>,
@@ -113,7 +118,8 @@ pub struct Safe {
     pub not_promised: Vec<String>,
     /// Unknown: blind, not supported, broken, not run.
     pub unknown: Vec<String>,
-    /// Of each way whose own check has found nothing, and that is in doubt or not safe, the checks that have found what makes it so.
+    /// Of each way whose own check has found nothing, and that is in doubt or not safe, the checks
+    /// that have found what makes it so.
     pub found_by: BTreeMap<String, Vec<String>>,
 }
 
@@ -166,7 +172,10 @@ mod tests {
     #[test]
     fn what_is_found_nearly_everywhere_accuses_what_is_common() {
         let of = |cases: &[(usize, usize, usize)]| {
-            cases.iter().map(|(systems, drivers, of)| layer(*systems, *drivers, *of)).collect::<Vec<_>>()
+            cases
+                .iter()
+                .map(|(systems, drivers, of)| layer(*systems, *drivers, *of))
+                .collect::<Vec<_>>()
         };
         let [system, systems, undecided, above] =
             [Layer::System, Layer::Systems, Layer::Undecided, Layer::Above];
@@ -174,7 +183,8 @@ mod tests {
         assert_eq!(of(&[(3, 3, 4), (4, 4, 4)]), [systems, above]);
         assert_eq!(of(&[(3, 3, 5), (4, 4, 5), (5, 5, 5)]), [systems, above, above]);
         assert_eq!(of(&[(7, 7, 10), (8, 8, 10)]), [undecided, above]);
-        // A synchronous mount on three of ext4's driver, ext2, two of FAT's, and not on XFS: three drivers of four.
+        // A synchronous mount on three of ext4's driver, ext2, two of FAT's, and not on XFS: three
+        // drivers of four.
         assert_eq!(of(&[(6, 3, 4), (3, 1, 4)]), [systems, systems]);
     }
 }

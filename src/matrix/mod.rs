@@ -1,4 +1,5 @@
-//! `explode matrix`: systems by checks, each cell a run of explode of its own (EX-7, EX-117, `docs/guide/matrix.md`).
+//! `explode matrix`: systems by checks, each cell a run of explode of its own (EX-7, EX-117,
+//! `docs/guide/matrix.md`).
 //!
 //! | file | what |
 //! | --- | --- |

@@ -1,4 +1,5 @@
-//! Table 2 of the paper (EXPLODE, OSDI 2006): which of four ways to sync failed on which file system of Linux 2.6.11.
+//! Table 2 of the paper (EXPLODE, OSDI 2006): which of four ways to sync failed on which file
+//! system of Linux 2.6.11.
 
 use super::grid::Grid;
 
@@ -25,7 +26,8 @@ pub fn failed(system: &str, way: &str) -> Option<bool> {
     FAILED.iter().find(|(name, _)| *name == system).map(|(_, failed)| failed[way])
 }
 
-/// The lines for the systems of a grid that the paper has looked at, too, if the grid has any of its ways.
+/// The lines for the systems of a grid that the paper has looked at, too, if the grid has any of
+/// its ways.
 pub fn lines(grid: &Grid) -> Vec<String> {
     if !grid.checks.iter().any(|check| WAYS.contains(&check.name.as_str())) {
         return Vec::new();
@@ -34,7 +36,8 @@ pub fn lines(grid: &Grid) -> Vec<String> {
         let of = |want: bool| WAYS.into_iter().filter(move |way| failed(system, way) == Some(want));
         let (failed, held): (Vec<&str>, Vec<&str>) = (of(true).collect(), of(false).collect());
         let any = !failed.is_empty() || !held.is_empty();
-        let words = |ways: Vec<&str>| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
+        let words =
+            |ways: Vec<&str>| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
         any.then(|| format!("{system}: safe {}; not {}", words(held), words(failed)))
     };
     grid.systems.iter().filter_map(|row| line(&row.name)).collect()

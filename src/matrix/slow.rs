@@ -1,5 +1,6 @@
-//! Is it a hang, or only slow? A run ends a step after its deadline, and reports `hang`. The matrix replays each such finding with ten
-//! times the deadline. If the step then ends, it does not count as a bug.
+//! Is it a hang, or only slow? A run ends a step after its deadline, and reports `hang`. The matrix
+//! replays each such finding with ten times the deadline. If the step then ends, it does not count
+//! as a bug.
 
 use std::path::Path;
 
@@ -17,14 +18,21 @@ use crate::output;
 /// So many times the deadline is a step given when it is tried again.
 const LONGER: u32 = 10;
 
-/// Replays the hangs of a run with a longer deadline. A hang that is reproduced stays a finding, and its message says that it was tried
-/// again. The others are no findings any more, and come first in `broken`.
+/// Replays the hangs of a run with a longer deadline. A hang that is reproduced stays a finding,
+/// and its message says that it was tried again. The others are no findings any more, and come
+/// first in `broken`.
 ///
 /// # Errors
 /// Those of the file system and of starting a process.
-pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>) -> std::io::Result<Heard> {
+pub fn sift(
+    registry: &Registry,
+    row: &Row,
+    mut heard: Heard,
+    limits: Limits<'_>,
+) -> std::io::Result<Heard> {
     let is_hang = |finding: &Finding| finding.replayed && finding.verdict == Verdict::Hang;
-    let (hangs, findings) = std::mem::take(&mut heard.findings).into_iter().partition::<Vec<_>, _>(is_hang);
+    let (hangs, findings) =
+        std::mem::take(&mut heard.findings).into_iter().partition::<Vec<_>, _>(is_hang);
     heard.findings = findings;
     let longer = limits.deadline.saturating_mul(LONGER);
     let long = longer.as_secs_f64();
@@ -32,7 +40,8 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
     for mut finding in hangs {
         let path = Path::new(&finding.trace);
         let died = Trace::read(path).ok().and_then(|trace| trace.died);
-        // What the run said stays in front: it may be the guest's kernel that has said it, before the deadline.
+        // What the run said stays in front: it may be the guest's kernel that has said it, before
+        // the deadline.
         finding.message += &programs(registry, row, died);
         let said = &finding.message;
         let again = if heard.interrupted {
@@ -48,13 +57,15 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
                 heard.findings.push(finding);
             }
             Some(replay) if replay.reason == Some(NotSeen::CameToAnEnd) => slow.push(format!(
-                "slow: {said}; tried again with a deadline of {long} s it came to an end, which is no bug; give it longer in a matrix \
+                "slow: {said}; tried again with a deadline of {long} s it came to an end, which \
+                 is no bug; give it longer in a matrix \
                  with --deadline {long}s"
             )),
             replay => {
                 let why = replay.map_or(again.said, |replay| replay.message);
                 slow.push(format!(
-                    "{said}; whether it hangs or is only slow is not known, tried again with a deadline of {long} s it came to neither: {}; \
+                    "{said}; whether it hangs or is only slow is not known, tried again with a \
+                     deadline of {long} s it came to neither: {}; \
                      see {}",
                     why.lines().last().unwrap_or("it was ended"),
                     output::paste().command(&format!("replay --deadline {long}s"), &finding.trace),
@@ -62,15 +73,19 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
             }
         }
     }
-    let slow =
-        slow.into_iter().map(|message| Unable { kind: BrokenKind::NotReproduced, message, profile: None });
+    let slow = slow.into_iter().map(|message| Unable {
+        kind: BrokenKind::NotReproduced,
+        message,
+        profile: None,
+    });
     heard.broken.splice(0..0, slow);
     Ok(heard)
 }
 
 /// Of a recovery, the programs that it runs, in words to put behind what was said of it.
 fn programs(registry: &Registry, row: &Row, died: Option<StepName>) -> String {
-    let programs = if died == Some(StepName::Recover) { repairs(registry, row) } else { Ok(Vec::new()) };
+    let programs =
+        if died == Some(StepName::Recover) { repairs(registry, row) } else { Ok(Vec::new()) };
     match &programs.unwrap_or_default()[..] {
         [] => String::new(),
         programs => format!(" (it runs {})", programs.join(", ")),
@@ -86,7 +101,9 @@ fn repairs(registry: &Registry, row: &Row) -> Result<Vec<String>, UsageError> {
             continue;
         }
         let component = (registry.component(&layer.component)?.build)(&layer.options)?;
-        if let Some(Plain::FileSystem(plain)) = component.abilities().as_shell.map(AsShell::as_shell) {
+        if let Some(Plain::FileSystem(plain)) =
+            component.abilities().as_shell.map(AsShell::as_shell)
+        {
             programs.extend(plain.repair.map(|(line, _)| line));
             programs.extend(plain.strict.map(|(command, _)| command));
         }

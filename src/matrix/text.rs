@@ -48,8 +48,10 @@ pub fn counts(cell: &Cell) -> String {
         } else {
             format!(", {} left out", summary.left_out)
         };
-        let of =
-            summary.topologies.as_ref().map_or_else(String::new, |count| format!(" of {count} topologies"));
+        let of = summary
+            .topologies
+            .as_ref()
+            .map_or_else(String::new, |count| format!(" of {count} topologies"));
         let all = if summary.complete { ", all" } else { "" };
         format!(
             "{} states{of}, {} operations, {} disks checked{all}{left_out}",
@@ -118,13 +120,15 @@ fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
     let word = |system: &str, check: &str| {
         self::word(cells.iter().find(|cell| cell.system == system && cell.check == check))
     };
-    let head = std::iter::once(String::new()).chain(grid.checks.iter().map(|check| check.name.clone()));
+    let head =
+        std::iter::once(String::new()).chain(grid.checks.iter().map(|check| check.name.clone()));
     let row = |system: &str| {
         let words = grid.checks.iter().map(|check| word(system, &check.name));
         std::iter::once(system.to_owned()).chain(words).collect::<Vec<_>>()
     };
-    let rows: Vec<Vec<String>> =
-        std::iter::once(head.collect()).chain(grid.systems.iter().map(|system| row(&system.name))).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head.collect())
+        .chain(grid.systems.iter().map(|system| row(&system.name)))
+        .collect();
     let width = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..=grid.checks.len()).map(width).collect();
     let line = |row: &Vec<String>| {
@@ -143,7 +147,8 @@ fn bug(cell: &Cell, bug: &Finding) -> [String; 2] {
 pub fn replay(grid: &Grid, cell: &Cell, bug: &Finding, paste: &Paste) -> String {
     let row = grid.systems.iter().find(|row| row.name == cell.system);
     let mode = grid.mode.unwrap_or(Mode::Vm);
-    let paste = row.map_or_else(|| paste.clone(), |row| paste.for_plan(mode, &row.stack, &Options::none()));
+    let paste =
+        row.map_or_else(|| paste.clone(), |row| paste.for_plan(mode, &row.stack, &Options::none()));
     paste.command("replay", &bug.trace)
 }
 
@@ -166,12 +171,17 @@ pub fn fault(fault: &Fault) -> String {
         Layer::System => format!("{names} alone, of {of}: its own"),
         Layer::Systems => format!("{names}, of {of}: each its own"),
         Layer::Undecided => {
-            format!("{names}, of {of}: each its own, or a layer above, for which the others make up")
+            format!(
+                "{names}, of {of}: each its own, or a layer above, for which the others make up"
+            )
         }
         Layer::Above => {
             let of_systems = format!("{} of {of}", systems.len());
             let of_drivers = format!("{drivers} of {of_drivers} drivers");
-            format!("{of_systems}, {of_drivers}: what they have in common, the layer above, or the check")
+            format!(
+                "{of_systems}, {of_drivers}: what they have in common, the layer above, or the \
+                 check"
+            )
         }
     };
     format!("{check}: {signature}{design}: {whom}")
@@ -192,8 +202,9 @@ pub fn ways(safe: &Safe) -> String {
         [] => String::new(),
         ways => format!("; {what}: {}", words(ways)),
     };
-    let rest =
-        [("not promised", not_promised), ("unknown", unknown)].map(|(what, ways)| more(what, ways)).concat();
+    let rest = [("not promised", not_promised), ("unknown", unknown)]
+        .map(|(what, ways)| more(what, ways))
+        .concat();
     let so_far = more("nothing lost so far", so_far);
     let in_doubt = in_doubt.chunk_by(|one, other| found_by.get(one) == found_by.get(other));
     let in_doubt = in_doubt.map(|ways| {
@@ -201,7 +212,11 @@ pub fn ways(safe: &Safe) -> String {
         format!("; in doubt by {checks}: {}", ways.join(", "))
     });
     let in_doubt: String = in_doubt.collect();
-    format!("{system}: safe here: {}{so_far}{in_doubt}; not safe: {}{rest}", words(safe), words(not))
+    format!(
+        "{system}: safe here: {}{so_far}{in_doubt}; not safe: {}{rest}",
+        words(safe),
+        words(not)
+    )
 }
 
 #[cfg(test)]
@@ -214,7 +229,8 @@ mod tests {
     use super::*;
     use crate::matrix::{Column, Row, page};
 
-    /// What a kernel says as it dies is many lines: one in the cell, and all of them in the list of bugs.
+    /// What a kernel says as it dies is many lines: one in the cell, and all of them in the list of
+    /// bugs.
     #[test]
     fn a_cell_is_one_line_and_the_bug_below_is_all() {
         let check: Column = serde_json::from_value(json!({
@@ -222,15 +238,23 @@ mod tests {
             "bounds": { "depth": 1, "limit": 2, "samples": 2, "crash_depth": 0 },
         }))
         .unwrap();
-        let row = Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
+        let row =
+            Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
         let bug = serde_json::from_value(json!({
-            "id": "0", "verdict": "kernel-oops", "by_design": false, "message": "in step mount: Oops: 0000\nRIP: hfs_find\nCall Trace",
+            "id": "0", "verdict": "kernel-oops", "by_design": false, "message": "in step mount: \
+                Oops: 0000\nRIP: hfs_find\nCall Trace",
             "epoch": "end", "signature": "fs-ways/kernel-oops/mount", "count": 1, "trace": "traces/0.json", "replayed": true,
         }));
-        let cell =
-            Cell { why: None, findings: vec![bug.unwrap()], ..Cell::without(&row, &check, Outcome::Bug, "") };
+        let cell = Cell {
+            why: None,
+            findings: vec![bug.unwrap()],
+            ..Cell::without(&row, &check, Outcome::Bug, "")
+        };
         let line = cell_line(&cell, 1, 1);
-        assert_eq!(line, "[1/1] hfs sync: bug [0.0s] kernel-oops: in step mount: Oops: 0000 in hfs_find");
+        assert_eq!(
+            line,
+            "[1/1] hfs sync: bug [0.0s] kernel-oops: in step mount: Oops: 0000 in hfs_find"
+        );
         let grid = Grid {
             systems: vec![row],
             checks: vec![check],
@@ -242,14 +266,21 @@ mod tests {
             tag: None,
         };
         let cells = [cell.clone()];
-        let table = table(&grid, &cells, &[], &[], &Paste::new("explode"), Path::new("m")).join("\n");
-        let told = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000 in hfs_find\n    traces/0.json\n";
+        let table =
+            table(&grid, &cells, &[], &[], &Paste::new("explode"), Path::new("m")).join("\n");
+        let told = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000 in \
+                    hfs_find\n    traces/0.json\n";
         assert!(table.contains(told), "{table}");
-        assert!(page(&grid, &cells, &[], &[], &Paste::new("explode")).contains("Oops: 0000 in hfs_find; "));
-        let broken = Cell { outcome: Outcome::Broken, why: Some("no start:\nthe rest".to_owned()), ..cell };
+        assert!(
+            page(&grid, &cells, &[], &[], &Paste::new("explode"))
+                .contains("Oops: 0000 in hfs_find; ")
+        );
+        let broken =
+            Cell { outcome: Outcome::Broken, why: Some("no start:\nthe rest".to_owned()), ..cell };
         assert!(cell_line(&broken, 1, 1).ends_with(" no start: ..."));
         assert!(
-            page(&grid, &[broken], &[], &[], &Paste::new("explode")).contains("<small>no start: ...</small>")
+            page(&grid, &[broken], &[], &[], &Paste::new("explode"))
+                .contains("<small>no start: ...</small>")
         );
     }
 }

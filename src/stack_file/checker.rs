@@ -20,10 +20,12 @@ pub fn checker(registry: &Registry, table: &Table<'_>) -> Result<(String, Option
     let Some(used) = table.get("use") else { return commands(registry, table) };
     let named = used.text()?;
     let def = registry.checker(named).map_err(|error| used.error(error))?;
-    let strange =
-        |key: &&&str| table.get(key).is_some() && !def.options.iter().any(|option| option.name == **key);
+    let strange = |key: &&&str| {
+        table.get(key).is_some() && !def.options.iter().any(|option| option.name == **key)
+    };
     if let Some(key) = KEYS.iter().find(strange) {
-        let text = format!("a checker has 'use' or shell commands, and this one has 'use' and '{key}'");
+        let text =
+            format!("a checker has 'use' or shell commands, and this one has 'use' and '{key}'");
         return Err(table.key_error(key, text));
     }
     table.only(["use"].into_iter().chain(def.options.iter().map(|option| option.name)))?;
@@ -35,15 +37,18 @@ fn commands(registry: &Registry, table: &Table<'_>) -> Result<(String, Options),
     table.only(["use"].into_iter().chain(KEYS))?;
     let name = name(table, None)?;
     if registry.checkers.iter().any(|def| def.name == name) {
-        return Err(
-            table.key_error("name", format!("there is a checker '{name}' already; take another name"))
-        );
+        return Err(table
+            .key_error("name", format!("there is a checker '{name}' already; take another name")));
     }
     table.required("check")?;
-    let missing =
-        || table.error("the checker needs the key 'mutate': what can be done, as a list of alternatives");
+    let missing = || {
+        table.error(
+            "the checker needs the key 'mutate': what can be done, as a list of alternatives",
+        )
+    };
     let mutate = table.get("mutate").ok_or_else(missing)?;
-    let alternatives = mutate.list()?.map(|value| alternative(&value)).collect::<Result<Vec<_>, _>>()?;
+    let alternatives =
+        mutate.list()?.map(|value| alternative(&value)).collect::<Result<Vec<_>, _>>()?;
     if alternatives.is_empty() {
         return Err(mutate.error("'mutate' has no alternative; write at least one"));
     }
@@ -52,7 +57,9 @@ fn commands(registry: &Registry, table: &Table<'_>) -> Result<(String, Options),
         let name = table.required("name")?;
         let names = mutate.list()?.take(index).map(|value| value.table()?.required("name"));
         if names.collect::<Result<Vec<_>, _>>()?.contains(&name) {
-            return Err(table.key_error("name", format!("there is an alternative '{name}' already")));
+            return Err(
+                table.key_error("name", format!("there is an alternative '{name}' already"))
+            );
         }
     }
     let mut options = Options::none().with("mutate", OptionValue::List(alternatives));
@@ -97,7 +104,8 @@ fn step(value: &Value<'_>) -> Result<(&'static str, OptionValue), UsageError> {
         if table.get("must").is_some() {
             return Err(table.key_error("must", "only a step with 'sh' can have 'must'"));
         }
-        let arguments = content.list()?.map(|value| argument(&value)).collect::<Result<Vec<_>, _>>()?;
+        let arguments =
+            content.list()?.map(|value| argument(&value)).collect::<Result<Vec<_>, _>>()?;
         return Ok((word, of([(word, OptionValue::List(arguments))])));
     }
     let command = command(&content, Context::Step)?;
@@ -110,7 +118,8 @@ fn step(value: &Value<'_>) -> Result<(&'static str, OptionValue), UsageError> {
 
 fn argument(value: &Value<'_>) -> Result<OptionValue, UsageError> {
     let text = value.text()?;
-    let checked = check_arguments([text]).and_then(|()| check_placeholders(text, Context::Argument));
+    let checked =
+        check_arguments([text]).and_then(|()| check_placeholders(text, Context::Argument));
     checked.map_err(|error| value.error(error))?;
     Ok(text.into())
 }

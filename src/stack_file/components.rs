@@ -14,13 +14,17 @@ const RECOVER_OK: &str = "recover_ok";
 
 /// The stack, bottom first.
 pub fn stack(registry: &Registry, document: &Table<'_>) -> Result<StackSpec, UsageError> {
-    let missing = || document.error("there is no [[component]]; name the layers of the stack, bottom first");
+    let missing =
+        || document.error("there is no [[component]]; name the layers of the stack, bottom first");
     let mut stack = StackSpec::default();
     for value in document.get("component").ok_or_else(missing)?.list()? {
         let table = value.table()?;
         let layer = layer(registry, &table, &stack)?;
         if stack.names().contains(&layer.name.as_str()) {
-            let text = format!("there is a layer '{}' already; give this one a name of its own", layer.name);
+            let text = format!(
+                "there is a layer '{}' already; give this one a name of its own",
+                layer.name
+            );
             return Err(if table.get("name").is_some() {
                 table.key_error("name", text)
             } else {
@@ -37,9 +41,13 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     let known = registry.components.iter().map(|def| &*def.name);
     let named = used.text()?;
     let found = registry.components.iter().find(|def| def.name == named);
-    let def = found.ok_or_else(|| used.error(registry.components.unknown("component", named, known)))?;
-    if let Some(command) = KEYS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key)) {
-        let text = format!("a component has 'use' or shell commands, and this one has 'use' and '{command}'");
+    let def =
+        found.ok_or_else(|| used.error(registry.components.unknown("component", named, known)))?;
+    if let Some(command) = KEYS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key))
+    {
+        let text = format!(
+            "a component has 'use' or shell commands, and this one has 'use' and '{command}'"
+        );
         return Err(table.key_error(command, text));
     }
     table.only(COMMON.into_iter().chain(def.options.iter().map(|option| option.name)))?;
@@ -48,9 +56,10 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     let children = children(table, below)?;
     let children = match (leaf, children) {
         (true, Some(children)) if !children.is_empty() => {
-            return Err(
-                table.key_error("children", format!("'{named}' takes no children: it stands at the bottom"))
-            );
+            return Err(table.key_error(
+                "children",
+                format!("'{named}' takes no children: it stands at the bottom"),
+            ));
         }
         (true, _) => Vec::new(),
         (false, children) => children.unwrap_or_else(|| before(below)),
@@ -58,9 +67,9 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     if children.is_empty()
         && let Some(on) = &def.on
     {
-        return Err(
-            table.error(format!("'{named}' stands on something: put a component below it, such as '{on}'"))
-        );
+        return Err(table.error(format!(
+            "'{named}' stands on something: put a component below it, such as '{on}'"
+        )));
     }
     Ok(Layer { name: name(table, Some(named))?, component: named.to_owned(), children, options })
 }
@@ -83,15 +92,19 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
     }
     if let Some(value) = table.get(RECOVER_OK) {
         if table.get("recover").is_none() {
-            return Err(table
-                .key_error(RECOVER_OK, "'recover_ok' without 'recover': write the command that it is for"));
+            return Err(table.key_error(
+                RECOVER_OK,
+                "'recover_ok' without 'recover': write the command that it is for",
+            ));
         }
         let code = |value: Value<'_>| match value.number()? {
             code @ 0..=255 => Ok(OptionValue::Int(code)),
             code => Err(value.error(format!("{code} is no exit code; they go from 0 to 255"))),
         };
-        options =
-            options.with(RECOVER_OK, OptionValue::List(value.list()?.map(code).collect::<Result<_, _>>()?));
+        options = options.with(
+            RECOVER_OK,
+            OptionValue::List(value.list()?.map(code).collect::<Result<_, _>>()?),
+        );
     }
     Ok(Layer { name, component: COMMANDS.to_owned(), children, options })
 }
@@ -130,15 +143,17 @@ pub fn name(table: &Table<'_>, default: Option<&str>) -> Result<String, UsageErr
         (Some(_), _) => table.required("name")?,
         (None, Some(default)) => default,
         (None, None) => {
-            let text = "'use' names a component or checker of ours; one that is made of shell commands needs a 'name'";
+            let text = "'use' names a component or checker of ours; one that is made of shell \
+                        commands needs a 'name'";
             return Err(table.error(text));
         }
     };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_+".contains(&byte);
     if name.is_empty() || !name.bytes().all(plain) {
-        return Err(
-            table.key_error("name", format!("the name '{name}': use letters, digits, '-', '_' and '+'"))
-        );
+        return Err(table.key_error(
+            "name",
+            format!("the name '{name}': use letters, digits, '-', '_' and '+'"),
+        ));
     }
     Ok(name.to_owned())
 }

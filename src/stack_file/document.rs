@@ -42,7 +42,12 @@ pub struct Value<'a> {
 }
 
 impl<'a> Table<'a> {
-    pub fn new(source: &'a Source<'a>, what: &'a str, at: Range<usize>, table: &'a DeTable<'a>) -> Table<'a> {
+    pub fn new(
+        source: &'a Source<'a>,
+        what: &'a str,
+        at: Range<usize>,
+        table: &'a DeTable<'a>,
+    ) -> Table<'a> {
         Table { source, what, start: at.start, table }
     }
 
@@ -62,7 +67,8 @@ impl<'a> Table<'a> {
         match self.table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
             None => Ok(()),
             Some(key) => {
-                let unknown = UsageError::unknown(&format!("key of {}", self.what), key.get_ref(), known);
+                let unknown =
+                    UsageError::unknown(&format!("key of {}", self.what), key.get_ref(), known);
                 Err(self.source.error(key.span(), unknown))
             }
         }
@@ -121,7 +127,11 @@ impl<'a> Value<'a> {
     }
 
     fn wrong(&self, wanted: &str) -> UsageError {
-        self.error(format!("'{}' is {wanted}, and here it is {}", self.key, kind(self.value.get_ref())))
+        self.error(format!(
+            "'{}' is {wanted}, and here it is {}",
+            self.key,
+            kind(self.value.get_ref())
+        ))
     }
 
     pub fn text(&self) -> Result<&'a str, UsageError> {
@@ -134,7 +144,8 @@ impl<'a> Value<'a> {
 
     /// A number from 0 up.
     pub fn number(&self) -> Result<u64, UsageError> {
-        let number = self.value.get_ref().as_integer().ok_or_else(|| self.wrong("a whole number"))?;
+        let number =
+            self.value.get_ref().as_integer().ok_or_else(|| self.wrong("a whole number"))?;
         u64::from_str_radix(number.as_str(), number.radix())
             .map_err(|_| self.wrong("a whole number from 0 to 2^64 - 1"))
     }

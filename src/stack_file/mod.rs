@@ -1,7 +1,9 @@
-//! Stack files (`docs/reference/stack-files.md`): components bottom first, one checker, and options of `run`, in TOML.
+//! Stack files (`docs/reference/stack-files.md`): components bottom first, one checker, and options
+//! of `run`, in TOML.
 //!
-//! A file is read before anything is run, and all of it has to make sense: whatever is unknown, of another type or in contradiction
-//! is refused with its line and column. Invariant: what a run needs of the file stands in the plan when it has been read.
+//! A file is read before anything is run, and all of it has to make sense: whatever is unknown, of
+//! another type or in contradiction is refused with its line and column. Invariant: what a run
+//! needs of the file stands in the plan when it has been read.
 
 mod checker;
 mod components;
@@ -49,7 +51,11 @@ impl StackFile {
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    pub fn read(registry: &Registry, cli: fn() -> Command, path: &Path) -> Result<StackFile, UsageError> {
+    pub fn read(
+        registry: &Registry,
+        cli: fn() -> Command,
+        path: &Path,
+    ) -> Result<StackFile, UsageError> {
         let unread = |error: &dyn Display| {
             UsageError(format!("{}: {error}; name a stack file that can be read", path.display()))
         };
@@ -65,19 +71,24 @@ impl StackFile {
         text: &str,
     ) -> Result<StackFile, UsageError> {
         let source = Source { path, text };
-        let document = DeTable::parse(text)
-            .map_err(|error| source.error(error.span().unwrap_or_default(), error.message().trim()))?;
+        let document = DeTable::parse(text).map_err(|error| {
+            source.error(error.span().unwrap_or_default(), error.message().trim())
+        })?;
         let document = Table::new(&source, "a stack file", document.span(), document.get_ref());
         document.only(KEYS)?;
-        let arguments =
-            document.table("run")?.map_or(Ok(Vec::new()), |table| options::arguments(cli(), &table))?;
+        let arguments = document
+            .table("run")?
+            .map_or(Ok(Vec::new()), |table| options::arguments(cli(), &table))?;
         let stack = components::stack(registry, &document)?;
-        let checker =
-            document.table("checker")?.map(|table| checker::checker(registry, &table)).transpose()?;
+        let checker = document
+            .table("checker")?
+            .map(|table| checker::checker(registry, &table))
+            .transpose()?;
         Ok(StackFile { path: path.to_owned(), arguments, stack, checker })
     }
 
-    /// How many options of layers its `[run]` sets: the first of the command line with the file's options.
+    /// How many options of layers its `[run]` sets: the first of the command line with the file's
+    /// options.
     pub fn settings(&self) -> usize {
         self.arguments.iter().filter(|argument| argument.starts_with("--set=")).count()
     }
@@ -90,7 +101,8 @@ impl StackFile {
         self.checker.as_ref().ok_or_else(|| {
             let path = self.path.display();
             UsageError(format!(
-                "{path} has no [checker]; write one, or name a checker before it: explode run CHECKER --stack {path}"
+                "{path} has no [checker]; write one, or name a checker before it: explode run \
+                 CHECKER --stack {path}"
             ))
         })
     }

@@ -19,7 +19,9 @@ pub fn arguments(mut cli: Command, table: &Table<'_>) -> Result<Vec<String>, Usa
         .filter(|(key, _)| !NOT_HERE.contains(&&**key))
         .collect();
     if table.get("stack").is_some() {
-        return Err(table.key_error("stack", "the file is the stack; its layers stand in [[component]]"));
+        return Err(
+            table.key_error("stack", "the file is the stack; its layers stand in [[component]]")
+        );
     }
     let mut arguments = Vec::new();
     for name in table.keys() {

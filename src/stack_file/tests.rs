@@ -51,8 +51,7 @@ sig = 'notes dump "{path}/db"'
 "#;
 
 /// Values of every type, as a pattern.
-const VALUE: &str =
-    "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
+const VALUE: &str = "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
 
 fn parse(registry: &Registry, path: &str, text: &str) -> Result<StackFile, UsageError> {
     StackFile::parse(registry, Cli::command, Path::new(path), text)
@@ -79,8 +78,8 @@ fn the_file_itself_is_sound() {
     assert_eq!(file.stack.names(), ["d0", "ext4", "notes"]);
     assert_eq!((file.arguments.len(), file.checker().unwrap().0.as_str()), (5, "notes-durable"));
     let probes = file.stack.0[1].options.get("probe").map(ToString::to_string);
-    let named =
-        "[{returns=-EIO, symbol=ext4_mark_iloc_dirty, unlisted=true}, {returns=-5, symbol=should_fail_bio}]";
+    let named = "[{returns=-EIO, symbol=ext4_mark_iloc_dirty, unlisted=true}, \
+                 {returns=-5, symbol=should_fail_bio}]";
     assert_eq!(probes.as_deref(), Some(named));
 }
 
@@ -88,7 +87,11 @@ fn the_file_itself_is_sound() {
 fn what_a_probe_lacks_is_said() {
     let registry = crate::registry();
     for (old, new, said) in [
-        ("returns = -5", "returns = -5000", "probe: 'should_fail_bio' returns '-5000'; write an error"),
+        (
+            "returns = -5",
+            "returns = -5000",
+            "probe: 'should_fail_bio' returns '-5000'; write an error",
+        ),
         ("returns = -5", "return = -5", "unknown key of a probe 'return'; did you mean 'returns'?"),
         ("returns = -5", "", "a probe needs the key 'returns'"),
         ("should_fail_bio", "ext4_mark_iloc_dirty", "probe: 'ext4_mark_iloc_dirty' is named twice"),

@@ -1,8 +1,9 @@
 //! The secret of the user, in a file: `${XDG_STATE_HOME:-~/.local/state}/explode/key`.
 //!
-//! Invariants: the file has 32 random bytes from the system, belongs to the user, and no other user can read it; it is whole when
-//! it has its name, and is never replaced, so two processes that make it at once end with one secret. A file or folder that another
-//! user could have written or read is refused, and so is a symbolic link.
+//! Invariants: the file has 32 random bytes from the system, belongs to the user, and no other user
+//! can read it; it is whole when it has its name, and is never replaced, so two processes that make
+//! it at once end with one secret. A file or folder that another user could have written or read is
+//! refused, and so is a symbolic link.
 
 use std::fs::{DirBuilder, File, Metadata};
 use std::io::{self, Read as _, Write as _};
@@ -16,14 +17,16 @@ use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
 
 const NAME: &str = "key";
-const REMEDY: &str = "set XDG_STATE_HOME to an absolute path of a folder of yours that can be written";
+const REMEDY: &str =
+    "set XDG_STATE_HOME to an absolute path of a folder of yours that can be written";
 
 /// Why there is no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Neither variable nor the user database names a folder.
     #[error(
-        "there is no folder for the key that tags what you write: no XDG_STATE_HOME and no home folder; {REMEDY}"
+        "there is no folder for the key that tags what you write: no XDG_STATE_HOME and no home \
+         folder; {REMEDY}"
     )]
     Homeless,
     /// There is none yet.
@@ -42,7 +45,8 @@ pub enum KeyError {
     },
     /// Others could know it, or have written it.
     #[error(
-        "the key {path} cannot be used: {what}; remove it if another user may have read it, else mend its owner and mode"
+        "the key {path} cannot be used: {what}; remove it if another user may have read it, else \
+         mend its owner and mode"
     )]
     Unsafe {
         /// The file or folder.
@@ -151,7 +155,9 @@ fn make_in(folder: &Path) -> Result<(), KeyError> {
         file.write_all(&bytes)?;
         file.as_file().sync_all()?;
         match file.persist_noclobber(folder.join(NAME)) {
-            Err(lost) if lost.error.kind() != io::ErrorKind::AlreadyExists => return Err(lost.error),
+            Err(lost) if lost.error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(lost.error);
+            }
             _ => {}
         }
         File::open(folder)?.sync_all()

@@ -38,12 +38,16 @@ fn bounds_of_nothing_are_refused() {
     refused_run("fs-basic --strategy random --budget 0.5ms", &["a budget of 0 leaves no time"]);
 }
 
-/// It is unknown which of two was meant. The options of a stack file are an exception: the command line wins over them.
+/// It is unknown which of two was meant. The options of a stack file are an exception: the command
+/// line wins over them.
 #[test]
 fn an_option_that_is_set_twice_is_refused() {
     let twice = |key: &str, first: &str, then: &str| {
         let words = format!("{key} is set twice, to '{first}' and to '{then}'; set it once");
-        refused_run(&format!("fs-ways --stack simfiles --set {key}={first} --set {key}={then}"), &[&words]);
+        refused_run(
+            &format!("fs-ways --stack simfiles --set {key}={first} --set {key}={then}"),
+            &[&words],
+        );
     };
     twice("fs-ways.way", "fsync", "sync");
     twice("fs-ways.way", "sync", "sync");
@@ -54,7 +58,8 @@ fn an_option_that_is_set_twice_is_refused() {
     let folder = tempdir().unwrap();
     let stack = |set: &str| {
         let text = format!(
-            "[run]\nset = [{set}]\n[[component]]\nuse = \"simfiles\"\n[checker]\nuse = \"fs-ways\"\n"
+            "[run]\nset = [{set}]\n[[component]]\nuse = \"simfiles\"\n[checker]\nuse \
+             = \"fs-ways\"\n"
         );
         file(folder.path(), "stack.toml", text);
     };
@@ -71,7 +76,8 @@ fn an_option_that_is_set_twice_is_refused() {
     assert_eq!(options[0]["checker_options"]["way"], "fsync");
 }
 
-/// What a checker needs and the stack does not have is a requirement that is missing; its options are set like a component's.
+/// What a checker needs and the stack does not have is a requirement that is missing; its options
+/// are set like a component's.
 #[test]
 fn a_way_that_the_stack_does_not_have_is_unsupported() {
     let folder = tempdir().unwrap();
@@ -87,16 +93,23 @@ fn a_way_that_the_stack_does_not_have_is_unsupported() {
     run("fs-ways.way=fsync").expect(0);
 }
 
-/// A stack is unsupported as well if its top is not what the checker drives. The message is in plain words.
+/// A stack is unsupported as well if its top is not what the checker drives. The message is in
+/// plain words.
 #[test]
 fn a_stack_that_a_checker_cannot_drive_is_unsupported() {
     for (run, words) in [
-        ("fs-sync --stack journal-kv", "this checker needs files, and the stack's top offers an engine"),
+        (
+            "fs-sync --stack journal-kv",
+            "this checker needs files, and the stack's top offers an engine",
+        ),
         (
             "fs-reasonable --stack ramdisk",
             "this checker needs files, and the stack's top offers a simulated disk",
         ),
-        ("fs-ways --stack sqlite", "this checker needs files, and the stack's top offers an engine"),
+        (
+            "fs-ways --stack sqlite",
+            "this checker needs files, and the stack's top offers an engine",
+        ),
         (
             "disk-blocks --stack simfiles",
             "this checker needs a simulated disk, and the stack's top offers files",
@@ -113,7 +126,10 @@ fn a_stack_that_a_checker_cannot_drive_is_unsupported() {
         let folder = tempdir().unwrap();
         let args = format!("run {run} --depth 1 --out run");
         let refused = explode_in(folder.path(), args.split_whitespace()).expect(3);
-        assert!(refused.err.starts_with(&format!("error: unsupported: {words}\n")), "{run}: {refused:?}");
+        assert!(
+            refused.err.starts_with(&format!("error: unsupported: {words}\n")),
+            "{run}: {refused:?}"
+        );
     }
 }
 
@@ -141,7 +157,10 @@ fn small_disks_are_refused_in_words() {
             let args = format!("run {target} --depth 1 --out run --set ramdisk.sectors={sectors}");
             let refused = explode_in(folder.path(), args.split_whitespace()).expect(4);
             let words = format!("needs a disk of {least} sectors at least, and has {sectors}\n");
-            assert!(refused.err.ends_with(&words) && !refused.err.contains("panicked"), "{refused:?}");
+            assert!(
+                refused.err.ends_with(&words) && !refused.err.contains("panicked"),
+                "{refused:?}"
+            );
         }
     }
 }
@@ -166,7 +185,8 @@ fn numbers_are_within_their_bounds() {
 #[test]
 fn out_is_absent_or_an_empty_folder() {
     let folder = tempdir().unwrap();
-    let run = |out: &Path| explode(["run", "fs-basic", "--depth", "1", "--out", out.to_str().unwrap()]);
+    let run =
+        |out: &Path| explode(["run", "fs-basic", "--depth", "1", "--out", out.to_str().unwrap()]);
     let used = file(folder.path(), "used", "here");
     run(folder.path()).refused(&[folder.path().to_str().unwrap(), "--out", "not empty", "another"]);
     run(&used).refused(&["used", "--out", "not a folder", "another"]);
@@ -205,7 +225,8 @@ fn a_base_has_the_size_of_the_device() {
 #[test]
 fn the_numbers_of_crash_disks_are_checked() {
     let folder = tempdir().unwrap();
-    let refused = |args: &str, words: &[&str]| crash_disks(folder.path(), &[mark("a")], args).refused(words);
+    let refused =
+        |args: &str, words: &[&str]| crash_disks(folder.path(), &[mark("a")], args).refused(words);
     refused("--size 1000", &["--size 1000", "sectors of 512"]);
     refused("--size 4k", &["--size", "4k"]);
     refused("", &["--size"]);

@@ -1,4 +1,5 @@
-//! A user's kernel tree for guests: builds that fail or are interrupted, and a kernel that is older than its sources.
+//! A user's kernel tree for guests: builds that fail or are interrupted, and a kernel that is older
+//! than its sources.
 
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -31,9 +32,11 @@ fn a_build_that_fails_runs_once_and_says_why() {
         tree.write("broken.c", BROKEN, 10);
         let ran = ran(&mut tree.explode(args)).expect(4);
         assert_eq!(tree.starts(), 1, "{args}: {ran:#?}");
-        let error = &ran.err[ran.err.find("error: make failed").unwrap_or_else(|| panic!("{ran:#?}"))..];
+        let error =
+            &ran.err[ran.err.find("error: make failed").unwrap_or_else(|| panic!("{ran:#?}"))..];
         // Further lines of an error are moved to the right.
-        let lines: Vec<&str> = error.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
+        let lines: Vec<&str> =
+            error.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
         assert_eq!(lines[0], "error: make failed (exit status: 2); its errors:", "{ran:#?}");
         let words = [
             "/broken.c: In function 'broken':",
@@ -45,8 +48,11 @@ fn a_build_that_fails_runs_once_and_says_why() {
             assert!(line.contains(word), "'{word}' is not in '{line}': {ran:#?}");
         }
         assert!(!error.contains("fs/before59.o") && !error.contains("fs/after10.o"), "{ran:#?}");
-        let log =
-            lines.last().unwrap().strip_prefix("all its output is in ").unwrap_or_else(|| panic!("{ran:#?}"));
+        let log = lines
+            .last()
+            .unwrap()
+            .strip_prefix("all its output is in ")
+            .unwrap_or_else(|| panic!("{ran:#?}"));
         let log = fs::read_to_string(log).unwrap();
         assert!(log.contains("fs/before1.o") && log.contains("fs/after60.o"), "{log}");
         assert!(!tree.folder().with_file_name("run").exists(), "no run has begun");
@@ -75,14 +81,20 @@ fn ctrl_c_ends_a_build() {
         let process = explode.id().cast_signed();
         kill(Pid::from_raw(if to_group { -process } else { process }), Signal::SIGINT).unwrap();
         let interrupted = Instant::now();
-        while explode.try_wait().unwrap().is_none() && interrupted.elapsed() < Duration::from_secs(60) {
+        while explode.try_wait().unwrap().is_none()
+            && interrupted.elapsed() < Duration::from_secs(60)
+        {
             std::thread::sleep(Duration::from_millis(10));
         }
         // Does nothing if it has ended.
         explode.kill().unwrap();
         let status = explode.wait().unwrap();
         mark.nothing_left();
-        assert_eq!(status.signal(), Some(Signal::SIGINT as i32), "{args}, to the group: {to_group}");
+        assert_eq!(
+            status.signal(),
+            Some(Signal::SIGINT as i32),
+            "{args}, to the group: {to_group}"
+        );
         assert_eq!(tree.starts(), 1, "{args}, to the group: {to_group}");
         assert!(!tree.folder().with_file_name("run").exists(), "no run has begun");
     }
@@ -94,11 +106,17 @@ fn a_kernel_that_is_older_than_its_sources_is_refused() {
         return;
     }
     let refused = |tree: &Tree, name: &str| {
-        let words =
-            [" is older than its sources", name, "; run make in ", &tree.folder().display().to_string()];
+        let words = [
+            " is older than its sources",
+            name,
+            "; run make in ",
+            &tree.folder().display().to_string(),
+        ];
         for args in [RUN, "vm build"] {
             let ran = ran(&mut tree.explode(args)).expect(3);
-            words.iter().for_each(|word| assert!(ran.err.contains(word), "'{word}' is not in {ran:#?}"));
+            words
+                .iter()
+                .for_each(|word| assert!(ran.err.contains(word), "'{word}' is not in {ran:#?}"));
         }
         let doctor = ran(&mut tree.explode("doctor")).expect(3);
         assert!(doctor.out.contains("MISSING kernel ") && doctor.out.contains(name), "{doctor:#?}");

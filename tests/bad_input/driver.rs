@@ -1,4 +1,5 @@
-//! A driver of a user's kernel tree follows its sources: the real build of a small one, in a tree of hard links to explode's own.
+//! A driver of a user's kernel tree follows its sources: the real build of a small one, in a tree
+//! of hard links to explode's own.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -27,7 +28,8 @@ impl Progress for Builds {
     }
 }
 
-/// Replaces a file, so that what it is a hard link to stays as it is, and returns the file that was there.
+/// Replaces a file, so that what it is a hard link to stays as it is, and returns the file that was
+/// there.
 fn append(tree: &Path, name: &str, line: &str) -> PathBuf {
     let (file, saved) = (tree.join(name), tree.join(format!("{name}.saved")));
     let text = fs::read_to_string(&file).unwrap();

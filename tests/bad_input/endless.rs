@@ -1,5 +1,5 @@
-//! Inputs that do not end, or ask for more memory than there is: an error that names the limit. The program has little memory, so
-//! that a test fails fast where one is not refused.
+//! Inputs that do not end, or ask for more memory than there is: an error that names the limit. The
+//! program has little memory, so that a test fails fast where one is not refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -47,10 +47,12 @@ fn a_short_log_may_have_too_many_pieces() {
         "use --atom block, --atom request or a larger --block",
     ];
     let words = |pieces| [&[pieces][..], &advice].concat();
-    crash_disks(&log, &format!("{args} --atom sector")).refused(&words("8388608 pieces would be pending"));
+    crash_disks(&log, &format!("{args} --atom sector"))
+        .refused(&words("8388608 pieces would be pending"));
     crash_disks(&log, args).refused(&words("1048576 pieces would be pending"));
     for args in ["--atom request", "--block 1048576", "--samples 2 --block 131072"] {
-        let told = crash_disks(&log, &format!("--size 4294967296 {args} --format jsonl")).expect(0).json();
+        let told =
+            crash_disks(&log, &format!("--size 4294967296 {args} --format jsonl")).expect(0).json();
         let [disk, summary] = &told[..] else { panic!("{told:?}") };
         assert_eq!(disk["id"], "0".repeat(32), "a discard of zeroes changes nothing");
         assert_eq!(summary["distinct"], 1);
@@ -67,7 +69,8 @@ fn a_short_log_may_have_too_many_pieces() {
 fn long_ranges_take_no_time() {
     let far = 1u64 << 62;
     let range = |kind: &str| json!({ "e": kind, "dev": 0, "sector": 0, "len": far });
-    let log = [dirty(0, 1, 1, 'A'), range("lock"), range("unlock"), range("clean"), dirty(0, 1, 1, 'B')];
+    let log =
+        [dirty(0, 1, 1, 'A'), range("lock"), range("unlock"), range("clean"), dirty(0, 1, 1, 'B')];
     let told = crash_disks(&log, &format!("--size {far} --format jsonl")).expect(0).json();
     assert_eq!(told.last().unwrap()["distinct"], 3);
 }
@@ -119,11 +122,20 @@ fn logs_that_do_not_end_are_refused() {
         "--size 512 --log-bytes 99999",
         &["more than 99999 bytes", "--log-bytes"],
     );
-    refused("printf '{'; cat /dev/zero", "--size 512", &["line 1: it has more than 67108864 bytes"]);
+    refused(
+        "printf '{'; cat /dev/zero",
+        "--size 512",
+        &["line 1: it has more than 67108864 bytes"],
+    );
     refused("printf '{'; cat /dev/zero", "--size 512 --log-bytes 9999", &["more than 9999 bytes"]);
     // As many as the limit are read.
-    piped(&format!("{mark} | head -n 1000"), "--size 512 --log-events 1000 --log-bytes 24000").expect(0);
-    refused(&format!("{mark} | head -n 1000"), "--size 512 --log-bytes 23999", &["more than 23999 bytes"]);
+    piped(&format!("{mark} | head -n 1000"), "--size 512 --log-events 1000 --log-bytes 24000")
+        .expect(0);
+    refused(
+        &format!("{mark} | head -n 1000"),
+        "--size 512 --log-bytes 23999",
+        &["more than 23999 bytes"],
+    );
 }
 
 /// Entries without data after the superblock of dm-log-writes, and data whose length lies.
@@ -132,8 +144,10 @@ fn binary_logs_that_do_not_end_are_refused() {
     let folder = tempdir().unwrap();
     let head = file(folder.path(), "head", LogWrites::new(512).finish_as(1, u64::MAX, 512));
     let zeroes = format!("cat {} /dev/zero", head.display());
-    piped(&zeroes, "--size 512 --log-events 1000").refused(&["more than 1000 events", "--log-events"]);
-    piped(&zeroes, "--size 512 --log-bytes 100000").refused(&["more than 100000 bytes", "--log-bytes"]);
+    piped(&zeroes, "--size 512 --log-events 1000")
+        .refused(&["more than 1000 events", "--log-events"]);
+    piped(&zeroes, "--size 512 --log-bytes 100000")
+        .refused(&["more than 100000 bytes", "--log-bytes"]);
     let long = LogWrites::new(512).entry([0, 1 << 22, 0, 0], &[]).finish_as(1, 1, 512);
     let long = file(folder.path(), "long", long);
     let data = format!("cat {} /dev/zero", long.display());
@@ -158,7 +172,11 @@ fn images_that_do_not_end_are_refused() {
         ];
         explode_within(512, args)
     };
-    based(Path::new("/dev/zero")).refused(&["/dev/zero: a character device is no image", &size, "--size"]);
+    based(Path::new("/dev/zero")).refused(&[
+        "/dev/zero: a character device is no image",
+        &size,
+        "--size",
+    ]);
     // Holes cost nothing.
     let sparse = file(folder.path(), "sparse", full(9, 'P'));
     fs::File::options().write(true).open(&sparse).unwrap().set_len(1 << 40).unwrap();
@@ -167,7 +185,8 @@ fn images_that_do_not_end_are_refused() {
     let log = log.display();
     let piped = |command: &str, size: u64| {
         let line = format!(
-            "ulimit -v 524288; {{ {command}; }} 2>/dev/null | '{}' crash-disks {log} --format jsonl --size {size} --base /dev/stdin",
+            "ulimit -v 524288; {{ {command}; }} 2>/dev/null | '{}' crash-disks {log} --format \
+             jsonl --size {size} --base /dev/stdin",
             program()
         );
         ran(Command::new("sh").args(["-c", &line]))
@@ -177,19 +196,23 @@ fn images_that_do_not_end_are_refused() {
     let sectors = format!("head -c 4608 {}", sparse.display());
     let image = file(folder.path(), "image", full(9, 'P'));
     let of_file = format!("--format jsonl --size 4608 --base {}", image.display());
-    let of_file =
-        explode_within(512, ["crash-disks", &log.to_string()].into_iter().chain(of_file.split_whitespace()));
+    let of_file = explode_within(
+        512,
+        ["crash-disks", &log.to_string()].into_iter().chain(of_file.split_whitespace()),
+    );
     assert_eq!(piped(&sectors, 4608).expect(0).out, of_file.expect(0).out);
 }
 
 #[test]
 fn traces_that_do_not_end_are_refused() {
     for command in ["replay", "show", "minimise"] {
-        explode_within(1024, [command, "/dev/zero"]).refused(&["/dev/zero: ", "more than 268435456 bytes"]);
+        explode_within(1024, [command, "/dev/zero"])
+            .refused(&["/dev/zero: ", "more than 268435456 bytes"]);
     }
     let folder = tempdir().unwrap();
     let out = folder.path().join("run");
-    let args = ["run", "fs-basic", "--strategy", "prefix:/dev/zero", "--out", out.to_str().unwrap()];
+    let args =
+        ["run", "fs-basic", "--strategy", "prefix:/dev/zero", "--out", out.to_str().unwrap()];
     explode_within(1024, args).refused(&["/dev/zero: ", "more than 268435456 bytes"]);
     assert!(!out.exists());
 }
@@ -200,20 +223,23 @@ fn stack_files_and_folders_that_do_not_end_are_refused() {
     let path = |name: &str| folder.path().join(name);
     let within = |args: &[&Path]| explode_within(512, args.iter().map(|arg| arg.as_os_str()));
     symlink("/dev/zero", path("stack.toml")).unwrap();
-    within(&[Path::new("run"), &path("stack.toml")]).refused(&["stack.toml: ", "more than 1048576 bytes"]);
+    within(&[Path::new("run"), &path("stack.toml")])
+        .refused(&["stack.toml: ", "more than 1048576 bytes"]);
     fs::create_dir(path("m")).unwrap();
     let (grid, resume) = (path("m/grid.json"), Path::new("--resume"));
     symlink("/dev/zero", &grid).unwrap();
     within(&[Path::new("matrix"), resume, &path("m")]).refused(&["grid.json: ", "symbolic link"]);
     fs::remove_file(&grid).unwrap();
     fs::File::create(&grid).unwrap().set_len(1 << 40).unwrap();
-    within(&[Path::new("matrix"), resume, &path("m")]).refused(&["grid.json: ", "more than 16777216 bytes"]);
+    within(&[Path::new("matrix"), resume, &path("m")])
+        .refused(&["grid.json: ", "more than 16777216 bytes"]);
     explode_in(folder.path(), ["run", "fs-basic", "--depth", "1", "--out", "run"]).expect(0);
     for name in ["journal", "run.jsonl"] {
         let (file, kept) = (path(&format!("run/{name}")), path("kept"));
         fs::rename(&file, &kept).unwrap();
         symlink("/dev/zero", &file).unwrap();
-        within(&[Path::new("run"), resume, &path("run")]).refused(&[name, "this is a symbolic link"]);
+        within(&[Path::new("run"), resume, &path("run")])
+            .refused(&[name, "this is a symbolic link"]);
         fs::remove_file(&file).unwrap();
         fs::rename(&kept, &file).unwrap();
     }

@@ -49,7 +49,8 @@ impl Bench {
         command
     }
 
-    /// This exit code, nothing on standard output, one error with these words; no run folder, and nothing left running.
+    /// This exit code, nothing on standard output, one error with these words; no run folder, and
+    /// nothing left running.
     #[track_caller]
     fn fails(&self, args: &str, code: i32, words: &[&str]) {
         let mark = Mark::of(self.folder.path());
@@ -69,17 +70,29 @@ fn parts_of_a_stack_are_suggested() {
     let bench = Bench::new();
     let refused = |args: &str, words: &[&str]| bench.fails(args, 2, words);
     refused("run fs-sync --stack ext", &["unknown component 'ext'", "did you mean 'ext2'?"]);
-    refused("run fs-sync-ext4 --stack ext2", &["unknown checker 'fs-sync-ext4'", "did you mean 'fs-sync'?"]);
+    refused(
+        "run fs-sync-ext4 --stack ext2",
+        &["unknown checker 'fs-sync-ext4'", "did you mean 'fs-sync'?"],
+    );
     refused("run fs-sync --stack ext2 --in guest", &["'guest'", "mem, vm, here"]);
-    refused("run fs-sync --stack simfiles --in vm", &["'simfiles'", "cannot run in vm", "--in mem"]);
-    refused("run fs-sync --stack simfiles --in here", &["'simfiles'", "cannot run in here", "--in mem"]);
+    refused(
+        "run fs-sync --stack simfiles --in vm",
+        &["'simfiles'", "cannot run in vm", "--in mem"],
+    );
+    refused(
+        "run fs-sync --stack simfiles --in here",
+        &["'simfiles'", "cannot run in here", "--in mem"],
+    );
     for malformed in ["ext2", "ext2.fsck", "fsck=true", "=", ""] {
         refused(&format!("{RUN} --set={malformed}"), &[malformed, "COMPONENT.KEY=VALUE"]);
     }
     let set = |setting: &str, words: &[&str]| refused(&format!("{RUN} --set {setting}"), words);
     set("ext3.fsck=true", &["unknown component of the stack 'ext3'", "did you mean 'ext2'?"]);
     set("ext4.fsck=true", &["unknown component of the stack 'ext4'"]);
-    set("ext2.blocksize=1024", &["unknown option of ext2 'blocksize'", "did you mean 'block_size'?"]);
+    set(
+        "ext2.blocksize=1024",
+        &["unknown option of ext2 'blocksize'", "did you mean 'block_size'?"],
+    );
     set("ext2.block_size=1000", &["block_size of 1000", "1024, 2048 or 4096"]);
     set("ext2.fsck=perhaps", &["'fsck'", "true or false", "'perhaps'"]);
     set("ext2.driver=ext5", &["'ext5'", "ext2"]);
@@ -88,7 +101,11 @@ fn parts_of_a_stack_are_suggested() {
 
 #[test]
 fn in_process_there_is_no_kernel() {
-    Bench::new().fails(&format!("{RUN} --in mem"), 3, &["'ext2' needs a kernel", "--in vm or --in here"]);
+    Bench::new().fails(
+        &format!("{RUN} --in mem"),
+        3,
+        &["'ext2' needs a kernel", "--in vm or --in here"],
+    );
     Bench::new().fails("run fs-sync-ext4 --in mem", 3, &["'ext4' needs a kernel"]);
 }
 
@@ -97,8 +114,12 @@ fn here_needs_the_modules() {
     if Path::new("/dev/rdd-control").exists() {
         return;
     }
-    let words =
-        ["/dev/rdd-control is not there", "load the modules rdd and ekm", "explode vm build", "--in vm"];
+    let words = [
+        "/dev/rdd-control is not there",
+        "load the modules rdd and ekm",
+        "explode vm build",
+        "--in vm",
+    ];
     Bench::new().fails(&format!("{RUN} --in here"), 3, &words);
     let bench = Bench::new();
     let mut trace: Value = serde_json::from_str(trace()).unwrap();
@@ -128,7 +149,11 @@ fn a_trace_is_looked_at_before_its_guest() {
 fn without_qemu_nothing_is_begun() {
     let bench = Bench::new().with("PATH", "/nonexistent").with("XDG_CACHE_HOME", "/dev/null");
     for args in [RUN, "vm build", "vm shell"] {
-        bench.fails(args, 3, &["qemu-system-x86_64 is not there", "apt-get install qemu-system-x86"]);
+        bench.fails(
+            args,
+            3,
+            &["qemu-system-x86_64 is not there", "apt-get install qemu-system-x86"],
+        );
     }
     let doctor = ran(bench.command("doctor").env_remove("XDG_CACHE_HOME")).expect(3);
     assert!(doctor.out.contains("MISSING QEMU "), "{doctor:#?}");
@@ -146,13 +171,16 @@ fn a_kernel_tree_is_configured_and_built() {
     let by_variable = |words: &[&str], code| {
         Bench::new().with_qemu("").with("EXPLODE_KERNEL", tree.path()).fails(RUN, code, words);
     };
-    let without_config = ["is no configured kernel tree: it has no .config", "configure and build it"];
+    let without_config =
+        ["is no configured kernel tree: it has no .config", "configure and build it"];
     by_option(&without_config, 3);
     by_variable(&without_config, 3);
-    let of_doctor = ran(Bench::new().command("doctor").env("EXPLODE_KERNEL", tree.path())).expect(3);
+    let of_doctor =
+        ran(Bench::new().command("doctor").env("EXPLODE_KERNEL", tree.path())).expect(3);
     assert!(of_doctor.out.contains("MISSING kernel "), "{of_doctor:#?}");
     file(tree.path(), ".config", "CONFIG_64BIT=y\n# CONFIG_RUST is not set\n");
-    let without_rust = ["CONFIG_RUST=y (explode's kernel modules are written in Rust)", "make rustavailable"];
+    let without_rust =
+        ["CONFIG_RUST=y (explode's kernel modules are written in Rust)", "make rustavailable"];
     by_option(&without_rust, 3);
     by_variable(&without_rust, 3);
     fs::remove_dir_all(tree.path()).unwrap();
@@ -178,7 +206,8 @@ fn the_cache_is_a_folder_that_can_be_written() {
         return;
     }
     for (place, why) in [("/dev/null", "Not a directory"), ("/proc", "No such file or directory")] {
-        let words = [&format!("cannot make the folder {place}/explode/"), why, "set XDG_CACHE_HOME"];
+        let words =
+            [&format!("cannot make the folder {place}/explode/"), why, "set XDG_CACHE_HOME"];
         Bench::new().with("XDG_CACHE_HOME", place).fails("vm build", 4, &words);
         Bench::new().with("XDG_CACHE_HOME", place).fails(RUN, 4, &words);
     }
@@ -190,7 +219,8 @@ fn a_guest_that_does_not_boot_is_told_with_its_last_words() {
     if !guest::required() {
         return;
     }
-    let words = ["the guest ended before its agent answered (QEMU: exit status: 7)", "no machine today"];
+    let words =
+        ["the guest ended before its agent answered (QEMU: exit status: 7)", "no machine today"];
     Bench::new().with_qemu("echo no machine today >&2; exit 7").fails(RUN, 4, &words);
     let on_console = "for word; do case $word in file,id=console,path=*)
         echo Kernel panic >${word##*path=} ;; esac; done";

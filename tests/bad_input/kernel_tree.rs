@@ -26,13 +26,16 @@ impl Tree {
         for kind in ["tools", "image", "versions"] {
             std::os::unix::fs::symlink(user.root().join(kind), tree.cache().join(kind)).unwrap();
         }
-        let fragment = Path::new(env!("CARGO_MANIFEST_DIR")).join("vm-images/kernel/explode.config");
+        let fragment =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("vm-images/kernel/explode.config");
         let fragment = fs::read_to_string(fragment).unwrap();
         let compiler = rustc(&user);
         // The fragment's options select the first.
-        let config = format!("{fragment}\nCONFIG_TRACEPOINTS=y\nCONFIG_RUSTC_VERSION_TEXT=\"{compiler}\"\n");
+        let config =
+            format!("{fragment}\nCONFIG_TRACEPOINTS=y\nCONFIG_RUSTC_VERSION_TEXT=\"{compiler}\"\n");
         let makefile = format!("modules:\n\t@echo start >>$(CURDIR)/starts\n\t{modules}\n");
-        let command = format!("savedcmd_x := gcc\n\nsource_x := {SOURCE}\n\ndeps_x := \\\n  {HEADER} \\\n\n");
+        let command =
+            format!("savedcmd_x := gcc\n\nsource_x := {SOURCE}\n\ndeps_x := \\\n  {HEADER} \\\n\n");
         tree.write(".config", &config, 10);
         tree.write("Makefile", &makefile, 10);
         tree.write(SOURCE, "", 10);
@@ -69,11 +72,14 @@ impl Tree {
         fs::read_to_string(self.folder().join("starts")).unwrap_or_default().lines().count()
     }
 
-    /// `explode` with this tree as the guests' kernel, in the folder that has the tree and is to have the run.
+    /// `explode` with this tree as the guests' kernel, in the folder that has the tree and is to
+    /// have the run.
     pub fn explode(&self, args: &str) -> Command {
         let mut command = Command::new(program());
         command.args(args.split_whitespace()).current_dir(self.0.path());
-        command.env("EXPLODE_KERNEL", self.folder()).env("XDG_CACHE_HOME", self.0.path().join("cache"));
+        command
+            .env("EXPLODE_KERNEL", self.folder())
+            .env("XDG_CACHE_HOME", self.0.path().join("cache"));
         command
     }
 }

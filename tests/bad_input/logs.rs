@@ -5,15 +5,20 @@ use tempfile::tempdir;
 
 use crate::common::explode_within;
 use crate::common::file;
-use crate::common::log::{complete, crash_disks, crash_disks_of, dirty, flush, lines, mark, submit};
+use crate::common::log::{
+    complete, crash_disks, crash_disks_of, dirty, flush, lines, mark, submit,
+};
 
 /// Line 3 of this log is wrong: the message must have these words.
 #[track_caller]
 fn refused_line(line: &str, words: &[&str]) {
     let folder = tempdir().unwrap();
     let before = [dirty(0, 0, 1, 'A'), submit(1, 0, 0, 1, 'A')];
-    let log =
-        file(folder.path(), "log.jsonl", format!("{}{line}\n{}", lines(&before), lines(&[complete(1)])));
+    let log = file(
+        folder.path(),
+        "log.jsonl",
+        format!("{}{line}\n{}", lines(&before), lines(&[complete(1)])),
+    );
     let words: Vec<&str> = ["log.jsonl: line 3: "].iter().chain(words).copied().collect();
     crash_disks_of(&log, "--size 4096").refused(&words);
 }
@@ -112,7 +117,10 @@ fn ids_belong_to_requests_in_flight() {
 fn events_lie_within_their_device() {
     refused_event(&dirty(0, 8, 1, 'A'), &["sector 8", "4096 bytes", "--size"]);
     refused_event(&dirty(0, 7, 2, 'A'), &["sector 7", "1024 bytes"]);
-    refused_event(&json!({"e": "lock", "dev": 0, "sector": 8, "len": 512}), &["sector 8", "--size"]);
+    refused_event(
+        &json!({"e": "lock", "dev": 0, "sector": 8, "len": 512}),
+        &["sector 8", "--size"],
+    );
     refused_event(&dirty(0, u64::MAX, 1, 'A'), &["sector 18446744073709551615"]);
     let far = json!({"e": "clean", "dev": 0, "sector": 1, "len": u64::MAX - 511});
     refused_event(&far, &["18446744073709551104 bytes"]);

@@ -25,8 +25,14 @@ fn bounds_have_a_largest_value() {
         &["a crash depth of 65", "use at most 64", "the worker's stack"],
     );
     refused("run fs-basic --crash-depth 4294967295", &["use at most 64"]);
-    refused(&format!("run fs-basic --limit {HUGE}"), &["--limit", HUGE, "use at most 10000000", "memory"]);
-    refused(&format!("run fs-basic --samples {HUGE}"), &["--samples", HUGE, "use at most 1000000", "memory"]);
+    refused(
+        &format!("run fs-basic --limit {HUGE}"),
+        &["--limit", HUGE, "use at most 10000000", "memory"],
+    );
+    refused(
+        &format!("run fs-basic --samples {HUGE}"),
+        &["--samples", HUGE, "use at most 1000000", "memory"],
+    );
     refused("run fs-basic --jobs 100000", &["--jobs", "1..=64"]);
     let matrix = |option: &str| format!("matrix simfiles --check synced --{option} {HUGE}");
     refused(&matrix("limit"), &["--limit", "use at most 10000000"]);
@@ -37,7 +43,10 @@ fn bounds_have_a_largest_value() {
 fn times_are_a_year_at_most() {
     for option in ["deadline", "budget"] {
         for time in ["1000000000000000000000000000000s", "8761h", "1e300h"] {
-            refused(&format!("run fs-basic --{option} {time}"), &[&format!("--{option}"), time, "8760h"]);
+            refused(
+                &format!("run fs-basic --{option} {time}"),
+                &[&format!("--{option}"), time, "8760h"],
+            );
         }
     }
     let folder = tempdir().unwrap();
@@ -45,7 +54,8 @@ fn times_are_a_year_at_most() {
     explode_in(folder.path(), args.split_whitespace()).expect(0);
 }
 
-/// Numbers that only say when to stop, or how far a path may go: nothing is made for them beforehand.
+/// Numbers that only say when to stop, or how far a path may go: nothing is made for them
+/// beforehand.
 #[test]
 fn large_bounds_cost_nothing() {
     for args in [
@@ -60,7 +70,9 @@ fn large_bounds_cost_nothing() {
     ] {
         let folder = tempdir().unwrap();
         let out = folder.path().join("out");
-        let all = ["run", "toyfs", "--out", out.to_str().unwrap()].into_iter().chain(args.split_whitespace());
+        let all = ["run", "toyfs", "--out", out.to_str().unwrap()]
+            .into_iter()
+            .chain(args.split_whitespace());
         explode_within(512, all).expect(0);
     }
 }
@@ -86,7 +98,8 @@ fn a_trace_is_no_deeper_than_its_options() {
 #[test]
 fn sizes_are_those_that_a_file_can_have() {
     let folder = tempdir().unwrap();
-    let refused = |args: &str, words: &[&str]| crash_disks(folder.path(), &[mark("a")], args).refused(words);
+    let refused =
+        |args: &str, words: &[&str]| crash_disks(folder.path(), &[mark("a")], args).refused(words);
     let most = i64::MAX as u64 / 512 * 512;
     for size in [most + 512, 1 << 63, u64::MAX - 511, u64::MAX / 512 * 512] {
         let words = [format!("--size {size}"), format!("use {most} or less")];
@@ -96,7 +109,8 @@ fn sizes_are_those_that_a_file_can_have() {
     refused(&format!("--size {}", u64::MAX), &["sectors of 512"]);
     refused("--size 18446744073709551616", &["--size"]);
     assert!(!folder.path().join("out").exists());
-    crash_disks(folder.path(), &[submit(1, 0, most / 512 - 1, 1, 'A')], &format!("--size {most}")).expect(0);
+    crash_disks(folder.path(), &[submit(1, 0, most / 512 - 1, 1, 'A')], &format!("--size {most}"))
+        .expect(0);
     // The event itself, whatever the size.
     let beyond = submit(1, 0, u64::MAX / 512, 1, 'A');
     let words = ["line 1", "36028797018963967", "beyond the largest possible device"];
@@ -115,9 +129,15 @@ fn an_image_may_be_too_large_for_the_file_system() {
     let out = folder.path().join("out");
     let size = i64::MAX as u64 / 512 * 512;
     let line = format!("ulimit -f 100; trap '' XFSZ; exec '{}' \"$@\"", crate::common::program());
-    let args =
-        ["crash-disks", log.to_str().unwrap(), "--size", &size.to_string(), "--write", out.to_str().unwrap()]
-            .map(str::to_owned);
+    let args = [
+        "crash-disks",
+        log.to_str().unwrap(),
+        "--size",
+        &size.to_string(),
+        "--write",
+        out.to_str().unwrap(),
+    ]
+    .map(str::to_owned);
     let mut command = std::process::Command::new("sh");
     let ran = crate::common::ran(command.args(["-c", &line, "sh"]).args(args)).expect(2);
     for word in [&format!("--size {size}"), "larger than a file can be", "--write-as logwrites"] {

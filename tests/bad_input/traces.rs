@@ -13,7 +13,8 @@ pub fn trace() -> &'static str {
     static TRACE: OnceLock<String> = OnceLock::new();
     TRACE.get_or_init(|| {
         let folder = tempdir().unwrap();
-        explode_in(folder.path(), ["run", "sqlite-off-wal", "--depth", "1", "--out", "run"]).expect(1);
+        explode_in(folder.path(), ["run", "sqlite-off-wal", "--depth", "1", "--out", "run"])
+            .expect(1);
         let traces = folder.path().join("run/traces");
         let name = std::fs::read_dir(traces).unwrap().next().unwrap().unwrap().path();
         std::fs::read_to_string(name).unwrap()
@@ -86,7 +87,10 @@ fn unknown_and_missing_keys_are_named() {
     edited(|trace| trace["stack"][0]["option"] = json!({}), &["`option`", "`options`"]);
     edited(|trace| trace["crash_disk"]["block"] = json!([]), &["`block`", "`blocks`"]);
     for key in ["stack", "choices", "interval", "log", "verdict"] {
-        edited(|trace| drop(trace.as_object_mut().unwrap().remove(key)), &["missing", &format!("`{key}`")]);
+        edited(
+            |trace| drop(trace.as_object_mut().unwrap().remove(key)),
+            &["missing", &format!("`{key}`")],
+        );
     }
 }
 
@@ -135,15 +139,25 @@ fn an_answer_is_one_of_the_options() {
 #[test]
 fn crazy_numbers_are_refused() {
     edited(|trace| trace["mutates"] = json!(0), &["0 mutates", "depth is 1"]);
-    edited(|trace| trace["mutates"] = json!(4_000_000_000u32), &["4000000000 mutates", "depth is 1"]);
+    edited(
+        |trace| trace["mutates"] = json!(4_000_000_000u32),
+        &["4000000000 mutates", "depth is 1"],
+    );
     edited(|trace| trace["interval"] = json!(1e30), &["line", "column"]);
     edited(|trace| trace["options"]["depth"] = json!(0), &["depth"]);
     edited(|trace| trace["options"]["samples"] = json!(0), &["at least 2"]);
     edited(|trace| trace["options"]["seed"] = json!(-1), &["-1", "line"]);
-    edited(|trace| trace["options"]["rules"]["block_bytes"] = json!(0), &["block of 0", "multiple of 512"]);
-    edited(|trace| trace["options"]["rules"]["block_bytes"] = json!(u32::MAX), &["block of 4294967295"]);
+    edited(
+        |trace| trace["options"]["rules"]["block_bytes"] = json!(0),
+        &["block of 0", "multiple of 512"],
+    );
+    edited(
+        |trace| trace["options"]["rules"]["block_bytes"] = json!(u32::MAX),
+        &["block of 4294967295"],
+    );
     edited(|trace| trace["stack"][1]["options"]["page_bytes"] = json!(u64::MAX), &["page_bytes"]);
-    let huge = trace().replace("\"page_bytes\": 512", &format!("\"page_bytes\": 1{}", "0".repeat(30)));
+    let huge =
+        trace().replace("\"page_bytes\": 512", &format!("\"page_bytes\": 1{}", "0".repeat(30)));
     refused(huge, &["true or false, a number", "line"]);
 }
 

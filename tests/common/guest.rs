@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::unsupported::unsupported;
 use super::{explode, of_type, program};
 
-/// Does this machine have what a guest needs? A test that needs one returns if it does not; in CI it fails. Asks once a test
-/// program; what was never built is built then, kernel and all, for longer than a test may take.
+/// Does this machine have what a guest needs? A test that needs one returns if it does not; in CI
+/// it fails. Asks once a test program; what was never built is built then, kernel and all, for
+/// longer than a test may take.
 pub fn required() -> bool {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(missing).as_deref();
@@ -33,9 +34,10 @@ fn missing() -> Option<String> {
             None
         }
         3 => {
-            let word = |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
-            let words =
-                are("MISSING").map(|check| format!("{}: {}; ", word(check, "name"), word(check, "detail")));
+            let word =
+                |check: &Value, key: &str| check[key].as_str().unwrap_or_default().to_owned();
+            let words = are("MISSING")
+                .map(|check| format!("{}: {}; ", word(check, "name"), word(check, "detail")));
             Some(words.collect::<String>() + "see explode doctor")
         }
         _ => panic!("{ran:#?}"),

@@ -20,7 +20,14 @@ pub fn submit(id: u64, dev: u32, sector: u64, sectors: usize, letter: char) -> V
 }
 
 /// A write request with flags.
-pub fn submit_with(flags: &[&str], id: u64, dev: u32, sector: u64, sectors: usize, letter: char) -> Value {
+pub fn submit_with(
+    flags: &[&str],
+    id: u64,
+    dev: u32,
+    sector: u64,
+    sectors: usize,
+    letter: char,
+) -> Value {
     let mut event = submit(id, dev, sector, sectors, letter);
     event["flags"] = json!(flags);
     event
@@ -82,8 +89,9 @@ pub fn base64(bytes: &[u8]) -> String {
     let digits = |chunk: &[u8]| {
         let at = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0)) << (16 - 8 * i);
         let word = at(0) | at(1) | at(2);
-        let digit =
-            |i: usize| if i <= chunk.len() { DIGITS[(word >> (18 - 6 * i)) as usize % 64] } else { b'=' };
+        let digit = |i: usize| {
+            if i <= chunk.len() { DIGITS[(word >> (18 - 6 * i)) as usize % 64] } else { b'=' }
+        };
         [0, 1, 2, 3].map(|i| char::from(digit(i)))
     };
     bytes.chunks(3).flat_map(digits).collect()

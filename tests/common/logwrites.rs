@@ -1,7 +1,8 @@
 //! Logs of the kernel's dm-log-writes target, byte by byte (drivers/md/dm-log-writes.c).
 //!
-//! A superblock of one sector: le64 magic, le64 version, le64 nr_entries, le32 sectorsize. Then per entry a sector with le64
-//! sector, le64 nr_sectors, le64 flags, le64 data_len, and the name for a mark; after it the data of a write. A discard has none.
+//! A superblock of one sector: le64 magic, le64 version, le64 nr_entries, le32 sectorsize. Then per
+//! entry a sector with le64 sector, le64 nr_sectors, le64 flags, le64 data_len, and the name for a
+//! mark; after it the data of a write. A discard has none.
 
 pub const FLUSH: u64 = 1 << 0;
 pub const FUA: u64 = 1 << 1;
@@ -68,7 +69,8 @@ impl LogWrites {
     }
 }
 
-/// Replays a log over an image, as xfstests' `replay-log` does; the log's sectors are 512 bytes. Returns where its last entry ends.
+/// Replays a log over an image, as xfstests' `replay-log` does; the log's sectors are 512 bytes.
+/// Returns where its last entry ends.
 pub fn replay(log: &[u8], image: &mut [u8]) -> usize {
     let word = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap()) as usize;
     assert_eq!((word(0) as u64, word(8), &log[24..28]), (MAGIC, 1, &512u32.to_le_bytes()[..]));

@@ -1,4 +1,5 @@
-//! What the tests of the command line share: running the program as a user would, and reading what it says.
+//! What the tests of the command line share: running the program as a user would, and reading what
+//! it says.
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 pub mod guest;
@@ -73,7 +74,9 @@ fn wait(child: &mut Child, command: &Command) -> i32 {
     let started = Instant::now();
     loop {
         match child.try_wait().unwrap() {
-            Some(status) => return status.code().unwrap_or_else(|| panic!("{command:?}: {status}")),
+            Some(status) => {
+                return status.code().unwrap_or_else(|| panic!("{command:?}: {status}"));
+            }
             None if started.elapsed() > DEADLINE => {
                 child.kill().unwrap();
                 panic!("{command:?} hangs");
@@ -114,7 +117,8 @@ impl Ran {
     /// The JSON lines.
     #[track_caller]
     pub fn json(&self) -> Vec<Value> {
-        let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
+        let parse =
+            |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
         self.out.lines().map(parse).collect()
     }
 }

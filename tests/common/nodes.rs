@@ -23,7 +23,8 @@ pub fn fifo(path: &Path) {
     mkfifo(path, Mode::from_bits_truncate(0o644)).unwrap();
 }
 
-/// Makes the node of a character device. Returns false, loudly, where this process may not, or the node cannot be used.
+/// Makes the node of a character device. Returns false, loudly, where this process may not, or the
+/// node cannot be used.
 pub fn character_device(path: &Path, number: (u64, u64)) -> bool {
     // A file system that is mounted with nodev makes nodes that nothing can open.
     device(path, SFlag::S_IFCHR, number) && {
@@ -35,8 +36,8 @@ pub fn character_device(path: &Path, number: (u64, u64)) -> bool {
     }
 }
 
-/// A device on which nothing has room, which a test may name as an output file. Root gets a node in this folder: a mistake in what
-/// is tested must not change the machine's device.
+/// A device on which nothing has room, which a test may name as an output file. Root gets a node in
+/// this folder: a mistake in what is tested must not change the machine's device.
 pub fn full(folder: &Path) -> Option<PathBuf> {
     if !Uid::effective().is_root() {
         return Some("/dev/full".into());

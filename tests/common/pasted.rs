@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::shell;
 
-/// Pastes the command that stands at the end of each finding of a run's text, by design or not, in another folder than that of the
-/// run, and has it show that finding again. The text's last line is one of them, if there is a finding that counts. Returns the
-/// verdicts.
+/// Pastes the command that stands at the end of each finding of a run's text, by design or not, in
+/// another folder than that of the run, and has it show that finding again. The text's last line is
+/// one of them, if there is a finding that counts. Returns the verdicts.
 #[track_caller]
 pub fn replays(text: &str) -> BTreeSet<String> {
     pasted(text, |_| true)
@@ -24,22 +24,29 @@ fn pasted(text: &str, mut is_wanted: impl FnMut(&str) -> bool) -> BTreeSet<Strin
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path();
     let is_detail = |line: &&str| line.starts_with("             ");
-    let detail =
-        |line: &str, word: &str| Some(line.strip_prefix("             ")?.strip_prefix(word)?.to_owned());
+    let detail = |line: &str, word: &str| {
+        Some(line.strip_prefix("             ")?.strip_prefix(word)?.to_owned())
+    };
     let lines: Vec<&str> = text.lines().collect();
     let (mut verdicts, mut commands) = (BTreeSet::new(), Vec::new());
     for (index, head) in lines.iter().enumerate() {
         let word = head.get(..12).unwrap_or_default().trim();
         let rest: Vec<&str> = lines[index + 1..].iter().copied().take_while(is_detail).collect();
         // A finding that is reported again, with its last count, has no details.
-        let (true, Some(last)) = (["FAIL", "by design"].contains(&word), rest.last()) else { continue };
-        let command = detail(last, "replay    ").unwrap_or_else(|| panic!("a command ends {head}\n{text}"));
+        let (true, Some(last)) = (["FAIL", "by design"].contains(&word), rest.last()) else {
+            continue;
+        };
+        let command =
+            detail(last, "replay    ").unwrap_or_else(|| panic!("a command ends {head}\n{text}"));
         let bug = rest.iter().find_map(|line| detail(line, "bug       ")).expect("it has a name");
         let signature = bug.split_once("  ").expect("id and signature").1;
         let verdict = head[13..].split_once(": ").expect("verdict and message").0;
         if is_wanted(verdict) {
             let replayed = shell(folder, &command).expect(1);
-            assert!(replayed.out.starts_with(&format!("{word:>12} {verdict}: ")), "{command}: {replayed:#?}");
+            assert!(
+                replayed.out.starts_with(&format!("{word:>12} {verdict}: ")),
+                "{command}: {replayed:#?}"
+            );
             let reproduced = format!("\n  reproduced {signature}\n");
             assert!(replayed.out.contains(&reproduced), "{command}: {replayed:#?}");
         }
@@ -49,7 +56,11 @@ fn pasted(text: &str, mut is_wanted: impl FnMut(&str) -> bool) -> BTreeSet<Strin
         }
     }
     if let Some(first) = commands.first() {
-        assert_eq!(lines.last().and_then(|line| detail(line, "replay    ")).as_ref(), Some(first), "{text}");
+        assert_eq!(
+            lines.last().and_then(|line| detail(line, "replay    ")).as_ref(),
+            Some(first),
+            "{text}"
+        );
     }
     verdicts
 }

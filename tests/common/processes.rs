@@ -1,4 +1,5 @@
-//! Processes that a test has started, and those that these have started: known by a variable in their environment.
+//! Processes that a test has started, and those that these have started: known by a variable in
+//! their environment.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +38,8 @@ impl<'a> Mark<'a> {
             let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         });
-        let name = |number: &i32| fs::read_to_string(format!("/proc/{number}/comm")).unwrap_or_default();
+        let name =
+            |number: &i32| fs::read_to_string(format!("/proc/{number}/comm")).unwrap_or_default();
         marked.map(|number| (number, name(&number).trim().to_owned())).collect()
     }
 

@@ -12,7 +12,13 @@ use nix::pty::{Winsize, openpty};
 const SIZE: Winsize = Winsize { ws_row: 100, ws_col: 250, ws_xpixel: 0, ws_ypixel: 0 };
 
 /// What a program writes to a terminal, that ends with this code.
-pub fn run(program: &Path, folder: &Path, args: &str, variables: &[(&str, &str)], code: i32) -> String {
+pub fn run(
+    program: &Path,
+    folder: &Path,
+    args: &str,
+    variables: &[(&str, &str)],
+    code: i32,
+) -> String {
     let ends = openpty(&SIZE, None).unwrap();
     let stream = || Stdio::from(ends.slave.try_clone().unwrap());
     let mut child = Command::new(program)

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::common::log::{clean, complete, crash_disks, dirty, draw, flush, full, submit, submit_with};
+use crate::common::log::{
+    clean, complete, crash_disks, dirty, draw, flush, full, submit, submit_with,
+};
 use crate::common::of_type;
 
 /// Epochs and blocks of each disk, by its drawing, and the three counts.
@@ -17,8 +19,12 @@ fn disks(events: &[Value], args: &str) -> (BTreeMap<String, (String, Value)>, [V
     let disk = |disk: &&Value| {
         let image = images.join(format!("{}.0.img", disk["id"].as_str().unwrap()));
         let drawing = draw(&std::fs::read(image).unwrap()).trim_end_matches('.').to_owned();
-        let epochs: Vec<&str> =
-            disk["epochs"].as_array().unwrap().iter().map(|epoch| epoch.as_str().unwrap()).collect();
+        let epochs: Vec<&str> = disk["epochs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|epoch| epoch.as_str().unwrap())
+            .collect();
         (drawing, (epochs.join(" "), disk["blocks"].clone()))
     };
     let summary = lines.last().unwrap();
@@ -56,10 +62,16 @@ fn the_papers_six_disks_are_four_where_versions_are_replaced() {
 #[test]
 fn an_emission_before_what_removes_a_version_and_one_at_the_end() {
     let log = [dirty(0, 0, 1, 'A'), submit(1, 0, 0, 1, 'A'), complete(1), flush(2, 0), complete(2)];
-    let both = expected(&[("", "begin in-between", json!([])), ("A", "in-between end", json!([[0, 0, 1]]))]);
+    let both = expected(&[
+        ("", "begin in-between", json!([])),
+        ("A", "in-between end", json!([[0, 0, 1]])),
+    ]);
     assert_eq!(disks(&log, "--size 4096"), (both.clone(), [json!(3), json!(2), json!(0)]));
     // Under the other rule A is durable two events earlier; the counts are the same.
-    assert_eq!(disks(&log, "--size 4096 --completion durable"), (both, [json!(3), json!(2), json!(0)]));
+    assert_eq!(
+        disks(&log, "--size 4096 --completion durable"),
+        (both, [json!(3), json!(2), json!(0)])
+    );
 }
 
 #[test]
@@ -75,7 +87,8 @@ fn a_forgotten_buffer_was_possible_until_then() {
     assert_eq!(disks(&log, "--size 8192"), (four, [json!(6), json!(4), json!(0)]));
 }
 
-/// A commit block behind a flush: 2 disks in the world before the flush, 2 in that after it, and the end.
+/// A commit block behind a flush: 2 disks in the world before the flush, 2 in that after it, and
+/// the end.
 #[test]
 fn a_preflush_adds_up_two_worlds() {
     let log = [
@@ -91,7 +104,8 @@ fn a_preflush_adds_up_two_worlds() {
     assert_eq!(counts, [json!(5), json!(3), json!(0)]);
 }
 
-/// B is version 2 of its block while A is pending, and named so: its disk is first seen before A becomes durable.
+/// B is version 2 of its block while A is pending, and named so: its disk is first seen before A
+/// becomes durable.
 #[test]
 fn a_version_is_named_as_at_the_instant_that_is_shown() {
     let log = [submit_with(&["fua"], 1, 0, 0, 8, 'A'), dirty(0, 0, 8, 'B'), complete(1)];
@@ -115,8 +129,14 @@ fn the_blocks_of_a_disk_say_what_is_on_it() {
         dirty(0, 1, 1, 'f'),
     ];
     // In the order in which they were written: first sector, version of its range, sectors, letter.
-    let versions =
-        [(0, 1, 8, 'A'), (0, 2, 8, 'B'), (8, 1, 8, 'C'), (0, 3, 8, 'D'), (1, 1, 1, 'e'), (1, 2, 1, 'f')];
+    let versions = [
+        (0, 1, 8, 'A'),
+        (0, 2, 8, 'B'),
+        (8, 1, 8, 'C'),
+        (0, 3, 8, 'D'),
+        (1, 1, 1, 'e'),
+        (1, 2, 1, 'f'),
+    ];
     let (found, counts) = disks(&log, "--size 8192");
     assert_eq!(counts, [json!(4 * 2 * 3), json!(4 * 2 * 3), json!(0)]);
     for (drawing, (_, blocks)) in &found {
@@ -130,14 +150,16 @@ fn the_blocks_of_a_disk_say_what_is_on_it() {
         assert_eq!(draw(&image).trim_end_matches('.'), drawing, "{blocks}");
     }
     let named: usize = found.values().map(|(_, blocks)| blocks.as_array().unwrap().len()).sum();
-    // Of 24 disks 18 keep one of three versions of the first block, 12 the second block, 16 one of two of the sector.
+    // Of 24 disks 18 keep one of three versions of the first block, 12 the second block, 16 one of
+    // two of the sector.
     assert_eq!(named, 18 + 12 + 16);
 }
 
 #[test]
 fn an_id_can_be_used_again_after_its_completion() {
-    let twice =
-        |second| [submit(1, 0, 0, 1, 'A'), complete(1), submit(second, 0, 1, 1, 'B'), complete(second)];
+    let twice = |second| {
+        [submit(1, 0, 0, 1, 'A'), complete(1), submit(second, 0, 1, 1, 'B'), complete(second)]
+    };
     assert_eq!(disks(&twice(1), "--size 4096"), disks(&twice(2), "--size 4096"));
 }
 

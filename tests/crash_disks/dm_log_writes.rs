@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::common::log::{complete, crash_disks, crash_disks_of, dirty, full, mark, submit, submit_with};
+use crate::common::log::{
+    complete, crash_disks, crash_disks_of, dirty, full, mark, submit, submit_with,
+};
 use crate::common::logwrites::{FLUSH, FUA, LogWrites, replay};
 use crate::common::{Ran, file, files, of_type};
 
@@ -13,7 +15,8 @@ fn of_log_writes(folder: &Path, log: &LogWrites, args: &str) -> Ran {
     crash_disks_of(&file(folder, "writes.log", log.finish()), args)
 }
 
-/// A log of every kind of entry, and the JSON log that it stands for; one unit is one of the log's own sectors.
+/// A log of every kind of entry, and the JSON log that it stands for; one unit is one of the log's
+/// own sectors.
 fn both(sector_bytes: usize) -> (LogWrites, Vec<Value>) {
     let unit = sector_bytes / 512;
     let data = |letter| full(unit, letter);
@@ -28,8 +31,7 @@ fn both(sector_bytes: usize) -> (LogWrites, Vec<Value>) {
         .write(4, FLUSH | FUA, &data('E'))
         .mark("end")
         .write(5, 0, &data('F'));
-    let discard =
-        json!({"e": "submit", "id": 5, "dev": 0, "sector": 0, "len": 2 * sector_bytes, "op": "discard"});
+    let discard = json!({"e": "submit", "id": 5, "dev": 0, "sector": 0, "len": 2 * sector_bytes, "op": "discard"});
     let mut two = submit(4, 0, at(2), 2 * unit, 'C');
     two["data"] = json!(crate::common::log::base64(&[data('C'), data('D')].concat()));
     let json = vec![
@@ -58,9 +60,14 @@ fn a_log_is_the_json_log_that_it_stands_for() {
     let folder = tempdir().unwrap();
     for sector_bytes in [512, 4096] {
         let (log, json) = both(sector_bytes);
-        for args in
-            ["", "--atom sector", "--completion durable", "--from mkfs", "--to end", "--from mkfs --to end"]
-        {
+        for args in [
+            "",
+            "--atom sector",
+            "--completion durable",
+            "--from mkfs",
+            "--to end",
+            "--from mkfs --to end",
+        ] {
             let args = format!("--size 65536 {args}");
             let found = of_log_writes(folder.path(), &log, &args).expect(0);
             assert_eq!(
@@ -77,9 +84,14 @@ fn a_log_is_the_json_log_that_it_stands_for() {
 #[test]
 fn an_entry_is_a_submit_and_its_complete() {
     let folder = tempdir().unwrap();
-    let log = LogWrites::new(512).write(0, 0, &full(1, 'A')).write(8, 0, &full(1, 'B')).write(0, FLUSH, &[]);
+    let log = LogWrites::new(512).write(0, 0, &full(1, 'A')).write(8, 0, &full(1, 'B')).write(
+        0,
+        FLUSH,
+        &[],
+    );
     let lines = of_log_writes(folder.path(), &log, "--size 8192").expect(0).json();
-    let epochs: Vec<String> = of_type(&lines, "disk").iter().map(|disk| disk["epochs"].to_string()).collect();
+    let epochs: Vec<String> =
+        of_type(&lines, "disk").iter().map(|disk| disk["epochs"].to_string()).collect();
     assert_eq!(epochs[0], r#"["begin","in-between"]"#);
     // Four disks before the flush is complete, one after it.
     assert_eq!(
@@ -97,7 +109,8 @@ fn a_written_log_turns_the_base_into_the_image() {
     for (dev, base) in bases.iter().enumerate() {
         file(folder.path(), &format!("base.{dev}"), base);
     }
-    let zeroes = json!({"e": "submit", "id": 1, "dev": 0, "sector": 0, "len": 1024, "op": "zeroes"});
+    let zeroes =
+        json!({"e": "submit", "id": 1, "dev": 0, "sector": 0, "len": 1024, "op": "zeroes"});
     let log = [zeroes, dirty(0, 3, 2, 'A'), dirty(1, 16, 8, 'B'), dirty(1, 0, 1, 'C'), complete(1)];
     let (base0, base1) = (path("base.0"), path("base.1"));
     let base = format!("--size 12288 --base {} {}", base0.display(), base1.display());
@@ -106,7 +119,8 @@ fn a_written_log_turns_the_base_into_the_image() {
         crash_disks(folder.path(), &log, &args).expect(0);
     }
     let logs = files(&path("logwrites"));
-    // Sector 3 and sector 4 are in one block; three pieces with one version each, and the zeroes: 16 disks of two devices.
+    // Sector 3 and sector 4 are in one block; three pieces with one version each, and the zeroes:
+    // 16 disks of two devices.
     assert_eq!((logs.len(), files(&path("img")).len()), (32, 32));
     for name in logs {
         let (id, dev) = name.strip_suffix(".log").unwrap().split_once('.').unwrap();
@@ -117,11 +131,15 @@ fn a_written_log_turns_the_base_into_the_image() {
         assert_eq!(replay(&log, &mut replayed), log.len(), "nothing is behind its last entry");
         assert!(replayed == image, "{name}");
 
-        // explode reads what it has written: after the last entry there is one disk, and it is the image.
+        // explode reads what it has written: after the last entry there is one disk, and it is the
+        // image.
         let out = path("again").join(&name);
         let base = path(&format!("base.{dev}"));
-        let args =
-            format!("--size 12288 --limit 1 --samples 2 --base {} --write {}", base.display(), out.display());
+        let args = format!(
+            "--size 12288 --limit 1 --samples 2 --base {} --write {}",
+            base.display(),
+            out.display()
+        );
         let lines = crash_disks_of(&written, &args).expect(0).json();
         let end: Vec<&Value> = of_type(&lines, "disk")
             .into_iter()

@@ -40,11 +40,14 @@ fn check(expected: &Value) {
     }
     let lines = crash_disks_of(&golden(&format!("{}.jsonl", text("case"))), &args).expect(0).json();
 
-    let wanted: BTreeMap<String, Value> = serde_json::from_value(expected["disks"].clone()).unwrap();
+    let wanted: BTreeMap<String, Value> =
+        serde_json::from_value(expected["disks"].clone()).unwrap();
     let devices = wanted.keys().next().unwrap().split('|').count();
     let disks = of_type(&lines, "disk");
-    let found: BTreeMap<String, Value> =
-        disks.iter().map(|disk| (drawing(&images, disk, devices), disk["epochs"].clone())).collect();
+    let found: BTreeMap<String, Value> = disks
+        .iter()
+        .map(|disk| (drawing(&images, disk, devices), disk["epochs"].clone()))
+        .collect();
     assert_eq!(found, wanted, "{case}");
 
     let ids: BTreeSet<&str> = disks.iter().map(|disk| id(disk)).collect();

@@ -22,8 +22,9 @@ fn a_base_is_what_the_devices_hold_and_the_others_hold_zeroes() {
     let mut drawings: Vec<String> = of_type(&found, "disk")
         .iter()
         .map(|disk| {
-            let image =
-                |dev| std::fs::read(images.join(format!("{}.{dev}.img", disk["id"].as_str().unwrap())));
+            let image = |dev| {
+                std::fs::read(images.join(format!("{}.{dev}.img", disk["id"].as_str().unwrap())))
+            };
             (0..3).map(|dev| draw(&image(dev).unwrap())).collect::<Vec<_>>().join("|")
         })
         .collect();
@@ -51,13 +52,21 @@ fn more_bases_than_the_log_has_devices_are_devices_too() {
 #[test]
 fn blocks_are_cut_at_their_multiples() {
     let one = [dirty(0, 0, 8, 'A')];
-    for (args, disks) in [("", 2u32), ("--block 1024", 16), ("--block 512", 256), ("--atom sector", 256)] {
+    for (args, disks) in
+        [("", 2u32), ("--block 1024", 16), ("--block 512", 256), ("--atom sector", 256)]
+    {
         assert_eq!(crash_disk_count(&one, &format!("--size 16384 {args}")), json!(disks), "{args}");
     }
     // It begins in the middle of a block: two pieces; as one request, one.
     let across = [submit(1, 0, 4, 8, 'A')];
-    for (args, disks) in [("", 4u32), ("--block 8192", 2), ("--atom request", 2), ("--block 1024", 16)] {
-        assert_eq!(crash_disk_count(&across, &format!("--size 16384 {args}")), json!(disks), "{args}");
+    for (args, disks) in
+        [("", 4u32), ("--block 8192", 2), ("--atom request", 2), ("--block 1024", 16)]
+    {
+        assert_eq!(
+            crash_disk_count(&across, &format!("--size 16384 {args}")),
+            json!(disks),
+            "{args}"
+        );
     }
 }
 
@@ -65,10 +74,21 @@ fn blocks_are_cut_at_their_multiples() {
 fn from_is_the_first_such_mark_and_to_the_first_after_it() {
     let letters = ['A', 'B', 'C', 'D'];
     let dirty = |block: usize| dirty(0, block as u64 * 8, 1, letters[block]);
-    let log = [mark("b"), dirty(0), mark("a"), dirty(1), mark("b"), dirty(2), mark("a"), dirty(3), mark("b")];
+    let log = [
+        mark("b"),
+        dirty(0),
+        mark("a"),
+        dirty(1),
+        mark("b"),
+        dirty(2),
+        mark("a"),
+        dirty(3),
+        mark("b"),
+    ];
     let epochs = |args: &str| {
-        let lines =
-            crash_disks(tempdir().unwrap().path(), &log, &format!("--size 16384 {args}")).expect(0).json();
+        let lines = crash_disks(tempdir().unwrap().path(), &log, &format!("--size 16384 {args}"))
+            .expect(0)
+            .json();
         let count = |epoch: &str| {
             of_type(&lines, "disk")
                 .iter()
@@ -97,7 +117,10 @@ fn a_person_gets_a_line_a_disk_and_a_summary() {
     let lines: Vec<&str> = ran.out.lines().collect();
     assert_eq!(lines.len(), 7);
     assert_eq!(lines[0].trim_end(), format!("{}  begin,in-between,end", "0".repeat(32)));
-    assert!(lines.iter().any(|line| line.ends_with("  end                   0:0v2 1:8v1")), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line.ends_with("  end                   0:0v2 1:8v1")),
+        "{lines:?}"
+    );
     assert_eq!(lines[6], "6 crash disks, 6 distinct, 0 left out");
 }
 

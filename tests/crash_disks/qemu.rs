@@ -1,4 +1,5 @@
-//! Logs that QEMU's `blklogwrites` has written: what a machine with such a disk leaves is read as what was asked of the disk.
+//! Logs that QEMU's `blklogwrites` has written: what a machine with such a disk leaves is read as
+//! what was asked of the disk.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -85,13 +86,16 @@ impl Disk {
             }
             assert_eq!(program.try_wait().unwrap(), None, "{PROGRAM} has ended");
         };
-        // The fixed newstyle handshake, without zeroes at its end; then the export by its name (option 1).
+        // The fixed newstyle handshake, without zeroes at its end; then the export by its name
+        // (option 1).
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
         stream.write_all(&3_u32.to_be_bytes()).unwrap();
         stream.write_all(b"IHAVEOPT").unwrap();
-        stream.write_all(&[&1_u32.to_be_bytes()[..], &4_u32.to_be_bytes(), b"disk"].concat()).unwrap();
+        stream
+            .write_all(&[&1_u32.to_be_bytes()[..], &4_u32.to_be_bytes(), b"disk"].concat())
+            .unwrap();
         let mut export = [0; 10];
         stream.read_exact(&mut export).unwrap();
         assert_eq!(export[..8], DISK_BYTES.to_be_bytes());

@@ -14,7 +14,9 @@ fn independent(blocks: u64) -> Vec<Value> {
 }
 
 fn run(events: &[Value], args: &str) -> Vec<Value> {
-    crash_disks(tempdir().unwrap().path(), events, &format!("--size 1048576 {args}")).expect(0).json()
+    crash_disks(tempdir().unwrap().path(), events, &format!("--size 1048576 {args}"))
+        .expect(0)
+        .json()
 }
 
 fn counts(lines: &[Value]) -> [Value; 3] {
@@ -41,7 +43,10 @@ fn the_empty_and_the_full_disk_are_in_every_sample() {
         let lines = run(&independent(4), &format!("--limit 1 --samples 3 --seed {seed}"));
         let found = blocks(&lines);
         assert_eq!(found.len(), 3);
-        assert!(found.contains("[]") && found.contains("[[0,0,1],[0,8,1],[0,16,1],[0,24,1]]"), "{found:?}");
+        assert!(
+            found.contains("[]") && found.contains("[[0,0,1],[0,8,1],[0,16,1],[0,24,1]]"),
+            "{found:?}"
+        );
     }
 }
 
@@ -50,7 +55,8 @@ fn a_seed_gives_the_same_disks_and_another_seed_others() {
     let log = independent(60);
     let sample = |seed| run(&log, &format!("--limit 1000 --samples 100 --seed {seed}"));
     assert_eq!(sample(3), sample(3));
-    // Of 2^60 disks two seeds draw the same only where they must, or where a family of 60 members is drawn from.
+    // Of 2^60 disks two seeds draw the same only where they must, or where a family of 60 members
+    // is drawn from.
     let directed = |lines: &[Value]| -> BTreeSet<String> {
         let kept = |disk: &&&Value| disk["blocks"].as_array().unwrap().len();
         let ordered = |disk: &&&Value| {
@@ -58,10 +64,18 @@ fn a_seed_gives_the_same_disks_and_another_seed_others() {
             (0..).zip(blocks).all(|(at, block)| block[1] == 8 * at)
         };
         let is_directed = |disk: &&&Value| [0, 1, 59, 60].contains(&kept(disk)) || ordered(disk);
-        of_type(lines, "disk").iter().filter(is_directed).map(|disk| disk["blocks"].to_string()).collect()
+        of_type(lines, "disk")
+            .iter()
+            .filter(is_directed)
+            .map(|disk| disk["blocks"].to_string())
+            .collect()
     };
     let (one, other) = (sample(3), sample(4));
-    assert_eq!([directed(&one).len(), directed(&other).len()], [2 + 49; 2], "half of 98 are directed");
+    assert_eq!(
+        [directed(&one).len(), directed(&other).len()],
+        [2 + 49; 2],
+        "half of 98 are directed"
+    );
     let common: BTreeSet<String> = blocks(&one).intersection(&blocks(&other)).cloned().collect();
     assert_eq!(common.difference(&directed(&one)).count(), 0, "{common:?}");
     assert!(common.len() < 40, "{common:?}");
@@ -72,9 +86,15 @@ fn a_seed_gives_the_same_disks_and_another_seed_others() {
 fn counts_are_integers_up_to_two_to_the_53_and_decimal_strings_above() {
     let counts = |blocks| counts(&run(&independent(blocks), "--limit 1000 --samples 100"));
     let [all, distinct, left_out] = counts(53);
-    assert_eq!([all, distinct, left_out], [json!(1u64 << 53), json!(100), json!((1u64 << 53) - 100)]);
+    assert_eq!(
+        [all, distinct, left_out],
+        [json!(1u64 << 53), json!(100), json!((1u64 << 53) - 100)]
+    );
     assert_eq!(counts(54)[0], json!("18014398509481984"));
-    assert_eq!(counts(60), [json!("1152921504606846976"), json!(100), json!("1152921504606846876")]);
+    assert_eq!(
+        counts(60),
+        [json!("1152921504606846976"), json!(100), json!("1152921504606846876")]
+    );
     assert_eq!(counts(120)[0], json!("1329227995784915872903807060280344576"));
 }
 
@@ -84,6 +104,10 @@ fn the_sum_over_emissions_is_exact() {
     let mut log = independent(60);
     log.push(clean(0, 0, 1));
     let lines = run(&log, "--limit 1000 --samples 100");
-    // The empty disk is in both samples, and of the directed disks those that both seeds have drawn.
-    assert_eq!(counts(&lines), [json!("1729382256910270464"), json!(193), json!("1729382256910270264")]);
+    // The empty disk is in both samples, and of the directed disks those that both seeds have
+    // drawn.
+    assert_eq!(
+        counts(&lines),
+        [json!("1729382256910270464"), json!(193), json!("1729382256910270264")]
+    );
 }

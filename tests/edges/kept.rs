@@ -15,8 +15,11 @@ fn events_are_written_once_the_run_is_accepted() {
     explode_in(folder.path(), ["run", "stack.toml", "--out", "run", "--events", "events"])
         .refused(&["--out run: the folder is not empty"]);
     assert_eq!(contents(folder.path(), "events"), "of an earlier run");
-    explode_in(folder.path(), ["run", "stack.toml", "--out", "other", "--events", "events"]).expect(0);
-    assert!(contents(folder.path(), "events").starts_with("{\"e\":\"mark\",\"name\":\"unit 1\"}\n"));
+    explode_in(folder.path(), ["run", "stack.toml", "--out", "other", "--events", "events"])
+        .expect(0);
+    assert!(
+        contents(folder.path(), "events").starts_with("{\"e\":\"mark\",\"name\":\"unit 1\"}\n")
+    );
 }
 
 /// The message names the option that has named the file.
@@ -28,7 +31,8 @@ fn events_that_cannot_be_written_name_their_option() {
     let full = full.to_str().unwrap();
     let ran = explode_in(folder.path(), ["run", "stack.toml", "--out", "run", "--events", full]);
     let why = "No space left on device (os error 28)";
-    let said =
-        format!("error: cannot write {full}: {why}; make room there, or name another file with --events\n");
+    let said = format!(
+        "error: cannot write {full}: {why}; make room there, or name another file with --events\n"
+    );
     assert_eq!(ran.expect(4).err, said);
 }

@@ -15,10 +15,17 @@ fn commands_end_with_the_run() {
     let temporary = folder.path().join("tmp");
     std::fs::create_dir(&temporary).unwrap();
     let waits = folder.path().join("waits");
-    stack_file(folder.path(), &format!("sleep 1000 & touch {}; sleep 1000", waits.display()), "true");
+    stack_file(
+        folder.path(),
+        &format!("sleep 1000 & touch {}; sleep 1000", waits.display()),
+        "true",
+    );
     let mark = Mark::of(folder.path());
     let mut command = Command::new(program());
-    command.args(["run", "stack.toml", "--out", "run"]).current_dir(folder.path()).env("TMPDIR", &temporary);
+    command
+        .args(["run", "stack.toml", "--out", "run"])
+        .current_dir(folder.path())
+        .env("TMPDIR", &temporary);
     let mut run = mark.put(&mut command).stdout(Stdio::null()).spawn().unwrap();
     wait_until("the command", || waits.exists());
     let sleeping = || mark.running().iter().filter(|name| *name == "sleep").count();
@@ -36,7 +43,9 @@ fn commands_end_with_the_run() {
     stack_file(folder.path(), "true", "true");
     file(folder.path(), "tmp/explode-folder-of-nobody", "a file, and not ours");
     let mut next = Command::new(program());
-    next.args(["run", "stack.toml", "--out", "next"]).current_dir(folder.path()).env("TMPDIR", &temporary);
+    next.args(["run", "stack.toml", "--out", "next"])
+        .current_dir(folder.path())
+        .env("TMPDIR", &temporary);
     assert!(next.stdout(Stdio::null()).status().unwrap().success());
     assert_eq!(files(&temporary), ["explode-folder-of-nobody"]);
 }
@@ -49,8 +58,10 @@ fn a_worker_that_hangs_leaves_no_folder() {
     std::fs::create_dir(&temporary).unwrap();
     stack_file(folder.path(), "sleep 1000", "true");
     let mut run = Command::new(program());
-    run.args(["run", "stack.toml", "--out", "run", "--deadline", "300ms"]).current_dir(folder.path());
-    let status = run.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    run.args(["run", "stack.toml", "--out", "run", "--deadline", "300ms"])
+        .current_dir(folder.path());
+    let status =
+        run.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     assert_eq!(status.code(), Some(1), "a hang");
     assert!(files(&temporary).is_empty(), "{:?}", files(&temporary));
     let trace = format!("run/traces/{}", files(&folder.path().join("run/traces"))[0]);

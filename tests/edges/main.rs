@@ -1,5 +1,5 @@
-//! The command line where something else gets in its way: a second process, a reader that goes away, a full disk, a killed run,
-//! folders and logs that are not what they should be.
+//! The command line where something else gets in its way: a second process, a reader that goes
+//! away, a full disk, a killed run, folders and logs that are not what they should be.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,5 @@
-//! A trace whose log is that of now and whose crash disk is another one: `replay`, `show` and `minimise` agree on it.
+//! A trace whose log is that of now and whose crash disk is another one: `replay`, `show` and
+//! `minimise` agree on it.
 
 use std::path::Path;
 
@@ -11,8 +12,10 @@ use crate::common::{explode_in, file, files};
 fn told(folder: &Path, trace: &Value) -> ([i32; 2], [bool; 2]) {
     file(folder, "trace.json", trace.to_string());
     let replayed = explode_in(folder, ["replay", "trace.json", "--format", "jsonl"]);
-    let minimised = explode_in(folder, ["minimise", "trace.json", "--out", "min.json", "--tests", "60"]);
-    let shown = explode_in(folder, ["show", "trace.json", "--format", "jsonl", "--tests", "60"]).expect(0);
+    let minimised =
+        explode_in(folder, ["minimise", "trace.json", "--out", "min.json", "--tests", "60"]);
+    let shown =
+        explode_in(folder, ["show", "trace.json", "--format", "jsonl", "--tests", "60"]).expect(0);
     let reproduced = |line: &Value| line["reproduced"].as_bool().unwrap();
     let says = [reproduced(&replayed.json()[0]), reproduced(&shown.json()[0])];
     ([replayed.code, minimised.code], says)

@@ -1,4 +1,5 @@
-//! Output files that the user names, by what their paths lead to. Each test goes through all options that name one.
+//! Output files that the user names, by what their paths lead to. Each test goes through all
+//! options that name one.
 
 use std::fs::{self, Permissions};
 use std::io::Read as _;
@@ -16,7 +17,8 @@ use crate::common::nodes::{self, FULL, NULL, OTHER};
 use crate::common::unsupported::unsupported;
 use crate::common::{Ran, explode_in, file, files, program, ran, shell};
 
-/// A command with an option that names an output file: its words before the file, and words of that file.
+/// A command with an option that names an output file: its words before the file, and words of that
+/// file.
 const OPTIONS: [(&str, &str); 4] = [
     ("run stack.toml --out run --junit", "<testsuites"),
     ("run stack.toml --out run --events", "\"name\":\"unit 1\""),
@@ -52,7 +54,8 @@ fn refused(folder: &Path, command: &str, output: &str, why: &str) {
 /// Nothing but a file in place of what was there: no temporary file.
 #[track_caller]
 fn nothing_left(folder: &Path) {
-    let left: Vec<String> = files(folder).into_iter().filter(|name| name.starts_with('.')).collect();
+    let left: Vec<String> =
+        files(folder).into_iter().filter(|name| name.starts_with('.')).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -64,7 +67,11 @@ fn a_plain_file_is_replaced_and_keeps_its_permissions() {
         write(folder, command, "absent").expect(0);
         assert!(contents(folder, "absent").contains(words), "{command}");
         let umask = fs::metadata(folder.join("stack.toml")).unwrap().mode();
-        assert_eq!(fs::metadata(folder.join("absent")).unwrap().mode(), umask, "as of any new file");
+        assert_eq!(
+            fs::metadata(folder.join("absent")).unwrap().mode(),
+            umask,
+            "as of any new file"
+        );
 
         let old = desk();
         let old = old.path();
@@ -112,7 +119,11 @@ fn a_symbolic_link_is_followed() {
             write(folder, command, "output").expect(0);
             assert!(contents(folder, "elsewhere/file").contains(words), "{command}");
             for (link, target) in [("output", "elsewhere/link"), ("elsewhere/link", "file")] {
-                assert_eq!(fs::read_link(folder.join(link)).unwrap(), Path::new(target), "{command}");
+                assert_eq!(
+                    fs::read_link(folder.join(link)).unwrap(),
+                    Path::new(target),
+                    "{command}"
+                );
             }
             nothing_left(&folder.join("elsewhere"));
         }
@@ -148,7 +159,12 @@ fn a_fifo_and_a_socket_are_written_as_they_are() {
         // The listener has gone with its thread.
         let folder = desk();
         drop(UnixListener::bind(folder.path().join("socket")).unwrap());
-        refused(folder.path(), command, "socket", "no connection to this socket: Connection refused");
+        refused(
+            folder.path(),
+            command,
+            "socket",
+            "no connection to this socket: Connection refused",
+        );
     }
 }
 
@@ -186,13 +202,23 @@ fn what_cannot_be_an_output_file_is_refused_before_the_run() {
         refused(folder, command, ".", "this is a folder; name a file");
         refused(folder, command, "absent/", "this is the path of a folder; name a file");
         refused(folder, command, "no/such", "there is no folder no; make it, or name another file");
-        refused(folder, command, "stack.toml/file", "stack.toml is not a folder; name another file");
+        refused(
+            folder,
+            command,
+            "stack.toml/file",
+            "stack.toml is not a folder; name another file",
+        );
         write(folder, command, "").expect(2);
         symlink("loop", folder.join("loop")).unwrap();
         refused(folder, command, "loop", "too many symbolic links; name another file");
         let disk = folder.join("disk");
         if nodes::block_device(&disk) {
-            refused(folder, command, "disk", "this is a block device, which is never written; name a file");
+            refused(
+                folder,
+                command,
+                "disk",
+                "this is a block device, which is never written; name a file",
+            );
             symlink("disk", folder.join("to-disk")).unwrap();
             refused(folder, command, "to-disk", "this is a block device");
         }
@@ -210,7 +236,12 @@ fn another_user_is_refused_what_is_not_theirs() {
         let folder = folder.path();
         let as_other = |output: &str| {
             let mut explode = Command::new(program());
-            explode.args(command.split_whitespace()).arg(output).current_dir(folder).uid(OTHER).gid(OTHER);
+            explode
+                .args(command.split_whitespace())
+                .arg(output)
+                .current_dir(folder)
+                .uid(OTHER)
+                .gid(OTHER);
             ran(&mut explode)
         };
         if Command::new(program()).arg("--version").uid(OTHER).output().is_err() {
@@ -225,11 +256,17 @@ fn another_user_is_refused_what_is_not_theirs() {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             chown(path, Some(owner), Some(owner)).unwrap();
         }
-        as_other("of-root").refused(&["of-root: this file has another owner or group, which it would lose"]);
-        as_other("read-only").refused(&["read-only: this file cannot be written; change its permissions"]);
+        as_other("of-root")
+            .refused(&["of-root: this file has another owner or group, which it would lose"]);
+        as_other("read-only")
+            .refused(&["read-only: this file cannot be written; change its permissions"]);
         as_other("private").expect(0);
         assert!(contents(folder, "private").contains(words), "{command}");
-        assert_eq!(fs::metadata(folder.join("private")).unwrap().mode() & 0o7777, 0o600, "{command}");
+        assert_eq!(
+            fs::metadata(folder.join("private")).unwrap().mode() & 0o7777,
+            0o600,
+            "{command}"
+        );
         assert_eq!(contents(folder, "of-root"), "old contents");
     }
 }
@@ -251,7 +288,8 @@ fn what_another_user_has_put_into_a_shared_folder_is_refused() {
     for (command, _) in OPTIONS {
         let planted = planted.to_str().unwrap();
         let why = format!(
-            "{planted} is a symbolic link that uid {OTHER} has put into a folder that all users share"
+            "{planted} is a symbolic link that uid {OTHER} has put into a folder that all users \
+             share"
         );
         let ran = write(folder, command, planted).expect(2);
         // Where Linux refuses to follow the link by itself, the words are the same.
@@ -260,8 +298,9 @@ fn what_another_user_has_put_into_a_shared_folder_is_refused() {
     }
 }
 
-/// `/dev/stdout` leads to the stream that is there, also where that is a file: the file keeps what else is written to it. The links
-/// are the test's own: a mistake must not change those of the machine.
+/// `/dev/stdout` leads to the stream that is there, also where that is a file: the file keeps what
+/// else is written to it. The links are the test's own: a mistake must not change those of the
+/// machine.
 #[test]
 fn standard_output_can_be_named() {
     let folder = desk();
@@ -299,23 +338,39 @@ fn an_output_is_no_other_file_of_the_command() {
         "link",
         "--events names the same file",
     );
-    refused(folder, "run stack.toml --out run --junit", "./stack.toml", "this is stack.toml, which is read");
+    refused(
+        folder,
+        "run stack.toml --out run --junit",
+        "./stack.toml",
+        "this is stack.toml, which is read",
+    );
     // The trace is one of this checker.
     stack_file(folder, "true", "exit 1");
     let strategy = "run stack.toml --strategy prefix:trace.json --out run --events";
     refused(folder, strategy, "trace.json", "this is trace.json, which is read");
     stack_file(folder, "true", "true");
-    refused(folder, "matrix stack.toml --out m --html", "stack.toml", "this is stack.toml, which is read");
+    refused(
+        folder,
+        "matrix stack.toml --out m --html",
+        "stack.toml",
+        "this is stack.toml, which is read",
+    );
     refused(folder, "minimise trace.json --out", "trace.json", "this is the trace itself");
     for own in ["run.jsonl", "journal", "traces"] {
-        refused(folder, "run stack.toml --out run --junit", &format!("run/{own}"), "explode itself writes");
+        refused(
+            folder,
+            "run stack.toml --out run --junit",
+            &format!("run/{own}"),
+            "explode itself writes",
+        );
     }
     refused(folder, "matrix toyfs --out run --html", "run/grid.json", "explode itself writes");
     // Two streams may be one, and a file may be in the folder that the run makes.
     let run = "run stack.toml --out a/run --events a/run/events --junit";
     write(folder, run, "a/report").expect(0);
     assert!(
-        contents(folder, "a/report").starts_with("<?xml") && !contents(folder, "a/run/events").is_empty()
+        contents(folder, "a/report").starts_with("<?xml")
+            && !contents(folder, "a/run/events").is_empty()
     );
     if nodes::character_device(&folder.join("null"), NULL) {
         write(folder, "run stack.toml --out b --events null --junit", "null").expect(0);

@@ -1,4 +1,5 @@
-//! Files in folders of explode's own: plain files of this user, or they are refused with their names.
+//! Files in folders of explode's own: plain files of this user, or they are refused with their
+//! names.
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
@@ -21,13 +22,15 @@ fn explode(folder: &Path, args: &str) -> Ran {
     explode_in(folder, args.split_whitespace())
 }
 
-/// Moves a file away and puts a link to it in its place, which is refused; a FIFO in its place is too, and nothing waits for it.
+/// Moves a file away and puts a link to it in its place, which is refused; a FIFO in its place is
+/// too, and nothing waits for it.
 fn refused_as_link_and_fifo(folder: &Path, name: &str, command: &str, must: &str) {
     let (path, away) = (folder.join(name), folder.join("away"));
     fs::rename(&path, &away).unwrap();
     symlink(&away, &path).unwrap();
     let before = files(&away);
-    explode(folder, command).refused(&[name, &format!("this is a symbolic link, and must be a {must}")]);
+    explode(folder, command)
+        .refused(&[name, &format!("this is a symbolic link, and must be a {must}")]);
     assert_eq!((nodes::kind(&path).0, files(&away)), ("link", before), "{name}");
     fs::remove_file(&path).unwrap();
     nodes::fifo(&path);
@@ -77,7 +80,8 @@ fn a_run_folder_of_another_user_is_not_resumed() {
     assert_eq!(contents(folder, "run/run.jsonl"), before);
     // The way that the message names.
     chown(folder.join("run"), Some(OTHER), None).unwrap();
-    let copied = std::process::Command::new("cp").args(["-r", "run", "copy"]).current_dir(folder).status();
+    let copied =
+        std::process::Command::new("cp").args(["-r", "run", "copy"]).current_dir(folder).status();
     assert!(copied.unwrap().success());
     explode(folder, "run --resume copy").expect(1);
 }
@@ -99,7 +103,11 @@ fn the_folder_of_a_matrix_holds_plain_files_and_folders() {
     // A name that leads out of the folder: what is there would be removed.
     fs::create_dir_all(folder.join("precious/fsync-dir/file")).unwrap();
     let grid = contents(folder, "m/grid.json");
-    file(folder, "m/grid.json", grid.replacen("\"name\": \"toyfs\"", "\"name\": \"../precious\"", 1));
+    file(
+        folder,
+        "m/grid.json",
+        grid.replacen("\"name\": \"toyfs\"", "\"name\": \"../precious\"", 1),
+    );
     explode(folder, "matrix --resume m")
         .refused(&["m/grid.json", "'../precious' cannot be the name of a folder"]);
     assert!(folder.join("precious/fsync-dir/file").exists());
@@ -107,7 +115,8 @@ fn the_folder_of_a_matrix_holds_plain_files_and_folders() {
     explode(folder, "matrix --resume m").expect(0);
     if nodes::is_root("a folder of another user") {
         chown(folder.join("m"), Some(OTHER), None).unwrap();
-        explode(folder, "matrix --resume m").refused(&[&format!("--resume m: this belongs to uid {OTHER}")]);
+        explode(folder, "matrix --resume m")
+            .refused(&[&format!("--resume m: this belongs to uid {OTHER}")]);
     }
 }
 

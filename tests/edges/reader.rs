@@ -8,13 +8,17 @@ use super::stack_file;
 use crate::common::log::{dirty, lines};
 use crate::common::{file, files, program};
 
-/// Runs explode with a standard output that has no reader. Returns its exit code, and what it says on
-/// standard error.
+/// Runs explode with a standard output that has no reader. Returns its exit code, and what it says
+/// on standard error.
 fn unread(folder: &TempDir, args: &str) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = Command::new(program());
-    command.args(args.split_whitespace()).current_dir(folder.path()).stdout(writer).stderr(Stdio::piped());
+    command
+        .args(args.split_whitespace())
+        .current_dir(folder.path())
+        .stdout(writer)
+        .stderr(Stdio::piped());
     let ran = command.output().unwrap();
     (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
 }

@@ -7,7 +7,8 @@ use tempfile::tempdir;
 use super::{contents, stack_file, wait_until};
 use crate::common::{explode_in, program};
 
-/// A second process that goes on with a run is refused as long as the first one lives, and leaves everything as it is.
+/// A second process that goes on with a run is refused as long as the first one lives, and leaves
+/// everything as it is.
 #[test]
 fn a_run_that_is_going_on_is_not_resumed() {
     let folder = tempdir().unwrap();
@@ -27,8 +28,10 @@ fn a_run_that_is_going_on_is_not_resumed() {
         .spawn()
         .unwrap();
     wait_until("the second mutate", || waits.exists());
-    let kept =
-        || ["run.jsonl", "journal"].map(|name| std::fs::read(folder.path().join("run").join(name)).unwrap());
+    let kept = || {
+        ["run.jsonl", "journal"]
+            .map(|name| std::fs::read(folder.path().join("run").join(name)).unwrap())
+    };
     let before = kept();
     explode_in(folder.path(), ["run", "--resume", "run"])
         .refused(&["run: this run is still going on in another process; wait for it to end"]);
@@ -38,7 +41,8 @@ fn a_run_that_is_going_on_is_not_resumed() {
     let whole = contents(folder.path(), "run/run.jsonl");
     explode_in(folder.path(), ["run", "--resume", "run"]).expect(0);
     let counts = |text: &str| {
-        let summary: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let summary: serde_json::Value =
+            serde_json::from_str(text.lines().last().unwrap()).unwrap();
         ["type", "states", "operations", "checked"].map(|key| summary[key].clone())
     };
     assert_eq!(counts(&contents(folder.path(), "run/run.jsonl")), counts(&whole));

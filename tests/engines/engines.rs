@@ -27,7 +27,10 @@ const EXPLORED: [Explored; 12] = [
     clean("ekv-whole", [781, 29_108, 10_664, 0]),
     clean("sequential-storage-fetch", [156, 9525, 4605, 1]),
     Explored { by_design: 13_315, ..clean("fatfs", [80, 60_389, 34_693, 0]) },
-    Explored { findings: &["fs-atomic/corrupt/atomic-call"], ..clean("littlefs", [381, 45_273, 22_528, 0]) },
+    Explored {
+        findings: &["fs-atomic/corrupt/atomic-call"],
+        ..clean("littlefs", [381, 45_273, 22_528, 0])
+    },
     Explored {
         findings: &["fs-atomic/corrupt/atomic-call"],
         ..clean("littlefs-cached-erase", [377, 63_533, 8175, 224])
@@ -46,7 +49,15 @@ const EXPLORED: [Explored; 12] = [
 /// Counts: states, crash disks, distinct, of crashes during recovery.
 const fn clean(target: &'static str, counts: [u64; 4]) -> Explored {
     let [states, crash_disks, distinct, crash_crash_disks] = counts;
-    Explored { target, states, crash_disks, distinct, crash_crash_disks, by_design: 0, findings: &[] }
+    Explored {
+        target,
+        states,
+        crash_disks,
+        distinct,
+        crash_crash_disks,
+        by_design: 0,
+        findings: &[],
+    }
 }
 
 fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
@@ -66,12 +77,26 @@ fn findings(lines: &[Value]) -> BTreeSet<String> {
 #[test]
 fn each_engine_comes_to_its_counts_and_findings() {
     for expected in EXPLORED {
-        let Explored { target, states, crash_disks, distinct, crash_crash_disks, by_design, findings: found } =
-            expected;
+        let Explored {
+            target,
+            states,
+            crash_disks,
+            distinct,
+            crash_crash_disks,
+            by_design,
+            findings: found,
+        } = expected;
         let lines = run(target, &["--require-complete"], i32::from(!found.is_empty()));
         let summary = lines.last().unwrap();
-        let keys =
-            ["states", "crash_disks", "distinct", "crash_crash_disks", "by_design", "broken", "left_out"];
+        let keys = [
+            "states",
+            "crash_disks",
+            "distinct",
+            "crash_crash_disks",
+            "by_design",
+            "broken",
+            "left_out",
+        ];
         let counts: Vec<u64> = keys.iter().map(|key| summary[key].as_u64().unwrap()).collect();
         let exact = [states, crash_disks, distinct, crash_crash_disks, by_design, 0, 0];
         assert_eq!(counts, exact, "{target}: {summary}");
@@ -83,7 +108,10 @@ fn each_engine_comes_to_its_counts_and_findings() {
 #[test]
 fn a_check_of_what_is_not_promised_is_refused() {
     let refused = explode("run fs-sync --stack fatfs".split(' ')).expect(3);
-    assert!(refused.err.contains("unsupported: not promised: fatfs: \"Dirty flag means"), "{refused:?}");
+    assert!(
+        refused.err.contains("unsupported: not promised: fatfs: \"Dirty flag means"),
+        "{refused:?}"
+    );
 }
 
 /// Every seeded bug of these is found.
@@ -138,7 +166,8 @@ fn the_bugs_that_were_found_replay() {
 fn the_page_has_the_counts() {
     let page = std::fs::read_to_string("docs/results/engines.md").unwrap();
     for Explored { target, states, crash_disks, distinct, crash_crash_disks, .. } in EXPLORED {
-        let row = format!("| `{target}` | {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
+        let row =
+            format!("| `{target}` | {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
         assert!(page.contains(&row), "docs/results/engines.md has no row {row}");
     }
 }

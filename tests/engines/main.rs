@@ -1,5 +1,5 @@
-//! The storage engines of others (`docs/results/engines.md`): the results of each target, with exact counts; the canaries; and the bugs
-//! that were found, which replay.
+//! The storage engines of others (`docs/results/engines.md`): the results of each target, with
+//! exact counts; the canaries; and the bugs that were found, which replay.
 
 #[cfg(feature = "engines")]
 #[path = "../common/mod.rs"]
@@ -7,7 +7,8 @@ mod common;
 #[cfg(feature = "engines")]
 mod engines;
 
-/// Without the feature there is nothing to test, which may not go unnoticed where everything is tested.
+/// Without the feature there is nothing to test, which may not go unnoticed where everything is
+/// tested.
 #[cfg(not(feature = "engines"))]
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is not run says so")]

@@ -22,13 +22,15 @@ pub fn trials() -> Vec<Trial> {
 fn critical(target: &str, promise: &str, more: &str) -> Value {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), target, promise);
-    let lines = explode(folder.path(), &format!("show {} --format jsonl {more}", trace.display())).expect(0);
+    let lines = explode(folder.path(), &format!("show {} --format jsonl {more}", trace.display()))
+        .expect(0);
     let lines = lines.json();
     let [critical] = of_type(&lines, "critical")[..] else { panic!("one line: {lines:?}") };
     critical.clone()
 }
 
-/// Three blocks of data are lost, one after the other, and it can still recover: without the commit. Then the commit is there.
+/// Three blocks of data are lost, one after the other, and it can still recover: without the
+/// commit. Then the commit is there.
 fn commit() {
     let expected = json!({
         "type": "critical", "found": true, "dev": 0, "sector": 0, "version": 1, "kept": true,
@@ -38,10 +40,14 @@ fn commit() {
     assert_eq!(critical("journal", "whole", ""), expected);
 }
 
-/// At the end all four blocks are promised: with the first one that is lost it is over. Only the disk with all of them recovers.
+/// At the end all four blocks are promised: with the first one that is lost it is over. Only the
+/// disk with all of them recovers.
 fn lost() {
     let found = critical("journal", "committed", "");
-    assert_eq!((&found["sector"], &found["kept"], &found["decision"]), (&json!(8), &json!(false), &json!(1)));
+    assert_eq!(
+        (&found["sector"], &found["kept"], &found["decision"]),
+        (&json!(8), &json!(false), &json!(1))
+    );
     let nearest: Vec<&Value> =
         found["nearest"].as_array().unwrap().iter().map(|range| &range["sector"]).collect();
     assert_eq!(nearest, [&json!(0), &json!(8), &json!(16), &json!(24)]);
@@ -56,7 +62,8 @@ fn doomed() {
     );
 }
 
-/// The recovery's second step, which reaches the disk without the first. Nearest: without the second.
+/// The recovery's second step, which reaches the disk without the first. Nearest: without the
+/// second.
 fn recovery() {
     let found = critical("begun", "steps", "");
     assert_eq!((&found["sector"], &found["kept"]), (&json!(808), &json!(true)), "{found}");

@@ -16,8 +16,8 @@ fn ext2() {
         return;
     }
     let folder = tempdir().unwrap();
-    let args =
-        "fs-sync --stack ext2 --in vm --set ramdisk.flushes=dropped --depth 1 --states 2 --crash-depth 0";
+    let args = "fs-sync --stack ext2 --in vm --set ramdisk.flushes=dropped --depth 1 --states 2 \
+                --crash-depth 0";
     let trace = trace_of(folder.path(), args, "synced-by-fsync");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
     let after = &told["after"];
@@ -39,7 +39,8 @@ fn ext2() {
         of_type(&lines, "event").into_iter().filter(|event| event["e"] == "submit").collect();
     assert!(!submitted.is_empty());
     assert!(submitted.iter().all(|event| event["by"] == "explode"), "{submitted:?}");
-    let lost: Vec<_> = of_type(&lines, "range").into_iter().filter(|range| range["kept"].is_null()).collect();
+    let lost: Vec<_> =
+        of_type(&lines, "range").into_iter().filter(|range| range["kept"].is_null()).collect();
     let critical = of_type(&lines, "critical")[0];
     assert_eq!((lost.len(), &critical["kept"]), (1, &json!(false)), "{critical}");
     assert_eq!(json!([[critical["sector"], 8]]), lost[0]["sectors"]);

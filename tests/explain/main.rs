@@ -1,7 +1,8 @@
-//! `explode minimise` and `explode show`, on traces whose smallest form and whose critical write are known.
+//! `explode minimise` and `explode show`, on traces whose smallest form and whose critical write
+//! are known.
 //!
-//! This program is explode itself, with toys to find errors in, and the tests of it: without arguments of explode's it runs the
-//! tests, each of which starts this very program.
+//! This program is explode itself, with toys to find errors in, and the tests of it: without
+//! arguments of explode's it runs the tests, each of which starts this very program.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -46,7 +47,10 @@ fn explode(folder: &Path, args: &str) -> Ran {
 #[track_caller]
 fn found(folder: &Path, args: &str) -> Vec<PathBuf> {
     explode(folder, &format!("run {args} --out run --format jsonl")).expect(1);
-    files(&folder.join("run/traces")).iter().map(|name| Path::new("run/traces").join(name)).collect()
+    files(&folder.join("run/traces"))
+        .iter()
+        .map(|name| Path::new("run/traces").join(name))
+        .collect()
 }
 
 /// The one trace that a run finds of this promise.

@@ -1,4 +1,5 @@
-//! `explode minimise`: the smallest trace of each toy, whatever it began with; and what it must not do.
+//! `explode minimise`: the smallest trace of each toy, whatever it began with; and what it must not
+//! do.
 
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -26,7 +27,12 @@ pub fn trials() -> Vec<Trial> {
 
 /// What was chosen, mutate by mutate; the toys ask for two things in these.
 fn chosen(trace: &Value) -> Vec<&str> {
-    trace["choices"].as_array().unwrap().iter().map(|choice| choice["name"].as_str().unwrap()).collect()
+    trace["choices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|choice| choice["name"].as_str().unwrap())
+        .collect()
 }
 
 /// The counts of a minimised trace: mutates, choices, pieces kept, lost, pending.
@@ -60,7 +66,8 @@ fn noise() {
 
 fn fixed() {
     let folder = tempdir().unwrap();
-    explode(folder.path(), "run armed-fixed --strategy random --states 200 --depth 9 --out run").expect(0);
+    explode(folder.path(), "run armed-fixed --strategy random --states 200 --depth 9 --out run")
+        .expect(0);
 }
 
 /// Each disk that fails ends a worker: what is known of it is known by that.
@@ -109,7 +116,10 @@ fn recovery() {
     let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
     let during = smaller["recovery"][0]["blocks"].as_array().unwrap();
     assert_eq!(smaller["recovery"].as_array().unwrap().len(), 1);
-    assert!(!during.contains(&json!([0, 800, 1])) && during.contains(&json!([0, 808, 1])), "{during:?}");
+    assert!(
+        !during.contains(&json!([0, 800, 1])) && during.contains(&json!([0, 808, 1])),
+        "{during:?}"
+    );
 }
 
 /// A real system: the smallest disks of its four errors, with one transaction.
@@ -130,7 +140,8 @@ fn sqlite() {
         ("lost/last-commit", [1, 1, 0, 4, 4]),
         ("recover-failed/intact", [1, 1, 1, 5, 5]),
     ];
-    let expected = expected.map(|(error, size)| (format!("sqlite-transactions/{error}"), size.to_vec()));
+    let expected =
+        expected.map(|(error, size)| (format!("sqlite-transactions/{error}"), size.to_vec()));
     assert_eq!(after, expected);
 }
 
@@ -154,8 +165,8 @@ fn files_and_commands() {
     let kept = files(&folder.path().join("run/traces"));
     assert!(kept.contains(&format!("{name}.min.json")), "{kept:?}");
     let told = line(folder.path(), 0, &format!("minimise {} --out small.json", trace.display()));
-    let fields =
-        "type trace out signature reproduced verdict message before after tests remembered cut seconds";
+    let fields = "type trace out signature reproduced verdict message before after tests \
+                  remembered cut seconds";
     assert_eq!(keys(&told), words(fields));
     assert_eq!((&told["type"], &told["out"]), (&json!("minimised"), &json!("small.json")));
     line(folder.path(), 1, "replay small.json");
@@ -173,14 +184,20 @@ fn files_and_commands() {
 /// A bound ends it with what was found, which is said, and which replays.
 fn bounds() {
     let folder = tempdir().unwrap();
-    let trace = trace_of(folder.path(), "armed --strategy random --seed 3 --states 400 --depth 9", "order");
+    let trace =
+        trace_of(folder.path(), "armed --strategy random --seed 3 --states 400 --depth 9", "order");
     for bound in ["--tests 3", "--tests 60", "--budget 0s"] {
-        let told = line(folder.path(), 0, &format!("minimise {} {bound} --out small.json", trace.display()));
+        let told = line(
+            folder.path(),
+            0,
+            &format!("minimise {} {bound} --out small.json", trace.display()),
+        );
         assert_eq!(told["cut"], true, "{bound}: {told}");
         let (before, after) = (size(&told, "before"), size(&told, "after"));
         assert!(after[0] <= before[0] && after[1] <= before[1], "{bound}: {told}");
         line(folder.path(), 1, "replay small.json");
-        let said = explode(folder.path(), &format!("minimise {} {bound}", trace.display())).expect(0);
+        let said =
+            explode(folder.path(), &format!("minimise {} {bound}", trace.display())).expect(0);
         assert!(said.out.contains("a bound has ended it, there may be a smaller one"), "{said:#?}");
     }
 }
@@ -204,7 +221,8 @@ fn not_reproduced() {
     let human = explode(folder.path(), "minimise edited.json").expect(5);
     assert!(human.out.starts_with("    DIVERGED choice 0"), "{human:#?}");
     assert!(!folder.path().join("edited.min.json").exists());
-    // A disk that is not there: with the log of then it is not reproduced, with another one the search finds another disk.
+    // A disk that is not there: with the log of then it is not reproduced, with another one the
+    // search finds another disk.
     let told = edited(|trace| trace["crash_disk"]["id"] = json!("f".repeat(32)));
     assert_eq!((&told["reproduced"], &told["verdict"]), (&json!(false), &json!("ok")));
     let mut other = real.clone();
@@ -217,7 +235,8 @@ fn not_reproduced() {
 /// Counts of tests and answers from memory included.
 fn twice() {
     let folder = tempdir().unwrap();
-    let trace = trace_of(folder.path(), "armed --strategy random --seed 5 --states 400 --depth 9", "order");
+    let trace =
+        trace_of(folder.path(), "armed --strategy random --seed 5 --states 400 --depth 9", "order");
     let once = |out: &str| {
         let mut told = line(folder.path(), 0, &format!("minimise {} --out {out}", trace.display()));
         told.as_object_mut().unwrap().retain(|key, _| !["seconds", "out"].contains(&key.as_str()));
@@ -230,7 +249,8 @@ fn twice() {
 /// The disk that is left is in no sample that small, and replays by its pieces.
 fn sampled() {
     let folder = tempdir().unwrap();
-    let args = ["run", "sqlite-off", "--depth", "1", "--limit", "4", "--samples", "3", "--out", "run"];
+    let args =
+        ["run", "sqlite-off", "--depth", "1", "--limit", "4", "--samples", "3", "--out", "run"];
     explode_in(folder.path(), args).expect(1);
     for name in files(&folder.path().join("run/traces")) {
         let path = format!("run/traces/{name}");
@@ -238,7 +258,8 @@ fn sampled() {
         let last = said.out.lines().last().unwrap().trim_start();
         let command = last.strip_prefix("replay    ").expect("a command");
         let elsewhere = tempdir().unwrap();
-        let replayed = shell(elsewhere.path(), &format!("{command} --format jsonl")).expect(1).json();
+        let replayed =
+            shell(elsewhere.path(), &format!("{command} --format jsonl")).expect(1).json();
         assert_eq!(replayed[0]["replayed_by"], "log", "{path}");
     }
 }

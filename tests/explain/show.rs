@@ -1,4 +1,5 @@
-//! `explode show`: the whole story of a trace, and what is left of it where the trace cannot be run.
+//! `explode show`: the whole story of a trace, and what is left of it where the trace cannot be
+//! run.
 
 use libtest_mimic::Trial;
 use serde_json::json;
@@ -64,9 +65,13 @@ fn recovery() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "begun", "steps");
     let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
-    let crashes: Vec<&str> = said.lines().filter(|line| line.starts_with("       Crash ")).collect();
+    let crashes: Vec<&str> =
+        said.lines().filter(|line| line.starts_with("       Crash ")).collect();
     assert_eq!(crashes.len(), 2, "{said}");
-    assert!(crashes[1].starts_with("       Crash during that recovery; of 8 pending ranges "), "{said}");
+    assert!(
+        crashes[1].starts_with("       Crash during that recovery; of 8 pending ranges "),
+        "{said}"
+    );
     assert!(
         said.contains("FAIL recover-failed: redo: the second step was taken, the first was not\n"),
         "{said}"
@@ -74,26 +79,33 @@ fn recovery() {
     assert!(said.contains("\n      Events of its recovery, up to the crash: 16\n"), "{said}");
 }
 
-/// What a recovery writes has the names of the files at its end, as what the system wrote before has: it has removed the log.
+/// What a recovery writes has the names of the files at its end, as what the system wrote before
+/// has: it has removed the log.
 fn files_of_a_recovery_have_names() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "wal-kv+recovery-not-idempotent", "durable");
     let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
-    let recovery = said.split_once("      Events of its recovery, up to the crash: ").expect(&said).1;
+    let recovery =
+        said.split_once("      Events of its recovery, up to the crash: ").expect(&said).1;
     let size = "device 3 sector 1099511627776, 512 bytes";
     for part in [
         format!("             dirty     {size}: the size of /log.1 (removed)\n"),
         format!(
-            "       Crash during that recovery; of 1 pending ranges 1 kept, 0 lost\n             kept      {size} (the size of /log.1 (removed))\n"
+            "       Crash during that recovery; of 1 pending ranges 1 kept, 0 lost\n             \
+             kept      {size} (the size of /log.1 (removed))\n"
         ),
-        "    Critical device 3 sector 1099511627776 (the size of /log.1 (removed)) reached the disk: "
+        "    Critical device 3 sector 1099511627776 (the size of /log.1 (removed)) reached the \
+         disk: "
             .to_owned(),
     ] {
         assert!(recovery.contains(&part), "'{part}' is not in {recovery}");
     }
-    let lines = explode(folder.path(), &format!("show {} --format jsonl", trace.display())).expect(0).json();
+    let lines = explode(folder.path(), &format!("show {} --format jsonl", trace.display()))
+        .expect(0)
+        .json();
     let during = lines.iter().filter(|line| line["crash"] == 1 && !line["sector"].is_null());
-    let whose: Vec<&str> = during.map(|line| line["whose"].as_str().expect("it has a name")).collect();
+    let whose: Vec<&str> =
+        during.map(|line| line["whose"].as_str().expect("it has a name")).collect();
     assert_eq!(whose, ["the size of /log.1 (removed)"; 2]);
 }
 
@@ -141,13 +153,15 @@ fn files_have_names() {
 fn lines() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "journal", "whole");
-    let lines = explode(folder.path(), &format!("show {} --as text --format jsonl", trace.display()))
-        .expect(0)
-        .json();
+    let lines =
+        explode(folder.path(), &format!("show {} --as text --format jsonl", trace.display()))
+            .expect(0)
+            .json();
     let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
     let expected = [&["story", "mutate"][..], &["event"; 8], &["range"; 4], &["critical"]].concat();
     assert_eq!(types, expected);
-    let fields = "type trace target in stack checker versions verdict message signature by_design epoch args died promise \
+    let fields = "type trace target in stack checker versions verdict message signature by_design \
+                  epoch args died promise \
                   reproduced why_not by_search replay";
     assert_eq!(keys(&lines[0]), words(fields));
     assert_eq!((&lines[0]["reproduced"], &lines[0]["args"]), (&json!(true), &json!(["after"])));
@@ -174,7 +188,10 @@ fn file_only() {
         assert_eq!((&lines[0]["reproduced"], lines.len()), (&json!(false), 2), "{lines:?}");
         let why = lines[0]["why_not"].as_str().unwrap().to_owned();
         let said = explode(folder.path(), "show edited.json").expect(0).out;
-        assert!(said.contains(&format!("     NOT RUN {why}; this is what the file has\n")), "{said}");
+        assert!(
+            said.contains(&format!("     NOT RUN {why}; this is what the file has\n")),
+            "{said}"
+        );
         assert!(
             said.contains("     Choices commit (1 of 2 at ")
                 || said.contains("    Mutate 1 commit (1 of 2 at "),
@@ -192,11 +209,20 @@ fn file_only() {
         let ext2 = json!({ "name": "ext2", "use": "ext2", "children": ["ramdisk"] });
         trace["stack"].as_array_mut().unwrap().push(ext2);
     });
-    assert_eq!(why, "it cannot be run here: component 'ext2' needs a kernel; use --in vm or --in here");
+    assert_eq!(
+        why,
+        "it cannot be run here: component 'ext2' needs a kernel; use --in vm or --in here"
+    );
     let why = show(&|trace| trace["checker_options"] = json!({ "fixed": true }));
-    assert!(why.starts_with("it was not seen again: no crash can leave the recorded disk"), "{why}");
+    assert!(
+        why.starts_with("it was not seen again: no crash can leave the recorded disk"),
+        "{why}"
+    );
     let why = show(&|trace| trace["choices"][0]["label"]["site"] = json!("elsewhere"));
-    assert!(why.starts_with("its replay diverged: choice 0: recorded 2 options at elsewhere"), "{why}");
+    assert!(
+        why.starts_with("its replay diverged: choice 0: recorded 2 options at elsewhere"),
+        "{why}"
+    );
 }
 
 fn refused() {

@@ -1,5 +1,5 @@
-//! Systems whose smallest failing way and disk are known: checkers on a RAM disk, and a component whose recovery is not to be
-//! interrupted.
+//! Systems whose smallest failing way and disk are known: checkers on a RAM disk, and a component
+//! whose recovery is not to be interrupted.
 
 use explode::ramdisk::{Flags, RamDisk};
 use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
@@ -32,21 +32,25 @@ pub fn registry() -> Registry {
         CheckerDef::new("journal", "for tests", Journal::build).options(JOURNAL),
     ]);
     let none = Options::none;
-    let mut add =
-        |name: &'static str, checker, on: &[&str], options: Options, depth: u32, crash_depth: u32| {
-            let stack =
-                on.iter().fold(StackSpec::default(), |stack, component| stack.plug(component, none()));
-            registry.targets.push(Target {
-                name: Cow::Borrowed(name),
-                about: "for tests".into(),
-                stack,
-                checker: Cow::Borrowed(checker),
-                checker_options: options,
-                bounds: Bounds { depth, limit: 4000, samples: 400, crash_depth },
-                seeded: true,
-                expect: "lost".into(),
-            });
-        };
+    let mut add = |name: &'static str,
+                   checker,
+                   on: &[&str],
+                   options: Options,
+                   depth: u32,
+                   crash_depth: u32| {
+        let stack =
+            on.iter().fold(StackSpec::default(), |stack, component| stack.plug(component, none()));
+        registry.targets.push(Target {
+            name: Cow::Borrowed(name),
+            about: "for tests".into(),
+            stack,
+            checker: Cow::Borrowed(checker),
+            checker_options: options,
+            bounds: Bounds { depth, limit: 4000, samples: 400, crash_depth },
+            seeded: true,
+            expect: "lost".into(),
+        });
+    };
     add("armed", "armed", &["ramdisk"], none(), 9, 0);
     add("armed-fixed", "armed", &["ramdisk"], none().with("fixed", true), 9, 0);
     add("armed-exit", "armed", &["ramdisk"], none().with("how", "exit"), 9, 0);
@@ -64,7 +68,8 @@ fn ask(cx: &mut Cx<'_>, site: &str, names: &[&str]) -> usize {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let label = Label { site: site.to_owned(), ..Label::default() };
     let options = names.len() as u32;
-    cx.choose_at(&Point { kind: Kind::Action, options, names: &names, weights: &[], label }) as usize
+    cx.choose_at(&Point { kind: Kind::Action, options, names: &names, weights: &[], label })
+        as usize
 }
 
 fn write(disk: &RamDisk, block: u64, byte: u8) {
@@ -81,13 +86,14 @@ const ARMED: &[OptionDef] = &[
     OptionDef { name: "fixed", about: "true: nothing is wrong", default: "false" },
     OptionDef {
         name: "how",
-        about: "what is wrong is said by check or mutate, or ends the process in one: exit, exit-mutate",
+        about: "what is wrong is said by check or mutate, or ends the process in one: exit, \
+                exit-mutate",
         default: "check",
     },
 ];
 
-/// Armed twice, it writes A and B when it fires, and B must not be there without A: three mutates of nine, and one block lost. All
-/// else is noise.
+/// Armed twice, it writes A and B when it fires, and B must not be there without A: three mutates
+/// of nine, and one block lost. All else is noise.
 struct Armed {
     fixed: bool,
     how: String,
@@ -152,7 +158,8 @@ impl Checker for Armed {
     }
 }
 
-/// Its recovery writes two blocks among others, and gives up if it finds the second one without the first.
+/// Its recovery writes two blocks among others, and gives up if it finds the second one without the
+/// first.
 struct Redo;
 
 const FLAG: u64 = 0;
@@ -166,9 +173,8 @@ impl Component for Redo {
             return Ok(Recovery::Clean);
         }
         if is(&disk, SECOND, b'2') && !is(&disk, FIRST, b'1') {
-            return Err(
-                Fault::new("the second step was taken, the first was not").blame(Blame::Promise("steps"))
-            );
+            return Err(Fault::new("the second step was taken, the first was not")
+                .blame(Blame::Promise("steps")));
         }
         (110..113).for_each(|block| write(&disk, block, b'n'));
         write(&disk, FIRST, b'1');
@@ -201,8 +207,8 @@ const JOURNAL: &[OptionDef] = &[
     OptionDef { name: "doomed", about: "true: nothing is ever right at the end", default: "false" },
 ];
 
-/// Three blocks of data, then a commit that stands before them on the disk: it must not be there without them, and at the end it
-/// must be there.
+/// Three blocks of data, then a commit that stands before them on the disk: it must not be there
+/// without them, and at the end it must be there.
 struct Journal {
     fixed: bool,
     doomed: bool,
@@ -237,10 +243,15 @@ impl Checker for Journal {
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let disk = stack.disk()?;
         let data = DATA.filter(|block| is(&disk, *block, b'D')).count();
-        let error =
-            |promise: &str, message: String| Err(Violation::new(Verdict::Lost, promise, message).into());
+        let error = |promise: &str, message: String| {
+            Err(Violation::new(Verdict::Lost, promise, message).into())
+        };
         if self.doomed {
-            return if epoch == Epoch::End { error("doomed", "nothing is right".to_owned()) } else { Ok(()) };
+            return if epoch == Epoch::End {
+                error("doomed", "nothing is right".to_owned())
+            } else {
+                Ok(())
+            };
         }
         match is(&disk, COMMIT, b'C') {
             true if data < 3 => error("whole", format!("committed, with {data} of 3 blocks")),

@@ -1,5 +1,5 @@
-//! The file systems that are looked at in breadth, each in a few disks: what fsync and sync(2) keep, on a disk that flushes when it is
-//! asked to, and on one that does not.
+//! The file systems that are looked at in breadth, each in a few disks: what fsync and sync(2)
+//! keep, on a disk that flushes when it is asked to, and on one that does not.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -28,8 +28,8 @@ const SYSTEMS: &[(&str, bool)] = &[
     ("hfs", false),
 ];
 
-/// Those whose drivers send no flush at all, so that an fsync keeps nothing on a disk with a cache: what sync(2) keeps where a completed
-/// write is durable is there, and is gone where it is not.
+/// Those whose drivers send no flush at all, so that an fsync keeps nothing on a disk with a cache:
+/// what sync(2) keeps where a completed write is durable is there, and is gone where it is not.
 const NEVER_FLUSH: [&str; 2] = ["jfs", "hfs"];
 
 /// What JFS writes depends on what the guest has done before (docs/results/file-systems.md).
@@ -49,7 +49,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 return without_flushes(cx, system);
             }
             let fsync = ["write /a; fsync /a, /"];
-            // What a disk that does not flush has left of ReiserFS ends the guest: the host looks at that (`host.rs`).
+            // What a disk that does not flush has left of ReiserFS ends the guest: the host looks
+            // at that (`host.rs`).
             if system != "reiserfs" {
                 assert!(is_lost(&some(cx, &format!("{system}+flush-lies"), &fsync)));
             }
@@ -85,7 +86,9 @@ pub const LOGS: &str = "in breadth: one workload on each";
 fn without_flushes(cx: Cx<'_>, system: &str) {
     let sync = ["write /a", "sync"];
     let lies = some(cx, &format!("{system}+flush-lies"), &sync);
-    assert!(is_lost(&lies) && !lies.events.iter().any(|event| matches!(event, Event::Flush { .. })));
+    assert!(
+        is_lost(&lies) && !lies.events.iter().any(|event| matches!(event, Event::Flush { .. }))
+    );
     let mut plan = cx.plan(&format!("fs-sync-{system}"));
     plan.settings.rules.completion = Completion::Durable;
     let kept = some_of(cx, plan, &sync);

@@ -1,7 +1,7 @@
 //! The traces of `bugs/` that need a guest replay as they are kept, all of them in one.
 //!
-//! Which they are the folder says: every JSON file in it, but for those whose step ends the guest, which have guests of their
-//! own, and those that need none, which `tests/engines` replays.
+//! Which they are the folder says: every JSON file in it, but for those whose step ends the guest,
+//! which have guests of their own, and those that need none, which `tests/engines` replays.
 
 use std::path::Path;
 
@@ -22,7 +22,8 @@ pub const IN_GUEST: &str = "/bugs.json";
 /// Each trace that a guest can replay and outlive: its name, and its text.
 pub fn kept() -> Vec<(String, String)> {
     let of_folder = traces().into_iter().map(|(name, text)| {
-        let trace = Trace::from_json(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let trace =
+            Trace::from_json(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
         (name, text, trace)
     });
     let here = of_folder.filter(|(_, _, trace)| trace.mode == Mode::Vm && trace.died.is_none());
@@ -31,7 +32,8 @@ pub fn kept() -> Vec<(String, String)> {
 
 /// The traces whose replay ends its guest, and their verdicts.
 pub fn deadly() -> Vec<(String, Verdict)> {
-    let trace = |text: &str| Trace::from_json(text.as_bytes()).ok().filter(|trace| trace.died.is_some());
+    let trace =
+        |text: &str| Trace::from_json(text.as_bytes()).ok().filter(|trace| trace.died.is_some());
     traces().into_iter().filter_map(|(name, text)| Some((name, trace(&text)?.verdict))).collect()
 }
 
@@ -40,8 +42,11 @@ fn traces() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for folder in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("bugs")) {
         let files = if folder.is_dir() { entries(&folder) } else { Vec::new() };
-        for file in files.into_iter().filter(|file| file.extension().is_some_and(|word| word == "json")) {
-            let name = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).expect("it is below").display();
+        for file in
+            files.into_iter().filter(|file| file.extension().is_some_and(|word| word == "json"))
+        {
+            let name =
+                file.strip_prefix(env!("CARGO_MANIFEST_DIR")).expect("it is below").display();
             found.push((name.to_string(), std::fs::read_to_string(&file).expect("a trace")));
         }
     }
@@ -49,7 +54,8 @@ fn traces() -> Vec<(String, String)> {
 }
 
 fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries =
+        std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
     paths

@@ -108,7 +108,11 @@ impl Cx<'_> {
         };
         let mut confirm = |path: &Path| {
             let trace = std::fs::read(path).expect("the trace was kept");
-            match replay(self.registry, &Trace::from_json(&trace).expect("a sound trace"), self.backend) {
+            match replay(
+                self.registry,
+                &Trace::from_json(&trace).expect("a sound trace"),
+                self.backend,
+            ) {
                 Ok(Replay::Reproduced { by_search: false, .. }) => Confirmation::Reproduced,
                 other => Confirmation::Not(format!("{other:?}")),
             }
@@ -123,17 +127,19 @@ impl Cx<'_> {
 /// What the modules promise, by their own test.
 fn selftest() {
     let loader = "/agent/ld-linux-x86-64.so.2";
-    let ran =
-        Command::new(loader).args(["--library-path", "/agent/lib", "/selftest"]).output().expect("it starts");
+    let ran = Command::new(loader)
+        .args(["--library-path", "/agent/lib", "/selftest"])
+        .output()
+        .expect("it starts");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     let last = said.lines().last().unwrap_or_default();
     let why = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success() && last.ends_with(" 0 skipped, 0 failed"), "{said}{why}");
 }
 
-/// Exact counts of every file system, one step deep: states, crash disks, distinct, and those of crashes during recovery (of
-/// ext4 and XFS that is the kernel's replay of the journal, of the others fsck; fsck.minix and XFS write so much that those are
-/// sampled).
+/// Exact counts of every file system, one step deep: states, crash disks, distinct, and those of
+/// crashes during recovery (of ext4 and XFS that is the kernel's replay of the journal, of the
+/// others fsck; fsck.minix and XFS write so much that those are sampled).
 fn counts(cx: Cx<'_>, report: &mut Report) {
     let expected = [
         ("fs-basic-ext4", [14, 128, 64, 66], true),
@@ -159,12 +165,16 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
     for (target, expected, depth) in
         [("fs-sync-ext3", [9, 448, 20, 39], 1), ("fs-sync-overlay", [9, 3072, 19, 0], 0)]
     {
-        report.case(&format!("{target}: exact counts, and a sample that is clean one step deep"), |_| {
-            let mut plan = sampled(cx.shallow(target));
-            // overlay's folders are not the same bytes in every guest (docs/results/file-systems.md).
-            plan.settings.crash_depth = depth;
-            is_clean(cx, &plan, expected, false);
-        });
+        report.case(
+            &format!("{target}: exact counts, and a sample that is clean one step deep"),
+            |_| {
+                let mut plan = sampled(cx.shallow(target));
+                // overlay's folders are not the same bytes in every guest
+                // (docs/results/file-systems.md).
+                plan.settings.crash_depth = depth;
+                is_clean(cx, &plan, expected, false);
+            },
+        );
     }
 }
 
@@ -174,14 +184,15 @@ pub fn sampled(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Nothing is found, in so many states, crash disks, distinct ones that were looked at, and those of crashes during recovery.
+/// Nothing is found, in so many states, crash disks, distinct ones that were looked at, and those
+/// of crashes during recovery.
 pub fn is_clean(cx: Cx<'_>, plan: &Plan, expected: [u64; 4], complete: bool) {
     let mut plan = plan.clone();
     plan.settings.skip = false;
     let (summary, findings) = cx.explore(&plan);
     let Summary { states, crash_disks, distinct, crash_crash_disks, .. } = &summary;
-    let counted =
-        [states, crash_disks, distinct, crash_crash_disks].map(|count| u64::try_from(&count.0).unwrap());
+    let counted = [states, crash_disks, distinct, crash_crash_disks]
+        .map(|count| u64::try_from(&count.0).unwrap());
     assert_eq!(counted, expected);
     assert!(
         summary.complete == complete && summary.checked == summary.distinct && findings.is_empty(),
@@ -189,7 +200,8 @@ pub fn is_clean(cx: Cx<'_>, plan: &Plan, expected: [u64; 4], complete: bool) {
     );
 }
 
-/// Crashes during the recovery from crashes during recovery: those of one deep, and what they leave further.
+/// Crashes during the recovery from crashes during recovery: those of one deep, and what they leave
+/// further.
 fn two_deep(cx: Cx<'_>, report: &mut Report) {
     report.case("fs-sync-ext4: exact counts of crashes during recovery, two deep", |_| {
         let explore = |crash_depth: u32| {
@@ -206,13 +218,16 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
     });
 }
 
-/// The limit and sample of an emission, and for each depth the distinct crash disks and those of crashes during recovery.
+/// The limit and sample of an emission, and for each depth the distinct crash disks and those of
+/// crashes during recovery.
 const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 39], [20, 100]]);
 
 /// The first byte in which two events differ, and the bytes from there on.
 pub fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
     let bytes = |event: &Event| match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => data.to_vec(),
+        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
+            data.to_vec()
+        }
         _ => Vec::new(),
     };
     let (one, other) = (bytes(one), bytes(other));
@@ -231,7 +246,10 @@ fn minix_3(cx: Cx<'_>, report: &mut Report) {
             cx.explore(&plan).1
         };
         let found = explore(true);
-        assert!(found.iter().any(|found| found.verdict == Verdict::Corrupt && found.replayed), "{found:?}");
+        assert!(
+            found.iter().any(|found| found.verdict == Verdict::Corrupt && found.replayed),
+            "{found:?}"
+        );
         assert!(explore(false).is_empty());
     });
 }
@@ -257,13 +275,17 @@ fn losses(cx: Cx<'_>, report: &mut Report) {
         let seen = go(cx.registry, &cx.plan("fs-sync-ext2"), cx.backend, &reuse);
         keep(report, "ext2-reuse", &seen);
     });
-    report.case("minix: blocks that are used again take synced data with them, on every disk", |report| {
-        let seen = go(cx.registry, &cx.plan("fs-sync-minix"), cx.backend, &reuse);
-        let all_lost = seen.errors.iter().all(|(error, _)| error.verdict == Verdict::Lost);
-        assert!(all_lost && seen.errors.len() as u64 == seen.checked, "{:?}", seen.errors);
-        keep(report, "minix-reuse", &seen);
-    });
-    let resize = ["write /a; fsync /a, /", "write /a behind a hole; fsync /a, /", "resize /a", "write /b"];
+    report.case(
+        "minix: blocks that are used again take synced data with them, on every disk",
+        |report| {
+            let seen = go(cx.registry, &cx.plan("fs-sync-minix"), cx.backend, &reuse);
+            let all_lost = seen.errors.iter().all(|(error, _)| error.verdict == Verdict::Lost);
+            assert!(all_lost && seen.errors.len() as u64 == seen.checked, "{:?}", seen.errors);
+            keep(report, "minix-reuse", &seen);
+        },
+    );
+    let resize =
+        ["write /a; fsync /a, /", "write /a behind a hole; fsync /a, /", "resize /a", "write /b"];
     never_submitted(cx, report, "ext2", &resize, "/a is gone");
     never_submitted(
         cx,
@@ -276,8 +298,9 @@ fn losses(cx: Cx<'_>, report: &mut Report) {
         report.case(&format!("{target}: sync(2) leaves the disk's cache unflushed"), |_| {
             let seen = go(cx.registry, &cx.plan(target), cx.backend, &["write /a", "sync"]);
             assert!(!seen.events.iter().any(|event| matches!(event, Event::Flush { .. })));
-            let lost =
-                |error: &&Violation| error.verdict == Verdict::Lost && error.promise == "synced-by-sync";
+            let lost = |error: &&Violation| {
+                error.verdict == Verdict::Lost && error.promise == "synced-by-sync"
+            };
             assert!(
                 seen.errors.iter().map(|(error, _)| error).any(|error| lost(&error)),
                 "{:?}",
@@ -287,8 +310,9 @@ fn losses(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// A block goes bad after a file was synced into it: it cannot be read or holds something else on every crash disk, until the file is
-/// written again. The last block that holds something is the file's.
+/// A block goes bad after a file was synced into it: it cannot be read or holds something else on
+/// every crash disk, until the file is written again. The last block that holds something is the
+/// file's.
 fn media(cx: Cx<'_>, report: &mut Report) {
     let go = |faults: &str, then: &str| {
         let mut plan = cx.plan("fs-sync-ext2");
@@ -305,7 +329,11 @@ fn media(cx: Cx<'_>, report: &mut Report) {
         report.case(&format!("ext2: a block that goes bad, {faults}"), |report| {
             let seen = go(faults, "write /b; fsync /b, /");
             assert_eq!(seen.errors.len() as u64, seen.checked);
-            assert!(messages(&seen).iter().all(|found| found.starts_with(message)), "{:?}", messages(&seen));
+            assert!(
+                messages(&seen).iter().all(|found| found.starts_with(message)),
+                "{:?}",
+                messages(&seen)
+            );
             let choice = &seen.traces[0].choices[2];
             assert_eq!((choice.options, choice.value), (MEDIA_OPTIONS, MEDIA_OPTIONS - 1));
             assert!(choice.name.as_ref().is_some_and(|name| name.ends_with(faults)), "{choice:?}");
@@ -319,7 +347,8 @@ fn media(cx: Cx<'_>, report: &mut Report) {
 /// None, or one of the blocks that hold something of which nothing is pending.
 const MEDIA_OPTIONS: u32 = 9;
 
-/// Synced data is lost on disks with a version that was dirty and never submitted; without those it is not.
+/// Synced data is lost on disks with a version that was dirty and never submitted; without those it
+/// is not.
 fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str], message: &str) {
     report.case(&format!("{system}: lost by versions that were never submitted"), |report| {
         let mut plan = cx.plan(&format!("fs-sync-{system}"));

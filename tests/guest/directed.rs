@@ -31,7 +31,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Was a version that a crash disk has kept dirty, and never submitted? (What was submitted is flushed by the way's syncs.)
+    /// Was a version that a crash disk has kept dirty, and never submitted? (What was submitted is
+    /// flushed by the way's syncs.)
     pub fn is_only_dirty(&self, kept: &Kept) -> bool {
         let here = |dev: u32, sector: u64, bytes: u64| {
             dev == kept.dev && (sector..sector + bytes / SECTOR_BYTES as u64).contains(&kept.sector)
@@ -42,7 +43,9 @@ impl Seen {
                 Event::Dirty { dev, sector, data } if here(*dev, *sector, data.len() as u64) => {
                     dirty_since += 1
                 }
-                Event::Submit { dev, sector, payload, .. } if here(*dev, *sector, payload.len()) => {
+                Event::Submit { dev, sector, payload, .. }
+                    if here(*dev, *sector, payload.len()) =>
+                {
                     dirty_since = 0
                 }
                 _ => {}
@@ -61,7 +64,13 @@ pub fn go(registry: &Registry, plan: &Plan, backend: &dyn Backend, steps: &[&str
 }
 
 /// The same, of so many mutates, where steps may also be answers to other choices of theirs.
-pub fn go_on(registry: &Registry, plan: &Plan, backend: &dyn Backend, steps: &[&str], mutates: u32) -> Seen {
+pub fn go_on(
+    registry: &Registry,
+    plan: &Plan,
+    backend: &dyn Backend,
+    steps: &[&str],
+    mutates: u32,
+) -> Seen {
     go_by(registry, plan, backend, &[], steps, mutates)
 }
 
@@ -128,36 +137,46 @@ impl Work for Look<'_> {
         self.choices = so_far.choices.to_vec();
         let judge = pipeline.judge();
         let Look { plan, runner_origin, choices, seen, .. } = self;
-        pipeline.candidates(stack.devices(), ask, (place.interval, so_far.choices), |candidate| {
-            seen.checked += 1;
-            let crash = Crash::of(judge, ask, candidate, 0);
-            let check = Check { crash: &crash, key: candidate.key, disk: Some(candidate.disk), before: &[] };
-            let judged = check_once(&check, candidate.disk.image(), false, &mut NoHooks);
-            match judged.judgement {
-                Judgement::Ok | Judgement::Repaired => {}
-                Judgement::Broken(why) => panic!("a check could not be made: {why}"),
-                Judgement::Stopped => panic!("nobody has stopped the check"),
-                Judgement::Violated(violation) => {
-                    let kept = candidate.disk.kept();
-                    let error = ErrorFound {
-                        violation: violation.clone(),
-                        by_design: None,
-                        died: None,
-                        way: Way {
-                            epoch: Some(candidate.epoch),
-                            args: candidate.args.to_vec(),
-                            disk: Some((candidate.disk.identity().to_string(), kept.clone())),
-                            recovery: Vec::new(),
-                            choices: choices.clone(),
-                            place,
-                            log_hash: candidate.log_hash,
-                        },
-                    };
-                    seen.traces.push(Trace::of(plan, runner_origin, &error));
-                    seen.errors.push((violation, kept));
+        pipeline.candidates(
+            stack.devices(),
+            ask,
+            (place.interval, so_far.choices),
+            |candidate| {
+                seen.checked += 1;
+                let crash = Crash::of(judge, ask, candidate, 0);
+                let check = Check {
+                    crash: &crash,
+                    key: candidate.key,
+                    disk: Some(candidate.disk),
+                    before: &[],
+                };
+                let judged = check_once(&check, candidate.disk.image(), false, &mut NoHooks);
+                match judged.judgement {
+                    Judgement::Ok | Judgement::Repaired => {}
+                    Judgement::Broken(why) => panic!("a check could not be made: {why}"),
+                    Judgement::Stopped => panic!("nobody has stopped the check"),
+                    Judgement::Violated(violation) => {
+                        let kept = candidate.disk.kept();
+                        let error = ErrorFound {
+                            violation: violation.clone(),
+                            by_design: None,
+                            died: None,
+                            way: Way {
+                                epoch: Some(candidate.epoch),
+                                args: candidate.args.to_vec(),
+                                disk: Some((candidate.disk.identity().to_string(), kept.clone())),
+                                recovery: Vec::new(),
+                                choices: choices.clone(),
+                                place,
+                                log_hash: candidate.log_hash,
+                            },
+                        };
+                        seen.traces.push(Trace::of(plan, runner_origin, &error));
+                        seen.errors.push((violation, kept));
+                    }
                 }
-            }
-        })?;
+            },
+        )?;
         Ok(())
     }
 

@@ -18,13 +18,20 @@ use crate::report::Report;
 pub fn all(backend: &dyn Backend, report: &mut Report) {
     report.case("a task that takes turns is not cut in on", |_| nobody_cuts_in());
     report.case("how long a work item runs changes nothing", |_| {
-        let threshold = std::fs::read_to_string("/sys/module/workqueue/parameters/cpu_intensive_thresh_us");
-        assert_eq!(threshold.expect("this kernel has it").trim(), "0", "another item starts beside it");
+        let threshold =
+            std::fs::read_to_string("/sys/module/workqueue/parameters/cpu_intensive_thresh_us");
+        assert_eq!(
+            threshold.expect("this kernel has it").trim(),
+            "0",
+            "another item starts beside it"
+        );
     });
-    report.case("what is dirty is not written before somebody asks", |_| nothing_is_written(backend));
+    report
+        .case("what is dirty is not written before somebody asks", |_| nothing_is_written(backend));
 }
 
-/// Tells whether it runs, as often as it can. It takes no turns: the threads of the kernel's work queues do so neither, at first.
+/// Tells whether it runs, as often as it can. It takes no turns: the threads of the kernel's work
+/// queues do so neither, at first.
 struct Ordinary {
     count: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
@@ -56,7 +63,8 @@ impl Ordinary {
     }
 }
 
-/// The kernel lets ordinary tasks cut in when they have waited for 0.95 s, unless this is switched off.
+/// The kernel lets ordinary tasks cut in when they have waited for 0.95 s, unless this is switched
+/// off.
 fn nobody_cuts_in() {
     let ordinary = Ordinary::start();
     thread::sleep(Duration::from_millis(50));
@@ -69,7 +77,8 @@ fn nobody_cuts_in() {
     assert_eq!(after, before, "an ordinary task has run while one that takes turns did not wait");
 }
 
-/// The first dirty block of a disk to which nothing was written yet: its share of the limit would be nothing.
+/// The first dirty block of a disk to which nothing was written yet: its share of the limit would
+/// be nothing.
 fn nothing_is_written(backend: &dyn Backend) {
     const SECTORS: u64 = 24 * 1024;
     let devices = backend.disks(HostId::default(), Side::Crash, Image::new(), Recording::On, 0);

@@ -1,4 +1,5 @@
-//! The host's side: boots the guest for the cases in it, then runs those that boot guests of their own.
+//! The host's side: boots the guest for the cases in it, then runs those that boot guests of their
+//! own.
 
 use std::io::{BufRead as _, BufReader};
 use std::panic::catch_unwind;
@@ -10,7 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Kind, Silent, VmError,
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Kind, Silent,
+    VmError,
 };
 
 use serde_json::{Value, json};
@@ -50,7 +52,8 @@ pub fn main(only: Option<String>) -> ExitCode {
         }
     };
     let tally = Tally { only: only.unwrap_or_default(), passed: 0.into(), failed: 0.into() };
-    // Two guests at a time: that of the cases that share one, and those of the cases that have their own.
+    // Two guests at a time: that of the cases that share one, and those of the cases that have
+    // their own.
     let (found, fresh) = thread::scope(|scope| {
         let apart = scope.spawn(|| apart(&tally));
         // This one does little but wait.
@@ -73,7 +76,8 @@ pub fn main(only: Option<String>) -> ExitCode {
     let (passed, failed) = (tally.passed.into_inner(), tally.failed.into_inner());
     let word = if failed == 0 { "ok" } else { "FAILED" };
     println!(
-        "\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored; 0 measured; 0 filtered out"
+        "\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored; 0 measured; 0 \
+         filtered out"
     );
     ExitCode::from(u8::from(failed > 0))
 }
@@ -83,14 +87,22 @@ fn same_in_fresh(tally: &Tally, found: &Found, fresh: Fresh) {
     if let Some(fresh) = fresh.points {
         tally.case("kernel choices: the same in a fresh guest", || match fresh {
             Ok(Found { points, .. }) if points == found.points && !points.is_empty() => Ok(()),
-            Ok(Found { points, .. }) => Err(format!("{:#?}\nand in a fresh guest {points:#?}", found.points)),
+            Ok(Found { points, .. }) => {
+                Err(format!("{:#?}\nand in a fresh guest {points:#?}", found.points))
+            }
             Err(error) => Err(error.to_string()),
         });
     }
     if let Some(fresh) = fresh.logs {
         tally.case(&format!("{LOGS}: the same log in a fresh guest"), || match fresh {
-            Ok(Found { logs, .. }) if logs == found.logs && logs.len() == same_everywhere().count() => Ok(()),
-            Ok(Found { logs, .. }) => Err(format!("{:?}\nand in a fresh guest {logs:?}", found.logs)),
+            Ok(Found { logs, .. })
+                if logs == found.logs && logs.len() == same_everywhere().count() =>
+            {
+                Ok(())
+            }
+            Ok(Found { logs, .. }) => {
+                Err(format!("{:?}\nand in a fresh guest {logs:?}", found.logs))
+            }
             Err(error) => Err(error.to_string()),
         });
     }
@@ -104,7 +116,8 @@ fn replayed(tally: &Tally, traces: Vec<(String, String)>) {
     let replay = || {
         while let Some((name, trace)) = next() {
             tally.case(&format!("{name}: its trace replays in a fresh guest"), || {
-                std::fs::write(folder.path().join(&name), trace).map_err(|error| error.to_string())?;
+                std::fs::write(folder.path().join(&name), trace)
+                    .map_err(|error| error.to_string())?;
                 let ran = explode_in(folder.path(), ["replay", "--format", "jsonl", &name]);
                 let by_log = ran.out.contains(r#""replayed_by":"log""#);
                 (ran.code == 1 && by_log).then_some(()).ok_or(format!("{ran:?}"))
@@ -117,7 +130,8 @@ fn replayed(tally: &Tally, traces: Vec<(String, String)>) {
     });
 }
 
-/// What fresh guests have found that go through some of the shared cases; none if these are not asked for.
+/// What fresh guests have found that go through some of the shared cases; none if these are not
+/// asked for.
 struct Fresh {
     points: Option<Result<Found, VmError>>,
     logs: Option<Result<Found, VmError>>,
@@ -127,7 +141,9 @@ struct Fresh {
 fn apart(tally: &Tally) -> Fresh {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (run, least) in SAME_LOG {
-        tally.case(&format!("{run}: the same log in every guest"), || same_log(folder.path(), run, least));
+        tally.case(&format!("{run}: the same log in every guest"), || {
+            same_log(folder.path(), run, least)
+        });
     }
     if tally.only.is_empty() || tally.only.contains(BUGS) {
         let only = if tally.only.is_empty() { BUGS } else { &tally.only }.to_owned();
@@ -144,20 +160,27 @@ fn apart(tally: &Tally) -> Fresh {
         }
     }
     let (trace, says) = READERS;
-    tally.case(&format!("{trace} replays as its readers do it"), || kept_bug(folder.path(), trace, says));
+    tally.case(&format!("{trace} replays as its readers do it"), || {
+        kept_bug(folder.path(), trace, says)
+    });
     for (file, says) in BY_PROGRAMS {
-        tally.case(&format!("{file}: by programs alone"), || by_programs(folder.path(), file, says));
+        tally
+            .case(&format!("{file}: by programs alone"), || by_programs(folder.path(), file, says));
     }
     for (trace, verdict) in bugs::deadly() {
         let says = format!(r#""verdict":"{}""#, verdict.as_str());
-        tally.case(&format!("{trace} ends a guest of its own"), || kept_bug(folder.path(), &trace, &says));
+        tally.case(&format!("{trace} ends a guest of its own"), || {
+            kept_bug(folder.path(), &trace, &says)
+        });
     }
-    tally.case("reiserfs: found where flushes do nothing, and the kernel divides by zero there", || {
-        oops_of_reiserfs(folder.path())
-    });
-    tally.case("probe sites: a stack file's finds a rename in steps, which replays without it", || {
-        named_in_a_file(folder.path())
-    });
+    tally.case(
+        "reiserfs: found where flushes do nothing, and the kernel divides by zero there",
+        || oops_of_reiserfs(folder.path()),
+    );
+    tally.case(
+        "probe sites: a stack file's finds a rename in steps, which replays without it",
+        || named_in_a_file(folder.path()),
+    );
     tally.case("a folder of crash stacks that a command has removed is made again", || {
         removed_folder(folder.path())
     });
@@ -165,8 +188,9 @@ fn apart(tally: &Tally) -> Fresh {
         tally.case(&format!("programs ask: {name}"), || case(folder.path()));
     }
     tally.case("one guest measures several targets, and restoring", || measured(folder.path()));
-    let fresh =
-        |cases: &str| cases.contains(&tally.only).then(|| spec(cases).map(|spec| in_guest(&spec, tally)));
+    let fresh = |cases: &str| {
+        cases.contains(&tally.only).then(|| spec(cases).map(|spec| in_guest(&spec, tally)))
+    };
     Fresh { points: fresh(POINTS), logs: fresh(LOGS) }
 }
 
@@ -175,11 +199,12 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
     let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
     let tree = std::env::var_os("EXPLODE_KERNEL").filter(|tree| !tree.is_empty());
-    let kernel =
-        builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
+    let kernel = builder
+        .kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?.file);
     spec.modules = Some(builder.modules(&kernel)?);
-    let breadth = ["btrfs", "exfat", "f2fs", "hfs", "jfs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
+    let breadth =
+        ["btrfs", "exfat", "f2fs", "hfs", "jfs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
     for driver in ["raid0", "dm-log-writes", "xfs"].into_iter().chain(breadth) {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }
@@ -194,13 +219,21 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         .expect("it is in target/<profile>/deps")
         .join("examples/selftest");
     let contents = std::fs::read(&selftest).map_err(|error| VmError::Broken {
-        what: format!("{}: {error}; build it: cargo build -p explode-ekm-abi --examples", selftest.display()),
+        what: format!(
+            "{}: {error}; build it: cargo build -p explode-ekm-abi --examples",
+            selftest.display()
+        ),
         tail: String::new(),
     })?;
     spec.files.push(GuestFile { path: "/selftest".to_owned(), mode: 0o755, contents });
-    let choosy = std::fs::read(builder.module(&kernel, "choosy", &CHOOSY)?).expect("it was just built");
+    let choosy =
+        std::fs::read(builder.module(&kernel, "choosy", &CHOOSY)?).expect("it was just built");
     spec.files.push(GuestFile { path: MODULE.to_owned(), mode: 0o644, contents: choosy });
-    spec.files.push(GuestFile { path: "/only".to_owned(), mode: 0o644, contents: only.as_bytes().to_vec() });
+    spec.files.push(GuestFile {
+        path: "/only".to_owned(),
+        mode: 0o644,
+        contents: only.as_bytes().to_vec(),
+    });
     Ok(spec)
 }
 
@@ -270,10 +303,13 @@ fn in_guest(spec: &GuestSpec, tally: &Tally) -> Found {
                 found.logs.push((system, events, hash));
             }
             Ok(Line::Logged(name, log, device)) => {
-                tally.case(&format!("{name}: explode reads the log that dm-log-writes has made"), || {
-                    let checked = catch_unwind(|| log_writes::check(&name, &log, &device));
-                    checked.map_err(|_| "see the panic above".to_owned())
-                });
+                tally.case(
+                    &format!("{name}: explode reads the log that dm-log-writes has made"),
+                    || {
+                        let checked = catch_unwind(|| log_writes::check(&name, &log, &device));
+                        checked.map_err(|_| "see the panic above".to_owned())
+                    },
+                );
             }
             Ok(Line::End) => ended = true,
             Err(error) => tally.ended("the guest speaks clearly", Some(format!("{error}: {line}"))),
@@ -287,13 +323,15 @@ fn in_guest(spec: &GuestSpec, tally: &Tally) -> Found {
     found
 }
 
-/// A transaction without its blocks, which no disk that flushes has: replaying it is a divide error (`bugs/reiserfs-divide-by-zero`), which
-/// ends the guest.
+/// A transaction without its blocks, which no disk that flushes has: replaying it is a divide error
+/// (`bugs/reiserfs-divide-by-zero`), which ends the guest.
 fn oops_of_reiserfs(folder: &Path) -> Result<(), String> {
-    let args = "run reiserfs+flush-lies --depth 1 --limit 8 --samples 8 --crash-depth 0 --format jsonl --out reiserfs";
+    let args = "run reiserfs+flush-lies --depth 1 --limit 8 --samples 8 --crash-depth 0 --format \
+                jsonl --out reiserfs";
     let ran = explode_in(folder, args.split_whitespace());
     let found = ["fs-sync/lost/synced-by-fsync", "fs-sync/kernel-oops/mount"];
-    let all = found.iter().all(|signature| ran.out.contains(signature)) && ran.out.contains("divide error");
+    let all = found.iter().all(|signature| ran.out.contains(signature))
+        && ran.out.contains("divide error");
     (ran.code == 1 && all).then_some(()).ok_or(format!("{ran:?}"))
 }
 
@@ -356,7 +394,8 @@ fn named_in_a_file(folder: &Path) -> Result<(), String> {
     let trace = found[0]["trace"].as_str().unwrap_or_default();
     let again = explode_in(folder, ["replay", "--format", "jsonl", trace]);
     let named = std::fs::read_to_string(folder.join(trace)).is_ok_and(|trace| {
-        trace.contains(r#""kind": "probe-failure""#) && trace.contains(r#""site": "probe ext2_add_link""#)
+        trace.contains(r#""kind": "probe-failure""#)
+            && trace.contains(r#""site": "probe ext2_add_link""#)
     });
     (again.code == 1 && named).then_some(()).ok_or(format!("{again:?}"))
 }
@@ -391,10 +430,11 @@ const READERS: (&str, &str) = (
     r#""message":"fsync /file succeeded, and on the disk /file has another byte 8192: 0,"#,
 );
 
-/// Stack files, and what they say: a file that is replaced with all fsyncs is empty on the only crash disk; of a file and a directory that were
-/// exchanged both names lead to the file, which fsck.fat empties under one; a file has what was
-/// written to another one, which was removed; a name that was renamed to leads nowhere; a
-/// file that was overwritten, and synced by sync(2), is the old one.
+/// Stack files, and what they say: a file that is replaced with all fsyncs is empty on the only
+/// crash disk; of a file and a directory that were exchanged both names lead to the file, which
+/// fsck.fat empties under one; a file has what was written to another one, which was removed; a
+/// name that was renamed to leads nowhere; a file that was overwritten, and synced by sync(2), is
+/// the old one.
 const BY_PROGRAMS: [(&str, &str); 5] = [
     ("bugs/hfs-removed-while-open/reused.toml", "b has 4096 bytes of others: c"),
     ("bugs/ntfs3-rename/rename.toml", "b cannot be read; there are: b"),
@@ -408,11 +448,14 @@ const BOOTS: &str = "EXPLODE_SAME_LOG_GUESTS";
 
 fn boots() -> Result<u32, String> {
     let said = std::env::var(BOOTS).unwrap_or_else(|_| "3".to_owned());
-    said.parse().ok().filter(|boots| *boots > 1).ok_or(format!("{BOOTS}={said}; use a number above 1"))
+    said.parse()
+        .ok()
+        .filter(|boots| *boots > 1)
+        .ok_or(format!("{BOOTS}={said}; use a number above 1"))
 }
 
-/// What is run to compare logs, and how many lines they have at least: synced writes, with all that the kernel may do between two calls,
-/// too, and calls that unlink, a file's last name among them.
+/// What is run to compare logs, and how many lines they have at least: synced writes, with all that
+/// the kernel may do between two calls, too, and calls that unlink, a file's last name among them.
 const SAME_LOG: [(&str, usize); 4] = [
     ("fs-sync-ext4", 100),
     ("fs-sync-ext4 --set ext4.between=all --states 60", 1000),
@@ -426,13 +469,17 @@ fn same_log(folder: &Path, run: &str, least: usize) -> Result<(), String> {
     for boot in 0..boots()? {
         let out = format!("{}-{boot}", run.replace(' ', "-"));
         let arguments = format!(
-            "run {run} --depth 1 --limit 2 --samples 2 --crash-depth 0 --events {boot}.jsonl --out {out}"
+            "run {run} --depth 1 --limit 2 --samples 2 --crash-depth 0 --events {boot}.jsonl \
+             --out {out}"
         );
         let ran = explode_in(folder, arguments.split_whitespace());
         if ran.code != 0 {
             return Err(format!("{ran:?}"));
         }
-        logs.push(std::fs::read(folder.join(format!("{boot}.jsonl"))).map_err(|error| error.to_string())?);
+        logs.push(
+            std::fs::read(folder.join(format!("{boot}.jsonl")))
+                .map_err(|error| error.to_string())?,
+        );
     }
     let equal = logs.iter().all(|log| log == &logs[0]);
     let lines = logs[0].iter().filter(|byte| **byte == b'\n').count();
@@ -441,8 +488,9 @@ fn same_log(folder: &Path, run: &str, least: usize) -> Result<(), String> {
 
 /// What `explode bench` says, but for how long anything took.
 fn measured(folder: &Path) -> Result<(), String> {
-    let arguments = "bench fs-sync-ext4 fs-sync-vfat --each vfat.fsck=true,false --checks 2 --format jsonl"
-        .split_whitespace();
+    let arguments =
+        "bench fs-sync-ext4 fs-sync-vfat --each vfat.fsck=true,false --checks 2 --format jsonl"
+            .split_whitespace();
     let ran = explode_in(folder, arguments);
     let lines = ran.json();
     let is_time = |line: &Value, key: &str| line[key].as_f64().is_some_and(|time| time > 0.0);

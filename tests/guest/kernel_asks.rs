@@ -1,7 +1,8 @@
-//! Code of the kernel asks for crash checks in the middle of its own operation (EX-66): a bug is found that no other check sees.
+//! Code of the kernel asks for crash checks in the middle of its own operation (EX-66): a bug is
+//! found that no other check sees.
 //!
-//! The code is the log of records in `kmod/choosy.c`. Each of its writes is durable before the next one begins, so after an operation
-//! nothing is left that a crash could lose.
+//! The code is the log of records in `kmod/choosy.c`. Each of its writes is durable before the next
+//! one begins, so after an operation nothing is left that a crash could lose.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -26,7 +27,8 @@ use crate::report::Report;
 const BLOCK: usize = 4096;
 
 thread_local! {
-    /// What every check saw: its epoch and argument, how many records are there, and how many are counted.
+    /// What every check saw: its epoch and argument, how many records are there, and how many are
+    /// counted.
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -43,12 +45,18 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             run("rmmod", "choosy");
         });
     };
-    case("what is wrong only within an operation is found where the kernel asks, and replays", &|| found(cx));
+    case(
+        "what is wrong only within an operation is found where the kernel asks, and replays",
+        &|| found(cx),
+    );
     case("the fixed twin is silent, and its checks are made", &|| silent(cx));
     case("a checker that asks for nothing is called all the same", &|| only_the_kernel_asks(cx));
-    case("a request on the stack of a crash disk is refused, and one at other times does nothing", &|| {
-        mounting(cx);
-    });
+    case(
+        "a request on the stack of a crash disk is refused, and one at other times does nothing",
+        &|| {
+            mounting(cx);
+        },
+    );
     case("a wrong name is refused", &|| names(cx));
 }
 
@@ -95,7 +103,8 @@ impl Open {
         let disk = File::open(&self.0).expect("the disk is there");
         let at = |block: u8| {
             let mut bytes = [0; BLOCK];
-            disk.read_exact_at(&mut bytes, u64::from(block) * BLOCK as u64).expect("it is large enough");
+            disk.read_exact_at(&mut bytes, u64::from(block) * BLOCK as u64)
+                .expect("it is large enough");
             bytes[0]
         };
         let counted = at(0);
@@ -109,7 +118,8 @@ fn tell(word: &str) -> Result<(), Fault> {
 
 impl Component for Records {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let (disk, side) = (below.block(0)?, below.devices.kernel().expect("it is in a guest").side());
+        let (disk, side) =
+            (below.block(0)?, below.devices.kernel().expect("it is in a guest").side());
         if self.mounting == Some(side) {
             tell("ask")?;
         }
@@ -141,7 +151,10 @@ impl Component for Records {
 /// Every record that is counted is there.
 fn adds() -> CheckerDef {
     CheckerDef::new("adds", "records that are counted are there", |options| {
-        Ok(Box::new(Adds { word: options.text("word", "append")?, asks: options.bool("asks", true)? }))
+        Ok(Box::new(Adds {
+            word: options.text("word", "append")?,
+            asks: options.bool("asks", true)?,
+        }))
     })
     .options([
         OptionDef { name: "word", about: "what the log is asked for", default: "append" },
@@ -169,7 +182,9 @@ impl Checker for Adds {
 
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
         let (there, counted) = stack.engine::<Open>()?.records();
-        SEEN.with_borrow_mut(|seen| seen.push(format!("{epoch} {}: {there} of {counted}", args.join(" "))));
+        SEEN.with_borrow_mut(|seen| {
+            seen.push(format!("{epoch} {}: {there} of {counted}", args.join(" ")))
+        });
         if counted == there {
             return Ok(());
         }
@@ -179,8 +194,9 @@ impl Checker for Adds {
 }
 
 fn plan(cx: Cx<'_>, records: Options, adds: Options) -> Plan {
-    let stack =
-        StackSpec::default().plug("ramdisk", Options::none().with("size", "64KiB")).plug("records", records);
+    let stack = StackSpec::default()
+        .plug("ramdisk", Options::none().with("size", "64KiB"))
+        .plug("records", records);
     let mut plan = Plan::of_parts(cx.registry, "adds", stack).expect("all are there");
     plan.checker_options = adds;
     plan.settings.depth = 2;
@@ -214,7 +230,10 @@ fn found(cx: Cx<'_>) {
 fn silent(cx: Cx<'_>) {
     let (summary, findings, seen) = explored(cx, &plan(cx, Options::none(), Options::none()));
     assert!(findings.is_empty(), "{findings:?}");
-    assert_eq!(seen, ["now half: 0 of 0", "now own: 1 of 1", "now half: 1 of 1", "now own: 2 of 2"]);
+    assert_eq!(
+        seen,
+        ["now half: 0 of 0", "now own: 1 of 1", "now half: 1 of 1", "now own: 2 of 2"]
+    );
     assert_eq!(counts(&summary), [2, 4, 0]);
 }
 
@@ -236,16 +255,20 @@ fn mounting(cx: Cx<'_>) {
     let (summary, _, seen) = explored(cx, &asks("live"));
     assert_eq!((seen.len(), counts(&summary)), (4, [2, 4, 0]), "{seen:?}");
     let told = broken(cx, &asks("crash"));
-    let expected = "records: code of the kernel (ask [choosy]) asked for crash checks ('asked') on the stack of a crash disk";
+    let expected = "records: code of the kernel (ask [choosy]) asked for crash checks ('asked') \
+                    on the stack of a crash disk";
     assert!(told.contains(expected), "{told}");
 }
 
 fn names(cx: Cx<'_>) {
     let asks = |word: &str| plan(cx, Options::none(), Options::none().with("word", word));
     let long = "with a name of more than 255 bytes ('nnn";
-    for (word, why) in
-        [("empty", "empty"), ("null", "empty"), ("long", long), ("latin1", "not UTF-8 ('h\u{fffd}lf')")]
-    {
+    for (word, why) in [
+        ("empty", "empty"),
+        ("null", "empty"),
+        ("long", long),
+        ("latin1", "not UTF-8 ('h\u{fffd}lf')"),
+    ] {
         let told = broken(cx, &asks(word));
         let whose = "code of the kernel (ask [choosy]) asked for crash checks with ";
         assert!(told.contains(whose) && told.contains(why), "{word}: {told}");

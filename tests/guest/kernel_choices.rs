@@ -1,5 +1,5 @@
-//! Functions of the kernel that fail by choice (`docs/guide/kernel-faults.md`): the same places in every run and every guest, each fails
-//! when that is chosen, and no other task is asked.
+//! Functions of the kernel that fail by choice (`docs/guide/kernel-faults.md`): the same places in
+//! every run and every guest, each fails when that is chosen, and no other task is asked.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use crate::cases::Cx;
 use crate::report::{Line, Report};
 
-/// The calls that are made to fail at each place, and how many places there are on ext4, ext2 and XFS.
+/// The calls that are made to fail at each place, and how many places there are on ext4, ext2 and
+/// XFS.
 const CALLS: [(&str, [usize; 3]); 6] = [
     ("mkdir /new-dir", [12, 14, 4]),
     ("create /new", [6, 9, 5]),
@@ -42,7 +43,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             let plan = failing(cx, system, "all", 1);
             let runner = start(cx, &plan);
             for (call, _) in CALLS {
-                let points = points(&runner, call).iter().map(|choice| choice.label.to_string()).collect();
+                let points =
+                    points(&runner, call).iter().map(|choice| choice.label.to_string()).collect();
                 report.say(&Line::Points(format!("{system}: {call}"), points));
             }
         }
@@ -50,18 +52,22 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     for (at, system) in SYSTEMS.into_iter().enumerate() {
         for (call, expected) in CALLS {
             let expected = expected[at];
-            let name =
-                format!("kernel choices: {system}: {call}: each of {expected} points fails, and again");
+            let name = format!(
+                "kernel choices: {system}: {call}: each of {expected} points fails, and again"
+            );
             report.case(&name, |report| each_fails(cx, report, system, call, expected));
         }
     }
     report.case("kernel choices: a neighbour is asked nothing", |_| neighbour(cx));
     report.case("kernel choices: what must not fail is asked nothing", |_| must_not_fail(cx));
     report.case("kernel choices: another way diverges, and says where", |_| diverges(cx));
-    report
-        .case("kernel choices: ext2+rename-in-steps is found with them, and only with them", |_| canary(cx));
     report.case(
-        "kernel choices: xfs shuts itself down, and keeps what was synced, but on a disk that does not flush",
+        "kernel choices: ext2+rename-in-steps is found with them, and only with them",
+        |_| canary(cx),
+    );
+    report.case(
+        "kernel choices: xfs shuts itself down, and keeps what was synced, but on a disk that \
+         does not flush",
         |_| shut_down(cx),
     );
     for (system, kinds, counts, signatures) in FOUND {
@@ -69,22 +75,30 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         report.case(&name, |_| {
             let (summary, findings) = cx.explore(&failing(cx, system, kinds, 1));
             let Summary { states, operations, choices, .. } = &summary;
-            let counted = [states, operations, choices].map(|count| u64::try_from(&count.0).unwrap());
+            let counted =
+                [states, operations, choices].map(|count| u64::try_from(&count.0).unwrap());
             assert_eq!((counted, summary.complete), (counts, true), "{summary:?}");
             assert!(findings.iter().all(|finding| finding.replayed), "{findings:?}");
             let found: BTreeSet<&str> = findings
                 .iter()
-                .map(|finding| finding.signature.strip_prefix("fs-failures/corrupt/").expect("a difference"))
+                .map(|finding| {
+                    finding.signature.strip_prefix("fs-failures/corrupt/").expect("a difference")
+                })
                 .collect();
             assert_eq!(found, signatures.iter().copied().collect());
         });
     }
 }
 
-/// The results of `fs-failures` with one failure on a path: on a file system, with these kinds, so many states, operations and
-/// choices, and these promises are broken.
+/// The results of `fs-failures` with one failure on a path: on a file system, with these kinds, so
+/// many states, operations and choices, and these promises are broken.
 const FOUND: [(&str, &str, [u64; 3], &[&str]); 5] = [
-    ("ext4", "slab", [65, 66, 415], &["failed-create-has-no-effect", "fsync-has-its-effect-on-disk"]),
+    (
+        "ext4",
+        "slab",
+        [65, 66, 415],
+        &["failed-create-has-no-effect", "fsync-has-its-effect-on-disk"],
+    ),
     ("ext2", "slab", [59, 58, 291], &[]),
     (
         "ext2",
@@ -105,7 +119,8 @@ const FOUND: [(&str, &str, [u64; 3], &[&str]); 5] = [
 
 const SYSTEMS: [&str; 3] = ["ext4", "ext2", "xfs"];
 
-/// The checker of failures on this file system, where functions of these kinds may fail, so many on a path.
+/// The checker of failures on this file system, where functions of these kinds may fail, so many on
+/// a path.
 fn failing(cx: Cx<'_>, system: &str, kinds: &str, most: u32) -> Plan {
     let mut plan = cx.plan(&format!("fs-failures-{system}"));
     let layer = &mut plan.stack.0[1];
@@ -121,7 +136,9 @@ pub fn start<'a>(cx: Cx<'a>, plan: &'a Plan) -> Runner<'a> {
 fn points(runner: &Runner<'_>, call: &str) -> Vec<Choice> {
     let ended = go(runner, call, &[]);
     assert!(ended.early.is_none(), "{call}: {:?}", ended.early);
-    assert!(ended.choices[1..].iter().all(|choice| choice.kind.is_of_kernel() && choice.value == 1));
+    assert!(
+        ended.choices[1..].iter().all(|choice| choice.kind.is_of_kernel() && choice.value == 1)
+    );
     ended.choices[1..].to_vec()
 }
 
@@ -178,8 +195,9 @@ fn trace(runner: &Runner<'_>, plan: &Plan, violation: Violation, way: Way) -> St
     Trace::of(plan, runner.origin(), &error).to_json()
 }
 
-/// A thread that makes calls on files as fast as it can, and comes before the checked system (EX-16). It ends when this is dropped:
-/// if a case that fails left it behind, it would take the kernel's random numbers from all cases that follow.
+/// A thread that makes calls on files as fast as it can, and comes before the checked system
+/// (EX-16). It ends when this is dropped: if a case that fails left it behind, it would take the
+/// kernel's random numbers from all cases that follow.
 struct Neighbour {
     stop: Arc<AtomicBool>,
     rounds: Arc<AtomicU64>,
@@ -207,7 +225,10 @@ impl Neighbour {
 
     /// How often it has made its calls.
     fn rounds(&self) -> u64 {
-        assert!(self.thread.as_ref().is_some_and(|thread| !thread.is_finished()), "the neighbour has ended");
+        assert!(
+            self.thread.as_ref().is_some_and(|thread| !thread.is_finished()),
+            "the neighbour has ended"
+        );
         self.rounds.load(Ordering::Relaxed)
     }
 }
@@ -220,7 +241,8 @@ impl Drop for Neighbour {
     }
 }
 
-/// How often a neighbour disturbs each call. On a busy host its timer comes late, so the call is made until that has happened.
+/// How often a neighbour disturbs each call. On a busy host its timer comes late, so the call is
+/// made until that has happened.
 const DISTURBED: u64 = 20;
 
 fn neighbour(cx: Cx<'_>) {
@@ -244,13 +266,15 @@ fn disturb() -> io::Result<()> {
     fs::remove_dir_all("/tmp/neighbour")
 }
 
-/// jbd2 asks for a journal head; if there is none, it asks again in a way that does not fail (EX-15): that is no point.
+/// jbd2 asks for a journal head; if there is none, it asks again in a way that does not fail
+/// (EX-15): that is no point.
 fn must_not_fail(cx: Cx<'_>) {
     let plan = failing(cx, "ext4", "slab", 2);
     let runner = start(cx, &plan);
     let (call, _) = CALLS[0];
     let points = points(&runner, call);
-    let index = points.iter().position(|choice| choice.label.site == "slab jbd2_journal_add_journal_head");
+    let index =
+        points.iter().position(|choice| choice.label.site == "slab jbd2_journal_add_journal_head");
     let script = failure(&runner, call, index.expect("a new block is journalled"));
     let ended = go(&runner, call, &script);
     assert!(ended.early.is_none(), "the call succeeds: {:?}", ended.early);
@@ -279,14 +303,16 @@ fn diverges(cx: Cx<'_>) {
     assert_eq!(
         said,
         format!(
-            "choice 1: recorded 2 options at slab elsewhere under {stack:016x}, now asked 2 options at {here}"
+            "choice 1: recorded 2 options at slab elsewhere under {stack:016x}, now asked 2 \
+             options at {here}"
         )
     );
     let said = change(&|choice| choice.kind = script[3].kind);
     assert!(said.ends_with("(kind copy-failure, now slab-failure)"), "{said}");
 }
 
-/// A rename that takes steps has an effect when a later one fails; one that does not has none, nor has anything where nothing fails.
+/// A rename that takes steps has an effect when a later one fails; one that does not has none, nor
+/// has anything where nothing fails.
 fn canary(cx: Cx<'_>) {
     let explore = |fail: &str, steps: bool| {
         let mut plan = cx.plan("ext2+rename-in-steps");
@@ -298,7 +324,8 @@ fn canary(cx: Cx<'_>) {
     let (summary, findings) = explore("slab", true);
     let signature = "fs-failures/corrupt/failed-rename-has-no-effect";
     assert!(findings.iter().all(|finding| finding.signature == signature), "{findings:?}");
-    // The two names of the link and the one of the last unlink are copied: without memory for one of these it fails half-way.
+    // The two names of the link and the one of the last unlink are copied: without memory for one
+    // of these it fails half-way.
     let last = findings.last().expect("it is found");
     assert!(last.replayed && last.count == 3.into() && summary.complete, "{last:?}");
     for (fail, steps) in [("none", true), ("slab", false)] {
@@ -307,7 +334,8 @@ fn canary(cx: Cx<'_>) {
     }
 }
 
-/// A log that cannot be written ends everything but what was synced before: and that, too, where the disk does not flush.
+/// A log that cannot be written ends everything but what was synced before: and that, too, where
+/// the disk does not flush.
 fn shut_down(cx: Cx<'_>) {
     let explore = |flushes: &str| {
         let mut plan = failing(cx, "xfs", "request", 1);
@@ -317,10 +345,12 @@ fn shut_down(cx: Cx<'_>) {
     };
     let (summary, findings) = explore("kept");
     assert!(findings.is_empty() && summary.complete, "{findings:?}");
-    // One disk after each of the nine calls, and those that a crash can leave where it has shut itself down.
+    // One disk after each of the nine calls, and those that a crash can leave where it has shut
+    // itself down.
     assert_eq!(summary.crash_disks, 17.into());
     let (_, findings) = explore("dropped");
-    let found: Vec<_> = findings.iter().map(|found| (found.signature.as_str(), found.replayed)).collect();
+    let found: Vec<_> =
+        findings.iter().map(|found| (found.signature.as_str(), found.replayed)).collect();
     assert_eq!(found, [("fs-failures/lost/synced-by-sync", true)]);
 }
 

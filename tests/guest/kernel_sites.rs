@@ -1,6 +1,8 @@
-//! Choices that users place in the kernel (`docs/guide/kernel-faults.md`): what a module of theirs asks, and functions that they name.
+//! Choices that users place in the kernel (`docs/guide/kernel-faults.md`): what a module of theirs
+//! asks, and functions that they name.
 //!
-//! The module is `kmod/choosy.c`, a counter behind a file of /proc; the guest has it as `/choosy.ko`.
+//! The module is `kmod/choosy.c`, a counter behind a file of /proc; the guest has it as
+//! `/choosy.ko`.
 
 use std::process::Command;
 use std::rc::Rc;
@@ -15,7 +17,9 @@ use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
 use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface};
+use explode_runtime::stack::{
+    Asks, Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface,
+};
 use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
@@ -53,11 +57,14 @@ pub fn without_ekm(report: &mut Report) {
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let registry = with_choosy();
     let cx = Cx { registry: &registry, ..cx };
-    report.case("module choices: a failure that counts is found with them, and only with them", |_| {
-        run("insmod", MODULE);
-        found(cx);
-        run("rmmod", "choosy");
-    });
+    report.case(
+        "module choices: a failure that counts is found with them, and only with them",
+        |_| {
+            run("insmod", MODULE);
+            found(cx);
+            run("rmmod", "choosy");
+        },
+    );
     report.case("module choices: the point, and a choice among too many", |_| {
         run("insmod", MODULE);
         point(cx);
@@ -69,8 +76,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         run("rmmod", "choosy");
     });
     report.case("probe sites: what cannot or must not be probed is refused", |_| refused(cx));
-    report
-        .case("probe sites: a rename in steps is found with one, and one in a step is silent", |_| named(cx));
+    report.case(
+        "probe sites: a rename in steps is found with one, and one in a step is silent",
+        |_| named(cx),
+    );
 }
 
 /// The counter's component, and what checks it.
@@ -83,10 +92,15 @@ pub fn with_choosy() -> Registry {
 
 pub fn run(program: &str, argument: &str) {
     let ended = Command::new(program).arg(argument).output().expect(program);
-    assert!(ended.status.success(), "{program} {argument}: {}", String::from_utf8_lossy(&ended.stderr));
+    assert!(
+        ended.status.success(),
+        "{program} {argument}: {}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
 }
 
-/// The counter, and how often another way was taken. No stray question was answered with anything but to run normally.
+/// The counter, and how often another way was taken. No stray question was answered with anything
+/// but to run normally.
 fn counted() -> (u64, u64) {
     let text = fs::read_to_string(COUNTER).expect("the module is loaded");
     let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().expect(word)).collect();
@@ -169,7 +183,9 @@ impl Checker for Counts {
         let expected = before + u64::from(told.is_ok() && self.word == "add");
         if count != expected {
             let message = format!("{told:?}, and the counter is {count}, not {expected}");
-            return Err(Violation::new(Verdict::Corrupt, "failed-add-has-no-effect", message).into());
+            return Err(
+                Violation::new(Verdict::Corrupt, "failed-add-has-no-effect", message).into()
+            );
         }
         assert!(others_now - others <= 1, "one add goes one way");
         Ok(())
@@ -209,9 +225,11 @@ pub fn counter(cx: Cx<'_>, fail: &str, wrong: bool) -> Plan {
 /// Two adds, each of three ways, of which two are not to run normally: one of these on a path.
 fn found(cx: Cx<'_>) {
     let signature = "counts/corrupt/failed-add-has-no-effect";
-    for (fail, wrong, counts, times) in
-        [("module", true, [6, 7, 6], 2), ("module", false, [9, 8, 6], 0), ("none", true, [3, 2, 0], 0)]
-    {
+    for (fail, wrong, counts, times) in [
+        ("module", true, [6, 7, 6], 2),
+        ("module", false, [9, 8, 6], 0),
+        ("none", true, [3, 2, 0], 0),
+    ] {
         let (summary, findings) = cx.explore(&counter(cx, fail, wrong));
         let Summary { states, operations, choices, .. } = &summary;
         let counted = [states, operations, choices].map(|count| u64::try_from(&count.0).unwrap());
@@ -219,7 +237,10 @@ fn found(cx: Cx<'_>) {
         // It is told when it is found, and again with its count.
         let told = |finding: &Finding| finding.signature == signature && finding.replayed;
         assert!(findings.iter().all(told), "{fail}, {wrong}: {findings:?}");
-        assert_eq!(findings.last().map_or(0, |finding| u64::try_from(&finding.count.0).unwrap()), times);
+        assert_eq!(
+            findings.last().map_or(0, |finding| u64::try_from(&finding.count.0).unwrap()),
+            times
+        );
     }
     // Beside all other kinds, which ask in the same calls.
     let mut plan = counter(cx, "all", true);
@@ -231,11 +252,12 @@ fn found(cx: Cx<'_>) {
     );
 }
 
-/// The choices of the kernel and of the component are one sequence: the first add has 3 ways, then the component adds again or does
-/// not, and only after an add that ran normally the second one has 3 ways, too.
+/// The choices of the kernel and of the component are one sequence: the first add has 3 ways, then
+/// the component adds again or does not, and only after an add that ran normally the second one has
+/// 3 ways, too.
 fn between(cx: Cx<'_>) {
-    let mut plan =
-        Plan::of_parts(cx.registry, "pairs", counter(cx, "module", false).stack).expect("both are there");
+    let mut plan = Plan::of_parts(cx.registry, "pairs", counter(cx, "module", false).stack)
+        .expect("both are there");
     plan.settings.depth = 1;
     let (summary, findings) = cx.explore(&plan);
     assert!(summary.complete && findings.is_empty(), "{summary:?}, {findings:?}");
@@ -262,7 +284,10 @@ fn point(cx: Cx<'_>) {
     let [Choice { kind, options, value, name: None, label }] = &once.choices[..] else {
         panic!("{:#?}", once.choices)
     };
-    assert_eq!((*kind, *options, *value, label.site.as_str()), (Kind::ModuleChoice, 3, 2, "module add"));
+    assert_eq!(
+        (*kind, *options, *value, label.site.as_str()),
+        (Kind::ModuleChoice, 3, 2, "module add")
+    );
     assert!(label.stack.is_some() && label.object.is_none(), "{label:?}");
     // Another way, which the script says; a third one that is not there diverges.
     let other = |value: u32, options: u32| Choice { value, options, ..once.choices[0].clone() };
@@ -340,15 +365,17 @@ fn refused(cx: Cx<'_>) {
         ("get_kprobe:0:unlisted", "'get_kprobe' cannot be probed: "),
     ] {
         match refusal(cx, "probe", site) {
-            Some(RunError::Usage(error)) => assert!(error.to_string().contains(said), "{site}: {error}"),
+            Some(RunError::Usage(error)) => {
+                assert!(error.to_string().contains(said), "{site}: {error}")
+            }
             other => panic!("{site}: {other:?}"),
         }
     }
     assert!(refusal(cx, "probe", "should_failslab:-ENOMEM").is_none());
 }
 
-/// The second step of the rename is a link, which fails when its name cannot be put into the directory. So does a rename in one step,
-/// without an effect.
+/// The second step of the rename is a link, which fails when its name cannot be put into the
+/// directory. So does a rename in one step, without an effect.
 fn named(cx: Cx<'_>) {
     for (probe, steps, found) in [
         ("ext2_add_link:-ENOSPC:unlisted", true, &["failed-rename-has-no-effect"][..]),
@@ -362,10 +389,15 @@ fn named(cx: Cx<'_>) {
         let (summary, findings) = cx.explore(&plan);
         let mut promises: Vec<&str> = findings
             .iter()
-            .map(|finding| finding.signature.strip_prefix("fs-failures/corrupt/").expect("a difference"))
+            .map(|finding| {
+                finding.signature.strip_prefix("fs-failures/corrupt/").expect("a difference")
+            })
             .collect();
         promises.dedup();
         assert_eq!(promises, found, "{probe}, {steps}");
-        assert!(summary.complete && findings.iter().all(|finding| finding.replayed), "{findings:?}");
+        assert!(
+            summary.complete && findings.iter().all(|finding| finding.replayed),
+            "{findings:?}"
+        );
     }
 }

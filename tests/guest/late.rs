@@ -1,4 +1,5 @@
-//! Late completion: who goes on without waiting for a write is found out, and who waits is not accused.
+//! Late completion: who goes on without waiting for a write is found out, and who waits is not
+//! accused.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -39,26 +40,36 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             Ok(Box::new(Hasty { commits, waits }))
         })
         .options([
-            OptionDef { name: "commits", about: "the write itself commits, not a flush", default: "false" },
+            OptionDef {
+                name: "commits",
+                about: "the write itself commits, not a flush",
+                default: "false",
+            },
             OptionDef { name: "waits", about: "waits for the write", default: "false" },
         ]),
     );
     let cx = Cx { registry: &registry, ..cx };
     for (commits, what) in [(false, "a flush"), (true, "a commit")] {
-        report.case(&format!("late completion: {what} that does not wait is found, and only so"), |_| {
-            // One write that may be there or not; or it is there for certain.
-            for (waits, completes, disks) in [(false, "late", 2), (false, "at-once", 1), (true, "late", 1)] {
-                let plan = plan(&registry, commits, waits, completes);
-                let (summary, findings) = cx.explore(&plan);
-                let found: Vec<_> = findings.iter().map(|found| (found.verdict, found.replayed)).collect();
-                let expected = if disks == 2 { vec![(Verdict::Lost, true)] } else { vec![] };
-                assert_eq!(
-                    (u64::try_from(&summary.crash_disks.0), found),
-                    (Ok(disks), expected),
-                    "waits: {waits}, completes {completes}: {findings:?}"
-                );
-            }
-        });
+        report.case(
+            &format!("late completion: {what} that does not wait is found, and only so"),
+            |_| {
+                // One write that may be there or not; or it is there for certain.
+                for (waits, completes, disks) in
+                    [(false, "late", 2), (false, "at-once", 1), (true, "late", 1)]
+                {
+                    let plan = plan(&registry, commits, waits, completes);
+                    let (summary, findings) = cx.explore(&plan);
+                    let found: Vec<_> =
+                        findings.iter().map(|found| (found.verdict, found.replayed)).collect();
+                    let expected = if disks == 2 { vec![(Verdict::Lost, true)] } else { vec![] };
+                    assert_eq!(
+                        (u64::try_from(&summary.crash_disks.0), found),
+                        (Ok(disks), expected),
+                        "waits: {waits}, completes {completes}: {findings:?}"
+                    );
+                }
+            },
+        );
     }
     for (target, expected) in [("fs-sync-ext4", EXT4), ("fs-sync-ext2", EXT2)] {
         report.case(&format!("late completion: {target} waits, with exact counts"), |_| {
@@ -67,7 +78,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             disk.options = disk.options.clone().with("completes", "late");
             let (summary, findings) = cx.explore(&plan);
             let Summary { states, crash_disks, distinct, .. } = &summary;
-            let counted = [states, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
+            let counted =
+                [states, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
             assert!(findings.is_empty() && summary.complete, "{findings:?} {summary:?}");
             assert_eq!(counted, expected, "{summary:?}");
             // Its writes did end late, and in the same way each time.
@@ -114,7 +126,8 @@ fn plan(registry: &Registry, commits: bool, waits: bool, completes: &str) -> Pla
     }
 }
 
-/// A system that writes one block of a bare disk in a thread of its own, and then says that it is durable.
+/// A system that writes one block of a bare disk in a thread of its own, and then says that it is
+/// durable.
 struct Hasty {
     /// By a write that is durable when it ends (FUA); else by a flush after a plain one.
     commits: bool,
@@ -125,7 +138,8 @@ impl Hasty {
     /// Begins the write; when this returns it is submitted.
     fn write(&self, node: &Path) -> JoinHandle<()> {
         let flags = if self.commits { O_DIRECT | O_DSYNC } else { O_DIRECT };
-        let file = OpenOptions::new().write(true).custom_flags(flags).open(node).expect("it is there");
+        let file =
+            OpenOptions::new().write(true).custom_flags(flags).open(node).expect("it is there");
         let begins = Arc::new(AtomicBool::new(false));
         let begun = Arc::clone(&begins);
         let writer = thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! Late completion as a choice of each write: who takes one write's end for another's is found, which neither all at once nor all late
-//! shows.
+//! Late completion as a choice of each write: who takes one write's end for another's is found,
+//! which neither all at once nor all late shows.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -30,8 +30,8 @@ struct Page([u8; 4096]);
 const BYTE: u8 = b'w';
 const AT: [u64; 2] = [4096, 16_384];
 
-/// How many writes end late at most, when they end, whether the system waits for all; and then so many operations, crash disks, and
-/// checks that find something.
+/// How many writes end late at most, when they end, whether the system waits for all; and then so
+/// many operations, crash disks, and checks that find something.
 const CASES: [(u32, &str, bool, [u64; 3]); 6] = [
     (1, "choice", false, [3, 5, 2]),
     (2, "choice", false, [4, 6, 2]),
@@ -53,45 +53,63 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         .options([OptionDef { name: "waits", about: "waits for both", default: "false" }]),
     );
     let cx = Cx { registry: &registry, ..cx };
-    report.case("late by choice: whoever takes one write's end for another's is found, and only so", |_| {
-        for (most, completes, waits, expected) in CASES {
-            let (summary, findings) = cx.explore(&plan(&registry, most, completes, waits));
-            let what = format!("most_late {most}, completes {completes}, waits: {waits}: {findings:?}");
-            let Summary { operations, crash_disks, .. } = &summary;
-            let counted = [operations, crash_disks].map(|count| u64::try_from(&count.0).unwrap());
-            assert_eq!((counted, summary.complete), ([expected[0], expected[1]], true), "{what}");
-            let found: Vec<_> =
-                findings.iter().map(|found| (found.signature.as_str(), found.replayed)).collect();
-            let counts: Vec<u64> =
-                findings.iter().map(|found| u64::try_from(&found.count.0).unwrap()).collect();
-            match expected[2] {
-                0 => assert!(found.is_empty(), "{what}"),
-                count => {
-                    // Told when it is first found, and again with its count.
-                    assert!(found.iter().all(|found| *found == ("in-order/lost/durable", true)), "{what}");
-                    assert_eq!(counts.last(), Some(&count), "{what}");
+    report.case(
+        "late by choice: whoever takes one write's end for another's is found, and only so",
+        |_| {
+            for (most, completes, waits, expected) in CASES {
+                let (summary, findings) = cx.explore(&plan(&registry, most, completes, waits));
+                let what = format!(
+                    "most_late {most}, completes {completes}, waits: {waits}: {findings:?}"
+                );
+                let Summary { operations, crash_disks, .. } = &summary;
+                let counted =
+                    [operations, crash_disks].map(|count| u64::try_from(&count.0).unwrap());
+                assert_eq!(
+                    (counted, summary.complete),
+                    ([expected[0], expected[1]], true),
+                    "{what}"
+                );
+                let found: Vec<_> = findings
+                    .iter()
+                    .map(|found| (found.signature.as_str(), found.replayed))
+                    .collect();
+                let counts: Vec<u64> =
+                    findings.iter().map(|found| u64::try_from(&found.count.0).unwrap()).collect();
+                match expected[2] {
+                    0 => assert!(found.is_empty(), "{what}"),
+                    count => {
+                        // Told when it is first found, and again with its count.
+                        assert!(
+                            found.iter().all(|found| *found == ("in-order/lost/durable", true)),
+                            "{what}"
+                        );
+                        assert_eq!(counts.last(), Some(&count), "{what}");
+                    }
                 }
             }
-        }
-    });
-    report.case("late by choice: labels say who has submitted to which disk, the same each time", |_| {
-        let plan = plan(&registry, 1, "choice", true);
-        let labels = || -> Vec<String> {
-            let runner =
-                explode_runtime::unit::Runner::start(&registry, &plan, cx.backend).expect("it starts");
-            let unit = explode_runtime::explore::Unit { mutates: 1, ..Default::default() };
-            let ended = runner.run(&unit, &mut crate::kernel_choices::Make { call: "" });
-            assert!(ended.early.is_none(), "{:?}", ended.early);
-            ended.choices.iter().map(|choice| choice.label.to_string()).collect()
-        };
-        let first = labels();
-        assert_eq!(first.len(), AT.len(), "{first:?}");
-        for label in &first {
-            assert!(label.starts_with("late ") && label.ends_with(" on disk 0"), "{label}");
-            assert!(!label.contains("rdd") && !label.contains("submit_bio"), "{label}");
-        }
-        assert_eq!(first, labels());
-    });
+        },
+    );
+    report.case(
+        "late by choice: labels say who has submitted to which disk, the same each time",
+        |_| {
+            let plan = plan(&registry, 1, "choice", true);
+            let labels = || -> Vec<String> {
+                let runner = explode_runtime::unit::Runner::start(&registry, &plan, cx.backend)
+                    .expect("it starts");
+                let unit = explode_runtime::explore::Unit { mutates: 1, ..Default::default() };
+                let ended = runner.run(&unit, &mut crate::kernel_choices::Make { call: "" });
+                assert!(ended.early.is_none(), "{:?}", ended.early);
+                ended.choices.iter().map(|choice| choice.label.to_string()).collect()
+            };
+            let first = labels();
+            assert_eq!(first.len(), AT.len(), "{first:?}");
+            for label in &first {
+                assert!(label.starts_with("late ") && label.ends_with(" on disk 0"), "{label}");
+                assert!(!label.contains("rdd") && !label.contains("submit_bio"), "{label}");
+            }
+            assert_eq!(first, labels());
+        },
+    );
     report.case("late by choice: fs-sync-ext4 waits", |_| {
         let mut plan = cx.shallow("fs-sync-ext4");
         (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (4, 4, 0);
@@ -222,7 +240,14 @@ impl Queue {
         let timeout = if least == 0 { &raw mut at_once } else { std::ptr::null_mut() };
         // SAFETY: there is room for all events, and the timeout is null or one.
         let ended = said(unsafe {
-            syscall(SYS_io_getevents, self.context, least, events.len(), events.as_mut_ptr(), timeout)
+            syscall(
+                SYS_io_getevents,
+                self.context,
+                least,
+                events.len(),
+                events.as_mut_ptr(),
+                timeout,
+            )
         })? as usize;
         let written = |event: &&Event| event.result == size_of::<Page>() as i64;
         assert!(events[..ended].iter().all(|event| written(&event)), "a write has failed");

@@ -1,5 +1,6 @@
-//! The kernel's own dm-log-writes target: what is written through it in the guest, on RAM disks, is read by `explode crash-disks`
-//! on the host, with exact counts, and the last of its disks is what the device held in the end.
+//! The kernel's own dm-log-writes target: what is written through it in the guest, on RAM disks, is
+//! read by `explode crash-disks` on the host, with exact counts, and the last of its disks is what
+//! the device held in the end.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -31,7 +32,9 @@ struct Page([u8; 4096]);
 
 /// In the guest: two workloads, each on a device of its own.
 pub fn logs(backend: &dyn Backend, report: &mut Report) {
-    report.case("dm-log-writes: blocks, a flush, a FUA", |report| logged(backend, report, "blocks", blocks));
+    report.case("dm-log-writes: blocks, a flush, a FUA", |report| {
+        logged(backend, report, "blocks", blocks)
+    });
     report.case("dm-log-writes: ext2", |report| logged(backend, report, "ext2", ext2));
 }
 
@@ -40,19 +43,26 @@ fn logged(backend: &dyn Backend, report: &mut Report, name: &str, workload: fn()
     let paths = [&device, &log].map(|disk| disk.path().display());
     let table = format!("0 {} log-writes {} {}", SECTORS[0], paths[0], paths[1]);
     dmsetup(&["create", "logged", "--table", &table]);
-    // The device gets what every device of a guest has, so that only the workload decides what is written to it, and when.
+    // The device gets what every device of a guest has, so that only the workload decides what is
+    // written to it, and when.
     backend.settle(&[]).expect("root may");
-    // As long as there are devices, the kernel's random numbers (of an inode's generation) are those of their seed.
+    // As long as there are devices, the kernel's random numbers (of an inode's generation) are
+    // those of their seed.
     let _seeded = backend.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
     workload();
     catch_up(&log);
     dmsetup(&["remove", "logged"]);
-    report.say(&Line::Logged(name.to_owned(), contents(&log, SECTORS[1]), contents(&device, SECTORS[0])));
+    report.say(&Line::Logged(
+        name.to_owned(),
+        contents(&log, SECTORS[1]),
+        contents(&device, SECTORS[0]),
+    ));
 }
 
-/// Waits until the target's thread has written all that it was given: a mark is written behind it. What is not flushed when the
-/// target goes away gets into the log before what still waits to be written there (log_writes_dtr splices it to the head), and
-/// that log would not lead to the device.
+/// Waits until the target's thread has written all that it was given: a mark is written behind it.
+/// What is not flushed when the target goes away gets into the log before what still waits to be
+/// written there (log_writes_dtr splices it to the head), and that log would not lead to the
+/// device.
 fn catch_up(log: &PlainDisk) {
     const END: &str = "all-is-written";
     mark(END);
@@ -64,10 +74,15 @@ fn catch_up(log: &PlainDisk) {
     }
 }
 
-/// Two blocks, a flush; then one again, one with FUA that a flush follows, and one more, which nothing flushes.
+/// Two blocks, a flush; then one again, one with FUA that a flush follows, and one more, which
+/// nothing flushes.
 fn blocks() {
     let open = |flags| {
-        OpenOptions::new().write(true).custom_flags(O_DIRECT | flags).open(NODE).expect("it is there")
+        OpenOptions::new()
+            .write(true)
+            .custom_flags(O_DIRECT | flags)
+            .open(NODE)
+            .expect("it is there")
     };
     let write = |flags, block: u64, letter: u8| {
         open(flags).write_all_at(&Page([letter; 4096]).0, block * 4096).expect("there is room");
@@ -83,7 +98,10 @@ fn blocks() {
 
 /// A file system with a file that is synced, one that is not, and all of it unmounted.
 fn ext2() {
-    run("mke2fs", &["-q", "-t", "ext2", "-b", "1024", "-U", UUID, "-E", &format!("hash_seed={UUID}"), NODE]);
+    run(
+        "mke2fs",
+        &["-q", "-t", "ext2", "-b", "1024", "-U", UUID, "-E", &format!("hash_seed={UUID}"), NODE],
+    );
     mark("mkfs");
     let place = tempfile::tempdir().expect("a folder in memory");
     let path = place.path().to_str().expect("a plain path");
@@ -109,7 +127,8 @@ fn dmsetup(args: &[&str]) {
 
 fn run(program: &str, args: &[&str]) {
     let mut command = Command::new(program);
-    // There is no udev that would make dmsetup's nodes; the time is that of the file system's clock.
+    // There is no udev that would make dmsetup's nodes; the time is that of the file system's
+    // clock.
     command.args(args).env("DM_DISABLE_UDEV", "1").env("E2FSPROGS_FAKE_TIME", NOW.to_string());
     let ran = command.output().expect("the image has it");
     assert!(ran.status.success(), "{program} {args:?}: {ran:?}");
@@ -117,7 +136,11 @@ fn run(program: &str, args: &[&str]) {
 
 /// What a disk holds, past every cache.
 fn contents(disk: &PlainDisk, sectors: u64) -> Vec<u8> {
-    let file = OpenOptions::new().read(true).custom_flags(O_DIRECT).open(disk.path()).expect("it is there");
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(O_DIRECT)
+        .open(disk.path())
+        .expect("it is there");
     let mut page = Page([0; 4096]);
     let mut read = |block: u64| {
         file.read_exact_at(&mut page.0, block * 4096).expect("it can be read");
@@ -140,7 +163,8 @@ pub fn check(name: &str, log: &[u8], device: &[u8]) {
     }
 }
 
-/// A and B: 4 disks. D over both of them: 2, one of them new. O_DSYNC asks for a flush behind its write: so C: 2, one new. E: the same.
+/// A and B: 4 disks. D over both of them: 2, one of them new. O_DSYNC asks for a flush behind its
+/// write: so C: 2, one new. E: the same.
 fn of_blocks(log: &Path, device: &[u8]) {
     let lines = disks(log, device, "");
     assert_eq!(lines.last().expect("a summary"), &summary(10, 7));
@@ -172,7 +196,10 @@ fn disks(log: &Path, device: &[u8], args: &str) -> Vec<Value> {
     let last = of_type(&lines, "disk").pop().expect("there is one")["id"].clone();
     let image = out.join(format!("{}.0.img", last.as_str().expect("a text")));
     if !args.contains("--to") {
-        assert!(std::fs::read(image).expect("it was written") == device, "the last disk is the device");
+        assert!(
+            std::fs::read(image).expect("it was written") == device,
+            "the last disk is the device"
+        );
     }
     lines
 }

@@ -1,7 +1,9 @@
-//! Cases that need a guest: one boot for all that run in it, then those that boot guests of their own.
+//! Cases that need a guest: one boot for all that run in it, then those that boot guests of their
+//! own.
 //!
-//! This program is both sides: the test of the host, and the agent of the guest that it boots. In the guest it goes through the
-//! [`cases`] and says how each ended; on the host it adds the cases of the [`host`].
+//! This program is both sides: the test of the host, and the agent of the guest that it boots. In
+//! the guest it goes through the [`cases`] and says how each ended; on the host it adds the cases
+//! of the [`host`].
 
 #![expect(clippy::print_stdout, reason = "a test program that says how its cases end")]
 

@@ -1,5 +1,5 @@
-//! `explode matrix` on a file system of the kernel, beside one whose mkfs is missing and one whose mkfs does not end: each has its
-//! cell, in guests of its own. So has one whose fsck is slow.
+//! `explode matrix` on a file system of the kernel, beside one whose mkfs is missing and one whose
+//! mkfs does not end: each has its cell, in guests of its own. So has one whose fsck is slow.
 
 use std::path::Path;
 
@@ -18,14 +18,20 @@ fn of_commands(folder: &Path, name: &str, init: &str) {
 pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
     of_commands(folder, "missing", "mkfs.none {dev}");
     of_commands(folder, "endless", "sleep 1000");
-    let args = "matrix ext4 missing.toml endless.toml --check sync --in vm --cell 120s --jobs 2 --format jsonl --out m";
+    let args = "matrix ext4 missing.toml endless.toml --check sync --in vm --cell 120s --jobs 2 \
+                --format jsonl --out m";
     let ran = explode_in(folder, args.split_whitespace());
     let lines = ran.json();
     let cell = |system: &str| {
-        of_type(&lines, "cell").into_iter().find(|cell| cell["system"] == system).cloned().unwrap_or_default()
+        of_type(&lines, "cell")
+            .into_iter()
+            .find(|cell| cell["system"] == system)
+            .cloned()
+            .unwrap_or_default()
     };
     let (ext4, missing, endless) = (cell("ext4"), cell("missing"), cell("endless"));
-    let says = |cell: &Value, words: &str| cell["why"].as_str().is_some_and(|why| why.contains(words));
+    let says =
+        |cell: &Value, words: &str| cell["why"].as_str().is_some_and(|why| why.contains(words));
     let counts = ["states", "operations", "crash_disks", "distinct", "left_out", "complete"]
         .map(|key| ext4["summary"][key].clone());
     let good = ran.code == 4
@@ -39,18 +45,22 @@ pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
     good.then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// An fsck that is slower than the deadline is named, and does not count as a bug. Returns what is not as it should be.
+/// An fsck that is slower than the deadline is named, and does not count as a bug. Returns what is
+/// not as it should be.
 pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String> {
     let disk = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nfsck = false\n";
     let fsck = "[[component]]\nname = \"fsck\"\nrecover = \"sleep 12\"\n";
     file(folder, "slow.toml", format!("{disk}{fsck}"));
-    let args = "matrix slow.toml --check fsync --in vm --cell 60s --deadline 6s --format jsonl --out m";
+    let args =
+        "matrix slow.toml --check fsync --in vm --cell 60s --deadline 6s --format jsonl --out m";
     let ran = explode_in(folder, args.split_whitespace());
     let lines = ran.json();
-    let why = "slow: in step recover: no end within the deadline of 6 s (it runs sleep 12); tried again with a deadline of 60 s it \
+    let why = "slow: in step recover: no end within the deadline of 6 s (it runs sleep 12); tried \
+               again with a deadline of 60 s it \
                came to an end, which is no bug; give it longer in a matrix with --deadline 60s";
-    let good =
-        |cell: &&&Value| cell["outcome"] == "broken" && cell["findings"] == json!([]) && cell["why"] == why;
+    let good = |cell: &&&Value| {
+        cell["outcome"] == "broken" && cell["findings"] == json!([]) && cell["why"] == why
+    };
     let good = of_type(&lines, "cell").iter().filter(good).count() == 1 && ran.code == 4;
     good.then_some(()).ok_or(format!("{ran:?}"))
 }

@@ -1,5 +1,6 @@
-//! Options that users vary: with each, what is forced by fsync is there on a disk that flushes when it is asked to, and is lost on one that
-//! does not. What an option weakens is by design, and refused by a checker that asks about nothing else.
+//! Options that users vary: with each, what is forced by fsync is there on a disk that flushes when
+//! it is asked to, and is lost on one that does not. What an option weakens is by design, and
+//! refused by a checker that asks about nothing else.
 
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
@@ -54,13 +55,16 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         }
     }
     report.case(
-        "f2fs.fsync_mode=nobarrier: fdatasync keeps nothing that it has not flushed, as its words say",
+        "f2fs.fsync_mode=nobarrier: fdatasync keeps nothing that it has not flushed, as its words \
+         say",
         |_| {
             let go = |mode: &str| way(cx, "f2fs", &[("fsync_mode", mode)], "kept", FDATASYNC);
             let (kept, lost) = (go("posix"), go("nobarrier"));
             assert!(kept.checked > 0 && kept.errors.is_empty(), "{:?}", kept.errors);
-            let fs =
-                plan(cx, "f2fs", &[("fsync_mode", "nobarrier")]).stack.0.pop().expect("there is a layer");
+            let fs = plan(cx, "f2fs", &[("fsync_mode", "nobarrier")]).stack.0.pop().expect(
+                "there is a \
+                    layer",
+            );
             let def = cx.registry.component(&fs.component).expect("it is there");
             let built = (def.build)(&fs.options).expect("it has these options");
             let profile = built.facts().promises.expect("it has some");
@@ -74,7 +78,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             );
             let asked = |mode: &str| {
                 let stack = plan(cx, "f2fs", &[("fsync_mode", mode)]).stack;
-                let mut plan = Plan::of_parts(cx.registry, "fs-ways", stack).expect("both are there");
+                let mut plan = Plan::of_parts(cx.registry, "fs-ways", stack).expect(
+                    "both are \
+                    there",
+                );
                 plan.checker_options = Options::none().with("way", "fdatasync");
                 Runner::start(cx.registry, &plan, cx.backend).err().map(|error| error.to_string())
             };
@@ -86,13 +93,21 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert_eq!(asked("posix"), None);
         },
     );
-    report.case("options that no file system can be made with are refused, and why is said", |_| {
-        for (system, settings, says) in REFUSED {
-            let plan = plan(cx, system, settings);
-            let refused = Runner::start(cx.registry, &plan, cx.backend).err().map(|error| error.to_string());
-            assert!(refused.as_ref().is_some_and(|why| why.contains(says)), "{settings:?}: {refused:?}");
-        }
-    });
+    report.case(
+        "options that no file system can be made with are refused, and why is said",
+        |_| {
+            for (system, settings, says) in REFUSED {
+                let plan = plan(cx, system, settings);
+                let refused = Runner::start(cx.registry, &plan, cx.backend)
+                    .err()
+                    .map(|error| error.to_string());
+                assert!(
+                    refused.as_ref().is_some_and(|why| why.contains(says)),
+                    "{settings:?}: {refused:?}"
+                );
+            }
+        },
+    );
 }
 
 /// What is refused, and with which words.
@@ -123,7 +138,8 @@ fn plan(cx: Cx<'_>, system: &str, settings: &[(&str, &str)]) -> Plan {
     plan
 }
 
-/// Goes this way, on a disk that does so when it is asked to flush, and looks at eight disks of its end.
+/// Goes this way, on a disk that does so when it is asked to flush, and looks at eight disks of its
+/// end.
 fn way(cx: Cx<'_>, system: &str, settings: &[(&str, &str)], flushes: &str, steps: &[&str]) -> Seen {
     let mut plan = plan(cx, system, settings);
     let disk = &mut plan.stack.0[0];

@@ -1,4 +1,5 @@
-//! overlay: what is copied up from its lower folder is kept; and the same way gives the same events, whatever was mounted before.
+//! overlay: what is copied up from its lower folder is kept; and the same way gives the same
+//! events, whatever was mounted before.
 
 use std::path::Path;
 
@@ -21,23 +22,28 @@ const COPY_UP: [&str; 3] = ["pwrite /a 0", "ftruncate /b/a 1000", "rename /b/a /
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    report.case("overlay, lower: what is copied up is kept; exact counts, clean one step deep", |_| {
-        let mut plan = sampled(cx.shallow(LOWER));
-        (plan.settings.skip, plan.settings.crash_depth) = (false, 0);
-        plan.checker_options = plan.checker_options.with("calls", "contents,chmod").with("files", 3_u64);
-        let (summary, findings) = cx.explore(&plan);
-        let Summary { states, operations, crash_disks, distinct, .. } = &summary;
-        let counted =
-            [states, operations, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
-        assert_eq!(counted, [25, 28, 59_392, 107]);
-        assert!(findings.is_empty(), "{findings:?}");
-    });
+    report.case(
+        "overlay, lower: what is copied up is kept; exact counts, clean one step deep",
+        |_| {
+            let mut plan = sampled(cx.shallow(LOWER));
+            (plan.settings.skip, plan.settings.crash_depth) = (false, 0);
+            plan.checker_options =
+                plan.checker_options.with("calls", "contents,chmod").with("files", 3_u64);
+            let (summary, findings) = cx.explore(&plan);
+            let Summary { states, operations, crash_disks, distinct, .. } = &summary;
+            let counted = [states, operations, crash_disks, distinct]
+                .map(|count| u64::try_from(&count.0).unwrap());
+            assert_eq!(counted, [25, 28, 59_392, 107]);
+            assert!(findings.is_empty(), "{findings:?}");
+        },
+    );
     for step in COPY_UP {
         report.case(
             &format!("overlay, lower: {step} is lost where flushes do nothing, and only there"),
             |_| {
                 let lost = way(cx, "overlay-lower+flush-lies", &[step]);
-                let wrong = |error: &Violation| matches!(error.verdict, Verdict::Lost | Verdict::Corrupt);
+                let wrong =
+                    |error: &Violation| matches!(error.verdict, Verdict::Lost | Verdict::Corrupt);
                 assert!(
                     lost.errors.iter().any(|(error, _)| wrong(error)),
                     "nothing on {} disks",
@@ -52,16 +58,20 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let stack = cx.plan(LOWER).stack;
         for checker in ["fs-sync", "fs-reasonable", "fs-basic", "fs-failures"] {
             let plan = Plan::of_parts(cx.registry, checker, stack.clone()).expect("both are there");
-            let refused = Runner::start(cx.registry, &plan, cx.backend).err().map(|error| error.to_string());
-            let says = refused
-                .as_ref()
-                .is_some_and(|why| why.contains("the file system is not empty after init and mount"));
+            let refused =
+                Runner::start(cx.registry, &plan, cx.backend).err().map(|error| error.to_string());
+            let says = refused.as_ref().is_some_and(|why| {
+                why.contains("the file system is not empty after init and mount")
+            });
             assert!(says, "{checker}: {refused:?}");
         }
     });
     report.case("overlay: the same way gives the same events", |_| {
         let ways: [(&str, &[&str]); 2] = [
-            ("fs-sync-overlay", &["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"]),
+            (
+                "fs-sync-overlay",
+                &["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"],
+            ),
             (LOWER, &COPY_UP),
         ];
         for (target, steps) in ways {
@@ -73,7 +83,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             let differs = first.iter().zip(&again).position(|(one, other)| one != other);
             let at = differs.map(|at| (at, byte(&first[at], &again[at])));
             let (before, after) = (first.len(), again.len());
-            assert!(first == again, "{target}: {before} and {after} events; they differ first at {at:?}");
+            assert!(
+                first == again,
+                "{target}: {before} and {after} events; they differ first at {at:?}"
+            );
         }
     });
 }
@@ -85,7 +98,8 @@ fn way(cx: Cx<'_>, target: &str, steps: &[&str]) -> Seen {
     go(cx.registry, &plan, cx.backend, steps)
 }
 
-/// overlay's names of the time being are numbered as long as the guest lives: from here on they have a digit more.
+/// overlay's names of the time being are numbered as long as the guest lives: from here on they
+/// have a digit more.
 fn count_on() {
     let base = Path::new("/run/count-on");
     let folders = ["lowerdir", "upperdir", "workdir"].map(|folder| (folder, base.join(folder)));

@@ -1,5 +1,5 @@
-//! Programs in a guest ask for crash checks in the middle of what they do (EX-66), by `explode-mark`: a bug is found that no other check
-//! sees.
+//! Programs in a guest ask for crash checks in the middle of what they do (EX-66), by
+//! `explode-mark`: a bug is found that no other check sees.
 
 use std::fs::write;
 use std::path::Path;
@@ -38,7 +38,8 @@ const WRONG: &str = "rm -f {path}/db";
 const RIGHT: &str = "echo a >{path}/db";
 
 fn replaces(before: &str, ask: &str) -> String {
-    let replace = format!("echo a >{{path}}/new; {before}; sync; {ask}; mv {{path}}/new {{path}}/db; sync");
+    let replace =
+        format!("echo a >{{path}}/new; {before}; sync; {ask}; mv {{path}}/new {{path}}/db; sync");
     format!(
         r#"{HEAD}
 [checker]
@@ -87,7 +88,8 @@ fn told(ran: &Ran, kind: &str) -> Result<Value, String> {
 /// Nothing is found, on so many crash disks.
 fn is_silent(ran: &Ran, crash_disks: u64) -> Result<(), String> {
     let summary = told(ran, "summary")?;
-    let right = ran.code == 0 && summary["crash_disks"] == crash_disks && summary["complete"] == true;
+    let right =
+        ran.code == 0 && summary["crash_disks"] == crash_disks && summary["complete"] == true;
     right.then_some(()).ok_or(format!("{ran:?}"))
 }
 
@@ -112,7 +114,10 @@ fn is_found(folder: &Path, name: &str, ran: &Ran) -> Result<(), String> {
 fn by_step(folder: &Path) -> Result<(), String> {
     let ask = "explode-mark crash half";
     is_found(folder, "step", &run(folder, "step", &replaces(WRONG, ask))?)?;
-    is_silent(&run(folder, "step-fixed", &replaces(RIGHT, &format!("{ask}; explode-mark crash again")))?, 3)?;
+    is_silent(
+        &run(folder, "step-fixed", &replaces(RIGHT, &format!("{ask}; explode-mark crash again")))?,
+        3,
+    )?;
     is_silent(&run(folder, "step-quiet", &replaces(WRONG, "true"))?, 1)
 }
 
@@ -126,7 +131,8 @@ fn on_a_crash_disk(folder: &Path) -> Result<(), String> {
     let ran = run(folder, "mounting", &serves(RIGHT, "explode-mark crash mounting"))?;
     let broken = told(&ran, "broken")?;
     let message = broken["message"].as_str().unwrap_or_default();
-    let expected = "keeper: a program asked for crash checks ('mounting') on the stack of a crash disk";
+    let expected =
+        "keeper: a program asked for crash checks ('mounting') on the stack of a crash disk";
     let right = ran.code == 4 && broken["kind"] == "component" && message.starts_with(expected);
     right.then_some(()).ok_or(format!("{ran:?}"))?;
     let when = r#"test -e {child}/lost+found && test ! -e {child}/new && test ! -e {child}/db && explode-mark crash mounting"#;
@@ -137,21 +143,30 @@ fn wrong_names(folder: &Path) -> Result<(), String> {
     let long = "n".repeat(256);
     for (case, request, says) in [
         ("slash", "explode-mark crash a/b || exit 1", "the name 'a/b' is not made of letters"),
-        ("long", &format!("explode-mark crash {long} || exit 1"), "the name has more than 255 bytes"),
+        (
+            "long",
+            &format!("explode-mark crash {long} || exit 1"),
+            "the name has more than 255 bytes",
+        ),
         // Without the tool.
         ("device", "echo 'crash a/b' >/dev/explode-mark || exit 1", "echo: I/O error"),
     ] {
         let ran = run(folder, case, &replaces(RIGHT, request))?;
         let message = told(&ran, "finding")?["message"].as_str().unwrap_or_default().to_owned();
-        (ran.code == 1 && message.contains(says)).then_some(()).ok_or(format!("{case}: {ran:?}"))?;
+        (ran.code == 1 && message.contains(says))
+            .then_some(())
+            .ok_or(format!("{case}: {ran:?}"))?;
     }
-    is_silent(&run(folder, "longest", &replaces(RIGHT, &format!("explode-mark crash {}", &long[1..])))?, 2)
+    is_silent(
+        &run(folder, "longest", &replaces(RIGHT, &format!("explode-mark crash {}", &long[1..])))?,
+        2,
+    )
 }
 
 /// What is dirty is compared with the log at a request, as at a step.
 fn as_a_step(folder: &Path) -> Result<(), String> {
-    let before =
-        "mkdir {path}/d; for n in 1 2 3 4 5 6 7 8 9; do echo a >{path}/d/a-long-name-of-a-file-$n; done";
+    let before = "mkdir {path}/d; for n in 1 2 3 4 5 6 7 8 9; do echo a \
+                  >{path}/d/a-long-name-of-a-file-$n; done";
     let after = "rm {path}/d/a-long-name-of-a-file-1; sync";
     let disks = |name: &str, steps: &str| {
         let stack = format!(
@@ -176,7 +191,8 @@ check = "true"
         let ran = run(folder, name, &stack)?;
         told(&ran, "summary").map(|summary| summary["crash_disks"].clone())
     };
-    let step = format!("{{ sh = '''{before}''' }}, {{ crash = [\"half\"] }}, {{ sh = '''{after}''' }}");
+    let step =
+        format!("{{ sh = '''{before}''' }}, {{ crash = [\"half\"] }}, {{ sh = '''{after}''' }}");
     let request = format!("{{ sh = '''{before}; explode-mark crash half; {after}''' }}");
     let (step, request) = (disks("as-step", &step)?, disks("as-request", &request)?);
     let many = step.as_u64().is_some_and(|disks| disks > 1000);

@@ -44,7 +44,8 @@ impl Report {
         let ended = catch_unwind(AssertUnwindSafe(|| case(self)));
         let why = ended.err().map(|panic| {
             let text = panic.downcast_ref::<String>().cloned();
-            text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+            text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
+                .unwrap_or_default()
         });
         self.say(&Line::Case(name.to_owned(), why));
     }

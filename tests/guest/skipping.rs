@@ -1,4 +1,5 @@
-//! Sound skipping on the kernel's disks: caches are cold after each restore, and a run says the same with skipping and without.
+//! Sound skipping on the kernel's disks: caches are cold after each restore, and a run says the
+//! same with skipping and without.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -16,7 +17,9 @@ use crate::report::Report;
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    report.case("a restored disk is in no cache, whether it has changed or not", |_| cold(cx.backend));
+    report.case("a restored disk is in no cache, whether it has changed or not", |_| {
+        cold(cx.backend)
+    });
     for target in ["fs-sync-ext4", "fs-sync-ext2", "fs-sync-vfat"] {
         report.case(&format!("{target}: two recoveries of a disk read the same"), |_| {
             recoveries_read_the_same(cx, &cx.shallow(target));
@@ -57,7 +60,8 @@ fn cold(backend: &dyn Backend) {
     disk.write(0, &[2; BLOCK]);
     let other = Image::from_iter([(0, disk)]);
     for round in 0..3 {
-        for (image, block, byte) in [(&image, 0, 1), (&other, 0, 2), (&other, 1, 1), (&image, 1, 1)] {
+        for (image, block, byte) in [(&image, 0, 1), (&other, 0, 2), (&other, 1, 1), (&image, 1, 1)]
+        {
             let (devices, file) = attach(backend, image);
             assert!(is_seen(&devices, &file, block, byte), "round {round}, block {block}");
         }
@@ -75,7 +79,8 @@ fn cold(backend: &dyn Backend) {
 
 fn recoveries_read_the_same(cx: Cx<'_>, plan: &Plan) {
     let stack = |side, image| {
-        let devices = cx.backend.disks(HostId::default(), side, image, Recording::Off, plan.settings.seed);
+        let devices =
+            cx.backend.disks(HostId::default(), side, image, Recording::Off, plan.settings.seed);
         if side == Side::Crash {
             devices.note_reads();
         }
@@ -98,7 +103,8 @@ fn recoveries_read_the_same(cx: Cx<'_>, plan: &Plan) {
         crashed.recover(&mut |_| Ok(())).expect("it recovers");
         let files = crashed.files().expect("a file system");
         assert!(files.readdir("/").is_ok());
-        let reads = crashed.devices().take_reads().expect("the driver says").expect("they were noted");
+        let reads =
+            crashed.devices().take_reads().expect("the driver says").expect("they were noted");
         let blocks = reads.iter().map(|read| match read {
             Read::Sectors { dev: 0, block, sectors: u8::MAX } => *block,
             other => panic!("{other:?}"),
@@ -114,11 +120,21 @@ fn recoveries_read_the_same(cx: Cx<'_>, plan: &Plan) {
 
 /// What must be the same.
 fn said(summary: &Summary, findings: &[Finding]) -> (Vec<String>, BTreeMap<String, String>) {
-    let Summary { states, operations, choices, crash_disks, distinct, left_out, by_design, broken, .. } =
-        summary;
+    let Summary {
+        states,
+        operations,
+        choices,
+        crash_disks,
+        distinct,
+        left_out,
+        by_design,
+        broken,
+        ..
+    } = summary;
     let counts = [states, operations, choices, crash_disks, distinct, left_out, by_design, broken];
     // The last word on a finding has its last count.
-    let findings = findings.iter().map(|finding| (finding.signature.clone(), finding.count.to_string()));
+    let findings =
+        findings.iter().map(|finding| (finding.signature.clone(), finding.count.to_string()));
     (counts.map(ToString::to_string).into(), findings.collect())
 }
 

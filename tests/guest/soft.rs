@@ -1,4 +1,5 @@
-//! Soft crashes in a guest: after each call the disk that is checked holds what the live file system held then.
+//! Soft crashes in a guest: after each call the disk that is checked holds what the live file
+//! system held then.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -26,9 +27,11 @@ use crate::report::Report;
 /// Every case: the target whose stack it is, and what its file system has not.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
-    registry.checkers.push(CheckerDef::new("calls", "makes every call that changes a file system", |_| {
-        Ok(Box::<Calls>::default())
-    }));
+    registry.checkers.push(CheckerDef::new(
+        "calls",
+        "makes every call that changes a file system",
+        |_| Ok(Box::<Calls>::default()),
+    ));
     let cx = Cx { registry: &registry, ..cx };
     let no_allocation: &[&str] = &["fallocate", "fallocate behind the end", "a hole is punched"];
     let cases = [
@@ -47,8 +50,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 let (summary, findings) = cx.explore(&plan);
                 let said: Vec<_> = findings.iter().map(|finding| &finding.message).collect();
                 assert!(said.is_empty(), "{said:#?}");
-                let counted =
-                    [&summary.crash_disks, &summary.distinct].map(|count| u64::try_from(&count.0).unwrap());
+                let counted = [&summary.crash_disks, &summary.distinct]
+                    .map(|count| u64::try_from(&count.0).unwrap());
                 assert_eq!((counted, summary.complete), ([expected; 2], true), "{summary:?}");
             },
         );
@@ -80,8 +83,13 @@ impl Hands {
     }
 
     fn sh(&self, command: &str) -> io::Result<()> {
-        let status = Command::new("/bin/sh").args(["-c", command]).current_dir(&self.root).status()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command}: {status}"))) }
+        let status =
+            Command::new("/bin/sh").args(["-c", command]).current_dir(&self.root).status()?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("{command}: {status}")))
+        }
     }
 }
 
@@ -114,7 +122,9 @@ const STEPS: &[Step] = &[
     }),
     ("write", 1, |h| h.file().write_all(b"hello")),
     ("write behind a hole", 1, |h| h.file().write_all_at(b"far", 10_000)),
-    ("writev", 1, |h| h.file().write_vectored(&[IoSlice::new(b"one"), IoSlice::new(b"two")]).map(drop)),
+    ("writev", 1, |h| {
+        h.file().write_vectored(&[IoSlice::new(b"one"), IoSlice::new(b"two")]).map(drop)
+    }),
     ("append", 1, |h| OpenOptions::new().append(true).open(h.at("f"))?.write_all(b"end")),
     ("fsync", 0, |h| h.file().sync_all()),
     ("large write", 1, |h| h.file().write_all_at(&[b'L'; 300_000], 5)),
@@ -155,7 +165,9 @@ const STEPS: &[Step] = &[
         let (user, group) = (Some(Uid::from_raw(3)), Some(Gid::from_raw(4)));
         Ok(rustix::fs::chownat(CWD, h.at("s"), user, group, AtFlags::SYMLINK_NOFOLLOW)?)
     }),
-    ("fifo", 1, |h| Ok(rustix::fs::mknodat(CWD, h.at("p"), FileType::Fifo, Mode::from_raw_mode(0o600), 0)?)),
+    ("fifo", 1, |h| {
+        Ok(rustix::fs::mknodat(CWD, h.at("p"), FileType::Fifo, Mode::from_raw_mode(0o600), 0)?)
+    }),
     ("device", 1, |h| {
         let device = rustix::fs::makedev(1, 3);
         Ok(rustix::fs::mknodat(
@@ -173,13 +185,19 @@ const STEPS: &[Step] = &[
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         open(h, "e/g")?.set_times(FileTimes::new().set_accessed(at(1000)).set_modified(at(2000)))
     }),
-    ("an attribute", 1, |h| Ok(rustix::fs::setxattr(h.at("e/g"), "user.k", b"v", XattrFlags::empty())?)),
-    ("its new value", 1, |h| Ok(rustix::fs::setxattr(h.at("e/g"), "user.k", b"value", XattrFlags::empty())?)),
+    ("an attribute", 1, |h| {
+        Ok(rustix::fs::setxattr(h.at("e/g"), "user.k", b"v", XattrFlags::empty())?)
+    }),
+    ("its new value", 1, |h| {
+        Ok(rustix::fs::setxattr(h.at("e/g"), "user.k", b"value", XattrFlags::empty())?)
+    }),
     ("an attribute of a directory", 1, |h| {
         Ok(rustix::fs::setxattr(h.at("e"), "user.d", b"", XattrFlags::empty())?)
     }),
     ("no attribute", 1, |h| Ok(rustix::fs::removexattr(h.at("e/g"), "user.k")?)),
-    ("fallocate", 1, |h| Ok(rustix::fs::fallocate(open(h, "y")?, FallocateFlags::empty(), 0, 9000)?)),
+    ("fallocate", 1, |h| {
+        Ok(rustix::fs::fallocate(open(h, "y")?, FallocateFlags::empty(), 0, 9000)?)
+    }),
     ("fallocate behind the end", 1, |h| {
         Ok(rustix::fs::fallocate(open(h, "y")?, FallocateFlags::KEEP_SIZE, 9000, 9000)?)
     }),
@@ -188,7 +206,9 @@ const STEPS: &[Step] = &[
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         Ok(rustix::fs::fallocate(open(h, "y")?, flags, 4096, 4096)?)
     }),
-    ("mkdir and rmdir", 2, |h| std::fs::create_dir(h.at("z")).and_then(|()| std::fs::remove_dir(h.at("z")))),
+    ("mkdir and rmdir", 2, |h| {
+        std::fs::create_dir(h.at("z")).and_then(|()| std::fs::remove_dir(h.at("z")))
+    }),
     ("O_DIRECT", 1, |h| {
         let file = OpenOptions::new().write(true).custom_flags(O_DIRECT).open(h.at("y"))?;
         file.write_all_at(&Page([b'D'; 4096]).0, 4096)
@@ -208,11 +228,14 @@ const STEPS: &[Step] = &[
     }),
     ("and its parent behind that", 1, |h| h.file().write_all(b"parent")),
     ("two processes append", 6, |h| {
-        h.sh("(for i in 1 2 3; do echo a$i; done >>k) & (for i in 1 2 3; do echo b$i; done >>k) & wait")
+        h.sh("(for i in 1 2 3; do echo a$i; done >>k) & (for i in 1 2 3; do echo b$i; done >>k) & \
+              wait")
     }),
     ("a child in another directory", 3, |h| h.sh("cd e && echo x >rel && mv rel ../up")),
     ("a file without a name", 1, |h| {
-        h.file = Some(OpenOptions::new().write(true).custom_flags(O_TMPFILE).mode(0o604).open(h.at("e"))?);
+        h.file = Some(
+            OpenOptions::new().write(true).custom_flags(O_TMPFILE).mode(0o604).open(h.at("e"))?,
+        );
         Ok(())
     }),
     ("its contents", 1, |h| h.file().write_all(b"temporary")),
@@ -222,7 +245,8 @@ const STEPS: &[Step] = &[
     }),
     ("a store", 1, |h| {
         let (file, length) = (open(h, "t")?, NonZeroUsize::MIN);
-        let (protection, flags) = (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED);
+        let (protection, flags) =
+            (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED);
         // SAFETY: A new mapping of a file that has a byte; it has no other user, and it ends here.
         unsafe {
             let byte = mmap(None, length, protection, flags, &file, 0)?;
@@ -296,7 +320,8 @@ fn root(stack: &Stack) -> Result<PathBuf, Failure> {
 
 fn look(root: &Path) -> Result<Tree, Failure> {
     let mut found = Tree::new();
-    tree(root, root, &mut found).map_err(|error| Failure::broken(format!("{}: {error}", root.display())))?;
+    tree(root, root, &mut found)
+        .map_err(|error| Failure::broken(format!("{}: {error}", root.display())))?;
     Ok(found)
 }
 

@@ -1,5 +1,6 @@
-//! What a recovery leaves is looked at by the file system's own program (`strict`): what that finds is a failed recovery, and it is
-//! looked for there only. Each system is damaged where only its program looks.
+//! What a recovery leaves is looked at by the file system's own program (`strict`): what that finds
+//! is a failed recovery, and it is looked for there only. Each system is damaged where only its
+//! program looks.
 
 mod damages;
 mod spoilt;
@@ -22,15 +23,19 @@ const BAD_BLOCKS: [(&str, &str, &str); 4] = [
     ("reiserfs", "after the recovery reiserfsck ended with", "ramdisk block 17 garbage"),
 ];
 
-/// Each, and its program's words, where some bytes are changed: every block that it has is read when it is mounted, or has a sum.
-const SPOILT: [(&str, &str); 2] =
-    [("btrfs", "after the recovery btrfs ended with 1"), ("f2fs", "after the recovery fsck.f2fs ended with")];
+/// Each, and its program's words, where some bytes are changed: every block that it has is read
+/// when it is mounted, or has a sum.
+const SPOILT: [(&str, &str); 2] = [
+    ("btrfs", "after the recovery btrfs ended with 1"),
+    ("f2fs", "after the recovery fsck.f2fs ended with"),
+];
 
 /// What jfs_fsck says.
 const JFS: &str = "after the recovery jfs_fsck ended with 4";
 
-/// Each whose repair mends what is damaged, and its program's words of that where the repair was not run. It finds more there: what a
-/// crash has left, and on FAT the mark of what was not unmounted, which a mount leaves as it is.
+/// Each whose repair mends what is damaged, and its program's words of that where the repair was
+/// not run. It finds more there: what a crash has left, and on FAT the mark of what was not
+/// unmounted, which a mount leaves as it is.
 const MENDED: [(&str, &str); 5] = [
     ("ext2", "after the recovery e2fsck ended with 12"),
     ("vfat", "Reclaimed 1 unused cluster"),
@@ -48,7 +53,9 @@ fn go(cx: Cx<'_>, plan: &Plan, before: &[&str]) -> Seen {
 
 /// The disks that are refused, and with these words.
 fn refused(seen: &Seen, words: &str) -> u64 {
-    let with = |error: &Violation| error.verdict == Verdict::RecoverFailed && error.message.contains(words);
+    let with = |error: &Violation| {
+        error.verdict == Verdict::RecoverFailed && error.message.contains(words)
+    };
     seen.errors.iter().filter(|(error, _)| with(error)).count() as u64
 }
 
@@ -86,15 +93,18 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
     for (system, words) in SPOILT {
         report.case(&name(system), |_| {
-            let seen = |strict: bool, spoil: bool| spoilt::seen(cx, system, &[("strict", strict)], spoil);
+            let seen =
+                |strict: bool, spoil: bool| spoilt::seen(cx, system, &[("strict", strict)], spoil);
             is_refused(&seen(true, true), words);
             is_silent(&seen(false, true));
             is_silent(&seen(true, false));
         });
     }
     report.case(&name("jfs"), |_| {
-        let seen = |strict: bool, spoil: bool| spoilt::seen(cx, "jfs", &[("strict", strict)], spoil);
-        // Where there is a log to replay, jfs_fsck -a mends the rest, too; and on JFS that file is lost (docs/results/file-systems.md).
+        let seen =
+            |strict: bool, spoil: bool| spoilt::seen(cx, "jfs", &[("strict", strict)], spoil);
+        // Where there is a log to replay, jfs_fsck -a mends the rest, too; and on JFS that file is
+        // lost (docs/results/file-systems.md).
         assert!(refused(&seen(true, true), JFS) > 0);
         for other in [seen(false, true), seen(true, false)] {
             assert!(other.checked > 0 && refused(&other, "") == 0, "{:?}", other.errors);
@@ -106,7 +116,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 spoilt::seen(cx, system, &[("strict", strict), ("fsck", fsck)], spoil)
             };
             let unspoilt = seen(true, false, false);
-            assert!(unspoilt.checked > 0 && refused(&unspoilt, words) == 0, "{:?}", unspoilt.errors);
+            assert!(
+                unspoilt.checked > 0 && refused(&unspoilt, words) == 0,
+                "{:?}",
+                unspoilt.errors
+            );
             is_refused(&seen(true, false, true), words);
             is_silent(&seen(false, false, true));
             is_silent(&seen(true, true, true));

@@ -1,5 +1,6 @@
-//! What the kernel does on its own between two calls (`docs/model/scheduling.md`): it happens when it is chosen, and at no other time; what needs
-//! it is found with it, and only so; and a thread that runs when it must not is found out.
+//! What the kernel does on its own between two calls (`docs/model/scheduling.md`): it happens when
+//! it is chosen, and at no other time; what needs it is found with it, and only so; and a thread
+//! that runs when it must not is found out.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -32,7 +33,9 @@ use crate::report::Report;
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    report.case("threads: the flusher writes what is dirty, and promises nothing", |_| flusher(cx.backend));
+    report.case("threads: the flusher writes what is dirty, and promises nothing", |_| {
+        flusher(cx.backend)
+    });
     report.case("threads: memory is taken back from what is clean, and from nothing else", |_| {
         reclaim(cx.backend)
     });
@@ -48,7 +51,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             &format!("threads: {system} with everything on, one step deep: exact counts, clean"),
             |_| {
                 let mut plan = with(cx.shallow(&format!("fs-sync-{system}")), "all");
-                (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (20, 10, 0);
+                (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) =
+                    (20, 10, 0);
                 let (summary, findings) = cx.explore(&plan);
                 let Summary { states, operations, choices, crash_disks, distinct, .. } = &summary;
                 let counted = [states, operations, choices, crash_disks, distinct]
@@ -110,7 +114,8 @@ fn flusher(backend: &dyn Backend) {
 /// Kilobytes in the caches of block devices.
 fn buffers() -> u64 {
     let meminfo = fs::read_to_string("/proc/meminfo").expect("it is there");
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("Buffers:")).expect("a line of it");
+    let line =
+        meminfo.lines().find_map(|line| line.strip_prefix("Buffers:")).expect("a line of it");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
@@ -127,18 +132,24 @@ fn reclaim(backend: &dyn Backend) {
     assert!(full >= before + READ as u64 / 1024, "{before} kB, and {full} after reading");
     disks.reclaim().expect("it can be asked for");
     assert!(buffers() <= full - READ as u64 / 1024, "{full} kB, and {} after that", buffers());
-    assert_eq!(kinds(&devices.take_log().expect("the driver says")), ["dirty"], "what is dirty stays");
+    assert_eq!(
+        kinds(&devices.take_log().expect("the driver says")),
+        ["dirty"],
+        "what is dirty stays"
+    );
     let mut read = [0; 4096];
     file.read_exact_at(&mut read, 0).expect("it can be read");
     assert_eq!(read, [7; 4096]);
 }
 
-/// The way of some steps, one a mutate, and all ways on which one thing happens in the step of this index.
+/// The way of some steps, one a mutate, and all ways on which one thing happens in the step of this
+/// index.
 fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, Seen)> {
     let mutates = steps.len() as u32;
     let plain = go_by(cx.registry, plan, cx.backend, &[], steps, mutates);
     let is_step = |choice: &Choice| choice.kind == Kind::Action;
-    let begins: Vec<usize> = (0..plain.choices.len()).filter(|at| is_step(&plain.choices[*at])).collect();
+    let begins: Vec<usize> =
+        (0..plain.choices.len()).filter(|at| is_step(&plain.choices[*at])).collect();
     let end = begins.get(index + 1).copied().unwrap_or(plain.choices.len());
     let left = &steps[index + 1..];
     let mut ways = Vec::new();
@@ -155,14 +166,17 @@ fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, S
     ways
 }
 
-/// A commit is one more commit block, write-back is a write, reclaim is nothing that a disk hears of.
+/// A commit is one more commit block, write-back is a write, reclaim is nothing that a disk hears
+/// of.
 fn happens(cx: Cx<'_>) {
     let plan = with(cx.shallow("fs-sync-ext4"), "all");
     let synced = ways(cx, &plan, &["write /a; fsync /a, /"], 0);
-    let count =
-        |seen: &Seen, wanted: fn(&Event) -> bool| seen.events.iter().filter(|event| wanted(event)).count();
-    let commits =
-        |seen: &Seen| count(seen, |event| matches!(event, Event::Submit { flags, .. } if flags.fua));
+    let count = |seen: &Seen, wanted: fn(&Event) -> bool| {
+        seen.events.iter().filter(|event| wanted(event)).count()
+    };
+    let commits = |seen: &Seen| {
+        count(seen, |event| matches!(event, Event::Submit { flags, .. } if flags.fua))
+    };
     let writes = |seen: &Seen| count(seen, |event| matches!(event, Event::Submit { .. }));
     let counted = |name: &str| {
         let way = named(&synced, name);
@@ -176,7 +190,8 @@ fn happens(cx: Cx<'_>) {
     for name in ["commit after fsync of a directory", "write back /a after fsync of a directory"] {
         assert_eq!(counted(name), (plainly_committed, plainly_written), "{name}");
     }
-    // The commit for the directory comes before the data of the file, unless that was written back before.
+    // The commit for the directory comes before the data of the file, unless that was written back
+    // before.
     let later = ways(cx, &plan, &["write /a", "fsync /", "sync"], 0);
     for (name, data_first) in [
         ("nothing", false),
@@ -186,15 +201,19 @@ fn happens(cx: Cx<'_>) {
     ] {
         let way = named(&later, name);
         // JBD2_MAGIC_NUMBER, JBD2_COMMIT_BLOCK; what the checker writes to `/a` the first time.
-        let [commit, data] =
-            [&[0xc0, 0x3b, 0x39, 0x98, 0, 0, 0, 2], b"a00001+0"].map(|begin| first_write(way, begin));
+        let [commit, data] = [&[0xc0, 0x3b, 0x39, 0x98, 0, 0, 0, 2], b"a00001+0"]
+            .map(|begin| first_write(way, begin));
         assert_eq!(data < commit, data_first, "{name}");
     }
 }
 
 fn named<'a>(ways: &'a [(String, Seen)], name: &str) -> &'a Seen {
     let names = || ways.iter().map(|(name, _)| name).collect::<Vec<_>>();
-    &ways.iter().find(|(found, _)| found == name).unwrap_or_else(|| panic!("no {name}: {:?}", names())).1
+    &ways
+        .iter()
+        .find(|(found, _)| found == name)
+        .unwrap_or_else(|| panic!("no {name}: {:?}", names()))
+        .1
 }
 
 /// Where among the events the first block is written that begins like this.
@@ -203,7 +222,8 @@ fn first_write(seen: &Seen, begin: &[u8]) -> usize {
     seen.events.iter().position(begins).expect("it is written")
 }
 
-/// Writing `/a` again where each write cuts the file first: with a commit after the cut it can be empty.
+/// Writing `/a` again where each write cuts the file first: with a commit after the cut it can be
+/// empty.
 fn canary(cx: Cx<'_>, report: &mut Report) {
     let steps = ["write /a; fsync /a, /", "write /a"];
     let go = |between: &str, cuts: bool| {
@@ -216,12 +236,18 @@ fn canary(cx: Cx<'_>, report: &mut Report) {
         ways.iter().map(|(name, seen)| (name.clone(), seen.checked, seen.errors.len())).collect()
     };
     let expected = |expected: &[(&str, u64, usize)]| -> Vec<(String, u64, usize)> {
-        expected.iter().map(|(name, checked, errors)| ((*name).to_owned(), *checked, *errors)).collect()
+        expected
+            .iter()
+            .map(|(name, checked, errors)| ((*name).to_owned(), *checked, *errors))
+            .collect()
     };
     let found = go("commit", true);
     assert_eq!(counted(&found), expected(&FOUND));
     for (error, _) in found.iter().flat_map(|(_, seen)| &seen.errors) {
-        assert_eq!((error.verdict, error.message.as_str()), (Verdict::Lost, "/a has 0 bytes, not 4096"));
+        assert_eq!(
+            (error.verdict, error.message.as_str()),
+            (Verdict::Lost, "/a has 0 bytes, not 4096")
+        );
     }
     let (_, seen) = found.iter().find(|(_, seen)| !seen.errors.is_empty()).expect("it is found");
     keep(report, "ext4-cut-then-write", seen);
@@ -321,7 +347,8 @@ impl Work for Take<'_> {
     }
 }
 
-/// A thread that is waited for may run; one that is left behind, or that jumps the queue, makes the way not replayable.
+/// A thread that is waited for may run; one that is left behind, or that jumps the queue, makes the
+/// way not replayable.
 fn found_out(backend: &dyn Backend) {
     let mut registry = explode::registry();
     registry.components.push(
@@ -329,7 +356,9 @@ fn found_out(backend: &dyn Backend) {
             .modes([Mode::Vm])
             .on("ext4"),
     );
-    registry.checkers.push(CheckerDef::new("wakes", "wakes the thread of a helper", |_| Ok(Box::new(Wakes))));
+    registry
+        .checkers
+        .push(CheckerDef::new("wakes", "wakes the thread of a helper", |_| Ok(Box::new(Wakes))));
     let target = Target {
         name: "wakes".into(),
         about: "for tests".into(),
@@ -343,7 +372,8 @@ fn found_out(backend: &dyn Backend) {
         seeded: true,
         expect: "clean".into(),
     };
-    let plan = Plan { mode: Mode::Vm, ..Plan::of(&registry, &target).expect("its parts are there") };
+    let plan =
+        Plan { mode: Mode::Vm, ..Plan::of(&registry, &target).expect("its parts are there") };
     let runner = start(&registry, &plan, backend);
     let broken = |why: &str| Some(format!("not replayable: the thread helper {why} (EX-58)"));
     for (step, expected) in [

@@ -1,4 +1,5 @@
-//! Random walks on a kernel: each kind of choice is drawn, within the stack's budget, and replays (`docs/reference/strategies.md`).
+//! Random walks on a kernel: each kind of choice is drawn, within the stack's budget, and replays
+//! (`docs/reference/strategies.md`).
 
 use std::collections::BTreeMap;
 
@@ -17,17 +18,25 @@ use crate::report::Report;
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    report
-        .case("walks draw failures, threads and late writes of ext4, and each walk replays", |_| on_ext4(cx));
-    report.case("walks draw failures on the way to the disk of ext2 and XFS, and each walk replays", |_| {
-        cold(cx);
-        requests(cx);
-    });
-    report.case("walks draw what a module asks and a function that is named, and each walk replays", |_| {
-        run("insmod", MODULE);
-        of_a_module(cx);
-        run("rmmod", "choosy");
-    });
+    report.case(
+        "walks draw failures, threads and late writes of ext4, and each walk replays",
+        |_| on_ext4(cx),
+    );
+    report.case(
+        "walks draw failures on the way to the disk of ext2 and XFS, and each walk replays",
+        |_| {
+            cold(cx);
+            requests(cx);
+        },
+    );
+    report.case(
+        "walks draw what a module asks and a function that is named, and each walk replays",
+        |_| {
+            run("insmod", MODULE);
+            of_a_module(cx);
+            run("rmmod", "choosy");
+        },
+    );
     report.case("walks of fs-failures-ext4 find what exhaust finds", |_| same_findings(cx));
 }
 
@@ -38,7 +47,13 @@ fn on_ext4(cx: Cx<'_>) {
     disk.options = disk.options.clone().with("completes", "choice");
     system.options = system.options.clone().with("fail", "all").with("between", "commit");
     // A function or a write, and a thread.
-    let kinds = [Kind::CopyFailure, Kind::LateCompletion, Kind::PageFailure, Kind::SlabFailure, Kind::Thread];
+    let kinds = [
+        Kind::CopyFailure,
+        Kind::LateCompletion,
+        Kind::PageFailure,
+        Kind::SlabFailure,
+        Kind::Thread,
+    ];
     draw(cx, &plan, Walks::uniform(3, 1), 60, 2, &kinds);
 }
 
@@ -67,16 +82,19 @@ fn of_a_module(cx: Cx<'_>) {
     draw(cx, &plan, Walks::weighted(3, 2), 20, 1, &[Kind::ModuleChoice, Kind::ProbeFailure]);
 }
 
-/// Makes so many walks, each with at most so many faults, and goes each way with a fault again. All kinds of faults that are met are
-/// drawn, and these are among them.
+/// Makes so many walks, each with at most so many faults, and goes each way with a fault again. All
+/// kinds of faults that are met are drawn, and these are among them.
 fn draw(cx: Cx<'_>, plan: &Plan, mut walks: Walks, count: u32, most: usize, expected: &[Kind]) {
     let runner = Runner::start(cx.registry, plan, cx.backend).expect("the stack starts");
     let (mut met, mut drawn) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..count {
         let unit = walks.next().expect("walks never end");
         let ended = go(&runner, &unit);
-        let faults: Vec<_> =
-            ended.choices.iter().filter(|choice| choice.kind.is_fault() && choice.rank() > 0).collect();
+        let faults: Vec<_> = ended
+            .choices
+            .iter()
+            .filter(|choice| choice.kind.is_fault() && choice.rank() > 0)
+            .collect();
         assert!(faults.len() <= most, "{faults:#?}");
         if !faults.is_empty() {
             let way = Unit::one(State::default(), ended.choices.clone());
@@ -98,7 +116,11 @@ fn draw(cx: Cx<'_>, plan: &Plan, mut walks: Walks, count: u32, most: usize, expe
 fn go(runner: &Runner<'_>, unit: &Unit) -> Ended {
     let answers = Policies::default().answers(&unit.policy).expect("the engine has it");
     let ended = runner.run(unit, &mut Walk(answers));
-    assert!(!matches!(ended.early, Some(Early::Diverged(_) | Early::Broken(_))), "{:?}", ended.early);
+    assert!(
+        !matches!(ended.early, Some(Early::Diverged(_) | Early::Broken(_))),
+        "{:?}",
+        ended.early
+    );
     ended
 }
 
@@ -132,7 +154,8 @@ fn same_findings(cx: Cx<'_>) {
         (plan.settings.strategy, plan.settings.states) = (strategy, states);
         let (_, findings) = cx.explore(&plan);
         assert!(findings.iter().all(|found| found.replayed), "{findings:?}");
-        let mut signatures: Vec<String> = findings.into_iter().map(|found| found.signature).collect();
+        let mut signatures: Vec<String> =
+            findings.into_iter().map(|found| found.signature).collect();
         signatures.sort();
         signatures.dedup();
         signatures
@@ -141,7 +164,9 @@ fn same_findings(cx: Cx<'_>) {
         "fs-failures/corrupt/failed-create-has-no-effect",
         "fs-failures/corrupt/fsync-has-its-effect-on-disk",
     ];
-    for strategy in [StrategyName::Random, StrategyName::Weighted, StrategyName::Pct { d: 2, k: 10 }] {
+    for strategy in
+        [StrategyName::Random, StrategyName::Weighted, StrategyName::Pct { d: 2, k: 10 }]
+    {
         assert_eq!(found(strategy.clone(), Some(STATES)), expected, "{strategy}");
     }
     assert_eq!(found(StrategyName::Exhaust, None), expected);

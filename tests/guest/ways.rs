@@ -1,4 +1,5 @@
-//! `fs-ways`, `fs-reasonable` and `fs-moved` on file systems of the kernel: exact counts, and what is found.
+//! `fs-ways`, `fs-reasonable` and `fs-moved` on file systems of the kernel: exact counts, and what
+//! is found.
 
 use std::collections::BTreeSet;
 
@@ -41,12 +42,15 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         ("ext4", "mount-sync", 1, [3, 80, 80]),
     ];
     for (component, name, depth, expected) in clean {
-        report.case(&format!("ways: {name} on {component}, exact counts, clean {depth} deep"), |_| {
-            let mut plan = plan(cx, "fs-ways", component, &way(name), depth);
-            let top = &mut plan.stack.0[1];
-            top.options = top.options.clone().with("sync", name == "mount-sync");
-            assert_eq!(explored(cx, &plan), (expected, BTreeSet::new()));
-        });
+        report.case(
+            &format!("ways: {name} on {component}, exact counts, clean {depth} deep"),
+            |_| {
+                let mut plan = plan(cx, "fs-ways", component, &way(name), depth);
+                let top = &mut plan.stack.0[1];
+                top.options = top.options.clone().with("sync", name == "mount-sync");
+                assert_eq!(explored(cx, &plan), (expected, BTreeSet::new()));
+            },
+        );
     }
     report.case("ways: sync on ext2, exact counts; what is synced can be lost", |_| {
         let plan = plan(cx, "fs-ways", "ext2", &way("sync"), 1);
@@ -64,7 +68,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             top.options = top.options.clone().with("sync", true);
             let (counted, found) = explored(cx, &plan);
             assert_eq!(counted, [2, 5, 5]);
-            assert_eq!(found, BTreeSet::from(["fs-ways/lost/metadata-synced-by-mount-sync".to_owned()]));
+            assert_eq!(
+                found,
+                BTreeSet::from(["fs-ways/lost/metadata-synced-by-mount-sync".to_owned()])
+            );
         },
     );
     // jfs_fsync leaves what creat has committed lazily in memory (`bugs/jfs-fsync-uncommitted`).
@@ -79,18 +86,23 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         });
     }
     // The block of extended attributes is not written by fsync (fs/ext2/xattr.c).
-    report.case("ways: fsync on ext2, exact counts; extended attributes that are synced can be lost", |_| {
-        let options = way("fsync").with("calls", "xattr").with("files", 1_u64).with("dirs", 0_u64);
-        let (counted, found) = explored(cx, &plan(cx, "fs-ways", "ext2", &options, 2));
-        assert_eq!(counted, [2, 74, 64]);
-        assert_eq!(found, BTreeSet::from(["fs-ways/lost/synced-by-fsync".to_owned()]));
-    });
+    report.case(
+        "ways: fsync on ext2, exact counts; extended attributes that are synced can be lost",
+        |_| {
+            let options =
+                way("fsync").with("calls", "xattr").with("files", 1_u64).with("dirs", 0_u64);
+            let (counted, found) = explored(cx, &plan(cx, "fs-ways", "ext2", &options, 2));
+            assert_eq!(counted, [2, 74, 64]);
+            assert_eq!(found, BTreeSet::from(["fs-ways/lost/synced-by-fsync".to_owned()]));
+        },
+    );
     for (checker, expected) in [("fs-ways", [6, 160, 160]), ("fs-reasonable", [6, 5, 10])] {
         report.case(
             &format!("ways: {checker} with every call on ext4, exact counts, clean one deep"),
             |_| {
                 let options = Options::none().with("calls", "more");
-                let options = if checker == "fs-ways" { options.with("way", "fsync") } else { options };
+                let options =
+                    if checker == "fs-ways" { options.with("way", "fsync") } else { options };
                 assert_eq!(
                     explored(cx, &plan(cx, checker, "ext4", &options, 1)),
                     (expected, BTreeSet::new())
@@ -98,28 +110,39 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             },
         );
     }
-    // To try the calls does not hang: a removed file that is open is not written then (`bugs/hfs-removed-while-open`).
-    report.case("ways: fs-reasonable with removed files that are open on HFS, clean two deep", |_| {
-        let options = Options::none().with("calls", "held").with("files", 1_u64).with("dirs", 0_u64);
-        let mut plan = plan(cx, "fs-reasonable", "hfs", &options, 2);
-        plan.settings.rules.completion = Completion::Durable;
-        let (counted, found) = explored(cx, &plan);
-        assert_eq!((counted[0], found), (6, BTreeSet::new()));
-    });
+    // To try the calls does not hang: a removed file that is open is not written then
+    // (`bugs/hfs-removed-while-open`).
+    report.case(
+        "ways: fs-reasonable with removed files that are open on HFS, clean two deep",
+        |_| {
+            let options =
+                Options::none().with("calls", "held").with("files", 1_u64).with("dirs", 0_u64);
+            let mut plan = plan(cx, "fs-reasonable", "hfs", &options, 2);
+            plan.settings.rules.completion = Completion::Durable;
+            let (counted, found) = explored(cx, &plan);
+            assert_eq!((counted[0], found), (6, BTreeSet::new()));
+        },
+    );
     for (component, expected) in [("ext4", [3, 2, 4]), ("ext2", [3, 320, 68])] {
-        report.case(&format!("ways: what {component} leaves is reasonable, exact counts, one deep"), |_| {
-            let plan = plan(cx, "fs-reasonable", component, &Options::none(), 1);
-            assert_eq!(explored(cx, &plan), (expected, BTreeSet::new()));
-        });
+        report.case(
+            &format!("ways: what {component} leaves is reasonable, exact counts, one deep"),
+            |_| {
+                let plan = plan(cx, "fs-reasonable", component, &Options::none(), 1);
+                assert_eq!(explored(cx, &plan), (expected, BTreeSet::new()));
+            },
+        );
     }
-    report.case("ways: moved on ext4, exact counts, clean one deep; lost where nothing is flushed", |_| {
-        let mut plan = plan(cx, "fs-moved", "ext4", &Options::none(), 1);
-        assert_eq!(explored(cx, &plan), ([5, 3904, 476], BTreeSet::new()));
-        let disk = &mut plan.stack.0[0];
-        disk.options = disk.options.clone().with("flushes", "dropped");
-        let (_, found) = explored(cx, &plan);
-        for lost in ["fs-moved/lost/moved-name", "fs-moved/lost/flushed-name"] {
-            assert!(found.contains(lost), "{found:?}");
-        }
-    });
+    report.case(
+        "ways: moved on ext4, exact counts, clean one deep; lost where nothing is flushed",
+        |_| {
+            let mut plan = plan(cx, "fs-moved", "ext4", &Options::none(), 1);
+            assert_eq!(explored(cx, &plan), ([5, 3904, 476], BTreeSet::new()));
+            let disk = &mut plan.stack.0[0];
+            disk.options = disk.options.clone().with("flushes", "dropped");
+            let (_, found) = explored(cx, &plan);
+            for lost in ["fs-moved/lost/moved-name", "fs-moved/lost/flushed-name"] {
+                assert!(found.contains(lost), "{found:?}");
+            }
+        },
+    );
 }

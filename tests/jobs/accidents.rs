@@ -19,7 +19,8 @@ use crate::{Left, left, run};
 fn workers(run: i32, mark: &Mark<'_>) -> Vec<Pid> {
     let is_worker = |process: &i32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let parent = stat.rsplit_once(") ").and_then(|(_, after)| after.split(' ').nth(1)?.parse().ok());
+        let parent =
+            stat.rsplit_once(") ").and_then(|(_, after)| after.split(' ').nth(1)?.parse().ok());
         let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         parent == Some(run) && words.split(|byte| *byte == 0).nth(1) == Some(b"worker")
     };
@@ -30,8 +31,8 @@ fn workers(run: i32, mark: &Mark<'_>) -> Vec<Pid> {
 /// So many are killed at most: a unit in whose one step workers die again and again is given up.
 const MOST: u32 = 3;
 
-/// Stops and kills workers from the first line that the run says until it has ended: one whose stack never stood has nothing to repeat.
-/// Returns how many were killed.
+/// Stops and kills workers from the first line that the run says until it has ended: one whose
+/// stack never stood has nothing to repeat. Returns how many were killed.
 fn disturb(child: &mut Child, said: &Path, mark: &Mark<'_>, seed: u64) -> u32 {
     let mut random = Draws::new(seed, 0);
     let (mut killed, mut stopped) = (0, Vec::new());
@@ -55,7 +56,10 @@ fn disturb(child: &mut Child, said: &Path, mark: &Mark<'_>, seed: u64) -> u32 {
 /// All but what is said of workers that have died.
 pub fn without_deaths(mut left: Left) -> Left {
     left.lines.retain(|line| line["type"] != "broken");
-    left.lines.iter_mut().filter(|line| line["type"] == "summary").for_each(|line| _ = line["broken"].take());
+    left.lines
+        .iter_mut()
+        .filter(|line| line["type"] == "summary")
+        .for_each(|line| _ = line["broken"].take());
     left
 }
 
@@ -77,7 +81,11 @@ fn same(args: &str, code: i32) {
         let code = child.wait().unwrap().code().unwrap();
         let out = fs::read_to_string(&said).unwrap();
         let ran = Ran { code, out, err: String::new() };
-        assert_eq!(without_deaths(self::left(Path::new(folder.path()), &ran)), whole, "{args}: {jobs} jobs");
+        assert_eq!(
+            without_deaths(self::left(Path::new(folder.path()), &ran)),
+            whole,
+            "{args}: {jobs} jobs"
+        );
         mark.nothing_left();
     }
     assert!(killed > 4, "{killed} workers were killed");
@@ -93,12 +101,14 @@ fn walks_are_the_same_with_workers_that_die() {
     same("fs-basic --strategy random --seed 7 --states 1000", 0);
 }
 
-/// The run itself is killed at each fifth of its journal but the last two, and goes on with another number of workers.
+/// The run itself is killed at each fifth of its journal but the last two, and goes on with another
+/// number of workers.
 fn resumed(args: &str, code: i32) {
     let folder = tempdir().unwrap();
     let path = folder.path();
     run(path, &format!("{args} --out whole"), 1, code);
-    let journal = |out: &str| fs::metadata(path.join(out).join("journal")).map_or(0, |journal| journal.len());
+    let journal =
+        |out: &str| fs::metadata(path.join(out).join("journal")).map_or(0, |journal| journal.len());
     let size = journal("whole");
     let mark = Mark::of(path);
     let mut killed = 0;
@@ -109,7 +119,10 @@ fn resumed(args: &str, code: i32) {
             1 => command.args(args.split(' ')).args(["--out", "run"]),
             _ => command.args(["--resume", "run"]),
         };
-        command.args(["--format", "jsonl", "--jobs", jobs]).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(["--format", "jsonl", "--jobs", jobs])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let mut child = mark.put(&mut command).spawn().unwrap();
         while child.try_wait().unwrap().is_none() && journal("run") < size * fifths / 5 {
             std::thread::sleep(Duration::from_millis(1));

@@ -79,10 +79,16 @@ fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])
     let folder = tempdir().unwrap();
     let path = folder.path();
     let words = |more: &str| -> Vec<String> {
-        ["run"].into_iter().chain(args.split(' ')).chain(more.split(' ')).map(str::to_owned).collect()
+        ["run"]
+            .into_iter()
+            .chain(args.split(' '))
+            .chain(more.split(' '))
+            .map(str::to_owned)
+            .collect()
     };
     explode_in(path, words("--out whole --format jsonl").iter().map(String::as_str)).expect(code);
-    let planned = explode_in(path, words("--plan dir --format jsonl").iter().map(String::as_str)).expect(0);
+    let planned =
+        explode_in(path, words("--plan dir --format jsonl").iter().map(String::as_str)).expect(0);
     let mut waiting: Vec<PathBuf> = jobs(&planned);
     let (mut draws, mut rounds) = (Draws::new(11, 0), 0);
     while !waiting.is_empty() {
@@ -111,8 +117,8 @@ fn a_run_by_jobs_comes_to_the_same() {
     same("fs-basic --strategy random --seed 7 --states 60", 0, |_, _, _| {});
 }
 
-/// A worker that is killed, a job that is run again, a result that comes twice, one of a run with other options, a merge in between
-/// that finds nothing new.
+/// A worker that is killed, a job that is run again, a result that comes twice, one of a run with
+/// other options, a merge in between that finds nothing new.
 #[test]
 fn accidents_change_nothing() {
     let others = tempdir().unwrap();
@@ -132,8 +138,9 @@ fn accidents_change_nothing() {
         let result = results.join(job.file_name().unwrap());
         let bytes = fs::read(&result).unwrap();
         // Twice more: the file stays as it is, and is not made anew.
-        let file =
-            || fs::metadata(&result).map(|file| (file.ino(), file.mtime(), file.mtime_nsec())).unwrap();
+        let file = || {
+            fs::metadata(&result).map(|file| (file.ino(), file.mtime(), file.mtime_nsec())).unwrap()
+        };
         let before = (file(), files(&results));
         for _ in 0..2 {
             let again = work_on(folder, job).expect(0);
@@ -163,7 +170,18 @@ fn accidents_change_nothing() {
 
 /// The result of a job of the same target with other options.
 fn foreign(folder: &Path) -> Vec<u8> {
-    let args = ["run", "sqlite-off-wal", "--depth", "3", "--seed", "2", "--plan", "dir", "--format", "jsonl"];
+    let args = [
+        "run",
+        "sqlite-off-wal",
+        "--depth",
+        "3",
+        "--seed",
+        "2",
+        "--plan",
+        "dir",
+        "--format",
+        "jsonl",
+    ];
     let job = jobs(&explode_in(folder, args).expect(0)).remove(0);
     work_on(folder, &job).expect(0);
     fs::read(folder.join("dir/results").join(job.file_name().unwrap())).unwrap()

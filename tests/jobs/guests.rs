@@ -29,10 +29,10 @@ const EXT4: &str = "fs-sync-ext4 --depth 2 --states 30 --limit 20 --samples 8 --
 /// With crashes during recovery, and every check made.
 const EXT4_ALL: &str = "fs-sync-ext4 --depth 2 --states 15 --limit 2 --samples 2 --no-skip";
 /// Walks in which functions of the kernel fail; a failure is the finding.
-const WEIGHTED: &str =
-    "fs-failures-ext4 --strategy weighted --seed 1 --states 14 --limit 2 --samples 2 --crash-depth 0";
-const PCT: &str =
-    "fs-failures-ext4 --strategy pct:d=2,k=10 --seed 1 --states 14 --limit 2 --samples 2 --crash-depth 0";
+const WEIGHTED: &str = "fs-failures-ext4 --strategy weighted --seed 1 --states 14 --limit 2 \
+                        --samples 2 --crash-depth 0";
+const PCT: &str = "fs-failures-ext4 --strategy pct:d=2,k=10 --seed 1 --states 14 --limit 2 \
+                   --samples 2 --crash-depth 0";
 /// Longer than a guest takes to boot, on a busy machine too.
 const DEADLINE: Duration = Duration::from_secs(900);
 
@@ -108,7 +108,8 @@ impl<'a> Running<'a> {
 
     /// The guests that are there, the oldest one first.
     fn guests_now(&self) -> Vec<Pid> {
-        let guests = self.mark.processes().into_iter().filter(|(_, name)| name.starts_with("qemu-system"));
+        let guests =
+            self.mark.processes().into_iter().filter(|(_, name)| name.starts_with("qemu-system"));
         let mut guests: Vec<i32> = guests.map(|(process, _)| process).collect();
         guests.sort_by_key(|guest| self::started(*guest));
         guests.into_iter().map(Pid::from_raw).collect()
@@ -118,8 +119,8 @@ impl<'a> Running<'a> {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Kills some guests of workers, each once, and stops others for a moment, until the run is over. A guest that comes later may
-    /// be that of a finding's replay, and is only stopped.
+    /// Kills some guests of workers, each once, and stops others for a moment, until the run is
+    /// over. A guest that comes later may be that of a finding's replay, and is only stopped.
     fn disturb(&mut self, mut doomed: Vec<Pid>, seed: u64) {
         let mut draws = Draws::new(seed, 0);
         while !self.is_over() {
@@ -162,8 +163,8 @@ fn started(process: i32) -> u64 {
     after_name.split(' ').nth(19).and_then(|ticks| ticks.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// The same with 1, 2, 3 and 8 guests, some of which are stopped for a moment or killed. The run reports only the death of its own
-/// worker.
+/// The same with 1, 2, 3 and 8 guests, some of which are stopped for a moment or killed. The run
+/// reports only the death of its own worker.
 fn same(args: &str, code: i32, whole: &Whole) {
     for (jobs, deaths) in [(1, 0..1), (2, 1..2), (3, 2..3), (8, 7..8)] {
         let folder = tempdir().unwrap();
@@ -214,8 +215,9 @@ fn has_drawn_a_failure(whole: &Whole) {
     assert_eq!(whole.summary()["findings"], 1);
     let trace: Value = serde_json::from_slice(whole.left.traces.values().next().unwrap()).unwrap();
     let choices = trace["choices"].as_array().unwrap();
-    let failed =
-        |choice: &Value| choice["kind"].as_str().unwrap().ends_with("-failure") && choice["value"] == 0;
+    let failed = |choice: &Value| {
+        choice["kind"].as_str().unwrap().ends_with("-failure") && choice["value"] == 0
+    };
     assert!(choices.iter().any(failed), "{choices:#?}");
 }
 
@@ -237,12 +239,17 @@ fn a_run_in_guests_is_stopped_and_goes_on() {
     let running = Running::begin(folder.path(), &mark, EXT4, 3);
     running.signal(Signal::SIGINT);
     let stopped = running.end(Some(0)).lines.pop().unwrap();
-    assert_eq!((&stopped["type"], &stopped["complete"]), (&"summary".into(), &false.into()), "{stopped}");
+    assert_eq!(
+        (&stopped["type"], &stopped["complete"]),
+        (&"summary".into(), &false.into()),
+        "{stopped}"
+    );
     assert!(stopped["operations"].as_u64() < ext4().summary()["operations"].as_u64(), "{stopped}");
     run(folder.path(), "--resume run", 2, 0).goes_on(&ext4().left, "a run that Ctrl-C has ended");
 }
 
-/// kill -9 in the middle of a run leaves no guest, and `--resume` goes on with another number of them.
+/// kill -9 in the middle of a run leaves no guest, and `--resume` goes on with another number of
+/// them.
 #[test]
 fn a_run_that_is_killed_leaves_no_guest_and_goes_on() {
     let Some(_alone) = alone() else { return };
@@ -267,7 +274,8 @@ fn guests_that_do_not_boot_are_told_of() {
     let folder = tempdir().unwrap();
     let path = std::env::var("PATH").unwrap();
     let qemu = "qemu-system-x86_64";
-    let real = std::env::split_paths(&path).map(|folder| folder.join(qemu)).find(|path| path.is_file());
+    let real =
+        std::env::split_paths(&path).map(|folder| folder.join(qemu)).find(|path| path.is_file());
     let script = format!(
         "#!/bin/sh\n\
          # The probe of /dev/kvm is no worker.\n\
@@ -287,8 +295,9 @@ fn guests_that_do_not_boot_are_told_of() {
     let ran = ran(&mut command).expect(0);
     assert_eq!(left(folder.path(), &ran), ext4().left);
     for worker in [2, 3] {
-        let note =
-            format!("note: the run goes on without worker {worker} of 3: a worker could not be started: ");
+        let note = format!(
+            "note: the run goes on without worker {worker} of 3: a worker could not be started: "
+        );
         assert!(ran.err.contains(&note), "{}", ran.err);
     }
     assert!(ran.err.contains("no memory"), "{}", ran.err);

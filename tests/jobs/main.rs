@@ -43,8 +43,8 @@ fn left(folder: &Path, ran: &Ran) -> Left {
     Left { lines, traces }
 }
 
-/// Removes time and effort from a summary: which checks stand for others depends on those that a worker has made before. How many
-/// there are in all does not.
+/// Removes time and effort from a summary: which checks stand for others depends on those that a
+/// worker has made before. How many there are in all does not.
 fn remove_effort(summary: &mut Value) {
     let count = |key: &str| summary[key].as_u64().unwrap();
     assert_eq!(count("distinct"), count("checked") + count("equivalent") + count("pending"));

@@ -10,14 +10,17 @@ use crate::{run_commands, table};
 const PAGE: &str = include_str!("../../docs/reference/exit-codes.md");
 const CODE: &str = include_str!("../../explode-runtime/src/base/exit.rs");
 
-/// Number and meaning of each variant, as the code has them; the meaning in the page's way of writing.
+/// Number and meaning of each variant, as the code has them; the meaning in the page's way of
+/// writing.
 fn variants() -> Vec<(u8, String)> {
     let lines: Vec<&str> = CODE.lines().map(str::trim).collect();
     let begin = lines.iter().position(|line| *line == "pub enum Exit {").unwrap();
     let variants = lines[begin + 1..].iter().take_while(|line| **line != "}").collect::<Vec<_>>();
     let variant = |pair: &[&&str]| {
-        let meaning = pair[0].strip_prefix("/// ").expect("one line of meaning").trim_end_matches('.');
-        let (_, number) = pair[1].trim_end_matches(',').split_once(" = ").expect("a variant with its number");
+        let meaning =
+            pair[0].strip_prefix("/// ").expect("one line of meaning").trim_end_matches('.');
+        let (_, number) =
+            pair[1].trim_end_matches(',').split_once(" = ").expect("a variant with its number");
         (number.parse().unwrap(), meaning[..1].to_lowercase() + &meaning[1..])
     };
     variants.chunks(2).map(variant).collect()
@@ -34,21 +37,24 @@ fn each_row_is_a_variant_and_each_variant_a_row() {
     }
 }
 
-/// Two codes apply to each run: the one that comes first in the list decides. What applies alone has its tests elsewhere.
+/// Two codes apply to each run: the one that comes first in the list decides. What applies alone
+/// has its tests elsewhere.
 #[test]
 fn the_first_that_applies_decides() {
     assert!(PAGE.contains("The first of 2, 3, 1, 4, 6, 0 that applies decides."));
     let folder = tempdir().unwrap();
     let run = |code: i32, args: &str| {
-        explode_in(folder.path(), format!("run {args} --format jsonl").split_whitespace()).expect(code)
+        explode_in(folder.path(), format!("run {args} --format jsonl").split_whitespace())
+            .expect(code)
     };
     // 2 before 3: an option of the upper layer, and the lower one needs a kernel.
-    let stack =
-        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\n[[component]]\nuse = \"sqlite\"\n";
+    let stack = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse \
+                 = \"ext2\"\n[[component]]\nuse = \"sqlite\"\n";
     file(folder.path(), "sqlite.toml", stack);
     run(3, "sqlite-transactions --stack sqlite.toml --in mem");
     run(2, "sqlite-transactions --stack sqlite.toml --in mem --set sqlite.journal=wall");
-    // 3 before 1: the program of a run that has found something is gone when the run is gone on with.
+    // 3 before 1: the program of a run that has found something is gone when the run is gone on
+    // with.
     let tool = folder.path().join("tool");
     file(folder.path(), "tool", "#!/bin/sh\nexit 1\n");
     std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
@@ -56,7 +62,10 @@ fn the_first_that_applies_decides() {
     run(1, "--resume tool-run");
     std::fs::remove_file(&tool).unwrap();
     let gone = run(3, "--resume tool-run");
-    assert!(gone.err.contains(&format!("the program '{}' is not on the PATH", tool.display())), "{gone:?}");
+    assert!(
+        gone.err.contains(&format!("the program '{}' is not on the PATH", tool.display())),
+        "{gone:?}"
+    );
     // 1 before 6, and 6 before 0.
     run(1, "sqlite-off --depth 1 --limit 100 --samples 50 --require-complete --out findings");
     run(6, "fs-basic --states 2 --require-complete --out incomplete");
@@ -68,10 +77,20 @@ fn the_first_that_applies_decides() {
         ("both", &[lose, breaks][..], "", 1, (1, 1, true)),
         ("broken", &[breaks, "true", "true"], "--states 2", 4, (1, 0, false)),
     ] {
-        let ran = run_commands(folder.path(), name, check, steps, &format!("{states} --require-complete"));
+        let ran = run_commands(
+            folder.path(),
+            name,
+            check,
+            steps,
+            &format!("{states} --require-complete"),
+        );
         let lines = ran.expect(code).json();
         let summary = lines.last().unwrap();
         let count = |key: &str| summary[key].as_u64().unwrap();
-        assert_eq!((count("broken"), count("findings"), summary["complete"] == true), counts, "{summary}");
+        assert_eq!(
+            (count("broken"), count("findings"), summary["complete"] == true),
+            counts,
+            "{summary}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `docs/results/findings.md` is what `examples/findings.rs` makes of `bugs/`, and what the READMEs there say is what their traces have.
+//! `docs/results/findings.md` is what `examples/findings.rs` makes of `bugs/`, and what the READMEs
+//! there say is what their traces have.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,7 +37,11 @@ fn each_readme_is_about_the_traces_beside_it() {
         let trace: Value = serde_json::from_str(&trace).unwrap();
         assert_eq!(trace["verdict"], verdict, "{}", bug.folder);
         let said = trace["message"].as_str().unwrap();
-        assert!(said.contains(message), "{}: the README has '{message}', the trace '{said}'", bug.folder);
+        assert!(
+            said.contains(message),
+            "{}: the README has '{message}', the trace '{said}'",
+            bug.folder
+        );
         assert!(bug.cells[4].contains(&format!("`explode replay bugs/{}/trace.json`", bug.folder)));
         assert!(titles.insert(&bug.title), "{} is there twice", bug.title);
         for entry in fs::read_dir(&folder).unwrap() {

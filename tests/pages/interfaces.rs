@@ -1,4 +1,5 @@
-//! `docs/reference/cli.md`: the JSON lines of every command that has them (of `replay`: `trace_format.rs`).
+//! `docs/reference/cli.md`: the JSON lines of every command that has them (of `replay`:
+//! `trace_format.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +14,22 @@ use crate::{keys_of, names, run_commands, table};
 
 const PAGE: &str = include_str!("../../docs/reference/cli.md");
 
-/// The lines of runs that have every kind of them: findings, by design too, one that does not replay, something broken, and a run
-/// that takes long enough for progress.
+/// The lines of runs that have every kind of them: findings, by design too, one that does not
+/// replay, something broken, and a run that takes long enough for progress.
 fn lines() -> Vec<Value> {
     let folder = tempdir().unwrap();
     let run = |code: i32, args: &str| {
-        explode_in(folder.path(), format!("run {args} --format jsonl").split_whitespace()).expect(code).json()
+        explode_in(folder.path(), format!("run {args} --format jsonl").split_whitespace())
+            .expect(code)
+            .json()
     };
     let mut lines = run(1, "sqlite-off --depth 1 --states 3 --out findings");
     lines.extend(run(0, "sqlite-normal --depth 1 --out by-design"));
     let once = folder.path().join("once");
-    let check =
-        format!("if test -e {{path}}/broken; then exit 7; fi; ! mkdir {} 2>/dev/null", once.display());
+    let check = format!(
+        "if test -e {{path}}/broken; then exit 7; fi; ! mkdir {} 2>/dev/null",
+        once.display()
+    );
     let steps = ["sleep 1.2", "touch {path}/broken"];
     lines.extend(run_commands(folder.path(), "commands", &check, &steps, "").expect(4).json());
     // One that is refused.
@@ -34,7 +39,10 @@ fn lines() -> Vec<Value> {
     lines.extend(refused);
     lines.extend(run(0, "fs-basic --states 3 --plan jobs"));
     // One that has no symbolic links.
-    lines.extend(run(0, "fs-ways --stack toyfs --set fs-ways.calls=symlink --depth 1 --out without"));
+    lines.extend(run(
+        0,
+        "fs-ways --stack toyfs --set fs-ways.calls=symlink --depth 1 --out without",
+    ));
     lines
 }
 
@@ -69,7 +77,8 @@ fn lines_of_run_have_the_keys_of_the_page() {
 fn what_ends_a_run_has_a_line_of_its_kind() {
     let folder = tempdir().unwrap();
     let component = "[[component]]\nuse = \"folder\"\n[[component]]\nname = \"frail\"\n";
-    let checker = "[checker]\nname = \"page\"\nmutate = [ { name = \"none\", steps = [ { sh = \"true\" } ] } ]\ncheck = \"true\"\n";
+    let checker = "[checker]\nname = \"page\"\nmutate = [ \
+                   { name = \"none\", steps = [ { sh = \"true\" } ] } ]\ncheck = \"true\"\n";
     let cases = [
         ("worker", "mount = \"kill -9 $PPID\"", "run", "the first start of the stack"),
         ("component", "mount = \"false\"", "run", "the first start failed: frail: "),
@@ -81,7 +90,10 @@ fn what_ends_a_run_has_a_line_of_its_kind() {
         let ran = explode_in(folder.path(), args.split(' ')).expect(4);
         let last = ran.json().pop().unwrap_or_else(|| panic!("{kind}: {ran:?}"));
         let keys = names("`type`, `kind`, `message`");
-        assert_eq!((&last["type"], &last["kind"], keys_of([&last])), (&json!("broken"), &json!(kind), keys));
+        assert_eq!(
+            (&last["type"], &last["kind"], keys_of([&last])),
+            (&json!("broken"), &json!(kind), keys)
+        );
         assert!(last["message"].as_str().unwrap().starts_with(begins), "{last}");
     }
     // What the user has named wrongly is said to the user alone.
@@ -107,13 +119,16 @@ fn section(head: &str) -> &'static str {
     &PAGE[begin..begin + PAGE[begin..].find("\n## ").unwrap()]
 }
 
-/// What `minimise` and `show` say of a trace with all that there can be, and of one that fails no more.
+/// What `minimise` and `show` say of a trace with all that there can be, and of one that fails no
+/// more.
 fn lines_about_traces() -> Vec<Value> {
     let folder = tempdir().unwrap();
-    let run = |code: i32, args: &str| explode_in(folder.path(), args.split_whitespace()).expect(code);
+    let run =
+        |code: i32, args: &str| explode_in(folder.path(), args.split_whitespace()).expect(code);
     run(1, "run sqlite-off --depth 1 --limit 100 --samples 20 --out run");
     let traces = folder.path().join("run/traces");
-    let names: Vec<String> = files(&traces).iter().map(|name| format!("run/traces/{name}")).collect();
+    let names: Vec<String> =
+        files(&traces).iter().map(|name| format!("run/traces/{name}")).collect();
     let mut lines = Vec::new();
     for name in &names {
         lines.extend(run(0, &format!("minimise {name} --out small.json --format jsonl")).json());
@@ -127,10 +142,14 @@ fn lines_about_traces() -> Vec<Value> {
     assert_eq!((&shown[0]["reproduced"], &shown[1]["number"]), (&json!(false), &json!(null)));
     lines.extend(shown);
     // Commands on a folder have soft crashes only: nothing is pending.
-    run_commands(folder.path(), "commands", "! test -e {path}/lost", &["touch {path}/lost"], "").expect(1);
+    run_commands(folder.path(), "commands", "! test -e {path}/lost", &["touch {path}/lost"], "")
+        .expect(1);
     let name = &files(&folder.path().join("commands/traces"))[0];
     let shown = run(0, &format!("show --run commands/traces/{name} --format jsonl")).json();
-    assert_eq!((&shown[0]["reproduced"], &shown.last().unwrap()["found"]), (&json!(true), &json!(false)));
+    assert_eq!(
+        (&shown[0]["reproduced"], &shown.last().unwrap()["found"]),
+        (&json!(true), &json!(false))
+    );
     lines.extend(shown);
     lines.extend(run(0, &format!("minimise commands/traces/{name} --format jsonl")).json());
     lines
@@ -155,8 +174,12 @@ fn lines_about_traces_have_the_keys_of_the_page() {
             depth -= i32::from(c == ')');
         }
         let own = own.split(": each with ").enumerate();
-        let own = own
-            .map(|(at, part)| if at == 0 { part } else { part.split_once(';').map_or("", |(_, rest)| rest) });
+        let own =
+            own.map(
+                |(at, part)| {
+                    if at == 0 { part } else { part.split_once(';').map_or("", |(_, rest)| rest) }
+                },
+            );
         let mut keys = names(&own.collect::<String>());
         keys.insert("type".to_owned());
         assert_eq!(keys, keys_of(of_type(&lines, &kind)), "{kind}");
@@ -196,11 +219,14 @@ fn outside(cell: &str) -> String {
     cell.split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)).collect()
 }
 
-/// In process nothing is restored, and there is no EKM: what a kernel's disks take, and what EKM costs, is said by the type that is printed (in a guest: `tests/guest`).
+/// In process nothing is restored, and there is no EKM: what a kernel's disks take, and what EKM
+/// costs, is said by the type that is printed (in a guest: `tests/guest`).
 #[test]
 fn lines_of_bench_have_the_keys_of_the_page() {
-    let mut lines = explode(["bench", "fs-sync", "--checks", "2", "--format", "jsonl"]).expect(0).json();
-    let mut restore = serde_json::to_value(Restore { mib: 16, blocks: 20, restore_us: 1.5 }).unwrap();
+    let mut lines =
+        explode(["bench", "fs-sync", "--checks", "2", "--format", "jsonl"]).expect(0).json();
+    let mut restore =
+        serde_json::to_value(Restore { mib: 16, blocks: 20, restore_us: 1.5 }).unwrap();
     restore["type"] = "restore".into();
     lines.push(restore);
     let tracing = Tracing {
@@ -221,7 +247,12 @@ fn lines_of_bench_have_the_keys_of_the_page() {
     for row in rows {
         let mut keys = names(&outside(row[1]));
         keys.insert("type".to_owned());
-        assert_eq!(keys, keys_of(of_type(&lines, &names(row[0]).pop_first().unwrap())), "{}", row[0]);
+        assert_eq!(
+            keys,
+            keys_of(of_type(&lines, &names(row[0]).pop_first().unwrap())),
+            "{}",
+            row[0]
+        );
     }
 }
 
@@ -232,13 +263,18 @@ fn lines_of_doctor_are_as_the_page_has_them() {
     let section = section("explode vm, explode doctor");
     let example = section.lines().find(|line| line.starts_with("    {")).unwrap();
     let example: Value = serde_json::from_str(example).unwrap();
-    let (begin, end) = (section.find("`state` is ").unwrap(), section.find("`remedy` says").unwrap());
+    let (begin, end) =
+        (section.find("`state` is ").unwrap(), section.find("`remedy` says").unwrap());
     let mut states = names(&section[begin + "`state`".len()..end]);
     // Options that say when something is needed.
     ["--in here", "--features engines"].map(|option| states.remove(option));
-    assert_eq!(states, BTreeSet::from(["ok", "MISSING", "slow", "later", "not needed"].map(str::to_owned)));
+    assert_eq!(
+        states,
+        BTreeSet::from(["ok", "MISSING", "slow", "later", "not needed"].map(str::to_owned))
+    );
     let lines = ran.json();
-    let libclang = lines.iter().find(|line| line["name"] == "libclang").expect("a line about libclang");
+    let libclang =
+        lines.iter().find(|line| line["name"] == "libclang").expect("a line about libclang");
     assert_ne!(libclang["state"], "MISSING", "the default build does not need it");
     for line in lines {
         assert_eq!((&line["type"], keys_of([&line])), (&example["type"], keys_of([&example])));
@@ -249,8 +285,10 @@ fn lines_of_doctor_are_as_the_page_has_them() {
 
 #[test]
 fn lines_of_crash_disks_have_the_keys_of_the_page() {
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/explode-runtime/tests/golden/paper-versions.jsonl");
-    let lines = explode(["crash-disks", log, "--size", "4096", "--format", "jsonl"]).expect(0).json();
+    let log =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/explode-runtime/tests/golden/paper-versions.jsonl");
+    let lines =
+        explode(["crash-disks", log, "--size", "4096", "--format", "jsonl"]).expect(0).json();
     let section = section("explode crash-disks");
     for kind in ["disk", "summary"] {
         let begin = format!("    {{\"type\":\"{kind}\"");
@@ -268,7 +306,8 @@ fn lines_of_crash_disks_have_the_keys_of_the_page() {
 #[test]
 fn lines_of_matrix_have_the_keys_of_the_page() {
     let folder = tempdir().unwrap();
-    let layers = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"no-preflush\"\n";
+    let layers =
+        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"no-preflush\"\n";
     file(folder.path(), "seeded.toml", layers);
     let args = "matrix toyfs seeded.toml --check sync,synced --format jsonl";
     let lines = explode_in(folder.path(), args.split(' ')).expect(1).json();

@@ -1,4 +1,5 @@
-//! The pages about exit codes, rooms, traces and JSON lines say what the program does, and all of it.
+//! The pages about exit codes, rooms, traces and JSON lines say what the program does, and all of
+//! it.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -23,7 +24,8 @@ use common::{Ran, explode_in, file};
 /// The cells of each row of the table with this head, which stands once in the page.
 fn table<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
     assert_eq!(page.matches(head).count(), 1, "'{head}'");
-    let rows = page[page.find(head).unwrap()..].lines().skip(2).take_while(|line| line.starts_with('|'));
+    let rows =
+        page[page.find(head).unwrap()..].lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
@@ -37,12 +39,16 @@ fn keys_of<'a>(objects: impl IntoIterator<Item = &'a Value>) -> BTreeSet<String>
     objects.into_iter().flat_map(|object| common::keys(object)).map(str::to_owned).collect()
 }
 
-/// Runs a stack file of commands on a folder, with this check and these alternatives of one command each.
+/// Runs a stack file of commands on a folder, with this check and these alternatives of one command
+/// each.
 fn run_commands(folder: &Path, name: &str, check: &str, steps: &[&str], args: &str) -> Ran {
-    let step = |(at, step): (usize, &&str)| format!("{{ name = \"{at}\", steps = [ {{ sh = '{step}' }} ] }}");
+    let step = |(at, step): (usize, &&str)| {
+        format!("{{ name = \"{at}\", steps = [ {{ sh = '{step}' }} ] }}")
+    };
     let mutate: Vec<String> = steps.iter().enumerate().map(step).collect();
     let text = format!(
-        "[[component]]\nuse = \"folder\"\n[checker]\nname = \"page\"\nmutate = [ {} ]\ncheck = '{check}'\n",
+        "[[component]]\nuse = \"folder\"\n[checker]\nname = \"page\"\nmutate = [ {} ]\ncheck = \
+         '{check}'\n",
         mutate.join(", ")
     );
     file(folder, &format!("{name}.toml"), text);

@@ -25,7 +25,8 @@ fn the_example_is_what_the_command_says() {
     let folder = tempdir().unwrap();
     let args = format!("run sqlite-off --depth 1 --require-complete --out {run}");
     explode_in(folder.path(), args.split_whitespace()).expect(1);
-    let said = explode_in(folder.path(), ["minimise", trace]).expect(0).out.replace(program(), "explode");
+    let said =
+        explode_in(folder.path(), ["minimise", trace]).expect(0).out.replace(program(), "explode");
     // The commands that it prints name the trace from the root; the page's folder is another one.
     let here = format!("{}/", folder.path().display());
     let said = said.replace(&format!("show {here}"), "show /home/me/");

@@ -1,6 +1,8 @@
-//! `docs/reference/promises.md`: every line that `explode list profiles` says, grouped by whose it is, and the tools that are lacking.
+//! `docs/reference/promises.md`: every line that `explode list profiles` says, grouped by whose it
+//! is, and the tools that are lacking.
 //!
-//! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it anew, after a line was changed.
+//! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it anew, after a line was
+//! changed.
 
 use std::path::Path;
 
@@ -24,7 +26,9 @@ fn lacking(lines: &[Value]) -> String {
     let mut all: Vec<String> = Vec::new();
     for line in lines {
         let system = line["system"].as_str().unwrap();
-        if let Some((_, lacks)) = system.strip_suffix(')').and_then(|system| system.split_once(" (")) {
+        if let Some((_, lacks)) =
+            system.strip_suffix(')').and_then(|system| system.split_once(" ("))
+        {
             let text = format!("- {}: {lacks}\n", line["of"].as_str().unwrap());
             if !all.contains(&text) {
                 all.push(text);
@@ -34,7 +38,8 @@ fn lacking(lines: &[Value]) -> String {
     format!("\n## What is lacking\n\n{}", all.concat())
 }
 
-/// The lines in order: of each word who says it, and those words together that the same systems say.
+/// The lines in order: of each word who says it, and those words together that the same systems
+/// say.
 fn said(lines: &[Value]) -> Vec<Said> {
     let mut words: Vec<Said> = Vec::new();
     for line in lines {
@@ -70,9 +75,13 @@ fn page(lines: &[Value]) -> String {
             continue;
         }
         seen.push(of);
-        let name = if of.len() == everybody { "Every file system".to_owned() } else { of.join(", ") };
-        text += &format!("\n### {name}\n\n| promise | | words | where |\n| --- | --- | --- | --- |\n");
-        for Said { line: [kept, quote, source], words, .. } in said.iter().filter(|said| said.of == of) {
+        let name =
+            if of.len() == everybody { "Every file system".to_owned() } else { of.join(", ") };
+        text +=
+            &format!("\n### {name}\n\n| promise | | words | where |\n| --- | --- | --- | --- |\n");
+        for Said { line: [kept, quote, source], words, .. } in
+            said.iter().filter(|said| said.of == of)
+        {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
             text += &format!("| {} | {kept} | \"{quote}\" | {source} |\n", words.join(", "));
         }

@@ -14,19 +14,21 @@ use crate::{keys_of, names, run_commands, table};
 const PAGE: &str = include_str!("../../docs/reference/trace-format.md");
 
 fn read(folder: &Path) -> Vec<Value> {
-    let read = |name: &String| serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap();
+    let read =
+        |name: &String| serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap();
     files(folder).iter().map(read).collect()
 }
 
-/// Real traces: of crashes, of a crash during recovery, of a run that began with one of them, of a checker with options, of a way with
-/// a chop, of a step that hangs.
+/// Real traces: of crashes, of a crash during recovery, of a run that began with one of them, of a
+/// checker with options, of a way with a chop, of a step that hangs.
 fn traces() -> Vec<Value> {
     let folder = tempdir().unwrap();
     let args = "run sqlite+fsync-lies --depth 1 --limit 500 --samples 60 --out crashes";
     explode_in(folder.path(), args.split_whitespace()).expect(1);
     let prefix = files(&folder.path().join("crashes/traces"))[0].clone();
     let args = format!(
-        "run sqlite+fsync-lies --depth 1 --limit 500 --samples 60 --states 3 --out prefix --strategy prefix:crashes/traces/{prefix}"
+        "run sqlite+fsync-lies --depth 1 --limit 500 --samples 60 --states 3 --out prefix \
+         --strategy prefix:crashes/traces/{prefix}"
     );
     explode_in(folder.path(), args.split_whitespace()).expect(1);
     let args = "run rename-kv+in-place --depth 1 --limit 500 --samples 60 --out store";
@@ -34,7 +36,8 @@ fn traces() -> Vec<Value> {
     let args = "run journal-kv+recovery-not-idempotent --depth 1 --out recovery";
     explode_in(folder.path(), args.split_whitespace()).expect(1);
     let twice = ["mkdir {path}/one 2>/dev/null || touch {path}/two"];
-    run_commands(folder.path(), "chops", "! test -e {path}/two", &twice, "--depth 2 --chop 1").expect(1);
+    run_commands(folder.path(), "chops", "! test -e {path}/two", &twice, "--depth 2 --chop 1")
+        .expect(1);
     run_commands(folder.path(), "hangs", "true", &["sleep 600"], "--deadline 500ms").expect(1);
     ["crashes", "prefix", "store", "recovery", "chops", "hangs"]
         .iter()
@@ -58,11 +61,14 @@ fn its_keys_are_those_of_real_traces() {
     let distinct: BTreeSet<String> = keys.iter().cloned().collect();
     assert_eq!((distinct.len(), distinct), (keys.len(), keys_of(&traces)));
     let all = |key: &str| traces.iter().map(|trace| trace[key].clone()).collect::<Vec<_>>();
-    let lists =
-        |key: &str| all(key).iter().filter_map(Value::as_array).flatten().cloned().collect::<Vec<_>>();
+    let lists = |key: &str| {
+        all(key).iter().filter_map(Value::as_array).flatten().cloned().collect::<Vec<_>>()
+    };
 
-    let (options, rules): (Vec<Value>, Vec<Value>) =
-        all("options").into_iter().map(|options| (options.clone(), options["rules"].clone())).unzip();
+    let (options, rules): (Vec<Value>, Vec<Value>) = all("options")
+        .into_iter()
+        .map(|options| (options.clone(), options["rules"].clone()))
+        .unzip();
     let said_of_options = said("options", "`replace_versions`)");
     let prefixes = options.iter().filter_map(|options| options.get("prefix"));
     let keys_of_options = keys_of(options.iter().chain(&rules).chain(prefixes));
@@ -104,7 +110,9 @@ fn one_key_more_is_refused() {
             "/recovery/0",
         ] {
             let mut more = trace.clone();
-            let Some(object) = more.pointer_mut(place).and_then(Value::as_object_mut) else { continue };
+            let Some(object) = more.pointer_mut(place).and_then(Value::as_object_mut) else {
+                continue;
+            };
             object.insert("unheard_of".to_owned(), json!(1));
             let error = parse(&more).expect_err(place);
             assert!(error.contains("unknown field `unheard_of`"), "{place}: {error}");
@@ -120,7 +128,8 @@ fn lines_of_replay_have_the_keys_of_the_page() {
     let sentence = "prints one object: ";
     let said = &PAGE[PAGE.find(sentence).unwrap() + sentence.len()..];
     let documented = names(&said[..said.find("`log` or").unwrap()]);
-    let documented = documented.into_iter().filter(|word| word != "replay").collect::<BTreeSet<_>>();
+    let documented =
+        documented.into_iter().filter(|word| word != "replay").collect::<BTreeSet<_>>();
     let folder = tempdir().unwrap();
     explode_in(folder.path(), ["run", "sqlite-off", "--depth", "1", "--out", "run"]).expect(1);
     let mut trace = read(&folder.path().join("run/traces")).remove(0);
@@ -129,9 +138,10 @@ fn lines_of_replay_have_the_keys_of_the_page() {
             *trace.pointer_mut(place).unwrap() = value;
         }
         let path = file(folder.path(), "trace.json", trace.to_string());
-        let lines = explode_in(folder.path(), ["replay", path.to_str().unwrap(), "--format", "jsonl"])
-            .expect(code)
-            .json();
+        let lines =
+            explode_in(folder.path(), ["replay", path.to_str().unwrap(), "--format", "jsonl"])
+                .expect(code)
+                .json();
         assert_eq!((lines.len(), &lines[0]["type"]), (1, &json!("replay")));
         assert!(verdict.is_empty() || lines[0]["verdict"] == verdict, "{lines:?}");
         (keys_of(&lines), lines[0]["reason"].clone())

@@ -13,7 +13,8 @@ fn exact(code: i32, args: &str) -> Value {
     summary
 }
 
-/// The paper's Figure 2: 13 children of each state (5 + 5 + 1 + 2), and with three steps 1 + 13 + 13^2 + 13^3 states.
+/// The paper's Figure 2: 13 children of each state (5 + 5 + 1 + 2), and with three steps 1 + 13 +
+/// 13^2 + 13^3 states.
 #[test]
 fn figure_2_has_its_counts() {
     let expected = |states: u64, operations: u64, choices: u64, crash_disks: u64, distinct: u64| {
@@ -21,11 +22,13 @@ fn figure_2_has_its_counts() {
                "crash_disks": crash_disks, "distinct": distinct, "checked": distinct, "equivalent": 0, "pending": 0,
                "left_out": 0, "crash_crash_disks": 0, "crash_crash_left_out": 0, "by_design": 0, "broken": 0, "findings": 0, "complete": true})
     };
-    // 12 of 13 operations answer two points. Two of them write and sync: one disk each, the same for both.
+    // 12 of 13 operations answer two points. Two of them write and sync: one disk each, the same
+    // for both.
     assert_eq!(exact(0, "fs-basic --depth 1"), expected(14, 13, 25, 2, 1));
     assert_eq!(exact(0, "fs-basic --depth 2"), expected(183, 182, 14 * 25, 14 * 2, 6));
-    // Distinct after two operations: nothing else (1), one directory before the file (5) or after it (5), two of them (20), the
-    // file as second inode: after a directory that is gone (1), after a file that is gone (1).
+    // Distinct after two operations: nothing else (1), one directory before the file (5) or after
+    // it (5), two of them (20), the file as second inode: after a directory that is gone (1), after
+    // a file that is gone (1).
     assert_eq!(exact(0, "fs-basic"), expected(2380, 2379, 183 * 25, 183 * 2, 33));
 }
 
@@ -33,30 +36,42 @@ fn figure_2_has_its_counts() {
 fn sqlite_is_clean_where_it_syncs() {
     for target in ["sqlite-extra", "sqlite-extra-wal", "sqlite-full-wal"] {
         let summary = exact(0, &format!("{target} --depth 1 --require-complete"));
-        let keys =
-            ["states", "operations", "choices", "pending", "left_out", "broken", "findings", "complete"];
+        let keys = [
+            "states",
+            "operations",
+            "choices",
+            "pending",
+            "left_out",
+            "broken",
+            "findings",
+            "complete",
+        ];
         let counts = json!(keys.map(|key| summary[key].clone()));
         assert_eq!(counts, json!([7, 6, 6, 0, 0, 0, 0, true]), "{target}");
     }
 }
 
-/// A state that has shown an error is not explored further (EX-47): of SQLite's six steps without syncs five lose something.
+/// A state that has shown an error is not explored further (EX-47): of SQLite's six steps without
+/// syncs five lose something.
 #[test]
 fn a_state_with_an_error_has_no_children() {
     let summary = exact(1, "sqlite-off --depth 2 --limit 500 --samples 100");
     let counts = ["states", "operations", "choices", "crash_disks"].map(|key| summary[key].clone());
     assert_eq!(json!(counts), json!([3, 12, 12, 753_882]));
-    // With a WAL two steps of six lose nothing, the rollback and the checkpoint: 1 + 2 + 4 + 8 states, 6 steps from all but the last.
+    // With a WAL two steps of six lose nothing, the rollback and the checkpoint: 1 + 2 + 4 + 8
+    // states, 6 steps from all but the last.
     let summary = exact(1, "sqlite-off-wal --depth 3");
     assert_eq!((&summary["states"], &summary["operations"]), (&json!(15), &json!(7 * 6)));
 }
 
 #[test]
 fn a_number_of_states_stops_a_run() {
-    let counts = |summary: &Value| ["states", "operations", "complete"].map(|key| summary[key].clone());
+    let counts =
+        |summary: &Value| ["states", "operations", "complete"].map(|key| summary[key].clone());
     // The first state is one, and nothing is done from there.
     for strategy in ["exhaust", "dfs", "random"] {
-        let summary = exact(6, &format!("fs-basic --states 1 --strategy {strategy} --require-complete"));
+        let summary =
+            exact(6, &format!("fs-basic --states 1 --strategy {strategy} --require-complete"));
         assert_eq!(counts(&summary), [json!(1), json!(0), json!(false)], "{strategy}");
     }
     let folder = tempfile::tempdir().unwrap();
@@ -65,7 +80,10 @@ fn a_number_of_states_stops_a_run() {
     assert_eq!(counts(resumed.last().unwrap()), [json!(1), json!(0), json!(false)]);
     assert_eq!(counts(&exact(0, "fs-basic --states 10")), [json!(10), json!(9), json!(false)]);
     assert_eq!(counts(&exact(0, "fs-basic --states 100")), [json!(100), json!(99), json!(false)]);
-    assert_eq!(counts(&exact(0, "fs-basic --states 100000")), [json!(2380), json!(2379), json!(true)]);
+    assert_eq!(
+        counts(&exact(0, "fs-basic --states 100000")),
+        [json!(2380), json!(2379), json!(true)]
+    );
     exact(6, "fs-basic --states 10 --require-complete");
 }
 
@@ -89,8 +107,8 @@ fn require_complete_has_a_reason() {
     }
 }
 
-/// A unit that goes on for long between two checks, or without any, ends with the step that the budget ends in: of a thousand steps that
-/// take a tenth of a second a few were made.
+/// A unit that goes on for long between two checks, or without any, ends with the step that the
+/// budget ends in: of a thousand steps that take a tenth of a second a few were made.
 #[test]
 fn a_budget_ends_a_long_walk_without_checks() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +126,8 @@ fn a_budget_ends_a_long_walk_without_checks() {
 /// The first interval alone has samples for longer than the budget: what it leaves is counted.
 #[test]
 fn a_budget_stops_a_run_and_what_is_left_is_pending() {
-    let args = "sqlite-extra --depth 1 --atom sector --limit 1 --samples 10000 --no-skip --budget 100ms";
+    let args =
+        "sqlite-extra --depth 1 --atom sector --limit 1 --samples 10000 --no-skip --budget 100ms";
     let stopped = summary(0, args);
     assert!(stopped["pending"].as_u64().unwrap() > 0, "{stopped}");
     assert!(stopped["left_out"].as_u64().unwrap() > 0, "{stopped}");

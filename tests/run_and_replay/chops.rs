@@ -1,4 +1,5 @@
-//! `--chop`: within its bounds a run with chops has the results of one without, except for what is lost by design.
+//! `--chop`: within its bounds a run with chops has the results of one without, except for what is
+//! lost by design.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;
@@ -6,14 +7,18 @@ use tempfile::tempdir;
 use super::{run, summary};
 use crate::common::{explode_in, of_type};
 
-/// SQLite where it syncs: clean with chops, too. Where it may lose the last commits by design, a chop makes those before it durable: with
-/// one after each step the last commit alone is lost.
+/// SQLite where it syncs: clean with chops, too. Where it may lose the last commits by design, a
+/// chop makes those before it durable: with one after each step the last commit alone is lost.
 #[test]
 fn sqlite_loses_nothing_across_a_chop() {
     for target in ["sqlite-extra", "sqlite-extra-wal", "sqlite-full-wal"] {
         let summary = summary(0, &format!("{target} --depth 3 --chop 1 --limit 300 --samples 50"));
         let keys = ["states", "operations", "broken", "findings", "pending"];
-        assert_eq!(json!(keys.map(|key| summary[key].clone())), json!([259, 258, 0, 0, 0]), "{target}");
+        assert_eq!(
+            json!(keys.map(|key| summary[key].clone())),
+            json!([259, 258, 0, 0, 0]),
+            "{target}"
+        );
     }
     let lost = |args: &str| -> Vec<String> {
         let folder = tempdir().unwrap();
@@ -27,10 +32,14 @@ fn sqlite_loses_nothing_across_a_chop() {
         signatures
     };
     assert_eq!(lost("--chop 1"), ["sqlite-transactions/lost/last-commit"]);
-    assert_eq!(lost(""), ["sqlite-transactions/lost/durable", "sqlite-transactions/lost/last-commit"]);
+    assert_eq!(
+        lost(""),
+        ["sqlite-transactions/lost/durable", "sqlite-transactions/lost/last-commit"]
+    );
 }
 
-/// Without a worker's memory of chopped states (`--events`) every mutate is repeated: the same counts and findings.
+/// Without a worker's memory of chopped states (`--events`) every mutate is repeated: the same
+/// counts and findings.
 #[test]
 fn what_is_restored_from_a_chop_is_what_its_way_leads_to() {
     let folder = tempdir().unwrap();
@@ -48,7 +57,16 @@ fn what_is_restored_from_a_chop_is_what_its_way_leads_to() {
     std::fs::write(folder.path().join("last.jsonl"), &events[last..]).unwrap();
     explode_in(
         folder.path(),
-        ["crash-disks", "last.jsonl", "--size", "1152921504606846976", "--samples", "2", "--limit", "2"],
+        [
+            "crash-disks",
+            "last.jsonl",
+            "--size",
+            "1152921504606846976",
+            "--samples",
+            "2",
+            "--limit",
+            "2",
+        ],
     )
     .expect(0);
 }

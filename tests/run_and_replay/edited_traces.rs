@@ -1,4 +1,5 @@
-//! Traces of another system than the one that is there: edited, they diverge, are searched for, or do not reproduce.
+//! Traces of another system than the one that is there: edited, they diverge, are searched for, or
+//! do not reproduce.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -11,7 +12,8 @@ use crate::common::{Ran, explode, explode_in, file, files, keys, words};
 /// What both outcomes end with: the usual causes.
 const CAUSES: &str =
     "another version of explode, of the checked system, of its options or of the programs that it
-             runs; a system that is not deterministic: time, addresses, threads, random numbers of its own\n";
+             runs; a system that is not deterministic: time, addresses, threads, random numbers \
+             of its own\n";
 
 /// A real trace for each finding of SQLite without syncs.
 fn traces() -> &'static [Value] {
@@ -20,8 +22,9 @@ fn traces() -> &'static [Value] {
         let folder = tempdir().unwrap();
         explode_in(folder.path(), ["run", "sqlite-off", "--depth", "1", "--out", "run"]).expect(1);
         let traces = folder.path().join("run/traces");
-        let read =
-            |name: &String| serde_json::from_slice(&std::fs::read(traces.join(name)).unwrap()).unwrap();
+        let read = |name: &String| {
+            serde_json::from_slice(&std::fs::read(traces.join(name)).unwrap()).unwrap()
+        };
         files(&traces).iter().map(read).collect()
     })
 }
@@ -49,7 +52,8 @@ impl Replayed {
 
     #[track_caller]
     fn json(&self, code: i32) -> Value {
-        let ran = explode(["replay", self.path.to_str().unwrap(), "--format", "jsonl"]).expect(code);
+        let ran =
+            explode(["replay", self.path.to_str().unwrap(), "--format", "jsonl"]).expect(code);
         let [line] = &ran.json()[..] else { panic!("one line: {ran:?}") };
         assert_eq!(line["reproduced"], code == 1);
         line.clone()
@@ -113,7 +117,12 @@ fn a_record_that_is_too_short_or_too_long_diverges() {
     let choice = short["choices"].as_array_mut().unwrap().pop().unwrap();
     diverges(
         &short,
-        &["choice 0", "the record ends", "now asked 6 options", choice["label"]["site"].as_str().unwrap()],
+        &[
+            "choice 0",
+            "the record ends",
+            "now asked 6 options",
+            choice["label"]["site"].as_str().unwrap(),
+        ],
     );
     let mut long = trace("lost");
     long["choices"].as_array_mut().unwrap().push(choice);
@@ -141,7 +150,8 @@ fn another_log_is_searched() {
     }
 }
 
-/// SQLite with all its syncs keeps what it has lost without: the way is the same, the error is gone.
+/// SQLite with all its syncs keeps what it has lost without: the way is the same, the error is
+/// gone.
 #[test]
 fn a_repaired_system_does_not_reproduce() {
     for real in traces() {
@@ -155,11 +165,16 @@ fn a_repaired_system_does_not_reproduce() {
         let human = replayed.human().expect(5);
         let message = trace["message"].as_str().unwrap().replace('\n', "\n             ");
         let recorded = format!("    recorded {}: {message}\n", trace["verdict"].as_str().unwrap());
-        assert!(human.out.starts_with("    NOT SEEN ") && human.out.contains(&recorded), "{human:#?}");
+        assert!(
+            human.out.starts_with("    NOT SEEN ") && human.out.contains(&recorded),
+            "{human:#?}"
+        );
         let now = format!("\n         now {}\n", line["message"].as_str().unwrap());
         assert!(human.out.contains(&now) && human.out.ends_with(CAUSES), "{human:#?}");
         assert!(
-            human.out.contains("\n      causes what was wrong is mended; another version of explode"),
+            human
+                .out
+                .contains("\n      causes what was wrong is mended; another version of explode"),
             "{human:#?}"
         );
     }

@@ -14,12 +14,17 @@ const FINDINGS: &str = "sqlite-off --depth 1 --out run";
 #[test]
 fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     let folder = tempdir().unwrap();
-    let lines =
-        run(folder.path(), 1, &format!("{FINDINGS} --seed 5 --atom sector --limit 3000 --samples 20"));
+    let lines = run(
+        folder.path(),
+        1,
+        &format!("{FINDINGS} --seed 5 --atom sector --limit 3000 --samples 20"),
+    );
     let first = &lines[0];
     assert_eq!(
         keys(first),
-        words("type target in seed stack checker checker_options options versions hides skipping out")
+        words(
+            "type target in seed stack checker checker_options options versions hides skipping out"
+        )
     );
     assert_eq!(first["type"], "run");
     assert_eq!(
@@ -27,12 +32,15 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
         (&json!("sqlite-off"), &json!("mem"), &json!(5))
     );
     assert_eq!((&first["checker"], &first["out"]), (&json!("sqlite-transactions"), &json!("run")));
-    let layers: Vec<&str> =
-        first["stack"].as_array().unwrap().iter().map(|layer| layer["use"].as_str().unwrap()).collect();
+    let layers: Vec<&str> = first["stack"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|layer| layer["use"].as_str().unwrap())
+        .collect();
     assert_eq!(layers, ["simfiles", "sqlite"]);
     assert_eq!(first["versions"]["explode"], env!("CARGO_PKG_VERSION"));
-    let rules =
-        json!({"completion": "volatile", "atom": "sector", "block_bytes": 4096, "replace_versions": false});
+    let rules = json!({"completion": "volatile", "atom": "sector", "block_bytes": 4096, "replace_versions": false});
     assert_eq!(
         first["options"],
         json!({"strategy": "exhaust", "seed": 5, "depth": 1, "states": null, "budget_ms": null,
@@ -44,7 +52,8 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     assert_eq!(
         keys(last),
         words(
-            "type states operations choices crash_disks distinct checked equivalent pending left_out \
+            "type states operations choices crash_disks distinct checked equivalent pending \
+             left_out \
              crash_crash_disks crash_crash_left_out by_design broken findings complete seconds"
         )
     );
@@ -62,7 +71,8 @@ fn a_finding_has_its_fields_and_a_trace() {
     let folder = tempdir().unwrap();
     let lines = run(folder.path(), 1, FINDINGS);
     let findings = of_type(&lines, "finding");
-    let verdicts: Vec<&str> = findings.iter().map(|finding| finding["verdict"].as_str().unwrap()).collect();
+    let verdicts: Vec<&str> =
+        findings.iter().map(|finding| finding["verdict"].as_str().unwrap()).collect();
     for verdict in ["lost", "corrupt", "recover-failed"] {
         assert!(verdicts.contains(&verdict), "{verdicts:?}");
     }
@@ -73,10 +83,13 @@ fn a_finding_has_its_fields_and_a_trace() {
         assert_eq!((&finding["by_design"], &finding["replayed"]), (&json!(false), &json!(true)));
         assert!(["begin", "in-between", "end"].contains(&text("epoch")));
         assert!(finding["count"].as_u64().unwrap() > 0);
-        assert!(text("signature").starts_with(&format!("sqlite-transactions/{}/", text("verdict"))));
+        assert!(
+            text("signature").starts_with(&format!("sqlite-transactions/{}/", text("verdict")))
+        );
         assert_eq!(text("trace"), format!("run/traces/{}.json", text("id")));
         let trace: Value =
-            serde_json::from_slice(&std::fs::read(folder.path().join(text("trace"))).unwrap()).unwrap();
+            serde_json::from_slice(&std::fs::read(folder.path().join(text("trace"))).unwrap())
+                .unwrap();
         assert_eq!(trace["format"], 1);
         for key in ["verdict", "message", "epoch", "signature", "by_design"] {
             assert_eq!(trace[key], finding[key], "{key}");
@@ -85,17 +98,21 @@ fn a_finding_has_its_fields_and_a_trace() {
             assert_eq!(trace[key], lines[0][key], "{key}");
         }
     }
-    let ids: std::collections::BTreeSet<String> =
-        findings.iter().map(|finding| format!("{}.json", finding["id"].as_str().unwrap())).collect();
+    let ids: std::collections::BTreeSet<String> = findings
+        .iter()
+        .map(|finding| format!("{}.json", finding["id"].as_str().unwrap()))
+        .collect();
     assert_eq!(files(&folder.path().join("run/traces")), ids.into_iter().collect::<Vec<_>>());
 }
 
-/// First when it is replayed; again before the summary if it was seen more often since; all of it is in the run folder.
+/// First when it is replayed; again before the summary if it was seen more often since; all of it
+/// is in the run folder.
 #[test]
 fn a_finding_is_told_again_when_its_count_has_grown() {
     let folder = tempdir().unwrap();
     let ran =
-        explode_in(folder.path(), format!("run {FINDINGS} --format jsonl").split_whitespace()).expect(1);
+        explode_in(folder.path(), format!("run {FINDINGS} --format jsonl").split_whitespace())
+            .expect(1);
     let lines = ran.json();
     let summary = lines.last().unwrap();
     let findings = of_type(&lines, "finding");
@@ -119,13 +136,14 @@ fn every_printed_command_replays_its_finding() {
     for out in ["run", "with space/it's $HOME", "-n"] {
         let (folder, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
         let out = format!("--out={out}");
-        let text = explode_in(folder.path(), ["run", "sqlite-off", "--depth", "1", &out]).expect(1).out;
+        let text =
+            explode_in(folder.path(), ["run", "sqlite-off", "--depth", "1", &out]).expect(1).out;
         check_commands(elsewhere.path(), &text, 4);
     }
 }
 
-/// So do those of minimise and show, of a report for a build server, and of a run that is resumed by another name of its folder; the
-/// program is called by a relative path.
+/// So do those of minimise and show, of a report for a build server, and of a run that is resumed
+/// by another name of its folder; the program is called by a relative path.
 #[test]
 fn the_other_printed_commands_work_in_any_folder() {
     let (folder, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
@@ -157,22 +175,32 @@ fn the_other_printed_commands_work_in_any_folder() {
 }
 
 fn check_commands(folder: &Path, text: &str, findings: usize) {
-    // A finding is its own line and the indented ones after it; one that is reported again has none.
+    // A finding is its own line and the indented ones after it; one that is reported again has
+    // none.
     let is_detail = |line: &&str| line.starts_with("             ");
     let lines: Vec<&str> = text.lines().collect();
     let mut seen = 0;
     for (index, line) in lines.iter().enumerate() {
         let Some(said) = line.strip_prefix("        FAIL ") else { continue };
-        let Some(last) = lines[index + 1..].iter().copied().take_while(is_detail).last() else { continue };
-        let command = last.strip_prefix("             replay    ").expect("the last line is the command");
+        let Some(last) = lines[index + 1..].iter().copied().take_while(is_detail).last() else {
+            continue;
+        };
+        let command =
+            last.strip_prefix("             replay    ").expect("the last line is the command");
         let human = shell(folder, command).expect(1);
         assert!(human.out.starts_with(&format!("        FAIL {said}\n")), "{command}: {human:#?}");
         let json = shell(folder, &format!("{command} --format jsonl")).expect(1).json();
         assert_eq!(json.len(), 1);
-        assert_eq!(keys(&json[0]), words("type trace signature reproduced verdict message replayed_by"));
+        assert_eq!(
+            keys(&json[0]),
+            words("type trace signature reproduced verdict message replayed_by")
+        );
         assert_eq!((&json[0]["type"], &json[0]["reproduced"]), (&json!("replay"), &json!(true)));
         let verdict = said.split_once(": ").unwrap().0;
-        assert_eq!((&json[0]["verdict"], &json[0]["replayed_by"]), (&json!(verdict), &json!("log")));
+        assert_eq!(
+            (&json[0]["verdict"], &json[0]["replayed_by"]),
+            (&json!(verdict), &json!("log"))
+        );
         seen += 1;
     }
     assert_eq!(seen, findings, "{text}");
@@ -188,8 +216,14 @@ fn by_design_is_told_with_its_line_and_replays() {
     let findings = of_type(&lines, "finding");
     let fields = "type id verdict by_design profile message epoch signature count trace replayed";
     assert_eq!(keys(findings[0]), words(fields));
-    assert_eq!((&findings[0]["by_design"], &findings[0]["verdict"]), (&json!(true), &json!("lost")));
-    assert!(findings[0]["profile"].as_str().unwrap().contains("https://"), "the line has its source");
+    assert_eq!(
+        (&findings[0]["by_design"], &findings[0]["verdict"]),
+        (&json!(true), &json!("lost"))
+    );
+    assert!(
+        findings[0]["profile"].as_str().unwrap().contains("https://"),
+        "the line has its source"
+    );
     assert_eq!(findings.last().unwrap()["count"], 6);
     let trace = findings[0]["trace"].as_str().unwrap();
     let replayed = explode_in(folder.path(), ["replay", trace]).expect(1);

@@ -17,7 +17,8 @@ use serde_json::Value;
 
 use common::explode_in;
 
-/// Runs a target with `--format jsonl --out run` in a folder, with more arguments separated by spaces; the lines that it says.
+/// Runs a target with `--format jsonl --out run` in a folder, with more arguments separated by
+/// spaces; the lines that it says.
 #[track_caller]
 fn run(folder: &Path, code: i32, args: &str) -> Vec<Value> {
     let args = format!("run {args} --format jsonl");
@@ -32,13 +33,18 @@ fn summary(code: i32, args: &str) -> Value {
     let summary = lines.last().unwrap().clone();
     assert_eq!(summary["type"], "summary");
     let count = |key: &str| summary[key].as_u64().unwrap();
-    assert_eq!(count("distinct"), count("checked") + count("equivalent") + count("pending"), "{summary}");
+    assert_eq!(
+        count("distinct"),
+        count("checked") + count("equivalent") + count("pending"),
+        "{summary}"
+    );
     summary
 }
 
 /// A run's lines without what no two runs have in common: how long it took, and where it wrote.
 fn timeless(lines: &[Value], out: &str) -> Vec<Value> {
-    let mut lines: Vec<Value> = lines.iter().filter(|line| line["type"] != "progress").cloned().collect();
+    let mut lines: Vec<Value> =
+        lines.iter().filter(|line| line["type"] != "progress").cloned().collect();
     for line in &mut lines {
         let line = line.as_object_mut().unwrap();
         line.remove("seconds");

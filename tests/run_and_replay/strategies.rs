@@ -21,8 +21,15 @@ fn depth_first_covers_what_breadth_first_does() {
     for (args, code) in cases {
         let counts = |strategy| {
             let summary = summary(code, &format!("{args} --strategy {strategy}"));
-            let keys =
-                ["states", "operations", "crash_disks", "distinct", "checked", "by_design", "findings"];
+            let keys = [
+                "states",
+                "operations",
+                "crash_disks",
+                "distinct",
+                "checked",
+                "by_design",
+                "findings",
+            ];
             keys.map(|key| summary[key].clone())
         };
         assert_eq!(counts("dfs"), counts("exhaust"), "{args}");
@@ -51,7 +58,9 @@ fn walks_are_those_of_their_seed() {
 fn walks_of(strategy: &str) {
     let folder = tempdir().unwrap();
     let walks = |seed: u32, out: &str| {
-        let args = format!("fs-basic --strategy {strategy} --depth 5 --states 50 --seed {seed} --out {out}");
+        let args = format!(
+            "fs-basic --strategy {strategy} --depth 5 --states 50 --seed {seed} --out {out}"
+        );
         let lines = run(folder.path(), 0, &args);
         let summary = lines.last().unwrap().clone();
         assert_eq!((&summary["states"], &summary["complete"]), (&json!(50), &json!(false)));
@@ -79,7 +88,10 @@ fn a_run_begins_with_a_trace() {
     let first = |lines: &[serde_json::Value]| of_type(lines, "finding")[0]["signature"].clone();
     assert_eq!(near[0]["options"]["strategy"], format!("prefix:{trace}"));
     let last = |key: &str| of_type(&found, "finding").last().unwrap()[key].clone();
-    assert_eq!((first(&near), &near.last().unwrap()["complete"]), (last("signature"), &json!(true)));
+    assert_eq!(
+        (first(&near), &near.last().unwrap()["complete"]),
+        (last("signature"), &json!(true))
+    );
     let counts = |lines: &[serde_json::Value]| {
         ["states", "crash_disks", "distinct", "checked", "findings"]
             .map(|key| lines.last().unwrap()[key].clone())
@@ -107,9 +119,11 @@ fn a_run_begins_with_a_trace() {
         ("pct:d=0", "d=0"),
         ("pct:d=2,k=5", "--budget"),
     ] {
-        explode_in(folder.path(), ["run", "sqlite-off-wal", "--strategy", strategy]).refused(&[words]);
+        explode_in(folder.path(), ["run", "sqlite-off-wal", "--strategy", strategy])
+            .refused(&[words]);
     }
-    explode_in(folder.path(), ["run", "sqlite-off-wal", "--chop", "0"]).refused(&["chop", "at least 1"]);
+    explode_in(folder.path(), ["run", "sqlite-off-wal", "--chop", "0"])
+        .refused(&["chop", "at least 1"]);
 }
 
 #[test]
@@ -126,7 +140,8 @@ fn findings_of_random_walks_replay() {
     for finding in findings {
         assert_eq!(finding["replayed"], true);
         let trace = finding["trace"].as_str().unwrap().replace("OUT", "run-1");
-        let replayed = explode_in(folder.path(), ["replay", &trace, "--format", "jsonl"]).expect(1).json();
+        let replayed =
+            explode_in(folder.path(), ["replay", &trace, "--format", "jsonl"]).expect(1).json();
         assert_eq!(replayed[0]["verdict"], finding["verdict"]);
     }
 }

@@ -9,9 +9,11 @@ use crate::common::{explode_in, files, of_type, shell};
 #[test]
 fn the_same_run_says_the_same() {
     let folder = tempdir().unwrap();
-    for args in ["sqlite-off --depth 1", "sqlite-off --depth 2 --limit 500 --samples 100 --seed 9"] {
+    for args in ["sqlite-off --depth 1", "sqlite-off --depth 2 --limit 500 --samples 100 --seed 9"]
+    {
         let out = |n: usize| format!("{}-{n}", args.len());
-        let lines = |n| timeless(&run(folder.path(), 1, &format!("{args} --out {}", out(n))), &out(n));
+        let lines =
+            |n| timeless(&run(folder.path(), 1, &format!("{args} --out {}", out(n))), &out(n));
         assert_eq!(lines(1), lines(2));
         let traces = |n| {
             let traces = folder.path().join(out(n)).join("traces");
@@ -26,7 +28,8 @@ fn the_same_run_says_the_same() {
 fn another_seed_draws_other_samples() {
     let folder = tempdir().unwrap();
     let counts = |seed| {
-        let args = format!("sqlite-off --depth 1 --limit 100 --samples 50 --seed {seed} --out {seed}");
+        let args =
+            format!("sqlite-off --depth 1 --limit 100 --samples 50 --seed {seed} --out {seed}");
         let lines = run(folder.path(), 1, &args);
         let summary = lines.last().unwrap();
         let exact = [&summary["crash_disks"], &summary["left_out"]].map(Clone::clone);
@@ -44,7 +47,8 @@ fn another_seed_draws_other_samples() {
 #[test]
 fn runs_number_their_folders() {
     let folder = tempdir().unwrap();
-    let both = "explode run fs-basic --depth 1 & explode run fs-basic --depth 1 & wait; explode run fs-basic --depth 1";
+    let both = "explode run fs-basic --depth 1 & explode run fs-basic --depth 1 & wait; explode \
+                run fs-basic --depth 1";
     let ran = shell(folder.path(), both).expect(0);
     let runs = folder.path().join("explode-runs");
     assert_eq!(files(&runs), ["fs-basic-1", "fs-basic-2", "fs-basic-3"]);
@@ -56,13 +60,15 @@ fn runs_number_their_folders() {
     }
 }
 
-/// A run goes on without a reader; its folder has everything, and its exit code says what was found.
+/// A run goes on without a reader; its folder has everything, and its exit code says what was
+/// found.
 #[test]
 fn a_reader_that_goes_away_changes_nothing() {
     let folder = tempdir().unwrap();
     for (n, format) in ["human", "jsonl"].into_iter().enumerate() {
         let pipe = format!(
-            "(explode run sqlite-off --depth 1 --out {n} --format {format}; echo $? > code) | head -n 1 | wc -l"
+            "(explode run sqlite-off --depth 1 --out {n} --format {format}; echo $? > code) | \
+             head -n 1 | wc -l"
         );
         let ran = shell(folder.path(), &pipe).expect(0);
         assert_eq!((ran.out.trim(), ran.err.as_str()), ("1", ""), "quietly");

@@ -1,4 +1,5 @@
-//! A run on a terminal: its line of progress does not mix with what it says, and is gone at the end.
+//! A run on a terminal: its line of progress does not mix with what it says, and is gone at the
+//! end.
 
 use std::path::Path;
 
@@ -28,8 +29,14 @@ fn the_last_screen_has_the_findings_and_no_progress() {
 
     let said = run("", &[]);
     assert_eq!(timeless(&screen(&said)), timeless(&plain));
-    assert!(said.contains(" 0 findings; 0 states, 0 disks at 0.0/s, "), "there was a line: {said:?}");
-    assert!(said.contains("\x1b[1;31m") && !is_bar(&said), "in colour, no end to be seen: {said:?}");
+    assert!(
+        said.contains(" 0 findings; 0 states, 0 disks at 0.0/s, "),
+        "there was a line: {said:?}"
+    );
+    assert!(
+        said.contains("\x1b[1;31m") && !is_bar(&said),
+        "in colour, no end to be seen: {said:?}"
+    );
 
     let said = run("--states 100", &[]);
     assert!(is_bar(&said), "an end to be seen: {said:?}");
@@ -37,7 +44,10 @@ fn the_last_screen_has_the_findings_and_no_progress() {
 
     let said = run("", &[("NO_COLOR", "1")]);
     assert_eq!(timeless(&screen(&said)), timeless(&plain));
-    assert!(said.contains(" 0 findings; ") && !said.contains("\x1b[1;3"), "a line, no colour: {said:?}");
+    assert!(
+        said.contains(" 0 findings; ") && !said.contains("\x1b[1;3"),
+        "a line, no colour: {said:?}"
+    );
 
     let said = run("", &[("TERM", "dumb")]);
     assert!(!said.replace("\r\n", "\n").contains(['\x1b', '\r']), "only text: {said:?}");

@@ -1,5 +1,5 @@
-//! What becomes of each trace of `bugs/` when a script is asked for: it shows the loss, or it is refused, and why. A new trace must be
-//! declared here.
+//! What becomes of each trace of `bugs/` when a script is asked for: it shows the loss, or it is
+//! refused, and why. A new trace must be declared here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::common::files;
 pub enum Fate {
     /// A script, that says this of what is lost, once each.
     Shows(&'static [&'static str]),
-    /// The same; no disk of that moment is sound, since what was promised was never handed to the disk, or what was written there is
-    /// wrong. The control is the file system without a crash.
+    /// The same; no disk of that moment is sound, since what was promised was never handed to the
+    /// disk, or what was written there is wrong. The control is the file system without a crash.
     ShowsWhole(&'static [&'static str]),
     /// None; the trace alone says why.
     Refused(&'static str),
@@ -38,11 +38,15 @@ const FATES: [(&str, Fate); 70] = [
     (
         "btrfs-tree-block-enomem/trace",
         Refused(
-            "no script can show this finding: its step finish hangs, or ends the process or the kernel that it runs in",
+            "no script can show this finding: its step finish hangs, or ends the process or the \
+             kernel that it runs in",
         ),
     ),
     ("btrfs-truncate-enomem/trace", RAN),
-    ("btrfs-write-enomem/trace", Refused("no script can show this finding: its crash is a soft one")),
+    (
+        "btrfs-write-enomem/trace",
+        Refused("no script can show this finding: its crash is a soft one"),
+    ),
     ("ekv-torn-chunk-header/trace", IN_PROCESS),
     ("exfat-create-enomem/mkdir", RAN),
     ("exfat-create-enomem/trace", RAN),
@@ -64,37 +68,49 @@ const FATES: [(&str, Fate); 70] = [
         ]),
     ),
     ("ext4-create-enomem/trace", RAN),
-    ("ext4-fsync-unwritten/trace", Refused("no script can show this finding: its crash is a soft one")),
+    (
+        "ext4-fsync-unwritten/trace",
+        Refused("no script can show this finding: its crash is a soft one"),
+    ),
     ("ext4-mount-sync-fallocate/size", ShowsWhole(&["/a has 0 bytes, not 4096"])),
-    ("ext4-mount-sync-fallocate/trace", RefusedOnceRun("a file is made without a name in it (O_TMPFILE)")),
+    (
+        "ext4-mount-sync-fallocate/trace",
+        RefusedOnceRun("a file is made without a name in it (O_TMPFILE)"),
+    ),
     ("ext4-mount-sync-ftruncate/trace", ShowsWhole(&["/a has 0 bytes, not 1000"])),
     (
         "fsck-fat-twice/trace",
         RefusedOnceRun(
-            "the checker fs-reasonable does not say for a shell what it demands where `readable` is broken",
+            "the checker fs-reasonable does not say for a shell what it demands where `readable` \
+             is broken",
         ),
     ),
     (
         "fsck-minix-no-mode/trace",
         RefusedOnceRun(
-            "the checker fs-reasonable does not say for a shell what it demands where `readable` is broken",
+            "the checker fs-reasonable does not say for a shell what it demands where `readable` \
+             is broken",
         ),
     ),
     ("fsck-minix-uncorrected/trace", Shows(&["fsck.minix ended with 7"])),
     (
         "fsck-minix-version-3/trace",
-        Shows(&["/a has other bytes from byte 0 on than the 4096 that it should have (char 1, line 1)"]),
+        Shows(&[
+            "/a has other bytes from byte 0 on than the 4096 that it should have (char 1, line 1)",
+        ]),
     ),
     (
         "hfs-mdb-write-error/trace",
         Refused(
-            "no script can show this finding: its step finish hangs, or ends the process or the kernel that it runs in",
+            "no script can show this finding: its step finish hangs, or ends the process or the \
+             kernel that it runs in",
         ),
     ),
     (
         "hfs-removed-while-open/trace",
         Refused(
-            "no script can show this finding: its step mutate hangs, or ends the process or the kernel that it runs in",
+            "no script can show this finding: its step mutate hangs, or ends the process or the \
+             kernel that it runs in",
         ),
     ),
     ("hfs-rename-enomem/trace", RAN),
@@ -110,7 +126,9 @@ const FATES: [(&str, Fate); 70] = [
     ("minix-failed-calls/unlink", RAN),
     (
         "minix-reused-block/trace",
-        ShowsWhole(&["/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)"]),
+        ShowsWhole(&[
+            "/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)",
+        ]),
     ),
     ("msdos-create-enomem/mkdir", RAN),
     ("msdos-create-enomem/trace", RAN),
@@ -122,14 +140,16 @@ const FATES: [(&str, Fate); 70] = [
     (
         "reiserfs-commit-block/oops",
         Refused(
-            "no script can show this finding: its step mount hangs, or ends the process or the kernel that it runs in",
+            "no script can show this finding: its step mount hangs, or ends the process or the \
+             kernel that it runs in",
         ),
     ),
     ("reiserfs-commit-block/trace", Shows(&["the file system cannot be mounted: "])),
     (
         "reiserfs-divide-by-zero/trace",
         Refused(
-            "no script can show this finding: its step mount hangs, or ends the process or the kernel that it runs in",
+            "no script can show this finding: its step mount hangs, or ends the process or the \
+             kernel that it runs in",
         ),
     ),
     ("reiserfs-fsync-mode/directory", ShowsWhole(&["/a has the mode 755"])),
@@ -167,8 +187,9 @@ pub enum Disk {
 
 use Disk::{Dropped, Recorded};
 
-/// Those whose test of the suite is run, too, the file systems that they are on, and their disks: all that are dropped, one on which
-/// the lost writes had been submitted, one in which a block is used again, and one whose disk has what was only dirty.
+/// Those whose test of the suite is run, too, the file systems that they are on, and their disks:
+/// all that are dropped, one on which the lost writes had been submitted, one in which a block is
+/// used again, and one whose disk has what was only dirty.
 pub const SUITE: [(&str, &str, Disk); 12] = [
     ("btrfs-symlink-rename/trace", "btrfs", Dropped),
     ("ext2-fsync-xattr/directory", "ext2", Dropped),
@@ -189,8 +210,9 @@ pub fn fates() -> BTreeMap<&'static str, Fate> {
     let folders = files(Path::new(BUGS)).into_iter();
     let traces = folders.flat_map(|folder| {
         let names = files(&Path::new(BUGS).join(&folder));
-        let traces =
-            names.into_iter().filter_map(|name| Some(format!("{folder}/{}", name.strip_suffix(".json")?)));
+        let traces = names
+            .into_iter()
+            .filter_map(|name| Some(format!("{folder}/{}", name.strip_suffix(".json")?)));
         traces.collect::<Vec<_>>()
     });
     let declared: Vec<&str> = FATES.iter().map(|(name, _)| *name).collect();

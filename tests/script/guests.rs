@@ -1,5 +1,6 @@
-//! Guests whose agent is a script of the shell: workshops, with our modules and explode, in which findings are made and scripts
-//! are written of them; and plain ones, the kernel and the image, without modules of ours and without explode, in which they are run.
+//! Guests whose agent is a script of the shell: workshops, with our modules and explode, in which
+//! findings are made and scripts are written of them; and plain ones, the kernel and the image,
+//! without modules of ours and without explode, in which they are run.
 //!
 //! Of each kind there are two at a time, which have dealt out the work.
 
@@ -9,8 +10,8 @@ use std::path::PathBuf;
 use std::thread;
 
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, Kernel, KernelSource, Silent, VmError,
-    Wanted,
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, Kernel, KernelSource, Silent,
+    VmError, Wanted,
 };
 
 use crate::common::program;
@@ -49,7 +50,8 @@ const PROGRAMS: [&str; 22] = [
 ];
 
 /// Drivers of the file systems that findings are on, and that the kernel has not built in.
-const DRIVERS: [&str; 9] = ["btrfs", "dm-flakey", "hfs", "jfs", "nilfs2", "ntfs3", "reiserfs", "udf", "xfs"];
+const DRIVERS: [&str; 9] =
+    ["btrfs", "dm-flakey", "hfs", "jfs", "nilfs2", "ntfs3", "reiserfs", "udf", "xfs"];
 
 /// The script of a guest, whatever it does in it: it speaks to the host.
 const TRY: &str = r#"
@@ -121,9 +123,13 @@ truncate -s 1M /root/small
 
 /// A script that is written of a finding, which is made there, or is kept.
 pub fn of_trace(name: &str, run: Option<(&str, &str)>, suite: bool) -> String {
-    let found = run.map(|(args, words)| format!("try \"{name} found\" found {name} '{words}' '{args}'\n"));
-    let suite =
-        if suite { format!("try \"{name} xfstests\" shown {name} xfstests\n") } else { String::new() };
+    let found =
+        run.map(|(args, words)| format!("try \"{name} found\" found {name} '{words}' '{args}'\n"));
+    let suite = if suite {
+        format!("try \"{name} xfstests\" shown {name} xfstests\n")
+    } else {
+        String::new()
+    };
     format!("{}try \"{name} sh\" shown {name} sh\n{suite}", found.unwrap_or_default())
 }
 
@@ -274,7 +280,11 @@ fn spec(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
         Ok(spec)
     });
     let script = ("/root/all".to_owned(), script.to_owned());
-    let file = |(path, text): (String, String)| GuestFile { path, mode: 0o755, contents: text.into_bytes() };
+    let file = |(path, text): (String, String)| GuestFile {
+        path,
+        mode: 0o755,
+        contents: text.into_bytes(),
+    };
     spec.files = files.into_iter().chain([script]).map(file).collect();
     spec
 }

@@ -1,5 +1,6 @@
-//! `explode show --as sh` and `--as xfstests`: what they write is run in a plain guest, without modules of ours and without explode. A
-//! script says 1 of what its finding's crash has left, and 0 of the disk that the same crash leaves if no write is lost.
+//! `explode show --as sh` and `--as xfstests`: what they write is run in a plain guest, without
+//! modules of ours and without explode. A script says 1 of what its finding's crash has left, and 0
+//! of the disk that the same crash leaves if no write is lost.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -24,15 +25,18 @@ struct Finding {
     name: String,
     /// The words with which its message ends and what finds it; else the trace is kept.
     run: Option<(&'static str, String)>,
-    /// The file system that it is on, if the test of the suite is tried, too, and what disk that has.
+    /// The file system that it is on, if the test of the suite is tried, too, and what disk that
+    /// has.
     suite: Option<(&'static str, Disk)>,
     /// How the lines begin by which its script says what was lost.
     lost: &'static [&'static str],
-    /// Is the disk to compare with a recorded one that has lost nothing? Else it is what an unmount leaves.
+    /// Is the disk to compare with a recorded one that has lost nothing? Else it is what an unmount
+    /// leaves.
     recorded: bool,
 }
 
-/// Findings of runs. What is shown of XFS, by a trace that is kept and by one that is made to order, is not repeated here.
+/// Findings of runs. What is shown of XFS, by a trace that is kept and by one that is made to
+/// order, is not repeated here.
 fn runs() -> Vec<Finding> {
     vec![
         Finding {
@@ -46,7 +50,8 @@ fn runs() -> Vec<Finding> {
             name: "reasonable".to_owned(),
             run: Some((
                 "was forced, and is gone",
-                "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 10 --samples 6 --crash-depth 0"
+                "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 10 --samples 6 \
+                 --crash-depth 0"
                     .to_owned(),
             )),
             suite: None,
@@ -70,7 +75,8 @@ const COMMANDS: &str = r#"
     check = 'for k in $EXPLODE_ARGS; do grep -q one {path}/$k || { echo "$k was synced, and is gone"; exit 1; }; done'
 "#;
 
-/// The findings that are kept; the traces of those that are refused once they were run again are there, too, with the words.
+/// The findings that are kept; the traces of those that are refused once they were run again are
+/// there, too, with the words.
 fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'static str)>) {
     let (mut findings, mut refused) = (Vec::new(), Vec::new());
     for (trace, fate) in bugs::fates() {
@@ -94,7 +100,8 @@ fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'s
     (findings, refused)
 }
 
-/// A script or a test that the workshop has written; the shell finds nothing wrong with how it is written.
+/// A script or a test that the workshop has written; the shell finds nothing wrong with how it is
+/// written.
 #[track_caller]
 fn made<'a>(said: &'a BTreeMap<String, Said>, name: &str, form: &str) -> &'a str {
     let Said { code, text } = &said[&format!("{name} {form}")];
@@ -137,7 +144,11 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
         let mut script = guests::of_script(name);
         if let Some((system, disk)) = suite {
             let test = made(&written, name, "xfstests");
-            assert_eq!(test.contains("_load_flakey_table"), *disk == Disk::Dropped, "{name}: {test}");
+            assert_eq!(
+                test.contains("_load_flakey_table"),
+                *disk == Disk::Dropped,
+                "{name}: {test}"
+            );
             put.insert(format!("/suite/tests/{name}"), test.to_owned());
             let control = if *disk == Disk::Dropped { "synced" } else { "recorded" };
             script.push_str(&guests::of_test(name, system, control));
@@ -145,7 +156,8 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
         script.push_str(&guests::left(name));
         scripts.push(script);
     }
-    // It did crash during the recovery, and stays with what the first crash and the recovery had written.
+    // It did crash during the recovery, and stays with what the first crash and the recovery had
+    // written.
     let twice = &put["/root/recovery-ext3.sh"];
     assert!(twice.contains("was written before this crash"), "{twice}");
     let ext2 = put[&format!("/root/{EXT2}.sh")].clone();
@@ -156,12 +168,14 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     put.insert("/root/unknown.sh".to_owned(), ext2.replace("type=ext2", "type=nosuchfs"));
     scripts.push(guests::OTHERS.to_owned());
     for name in ["dmflakey", "preamble", "rc"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/script/suite/common").join(name);
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/script/suite/common").join(name);
         put.insert(format!("/suite/common/{name}"), std::fs::read_to_string(path).unwrap());
     }
     let said = plain(&put, &dealt(scripts));
     // All of them are reported, and not only the first.
-    let wrong: Vec<String> = findings.iter().filter_map(|finding| judge(finding, &said).err()).collect();
+    let wrong: Vec<String> =
+        findings.iter().filter_map(|finding| judge(finding, &said).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     others(&said);
 }
@@ -206,7 +220,8 @@ fn shows(text: &str, lost: &[&str]) -> bool {
 }
 
 fn loses(text: &str, lost: &[&str]) -> bool {
-    let said: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("LOST: ")).collect();
+    let said: Vec<&str> =
+        text.lines().filter_map(|line| line.trim().strip_prefix("LOST: ")).collect();
     said.len() == lost.len() && said.iter().zip(lost).all(|(said, lost)| said.starts_with(lost))
 }
 
@@ -281,5 +296,6 @@ fn what_no_script_can_show_is_refused() {
     explode_in(folder.path(), ["show", &trace, "--as", "sh"]).refused(&["in process"]);
     explode_in(folder.path(), ["show", &trace, "--as", "sh", "--format", "jsonl"])
         .refused(&["a script is no JSON"]);
-    explode_in(folder.path(), ["show", &trace, "--write", "."]).refused(&["--as sh and --as xfstests"]);
+    explode_in(folder.path(), ["show", &trace, "--write", "."])
+        .refused(&["--as sh and --as xfstests"]);
 }

@@ -1,9 +1,11 @@
-//! Findings that are made to order: a way of calls that are named, on a disk that ignores flushes. Their scripts have each command
-//! that a call can become, and the running file system must then hold what the calls would have made.
+//! Findings that are made to order: a way of calls that are named, on a disk that ignores flushes.
+//! Their scripts have each command that a call can become, and the running file system must then
+//! hold what the calls would have made.
 //!
-//! Which answers are a way's is asked of simulated files: the checker makes the same calls there. The crash disk is not known
-//! beforehand; it is found when the trace is run again, and is the new file system, for nothing was ever flushed. One crashes during
-//! the recovery, too: its first crash has kept the journal, and is sound.
+//! Which answers are a way's is asked of simulated files: the checker makes the same calls there.
+//! The crash disk is not known beforehand; it is found when the trace is run again, and is the new
+//! file system, for nothing was ever flushed. One crashes during the recovery, too: its first crash
+//! has kept the journal, and is sound.
 
 use explode_runtime::base::{Mode, Options};
 use explode_runtime::check::Ask;
@@ -31,7 +33,8 @@ pub struct Ordered {
     way: &'static str,
     calls: &'static str,
     steps: &'static [&'static str],
-    /// Sectors whose first version the first crash has kept, where a second one comes during the recovery; else empty.
+    /// Sectors whose first version the first crash has kept, where a second one comes during the
+    /// recovery; else empty.
     keeps: &'static [u64],
     /// How the lines begin that say what the script has lost.
     pub lost: &'static [&'static str],
@@ -150,8 +153,10 @@ impl Ordered {
             let target = registry.target(of).expect("the target is there");
             let stack = stack.unwrap_or_else(|| target.stack.clone());
             let options = Options::none().with("way", self.way).with("calls", self.calls);
-            let checker_options = options.with("files", 4_u64).with("dirs", 1_u64).with("far", 16_384_u64);
-            let target = Target { stack, checker: "fs-ways".into(), checker_options, ..target.clone() };
+            let checker_options =
+                options.with("files", 4_u64).with("dirs", 1_u64).with("far", 16_384_u64);
+            let target =
+                Target { stack, checker: "fs-ways".into(), checker_options, ..target.clone() };
             let mut plan = Plan::of(registry, &target).expect("so are its components");
             (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (4, 4, 0);
             plan.settings.depth = self.steps.len() as u32;
@@ -166,7 +171,8 @@ impl Ordered {
         }
         let mut plan = plan(self.on, Some(stack));
         if !self.keeps.is_empty() {
-            (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (3000, 300, 1);
+            (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) =
+                (3000, 300, 1);
         }
         let unknown = || "0".repeat(32);
         let disk = |sectors: &[u64]| CrashDiskRecord {
@@ -205,7 +211,8 @@ impl Ordered {
     }
 }
 
-/// The answers that are these steps, and the index of the last request for crash checks on this way.
+/// The answers that are these steps, and the index of the last request for crash checks on this
+/// way.
 fn answers(registry: &Registry, twin: &Plan, steps: &[&str]) -> (Vec<Choice>, u64) {
     let runner = Runner::start(registry, twin, &InProcess).expect("simulated files start");
     let unit = Unit { mutates: steps.len() as u32, ..Unit::default() };

@@ -40,8 +40,10 @@ check = "true"
     let desk = Desk::new();
     let all = desk.run(&checked(2, alternatives), 0);
     assert_eq!((count(&all, "states"), count(&all, "operations")), (1 + 2 + 4, 2 + 4));
-    let merged =
-        desk.run(&checked(2, &format!("{alternatives}sig = \"cat {{path}}/db 2>/dev/null || true\"")), 0);
+    let merged = desk.run(
+        &checked(2, &format!("{alternatives}sig = \"cat {{path}}/db 2>/dev/null || true\"")),
+        0,
+    );
     // Nothing, "a", and "aa": b leads back to the first, and is not gone on from.
     assert_eq!((count(&merged, "states"), count(&merged, "operations")), (3, 2 + 2));
     let broken = desk.run(&checked(1, &format!("{alternatives}sig = \"echo no; exit 1\"")), 4);
@@ -63,7 +65,8 @@ check = "cat $EXPLODE_DONE >>LOG"
         )
     };
     desk.run(&stack("{ sh = 'exit 5', must = false }"), 0);
-    // The first mutate, the first again to restore its state, and the second; the alternative was never completed.
+    // The first mutate, the first again to restore its state, and the second; the alternative was
+    // never completed.
     assert_eq!(desk.logged(), ["step"; 3]);
     let failed = desk.run(&stack("{ sh = 'echo why; exit 5', must = true }"), 1);
     let finding = failed.finding();
@@ -92,7 +95,8 @@ check = "if [ -e {path}/db ] && [ -e {path}/tried ]; then echo both are there; e
     let finding = desk.run(&stack, 1).finding().clone();
     let show = format!("show --run {}", finding["trace"].as_str().unwrap());
     let told = desk.explode(&show).expect(0).out;
-    let line = "a step failed, and those after it were not run: `echo no room {n}; exit 5` ended with 5: no room 1\n";
+    let line = "a step failed, and those after it were not run: `echo no room {n}; exit 5` ended \
+                with 5: no room 1\n";
     assert_eq!(told.matches(line).count(), 1, "{told}");
     assert_eq!(told.matches("a step failed").count(), 1, "{told}");
     let lines = desk.explode(&format!("{show} --format jsonl")).expect(0).json();
@@ -145,14 +149,19 @@ check = "test $(wc -l <{path}/db) -lt 2 || { echo two lines; exit 1; }"
     desk.explode("replay edited.json --trust").refused(&["crush"]);
 }
 
-/// One of explode's checkers and components, with options, is the same in a file as on the command line.
+/// One of explode's checkers and components, with options, is the same in a file as on the command
+/// line.
 #[test]
 fn what_is_used_is_the_same_as_by_name() {
     let desk = Desk::new();
     desk.write("[[component]]\nuse = \"simfiles\"\n[checker]\nuse = \"fs-basic\"\n");
     let summary = |args: &str| {
-        let mut summary =
-            desk.explode(&format!("{args} --depth 2 --format jsonl")).expect(0).json().pop().unwrap();
+        let mut summary = desk
+            .explode(&format!("{args} --depth 2 --format jsonl"))
+            .expect(0)
+            .json()
+            .pop()
+            .unwrap();
         summary["seconds"].take();
         summary
     };
@@ -161,8 +170,8 @@ fn what_is_used_is_the_same_as_by_name() {
     assert_eq!(summary("run fs-basic --stack test.toml --limit 500 --samples 50"), by_name);
 }
 
-/// A counter outside of the folder is another one in each run: the disk that failed is not there again. Which one differs first is reported,
-/// and the trace stays.
+/// A counter outside of the folder is another one in each run: the disk that failed is not there
+/// again. Which one differs first is reported, and the trace stays.
 #[test]
 fn minimising_a_finding_of_a_system_that_is_not_deterministic_says_what_differs() {
     let desk = Desk::new();
@@ -203,13 +212,19 @@ test -e {path}/db || { echo gone; exit 1; }'''"#;
     desk.run(&stack(&format!("{begins}; {ends}")), 0);
     let outcome = desk.run(&stack(&format!("{begins}; explode-mark crash half && {ends}")), 1);
     let finding = outcome.finding();
-    assert_eq!((finding["epoch"].as_str(), finding["message"].as_str()), (Some("now"), Some("gone")));
+    assert_eq!(
+        (finding["epoch"].as_str(), finding["message"].as_str()),
+        (Some("now"), Some("gone"))
+    );
     assert_eq!(finding["replayed"].as_bool(), Some(true));
     // Two requests, in their order, and then the end of the step.
     fs::write(desk.log(), "").unwrap();
-    let fixed = "echo a >{path}/db; explode-mark crash one; explode-mark crash two; echo b >{path}/db";
+    let fixed =
+        "echo a >{path}/db; explode-mark crash one; explode-mark crash two; echo b >{path}/db";
     desk.run(&stack(fixed).replace(" {path}/new 2>&1", ""), 0);
     assert_eq!(desk.logged(), ["now|one||a", "now|two||a", "soft|||b"]);
     let misused = desk.run(&stack("explode-mark crash a/b"), 1);
-    assert!(misused.finding()["message"].as_str().unwrap().contains("the name 'a/b' is not made of"));
+    assert!(
+        misused.finding()["message"].as_str().unwrap().contains("the name 'a/b' is not made of")
+    );
 }

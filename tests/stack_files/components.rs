@@ -16,11 +16,20 @@ fn recovery_counts_by_its_exit_code() {
     let failed = run("recover = 'echo first; echo no way; exit 3'", 1);
     let finding = failed.finding();
     assert_eq!(finding["verdict"], "recover-failed");
-    assert_eq!(finding["message"], "system: `echo first; echo no way; exit 3` ended with 3: no way");
+    assert_eq!(
+        finding["message"],
+        "system: `echo first; echo no way; exit 3` ended with 3: no way"
+    );
     assert_eq!(finding["signature"], "idle/recover-failed/recover-failed");
-    assert_eq!(run("recover = 'exit 0'\nrecover_ok = [1]", 1).finding()["verdict"], "recover-failed");
+    assert_eq!(
+        run("recover = 'exit 0'\nrecover_ok = [1]", 1).finding()["verdict"],
+        "recover-failed"
+    );
     let killed = run("recover = 'kill -9 $$'", 1);
-    assert!(killed.finding()["message"].as_str().unwrap().contains("was killed by signal 9"), "{killed:?}");
+    assert!(
+        killed.finding()["message"].as_str().unwrap().contains("was killed by signal 9"),
+        "{killed:?}"
+    );
     // The shell cannot run it: that says nothing of the system.
     let broken = run("recover = '$(echo no-such-program)'", 4);
     assert!(broken.broken().contains("no-such-program"), "{broken:?}");
@@ -32,13 +41,17 @@ fn a_mount_that_fails_on_a_crash_disk_is_a_finding() {
     let mount = "recover = 'touch {child}/crashed'\nmount = 'test ! -e {child}/crashed'";
     let failed = desk.run(&on_folder(&component(mount)), 1);
     assert_eq!(failed.finding()["verdict"], "mount-failed");
-    assert!(failed.finding()["message"].as_str().unwrap().starts_with("system: `test ! -e /"), "{failed:?}");
+    assert!(
+        failed.finding()["message"].as_str().unwrap().starts_with("system: `test ! -e /"),
+        "{failed:?}"
+    );
 }
 
 #[test]
 fn a_mounted_component_has_a_private_folder_that_is_empty_at_each_start() {
     let desk = Desk::new();
-    let keys = "mount = 'ls {path} >>LOG; echo here >{path}/mark'\nunmount = 'cat {path}/mark >>LOG'";
+    let keys =
+        "mount = 'ls {path} >>LOG; echo here >{path}/mark'\nunmount = 'cat {path}/mark >>LOG'";
     let stack = on_folder(&component(keys))
         .replace("check = \"true\"", "check = 'cat {path}/mark >>LOG; echo checked >>LOG'");
     desk.run(&stack, 0);
@@ -79,15 +92,18 @@ fn threads_are_pids() {
     let desk = Desk::new();
     desk.run(
         // The worker, and the first process of the machine.
-        &on_folder(&component("threads = 'echo $PPID; echo; echo 1; echo note >&2; echo asked >>LOG'")),
+        &on_folder(&component(
+            "threads = 'echo $PPID; echo; echo 1; echo note >&2; echo asked >>LOG'",
+        )),
         0,
     );
     assert_eq!(desk.logged(), ["asked"; 3], "after each of three mounts");
     for printed in ["twelve", "-1", "1 2", "4294967296"] {
         desk.write(&on_folder(&component(&format!("threads = 'echo {printed}'"))));
         let ran = desk.explode("run test.toml").expect(4);
-        let said =
-            format!("error: the first start failed: system: `threads` printed '{printed}', which is no PID");
+        let said = format!(
+            "error: the first start failed: system: `threads` printed '{printed}', which is no PID"
+        );
         assert!(ran.err.starts_with(&said), "{ran:?}");
     }
     // Numbers that no task has; those of Linux end at 4194304.
@@ -111,10 +127,20 @@ fn commands_need_a_kernel_or_a_folder_and_programs_that_are_there() {
     let desk = Desk::new();
     desk.write(&format!("[[component]]\nuse = \"ramdisk\"\n{}", crate::IDLE));
     let ran = desk.explode("run test.toml --in mem").expect(3);
-    assert!(ran.err.contains("checker 'idle' need a kernel") && ran.err.contains("'folder'"), "{ran:?}");
-    desk.write(&format!("[[component]]\nuse = \"ramdisk\"\n{}{}", component("init = 'true'"), crate::IDLE));
+    assert!(
+        ran.err.contains("checker 'idle' need a kernel") && ran.err.contains("'folder'"),
+        "{ran:?}"
+    );
+    desk.write(&format!(
+        "[[component]]\nuse = \"ramdisk\"\n{}{}",
+        component("init = 'true'"),
+        crate::IDLE
+    ));
     let ran = desk.explode("run test.toml --in mem").expect(3);
-    assert!(ran.err.contains("component 'system' needs a kernel; use --in vm or --in here"), "{ran:?}");
+    assert!(
+        ran.err.contains("component 'system' needs a kernel; use --in vm or --in here"),
+        "{ran:?}"
+    );
     desk.write(&on_folder(&component("init = 'no-such-program {child}'")));
     let ran = desk.explode("run test.toml").expect(3);
     assert!(ran.err.contains("'no-such-program' is not on the PATH"), "{ran:?}");

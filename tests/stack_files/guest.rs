@@ -38,14 +38,17 @@ name = "notes"
 init = "notes create {child}/db"
 "#;
 
-/// The versions of a run of file systems in a guest whose layers run programs of the packages of these two, and no others of its image.
+/// The versions of a run of file systems in a guest whose layers run programs of the packages of
+/// these two, and no others of its image.
 fn versions(programs: [&str; 2]) -> Value {
     let (cache, options) = (Cache::of_user().unwrap(), BuildOptions::of_environment().unwrap());
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
-    let (image, kernel) = (builder.image().unwrap(), builder.kernel(&KernelSource::Debian).unwrap());
-    let mut versions =
-        json!({ "explode": env!("CARGO_PKG_VERSION"), "linux": kernel.release(), "image": image.hash });
-    for (_, package, version) in image.programs.iter().filter(|(path, ..)| programs.contains(&&**path)) {
+    let (image, kernel) =
+        (builder.image().unwrap(), builder.kernel(&KernelSource::Debian).unwrap());
+    let mut versions = json!({ "explode": env!("CARGO_PKG_VERSION"), "linux": kernel.release(), "image": image.hash });
+    for (_, package, version) in
+        image.programs.iter().filter(|(path, ..)| programs.contains(&&**path))
+    {
         versions[package] = json!(version);
     }
     assert_eq!(versions.as_object().unwrap().len(), 5, "{versions}");
@@ -85,7 +88,11 @@ fn a_missing_fsync_on_ext4_is_found_and_replays_without_the_file() {
     let ran = desk.explode("run test.toml --depth 1 --format jsonl --out run").expect(1);
     let lines = ran.json();
     let finding = of_type(&lines, "finding")[0];
-    assert_eq!((&finding["verdict"], &finding["epoch"]), (&"check-failed".into(), &"end".into()), "{ran:?}");
+    assert_eq!(
+        (&finding["verdict"], &finding["epoch"]),
+        (&"check-failed".into(), &"end".into()),
+        "{ran:?}"
+    );
     assert_eq!(finding["message"], "the note k1 was added, and is gone");
     // The replay was given the trace alone.
     assert_eq!(finding["replayed"], true, "{ran:?}");
@@ -105,7 +112,8 @@ unmount = "kill $(cat {path}/pid); rm {path}/*"
 threads = "cat {path}/pid"
 "#;
 
-/// One boot each: a process that takes its turn like its parent, one that has chosen another policy, one that is gone.
+/// One boot each: a process that takes its turn like its parent, one that has chosen another
+/// policy, one that is gone.
 #[test]
 fn processes_of_a_component_are_there_and_take_turns() {
     if !guest::required() {
@@ -117,7 +125,11 @@ fn processes_of_a_component_are_there_and_take_turns() {
         desk.run(&text.replace("{ sh = \"true\" }", "{ crash = [] }"), code)
     };
     let ran = run("", 0);
-    assert_eq!((&ran.summary()["states"], &ran.summary()["checked"]), (&2.into(), &1.into()), "{ran:?}");
+    assert_eq!(
+        (&ran.summary()["states"], &ran.summary()["checked"]),
+        (&2.into(), &1.into()),
+        "{ran:?}"
+    );
     let other = run("chrt -b 0", 4).broken();
     assert!(
         other.starts_with("daemon: task ") && other.contains(" has a scheduling policy of its own"),
@@ -125,7 +137,8 @@ fn processes_of_a_component_are_there_and_take_turns() {
     );
     let gone = run("wait; false", 4).broken();
     assert!(
-        gone.starts_with("daemon: `threads` printed ") && gone.ends_with(", and there is no such task"),
+        gone.starts_with("daemon: `threads` printed ")
+            && gone.ends_with(", and there is no such task"),
         "{gone}"
     );
 }
@@ -140,7 +153,8 @@ fn a_program_that_is_nowhere_is_named() {
     desk.write(&examples()[0].replace("notes dump", "no-such-notes dump"));
     let ran = desk.explode("run test.toml").expect(3);
     assert!(
-        ran.err.contains("'no-such-notes' is neither in the guest's image nor on this machine's PATH"),
+        ran.err
+            .contains("'no-such-notes' is neither in the guest's image nor on this machine's PATH"),
         "{ran:?}"
     );
 }
@@ -171,7 +185,8 @@ esac
 """
 "#;
 
-/// One boot for the run, one for the replays of both findings, one for each of the others. Every `mv` is a process of its own.
+/// One boot for the run, one for the replays of both findings, one for each of the others. Every
+/// `mv` is a process of its own.
 #[test]
 fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
     if !guest::required() {
@@ -185,11 +200,16 @@ fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
     let summary = lines.last().unwrap();
     let counts = ["crash_disks", "distinct", "checked", "left_out", "broken", "findings"];
     assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [3, 3, 3, 0, 0, 2], "{ran:?}");
-    let hidden = "ext4: what is stored through a shared mapping (mmap), until crash checks are asked for";
+    let hidden =
+        "ext4: what is stored through a shared mapping (mmap), until crash checks are asked for";
     assert_eq!(lines[0]["hides"], serde_json::json!([hidden]));
     let findings = of_type(&lines, "finding");
     let found = |finding: &serde_json::Value| {
-        assert_eq!((&finding["epoch"], &finding["replayed"]), (&"soft".into(), &true.into()), "{finding}");
+        assert_eq!(
+            (&finding["epoch"], &finding["replayed"]),
+            (&"soft".into(), &true.into()),
+            "{finding}"
+        );
         assert_eq!(finding["count"], 1, "{finding}");
         finding["message"].as_str().unwrap().to_owned()
     };
@@ -242,7 +262,8 @@ mutate = [
 check = "test -s {path}/n"
 "#;
 
-/// One boot each. Three times three operations and three times two; a chop puts the calls before it onto the disks.
+/// One boot each. Three times three operations and three times two; a chop puts the calls before it
+/// onto the disks.
 #[test]
 fn deeper_states_repeat_the_calls_that_lead_there_chopped_or_not() {
     if !guest::required() {
@@ -251,11 +272,16 @@ fn deeper_states_repeat_the_calls_that_lead_there_chopped_or_not() {
     let desk = Desk::new();
     desk.write(DEEPER);
     for (out, options) in [("whole", ""), ("chopped", "--chop 1 ")] {
-        let ran = desk.explode(&format!("run test.toml {options}--format jsonl --out {out}")).expect(0);
+        let ran =
+            desk.explode(&format!("run test.toml {options}--format jsonl --out {out}")).expect(0);
         let lines = ran.json();
         let summary = lines.last().unwrap();
         let counts = ["states", "operations", "crash_disks", "distinct", "broken", "findings"];
-        assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [7, 6, 15, 15, 0, 0], "{ran:?}");
+        assert_eq!(
+            counts.map(|key| summary[key].as_u64().unwrap()),
+            [7, 6, 15, 15, 0, 0],
+            "{ran:?}"
+        );
     }
 }
 
@@ -309,10 +335,15 @@ fn calls_on_two_file_systems_are_in_one_order() {
     let ran = desk.explode("run test.toml --format jsonl --out run").expect(1);
     let lines = ran.json();
     let summary = lines.last().unwrap();
-    // Two instants, and seven operations; of these the third is a rename on one, the sixth the same on the other.
+    // Two instants, and seven operations; of these the third is a rename on one, the sixth the same
+    // on the other.
     let counts = ["crash_disks", "distinct", "broken", "findings"];
     assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [9, 9, 0, 1], "{ran:?}");
     let finding = of_type(&lines, "finding").pop().unwrap();
-    assert_eq!((&finding["message"], &finding["count"]), (&"a is 1 and b is 0".into(), &3.into()), "{ran:?}");
+    assert_eq!(
+        (&finding["message"], &finding["count"]),
+        (&"a is 1 and b is 0".into(), &3.into()),
+        "{ran:?}"
+    );
     assert_eq!(finding["replayed"], true, "{ran:?}");
 }

@@ -31,7 +31,10 @@ fn a_case_for_each_finding_or_one_that_passed() {
 #[test]
 fn a_finding_has_its_verdict_message_and_replay() {
     let failed = report("echo \"1 & 2 are gone\"; exit 1", 1);
-    assert!(failed.contains(r##"name="test/check-failed/#-&amp;-#-are-gone" classname="test""##), "{failed}");
+    assert!(
+        failed.contains(r##"name="test/check-failed/#-&amp;-#-are-gone" classname="test""##),
+        "{failed}"
+    );
     assert!(failed.contains(r#"message="1 &amp; 2 are gone" type="check-failed""#), "{failed}");
     assert!(
         failed.contains("epoch soft, seen by 1 checks")

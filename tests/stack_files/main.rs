@@ -66,7 +66,11 @@ impl Desk {
     fn run(&self, text: &str, code: i32) -> Outcome {
         self.write(text);
         let n = std::fs::read_dir(self.path()).unwrap().count();
-        Outcome(self.explode(&format!("run test.toml --format jsonl --out run-{n}")).expect(code).json())
+        Outcome(
+            self.explode(&format!("run test.toml --format jsonl --out run-{n}"))
+                .expect(code)
+                .json(),
+        )
     }
 }
 
@@ -95,7 +99,10 @@ impl Outcome {
 
     /// What was broken.
     fn broken(&self) -> String {
-        common::of_type(&self.0, "broken").iter().map(|line| line["message"].as_str().unwrap()).collect()
+        common::of_type(&self.0, "broken")
+            .iter()
+            .map(|line| line["message"].as_str().unwrap())
+            .collect()
     }
 }
 
@@ -106,5 +113,8 @@ fn on_folder(components: &str) -> String {
 
 /// A folder with a checker of this text.
 fn checked(depth: u32, checker: &str) -> String {
-    format!("[run]\ndepth = {depth}\n[[component]]\nuse = \"folder\"\n[checker]\nname = \"test\"\n{checker}")
+    format!(
+        "[run]\ndepth = {depth}\n[[component]]\nuse = \"folder\"\n[checker]\nname \
+         = \"test\"\n{checker}"
+    )
 }

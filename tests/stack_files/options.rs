@@ -26,8 +26,9 @@ require_complete = true
 out = "here"
 "#;
     desk.write(&format!("{run}{FOLDER}{IDLE}"));
-    let first =
-        |args: &str| desk.explode(&format!("run test.toml --format jsonl {args}")).expect(0).json().remove(0);
+    let first = |args: &str| {
+        desk.explode(&format!("run test.toml --format jsonl {args}")).expect(0).json().remove(0)
+    };
     let by_file = first("");
     let options = &by_file["options"];
     assert_eq!((&by_file["seed"], &by_file["target"]), (&7.into(), &"test".into()));
@@ -41,14 +42,18 @@ out = "here"
     assert_eq!(by_file["out"], "here");
     let by_line = first("--seed 8 --depth=1 --strategy exhaust --out there");
     assert_eq!((&by_line["seed"], &by_line["options"]["depth"]), (&8.into(), &1.into()));
-    assert_eq!((&by_line["options"]["strategy"], &by_line["out"]), (&"exhaust".into(), &"there".into()));
+    assert_eq!(
+        (&by_line["options"]["strategy"], &by_line["out"]),
+        (&"exhaust".into(), &"there".into())
+    );
     assert_eq!(by_line["options"]["limit"], 50);
 }
 
 #[test]
 fn settings_of_both_hold_those_of_the_command_line_last() {
     let desk = Desk::new();
-    let stack = "[run]\ndepth = 1\nset = [\"simfiles.one=1\", \"simfiles.two=1\"]\n[[component]]\nuse = \"simfiles\"\n";
+    let stack = "[run]\ndepth = 1\nset = \
+                 [\"simfiles.one=1\", \"simfiles.two=1\"]\n[[component]]\nuse = \"simfiles\"\n";
     desk.write(stack);
     desk.explode("run fs-basic --stack test.toml").refused(&["unknown option of simfiles 'one'"]);
     desk.write(&stack.replace("simfiles.one=1\", \"simfiles.two=1", "notes.init=false").replace(
@@ -77,7 +82,8 @@ fn a_file_stands_alone_or_under_a_checker() {
     desk.explode("run test.toml --stack ext4")
         .refused(&["test.toml is a stack already", "leave out --stack ext4"]);
     desk.explode("run test.toml --stack test.toml").refused(&["is a stack already"]);
-    desk.explode("run fs-basics --stack test.toml").refused(&["unknown checker 'fs-basics'", "'fs-basic'"]);
+    desk.explode("run fs-basics --stack test.toml")
+        .refused(&["unknown checker 'fs-basics'", "'fs-basic'"]);
     desk.explode("run none.toml").refused(&["none.toml", "that can be read"]);
     desk.explode("run fs-basic --stack none.toml").refused(&["none.toml"]);
 }

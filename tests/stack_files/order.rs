@@ -18,7 +18,8 @@ fn four_layers_are_called_in_order() {
     assert_eq!(desk.run(&stack, 0).summary()["checked"], 1);
 
     let up = |calls: &[&str]| {
-        let calls = |name: &str| calls.iter().map(|call| format!("{call} {name}")).collect::<Vec<_>>();
+        let calls =
+            |name: &str| calls.iter().map(|call| format!("{call} {name}")).collect::<Vec<_>>();
         LAYERS.iter().flat_map(|name| calls(name)).collect::<Vec<_>>()
     };
     let down = || up(&["unmount"]).into_iter().rev().collect::<Vec<_>>();

@@ -27,10 +27,12 @@ fn each_example_is_a_stack_file_that_holds() {
 
 /// The keys that a section's first table names.
 fn documented(section: &str) -> BTreeSet<String> {
-    let from = PAGE.find(&format!("\n## {section}\n")).unwrap_or_else(|| panic!("no section {section}"));
+    let from =
+        PAGE.find(&format!("\n## {section}\n")).unwrap_or_else(|| panic!("no section {section}"));
     let rows = PAGE[from..].lines().skip_while(|line| !line.starts_with("| key |")).skip(2);
-    let keys =
-        rows.take_while(|line| line.starts_with('|')).map(|line| line.split('`').nth(1).unwrap().to_owned());
+    let keys = rows
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.split('`').nth(1).unwrap().to_owned());
     keys.collect()
 }
 
@@ -46,8 +48,9 @@ fn known(file: &str) -> BTreeSet<String> {
 #[test]
 fn each_key_is_documented_and_each_documented_key_is_one() {
     let folder = "[[component]]\nuse = \"folder\"\n";
-    let checker =
-        |mutate: &str| format!("{folder}[checker]\nname = \"a\"\ncheck = \"true\"\nmutate = [ {mutate} ]");
+    let checker = |mutate: &str| {
+        format!("{folder}[checker]\nname = \"a\"\ncheck = \"true\"\nmutate = [ {mutate} ]")
+    };
     for (section, file) in [
         ("The file", "?".to_owned()),
         ("`[[component]]` that uses one of explode's", format!("{folder}?")),
@@ -65,10 +68,13 @@ fn each_long_option_but_two_can_stand_in_run() {
     let help = explode(["run", "--help"]).expect(0).out;
     let options = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
     let letters = |word: &str| {
-        word.chars().take_while(|letter| letter.is_ascii_lowercase() || *letter == '-').collect::<String>()
+        word.chars()
+            .take_while(|letter| letter.is_ascii_lowercase() || *letter == '-')
+            .collect::<String>()
     };
-    let lines =
-        help.lines().filter_map(|line| line.trim_start().trim_start_matches("-h, ").strip_prefix("--"));
+    let lines = help
+        .lines()
+        .filter_map(|line| line.trim_start().trim_start_matches("-h, ").strip_prefix("--"));
     let expected: BTreeSet<String> = lines
         .map(letters)
         .filter(|name| name != "stack" && name != "help")

@@ -42,10 +42,20 @@ fn a_file_that_is_no_toml() {
 #[test]
 fn unknown_keys() {
     refused("[run]", "[rum]", "1:2", &["unknown key of a stack file 'rum'", "did you mean 'run'?"]);
-    refused("depth = 1", "dephts = 1", "2:1", &["unknown key of run 'dephts'", "did you mean 'depth'?"]);
+    refused(
+        "depth = 1",
+        "dephts = 1",
+        "2:1",
+        &["unknown key of run 'dephts'", "did you mean 'depth'?"],
+    );
     refused("depth = 1", "crash-depth = 1", "2:1", &["did you mean 'crash_depth'?"]);
     refused("depth = 1", "stack = 'ext4'", "2:1", &["the file is the stack"]);
-    refused("size =", "sice =", "5:1", &["unknown key of component 'sice'", "did you mean 'size'?"]);
+    refused(
+        "size =",
+        "sice =",
+        "5:1",
+        &["unknown key of component 'sice'", "did you mean 'size'?"],
+    );
     refused("init =", "initt =", "8:1", &["did you mean 'init'?"]);
     refused(
         "check = \"true\"",
@@ -60,7 +70,12 @@ fn unknown_keys() {
 #[test]
 fn wrong_types_and_values() {
     refused("depth = 1", "depth = \"one\"", "2:9", &["--depth", "one"]);
-    refused("depth = 1", "depth = [1]", "2:9", &["'depth' is true, false, a number or a text", "a list"]);
+    refused(
+        "depth = 1",
+        "depth = [1]",
+        "2:9",
+        &["'depth' is true, false, a number or a text", "a list"],
+    );
     refused(
         "depth = 1",
         "require_complete = 1",
@@ -91,7 +106,12 @@ fn components_that_cannot_be() {
     refused("use = \"ramdisk\"", "use = \"commands\"", "4:7", &["unknown component 'commands'"]);
     refused("name = \"notes\"", "use = \"ext4\"", "8:1", &["'use' or shell commands", "'init'"]);
     refused("name = \"notes\"\n", "", "6:1", &["needs a 'name'"]);
-    refused("name = \"notes\"", "name = \"ramdisk\"", "7:1", &["there is a layer 'ramdisk' already"]);
+    refused(
+        "name = \"notes\"",
+        "name = \"ramdisk\"",
+        "7:1",
+        &["there is a layer 'ramdisk' already"],
+    );
     refused("name = \"notes\"", "name = \"a b\"", "7:1", &["the name 'a b'", "letters, digits"]);
     refused(
         "[\"ramdisk\"]",
@@ -119,10 +139,12 @@ fn components_that_cannot_be() {
 
 #[test]
 fn leaves_take_no_children() {
-    let text = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nname = \"d1\"\nuse = \"ramdisk\"\nchildren = [\"ramdisk\"]\n";
+    let text = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nname = \"d1\"\nuse \
+                = \"ramdisk\"\nchildren = [\"ramdisk\"]\n";
     let desk = Desk::new();
     desk.write(text);
-    desk.explode("run fs-sync --stack test.toml").refused(&["test.toml:6:1: 'ramdisk' takes no children"]);
+    desk.explode("run fs-sync --stack test.toml")
+        .refused(&["test.toml:6:1: 'ramdisk' takes no children"]);
 }
 
 #[test]
@@ -133,7 +155,12 @@ fn checkers_that_cannot_be() {
         "13:7",
         &["unknown checker 'fs-sinc'", "did you mean 'fs-sync'?"],
     );
-    refused("name = \"durable\"", "use = \"fs-sync\"", "14:1", &["'use' or shell commands", "'mutate'"]);
+    refused(
+        "name = \"durable\"",
+        "use = \"fs-sync\"",
+        "14:1",
+        &["'use' or shell commands", "'mutate'"],
+    );
     refused("name = \"durable\"\n", "", "12:1", &["needs a 'name'"]);
     refused("\"durable\"", "\"fs-sync\"", "13:1", &["there is a checker 'fs-sync' already"]);
     refused("check = \"true\"\n", "", "12:1", &["checker needs the key 'check'"]);
@@ -145,7 +172,12 @@ fn checkers_that_cannot_be() {
     refused("[\"k{n}\"]", "[\"k {n}\"]", "15:40", &["'k {n}'", "holds a space"]);
     refused("[\"k{n}\"]", "[\"{path}\"]", "15:40", &["{path} means nothing here"]);
     refused("sh = \"true\", must", "crash = [], must", "15:65", &["only a step with 'sh'"]);
-    refused("{ end = [] }", "{ end = [], crash = [] }", "15:81", &["a step is one of start, sh, end, crash"]);
+    refused(
+        "{ end = [] }",
+        "{ end = [], crash = [] }",
+        "15:81",
+        &["a step is one of start, sh, end, crash"],
+    );
     refused("{ end = [] }", "{ }", "15:81", &["this one has 0"]);
     let twice = "{ name = \"add\", steps = [] },\n]\ncheck";
     refused("]\ncheck", twice, "16:3", &["there is an alternative 'add' already"]);

@@ -1,6 +1,7 @@
-//! The command at the end of each finding is pasted: for every verdict of runs in process, and those in a guest that it survives
-//! (what ends guests: `guests.rs`, `trouble.rs`; replays that say something else: `tests/run_and_replay`, `guests.rs`).
-//! `liveness`, `deadlock` and `livelock` are said by nothing yet.
+//! The command at the end of each finding is pasted: for every verdict of runs in process, and
+//! those in a guest that it survives (what ends guests: `guests.rs`, `trouble.rs`; replays that say
+//! something else: `tests/run_and_replay`, `guests.rs`). `liveness`, `deadlock` and `livelock` are
+//! said by nothing yet.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -53,7 +54,8 @@ check = "echo $EXPLODE_ARGS is gone; test -z $EXPLODE_ARGS"
 
 /// Where such a file's system stands: in process, and on a kernel.
 const FOLDER: &str = "[[component]]\nuse = \"folder\"\nname = \"storage\"";
-const EXT2: &str = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nname = \"storage\"";
+const EXT2: &str =
+    "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nname = \"storage\"";
 
 pub fn trials() -> Vec<Trial> {
     let of_target = |(args, code, verdicts): (&'static str, i32, &'static [&'static str])| {
@@ -61,7 +63,8 @@ pub fn trials() -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = RUNS.into_iter().map(of_target).collect();
     let commands = ["check-failed", "mount-failed", "recover-failed"];
-    trials.push(trial("pasted: a stack file", move || pasted("folder.toml", 1, &commands, replays)));
+    trials
+        .push(trial("pasted: a stack file", move || pasted("folder.toml", 1, &commands, replays)));
     let mut in_guests = |name: &str, args: &'static str, verdicts: [&'static str; 3]| {
         trials.push(trial(&format!("guests: pasted: {name}"), move || {
             if guest::required() {

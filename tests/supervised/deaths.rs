@@ -1,4 +1,5 @@
-//! Steps that hang, or end their process: each is a finding that replays, and everything else counts as if the step had failed.
+//! Steps that hang, or end their process: each is a finding that replays, and everything else
+//! counts as if the step had failed.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +29,8 @@ pub fn trials() -> Vec<Trial> {
     trials.push(trial("a panic is no death", panics));
     trials.push(trial("a deadline of 0 is refused", || {
         let folder = tempdir().unwrap();
-        run(folder.path(), "frail --deadline 0s").refused(&["a deadline of 0", "30s is the default"]);
+        run(folder.path(), "frail --deadline 0s")
+            .refused(&["a deadline of 0", "30s is the default"]);
     }));
     trials
 }
@@ -36,7 +38,11 @@ pub fn trials() -> Vec<Trial> {
 /// Runs this program's `run`.
 pub fn run(folder: &Path, args: &str) -> Ran {
     let mut command = Command::new("/proc/self/exe");
-    ran(command.arg("run").args(args.split_whitespace()).args(["--format", "jsonl"]).current_dir(folder))
+    ran(command
+        .arg("run")
+        .args(args.split_whitespace())
+        .args(["--format", "jsonl"])
+        .current_dir(folder))
 }
 
 /// The summary without what must differ.
@@ -52,8 +58,9 @@ pub fn counts(lines: &[Value]) -> Value {
 fn dies(how: &str, place: &str) {
     let folder = tempdir().unwrap();
     let fails = run(folder.path(), &format!("frail-error-{place} --out fails")).expect(1).json();
-    let lines =
-        run(folder.path(), &format!("frail-{how}-{place} --deadline 400ms --out dies")).expect(1).json();
+    let lines = run(folder.path(), &format!("frail-{how}-{place} --deadline 400ms --out dies"))
+        .expect(1)
+        .json();
     assert_eq!(counts(&lines), counts(&fails));
     assert_eq!(lines.last().unwrap()["broken"], 0);
     let verdict = match (how, place) {
@@ -64,7 +71,10 @@ fn dies(how: &str, place: &str) {
     };
     let findings = of_type(&lines, "finding");
     assert_eq!(findings.len(), of_type(&fails, "finding").len());
-    assert_eq!((&findings[0]["verdict"], &findings[0]["replayed"]), (&verdict.into(), &true.into()));
+    assert_eq!(
+        (&findings[0]["verdict"], &findings[0]["replayed"]),
+        (&verdict.into(), &true.into())
+    );
     let message = findings[0]["message"].as_str().unwrap();
     let said = match how {
         "hang" => "no end within the deadline of 0.4 s",
@@ -75,18 +85,28 @@ fn dies(how: &str, place: &str) {
     assert_eq!(message, format!("in step {place}: {said}"));
     let trace = folder.path().join(findings[0]["trace"].as_str().unwrap());
     let written: Value = serde_json::from_slice(&std::fs::read(&trace).unwrap()).unwrap();
-    assert_eq!((&written["died"], &written["options"]["deadline_ms"]), (&place.into(), &400.into()));
+    assert_eq!(
+        (&written["died"], &written["options"]["deadline_ms"]),
+        (&place.into(), &400.into())
+    );
     let mut replay = Command::new("/proc/self/exe");
-    let replayed = ran(replay.arg("replay").arg(&trace).args(["--format", "jsonl"])).expect(1).json();
-    assert_eq!((&replayed[0]["reproduced"], &replayed[0]["verdict"]), (&true.into(), &verdict.into()));
+    let replayed =
+        ran(replay.arg("replay").arg(&trace).args(["--format", "jsonl"])).expect(1).json();
+    assert_eq!(
+        (&replayed[0]["reproduced"], &replayed[0]["verdict"]),
+        (&true.into(), &verdict.into())
+    );
 }
 
-/// There is no state to be in, and so no finding: a stack that never stood is broken, and no run folder is made.
+/// There is no state to be in, and so no finding: a stack that never stood is broken, and no run
+/// folder is made.
 fn ends_the_first_start(how: &str, said: &str) {
     let folder = tempdir().unwrap();
-    let ended = run(folder.path(), &format!("frail-{how}-init --deadline 400ms --out run")).expect(4);
+    let ended =
+        run(folder.path(), &format!("frail-{how}-init --deadline 400ms --out run")).expect(4);
     let why = format!(
-        "the first start of the stack (init, mount, unmount) has ended each worker that tried: {said}"
+        "the first start of the stack (init, mount, unmount) has ended each worker that tried: \
+         {said}"
     );
     assert_eq!(ended.err, format!("error: {why}\n"));
     assert_eq!(ended.json(), [json!({ "type": "broken", "kind": "worker", "message": why })]);

@@ -1,5 +1,5 @@
-//! A log on simulated files whose checker and component misbehave as their options say: they hang, exit, abort, or die
-//! now and then.
+//! A log on simulated files whose checker and component misbehave as their options say: they hang,
+//! exit, abort, or die now and then.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -42,13 +42,15 @@ const OPTIONS: &[OptionDef] = &[
     },
     OptionDef {
         name: "first",
-        about: "true: a mutate fails at once, and a recovery whatever the log is; false: after another",
+        about: "true: a mutate fails at once, and a recovery whatever the log is; false: after \
+                another",
         default: "false",
     },
     OptionDef { name: "log", about: "is the log made by init? true, false", default: "true" },
 ];
 
-/// Explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow` and the like, `frail-killed`.
+/// Explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow` and the
+/// like, `frail-killed`.
 pub fn registry() -> Registry {
     let mut registry = explode::registry();
     registry.components.push(
@@ -81,9 +83,17 @@ pub fn registry() -> Registry {
     };
     add("frail".to_owned(), Options::none(), 4);
     for (how, place) in WAYS.into_iter().flat_map(|how| PLACES.map(|place| (how, place))) {
-        add(format!("frail-{how}-{place}"), Options::none().with("how", how).with("where", place), 3);
+        add(
+            format!("frail-{how}-{place}"),
+            Options::none().with("how", how).with("where", place),
+            3,
+        );
     }
-    add("frail-interrupt".to_owned(), Options::none().with("how", "interrupt").with("where", "mount"), 3);
+    add(
+        "frail-interrupt".to_owned(),
+        Options::none().with("how", "interrupt").with("where", "mount"),
+        3,
+    );
     add("frail-slow".to_owned(), Options::none().with("slow", 40_u64), 1);
     add("frail-long".to_owned(), Options::none().with("slow", 700_u64), 1);
     add("frail-slower".to_owned(), Options::none().with("slow", 3_600_000_u64), 1);
@@ -93,7 +103,8 @@ pub fn registry() -> Registry {
     add("frail-killed".to_owned(), killed.clone(), 4);
     add("frail-killed-seldom".to_owned(), killed.with("deaths", 50_u64).with("apart", 600_u64), 4);
     let in_mutate = GUEST_WAYS.map(|how| (how, format!("frail-guest-{how}"), "mutate"));
-    for (how, name, place) in in_mutate.into_iter().chain([("sysrq", "frail-guest-init".to_owned(), "init")])
+    for (how, name, place) in
+        in_mutate.into_iter().chain([("sysrq", "frail-guest-init".to_owned(), "init")])
     {
         let options = Options::none().with("how", how).with("where", place).with("first", true);
         registry.targets.push(Target {
@@ -102,7 +113,10 @@ pub fn registry() -> Registry {
             stack: StackSpec::default()
                 .plug("ramdisk", Options::none())
                 .plug("ext2", Options::none())
-                .plug("frail-files", if place == "init" { options.clone() } else { Options::none() }),
+                .plug(
+                    "frail-files",
+                    if place == "init" { options.clone() } else { Options::none() },
+                ),
             checker: "frail".into(),
             checker_options: options,
             bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
@@ -134,7 +148,8 @@ impl Frail {
         })
     }
 
-    /// A step begins; if it is the one, and the moment is there, something happens. True: it is to fail.
+    /// A step begins; if it is the one, and the moment is there, something happens. True: it is to
+    /// fail.
     fn step(&self, place: &str, moment: bool) -> bool {
         if let Some(dice) = &self.dice {
             dice.roll();
@@ -174,7 +189,8 @@ impl Frail {
 
 /// Deaths of whatever process, by the number of the step.
 ///
-/// A step that dies again and again is given up (docs/internals/architecture.md), and then counts do differ: so they are apart.
+/// A step that dies again and again is given up (docs/internals/architecture.md), and then counts
+/// do differ: so they are apart.
 struct Dice {
     /// Has a byte for each step; `FILE.deaths` has the steps in which one has died, 8 bytes each.
     file: String,
@@ -210,7 +226,8 @@ impl Dice {
 
 /// Writes to the end of a file; how long it is then.
 fn add(path: &str, bytes: &[u8]) -> u64 {
-    let mut file = OpenOptions::new().append(true).create(true).open(path).expect("the folder is there");
+    let mut file =
+        OpenOptions::new().append(true).create(true).open(path).expect("the folder is there");
     file.write_all(bytes).expect("there is room");
     file.metadata().expect("it is open").len()
 }

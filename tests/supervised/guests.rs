@@ -1,4 +1,5 @@
-//! The same in guests: what ends their kernel or their agent is a finding, and guests that are killed change no count.
+//! The same in guests: what ends their kernel or their agent is a finding, and guests that are
+//! killed change no count.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -19,11 +20,12 @@ use crate::common::{files, guest, of_type, ran};
 use crate::deaths::{counts, run};
 use crate::trial;
 
-/// What a guest does to itself, the verdict, how its message begins, and whether the printed command is pasted, too: those of a
-/// warning are in `trouble.rs`, and a hang has one here.
+/// What a guest does to itself, the verdict, how its message begins, and whether the printed
+/// command is pasted, too: those of a warning are in `trouble.rs`, and a hang has one here.
 const ENDS: [(&str, &str, &str, bool); 5] = [
     ("sysrq", "kernel-panic", "Kernel panic - not syncing: sysrq triggered crash", true),
-    // The agent is the guest's first process, which SIGABRT does not end; abort(3) goes on to something that does.
+    // The agent is the guest's first process, which SIGABRT does not end; abort(3) goes on to
+    // something that does.
     ("abort", "check-failed", "the process was ended by SIGSEGV", true),
     ("warn", "kernel-warn", "WARNING: ", false),
     ("freeze", "hang", "INFO: task ", false),
@@ -32,7 +34,9 @@ const ENDS: [(&str, &str, &str, bool); 5] = [
 
 pub fn trials() -> Vec<Trial> {
     let ends = ENDS.map(|(how, verdict, said, is_pasted)| {
-        trial(&format!("guests: {how} ends them, replayed"), move || ends(how, verdict, said, is_pasted))
+        trial(&format!("guests: {how} ends them, replayed"), move || {
+            ends(how, verdict, said, is_pasted)
+        })
     });
     let others = [
         trial("guests: a trace of another system", diverges),
@@ -85,8 +89,9 @@ fn diverges() {
     };
     trace["choices"][0]["options"] = 4.into();
     let said = replay(&trace);
-    let parted =
-        format!("    DIVERGED choice 0: recorded 4 options at {site}, now asked 3 options at {site}\n");
+    let parted = format!(
+        "    DIVERGED choice 0: recorded 4 options at {site}, now asked 3 options at {site}\n"
+    );
     assert!(
         said.starts_with(&format!("{parted}    recorded check-failed: as told\n      causes ")),
         "{said}"
@@ -94,7 +99,8 @@ fn diverges() {
     trace["choices"][0]["options"] = 3.into();
     trace["checker_options"]["where"] = "nowhere".into();
     let said = replay(&trace);
-    let seen = "    NOT SEEN the recorded error did not show itself\n    recorded check-failed: as told\n";
+    let seen =
+        "    NOT SEEN the recorded error did not show itself\n    recorded check-failed: as told\n";
     assert!(
         said.starts_with(&format!("{seen}         now mutate found nothing wrong\n      causes ")),
         "{said}"
@@ -108,8 +114,8 @@ fn ends_the_first_start() {
     }
     let folder = tempdir().unwrap();
     let ended = run(folder.path(), "frail-guest-init --out run").expect(4);
-    let error =
-        "error: the first start of the stack (init, mount, unmount) has ended each worker that tried:";
+    let error = "error: the first start of the stack (init, mount, unmount) has ended each worker \
+                 that tried:";
     let panic = "Kernel panic - not syncing: sysrq triggered crash\n";
     assert!(ended.err.starts_with(&format!("{error} {panic}")), "{ended:#?}");
     let lines = ended.json();
@@ -139,13 +145,15 @@ fn killed() {
         let (mut child, lines) =
             begin(folder.path(), &mark, &format!("fs-sync-ext2 --depth 1 {no_skip} --out run-{n}"));
         let mut all: Vec<Value> = Vec::new();
-        // Progress from before the last guest was killed is not answered by killing the next one, which may be starting: a run
-        // whose guests cannot be started twice in a row ends.
+        // Progress from before the last guest was killed is not answered by killing the next one,
+        // which may be starting: a run whose guests cannot be started twice in a row ends.
         let mut from = 0.0;
         for line in lines {
             all.push(serde_json::from_str(&line).unwrap());
             let told = all.last().unwrap()["seconds"].as_f64().unwrap_or_default();
-            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            chance = chance
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let progress = all.last().unwrap()["type"] == "progress" && told >= from;
             if kills < KILLS && progress && chance >> 63 == 0 {
                 std::thread::sleep(Duration::from_millis(chance >> 33 & 0x1ff));
@@ -171,9 +179,17 @@ fn killed() {
     }
 }
 
-fn begin(folder: &Path, mark: &Mark<'_>, args: &str) -> (Child, impl Iterator<Item = String> + use<>) {
+fn begin(
+    folder: &Path,
+    mark: &Mark<'_>,
+    args: &str,
+) -> (Child, impl Iterator<Item = String> + use<>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.arg("run").args(args.split_whitespace()).args(["--format", "jsonl"]).current_dir(folder);
+    command
+        .arg("run")
+        .args(args.split_whitespace())
+        .args(["--format", "jsonl"])
+        .current_dir(folder);
     let mut child = mark.put(&mut command).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     (child, lines)
@@ -182,5 +198,7 @@ fn begin(folder: &Path, mark: &Mark<'_>, args: &str) -> (Child, impl Iterator<It
 /// Kills the guest of the marked run, if there is one now; returns how many were killed.
 fn kill_guest(mark: &Mark<'_>) -> u32 {
     let guests = mark.processes().into_iter().filter(|(_, name)| name.starts_with("qemu-system"));
-    guests.map(|(process, _)| u32::from(kill(Pid::from_raw(process), Signal::SIGKILL).is_ok())).sum()
+    guests
+        .map(|(process, _)| u32::from(kill(Pid::from_raw(process), Signal::SIGKILL).is_ok()))
+        .sum()
 }

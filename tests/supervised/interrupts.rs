@@ -19,14 +19,20 @@ pub fn trials() -> Vec<Trial> {
         trial("the first Ctrl-C ends a run with its summary and how to resume it", first),
         trial("the second Ctrl-C ends a run at once", second),
         trial(
-            "a death that a replay has confirmed is told, if the run ends before its unit is repeated",
+            "a death that a replay has confirmed is told, if the run ends before its unit is \
+             repeated",
             confirmed,
         ),
     ]
 }
 
 /// A run in the background, past the first line with this word.
-fn begin(folder: &Path, mark: &Mark<'_>, args: &str, word: &str) -> (Child, BufReader<ChildStdout>) {
+fn begin(
+    folder: &Path,
+    mark: &Mark<'_>,
+    args: &str,
+    word: &str,
+) -> (Child, BufReader<ChildStdout>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg("run").args(args.split_whitespace()).current_dir(folder);
     let mut child = mark.put(&mut command).stdout(Stdio::piped()).spawn().unwrap();
@@ -58,18 +64,23 @@ fn first() {
     let command = last.strip_prefix("             resume    ").unwrap_or_else(|| panic!("{said}"));
     let path = folder.path().join("run");
     assert!(command.ends_with(&format!(" run --resume {}", path.display())), "{command}");
-    let resumed =
-        ran(Command::new("sh").args(["-c", &format!("{command} --format jsonl")]).current_dir(folder.path()))
-            .expect(0)
-            .json();
+    let resumed = ran(Command::new("sh")
+        .args(["-c", &format!("{command} --format jsonl")])
+        .current_dir(folder.path()))
+    .expect(0)
+    .json();
     assert_eq!(counts(&resumed), whole);
 }
 
 fn second() {
     let folder = tempdir().unwrap();
     let mark = Mark::of(folder.path());
-    let (mut child, _out) =
-        begin(folder.path(), &mark, "frail-slower --deadline 1h --out run --format jsonl", "\"checked\":1");
+    let (mut child, _out) = begin(
+        folder.path(),
+        &mark,
+        "frail-slower --deadline 1h --out run --format jsonl",
+        "\"checked\":1",
+    );
     interrupt(&child);
     // The step goes on, and so does the run.
     std::thread::sleep(std::time::Duration::from_millis(200));
@@ -85,7 +96,11 @@ fn confirmed() {
     let finding = &of_type(&lines, "finding")[0];
     assert_eq!((&finding["verdict"], &finding["replayed"]), (&"mount-failed".into(), &true.into()));
     let summary = lines.last().unwrap();
-    assert_eq!((&summary["findings"], &summary["complete"]), (&1.into(), &false.into()), "{summary}");
+    assert_eq!(
+        (&summary["findings"], &summary["complete"]),
+        (&1.into(), &false.into()),
+        "{summary}"
+    );
     // Two of the run, and the replay.
     assert_eq!(std::fs::read(folder.path().join("deaths")).unwrap(), b"...");
 }

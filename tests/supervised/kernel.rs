@@ -11,7 +11,8 @@ const MOUNT: &str = "/run/explode/live/ext2";
 // include/uapi/linux/fs.h: FIFREEZE
 nix::ioctl_readwrite!(fifreeze, b'X', 119, i32);
 
-/// Removes a folder whose inode on disk says that it has one link, and not two: the kernel counts down to -1, and warns.
+/// Removes a folder whose inode on disk says that it has one link, and not two: the kernel counts
+/// down to -1, and warns.
 pub fn warn() {
     let folder = format!("{MOUNT}/folder");
     fs::create_dir(&folder).expect("there is room");

@@ -15,7 +15,9 @@ use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("workers that are killed 200 times change no count", || killed("frail-killed", 1, 200)),
+        trial("workers that are killed 200 times change no count", || {
+            killed("frail-killed", 1, 200)
+        }),
         // Whose step is next is a matter of time here.
         trial("workers of three jobs that are killed change no count", || {
             killed("frail-killed-seldom", 3, 50)
@@ -48,7 +50,11 @@ fn killed(target: &str, jobs: u32, deaths: u64) {
 /// A run, or the next part of one, in the background.
 fn begin(folder: &Path, mark: &Mark<'_>, args: &str) -> Child {
     let mut command = Command::new("/proc/self/exe");
-    command.arg("run").args(args.split_whitespace()).args(["--format", "jsonl"]).current_dir(folder);
+    command
+        .arg("run")
+        .args(args.split_whitespace())
+        .args(["--format", "jsonl"])
+        .current_dir(folder);
     mark.put(&mut command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -65,7 +71,9 @@ fn runs() {
         let jobs = 1 + n % 3;
         let mut args = format!("frail --out {out} --jobs {jobs}");
         let ended = loop {
-            moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            moment = moment
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let mut child = begin(folder.path(), &mark, &args);
             let end = Instant::now() + Duration::from_millis(20 + (moment >> 33) % 180);
             let ended = loop {
@@ -108,7 +116,10 @@ fn torn() {
     let journal = std::fs::read(out.join("journal")).unwrap();
     for cut in [1, 100, journal.len() / 2] {
         std::fs::write(out.join("journal"), &journal[..journal.len() - cut]).unwrap();
-        assert_eq!(counts(&run(folder.path(), "--resume undisturbed").expect(0).json()), undisturbed);
+        assert_eq!(
+            counts(&run(folder.path(), "--resume undisturbed").expect(0).json()),
+            undisturbed
+        );
         let mended = std::fs::read(out.join("journal")).unwrap();
         assert!(mended.len() >= journal.len() - cut, "it goes on where it was cut off");
     }
@@ -131,7 +142,8 @@ fn strategies() {
         "--strategy dfs --depth 3 --chop 1",
     ];
     for (n, args) in runs.into_iter().enumerate() {
-        let whole = counts(&run(folder.path(), &format!("frail {args} --out {n}")).expect(0).json());
+        let whole =
+            counts(&run(folder.path(), &format!("frail {args} --out {n}")).expect(0).json());
         let journal = folder.path().join(n.to_string()).join("journal");
         let written = std::fs::read(&journal).unwrap();
         std::fs::write(&journal, &written[..written.len() * 3 / 5]).unwrap();
@@ -144,13 +156,20 @@ fn refused() {
     let folder = tempdir().unwrap();
     run(folder.path(), "frail --depth 1 --out run").expect(0);
     run(folder.path(), "--resume run").expect(0);
-    for other in
-        ["--seed 0", "--depth 2", "--deadline 5s", "--out other", "--completion durable", "--budget 5s"]
-    {
-        run(folder.path(), &format!("--resume run {other}")).refused(&["cannot be used with", "--resume"]);
+    for other in [
+        "--seed 0",
+        "--depth 2",
+        "--deadline 5s",
+        "--out other",
+        "--completion durable",
+        "--budget 5s",
+    ] {
+        run(folder.path(), &format!("--resume run {other}"))
+            .refused(&["cannot be used with", "--resume"]);
     }
     run(folder.path(), "frail --resume run").refused(&["cannot be used with"]);
-    run(folder.path(), "--resume nothing").refused(&["nothing/run.jsonl", "name the folder of a run"]);
+    run(folder.path(), "--resume nothing")
+        .refused(&["nothing/run.jsonl", "name the folder of a run"]);
     std::fs::write(folder.path().join("run/journal"), "explode journal 1\n garbage").unwrap();
     run(folder.path(), "--resume run").refused(&["run/journal", "begin the run anew"]);
 }

@@ -1,8 +1,9 @@
-//! Supervisor and worker, as a user sees them: steps that hang or end their process, workers that are killed, runs that are
-//! killed and resumed, Ctrl-C.
+//! Supervisor and worker, as a user sees them: steps that hang or end their process, workers that
+//! are killed, runs that are killed and resumed, Ctrl-C.
 //!
-//! This program is explode itself, with a checker and a component that misbehave if their options say so, and the tests of
-//! it: without arguments of explode's it runs the tests, each of which starts this very program.
+//! This program is explode itself, with a checker and a component that misbehave if their options
+//! say so, and the tests of it: without arguments of explode's it runs the tests, each of which
+//! starts this very program.
 
 #[path = "../common/mod.rs"]
 mod common;

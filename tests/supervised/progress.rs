@@ -14,7 +14,8 @@ pub fn trials() -> Vec<Trial> {
 
 fn inside() {
     let folder = tempdir().unwrap();
-    let lines = run(folder.path(), "frail-long --budget 2s --out run --require-complete").expect(6).json();
+    let lines =
+        run(folder.path(), "frail-long --budget 2s --out run --require-complete").expect(6).json();
     let within = |progress: &&&Value| progress["operations"] == 0 && progress["checked"] != 0;
     assert!(of_type(&lines, "progress").iter().any(|progress| within(&progress)), "{lines:#?}");
     let summary = lines.last().unwrap();

@@ -1,4 +1,5 @@
-//! The matrix on a system whose recovery hangs, and on one whose recovery is only slow, which is no bug.
+//! The matrix on a system whose recovery hangs, and on one whose recovery is only slow, which is no
+//! bug.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +12,10 @@ use crate::common::{Ran, file, of_type, ran};
 use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
-    vec![trial("a recovery that hangs is a bug in a matrix, one that is slow is not", hangs_or_is_slow)]
+    vec![trial(
+        "a recovery that hangs is a bug in a matrix, one that is slow is not",
+        hangs_or_is_slow,
+    )]
 }
 
 fn explode(folder: &Path, args: &str) -> Ran {
@@ -20,8 +24,10 @@ fn explode(folder: &Path, args: &str) -> Ran {
 
 /// Files whose recovery takes its time.
 fn system(folder: &Path, name: &str, how: &str) {
-    let frail = "use = \"frail-files\"\nwhere = \"recover\"\nfirst = true\nslow = 1200\nlog = false";
-    let text = format!("[[component]]\nuse = \"simfiles\"\n[[component]]\n{frail}\nhow = \"{how}\"\n");
+    let frail =
+        "use = \"frail-files\"\nwhere = \"recover\"\nfirst = true\nslow = 1200\nlog = false";
+    let text =
+        format!("[[component]]\nuse = \"simfiles\"\n[[component]]\n{frail}\nhow = \"{how}\"\n");
     file(folder, &format!("{name}.toml"), text);
 }
 
@@ -30,7 +36,8 @@ fn hangs_or_is_slow() {
     let folder = folder.path();
     system(folder, "hanging", "hang");
     system(folder, "tardy", "slow");
-    let cells = "hanging.toml tardy.toml --check synced --deadline 400ms --cell 2s --format jsonl --out m";
+    let cells =
+        "hanging.toml tardy.toml --check synced --deadline 400ms --cell 2s --format jsonl --out m";
     let lines = explode(folder, &format!("matrix {cells}")).expect(1).json();
     let cell = |lines: &[Value], system: &str| {
         let cells = of_type(lines, "cell");
@@ -39,10 +46,12 @@ fn hangs_or_is_slow() {
     let (hanging, tardy) = (cell(&lines, "hanging"), cell(&lines, "tardy"));
     let bug = &hanging["findings"][0];
     assert_eq!([&hanging["outcome"], &bug["verdict"]], ["bug", "hang"]);
-    let said = "in step recover: no end within the deadline of 0.4 s; tried again with a deadline of 4 s: in step recover: \
+    let said = "in step recover: no end within the deadline of 0.4 s; tried again with a deadline \
+                of 4 s: in step recover: \
                 no end within the deadline of 4 s";
     assert_eq!(bug["message"], said);
-    let why = "slow: in step recover: no end within the deadline of 0.4 s; tried again with a deadline of 4 s it came to an end, \
+    let why = "slow: in step recover: no end within the deadline of 0.4 s; tried again with a \
+               deadline of 4 s it came to an end, \
                which is no bug; give it longer in a matrix with --deadline 4s";
     assert_eq!(tardy["why"], why);
     assert_eq!([&tardy["outcome"], &tardy["findings"]], [&json!("broken"), &json!([])]);
@@ -54,8 +63,8 @@ fn hangs_or_is_slow() {
     std::fs::remove_dir_all(folder.join("m/tardy/synced")).unwrap();
     let again = explode(folder, "matrix --resume m --format jsonl").expect(1).json();
     assert_eq!(cell(&again, "tardy")["why"], why);
-    // With the deadline that it recommends there is a verdict: the system stands on no disk whose flushes could be
-    // dropped, and the check finds nothing.
+    // With the deadline that it recommends there is a verdict: the system stands on no disk whose
+    // flushes could be dropped, and the check finds nothing.
     let longer = "matrix tardy.toml --check synced --deadline 4s --cell 4s --format jsonl --out n";
     let lines = explode(folder, longer).expect(0).json();
     assert_eq!(cell(&lines, "tardy")["outcome"], "blind");
@@ -69,5 +78,6 @@ fn hangs_or_is_slow() {
     explode(folder, &format!("{replay} --deadline 4s")).expect(5);
     explode(folder, &format!("{replay} --deadline 0s")).refused(&["a deadline of 0"]);
     explode(folder, "matrix tardy.toml --deadline 0s").refused(&["a deadline of 0"]);
-    explode(folder, "matrix --resume m --deadline 4s").refused(&["cannot be used with", "--resume"]);
+    explode(folder, "matrix --resume m --deadline 4s")
+        .refused(&["cannot be used with", "--resume"]);
 }

@@ -18,7 +18,8 @@ fn prints() {
     let this = std::env::current_exe().unwrap();
     let args = |out: &str| format!("run frail-say-recover --depth 3 --out {out}");
     let mut command = Command::new(&this);
-    let plain = ran(command.args(args("run").split_whitespace()).current_dir(folder.path())).expect(0);
+    let plain =
+        ran(command.args(args("run").split_whitespace()).current_dir(folder.path())).expect(0);
     let printed: Vec<&str> = plain.err.lines().collect();
     assert_eq!(printed, [1, 2, 3].map(|n| format!("the system says {n}")));
     std::fs::remove_dir_all(folder.path().join("run")).unwrap();
@@ -26,7 +27,8 @@ fn prints() {
     let said = terminal::run(&this, folder.path(), &args("run"), &[], 0);
     assert!(said.contains(" 0 findings; "), "there was a line of progress: {said:?}");
     let screen = screen(&said);
-    let (of_worker, of_run): (Vec<&str>, Vec<&str>) = screen.lines().partition(|line| printed.contains(line));
+    let (of_worker, of_run): (Vec<&str>, Vec<&str>) =
+        screen.lines().partition(|line| printed.contains(line));
     assert_eq!(of_worker, printed);
     assert_eq!(timeless(&of_run.join("\n")), timeless(&plain.out));
 }

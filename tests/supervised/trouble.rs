@@ -1,7 +1,8 @@
-//! What a guest's kernel does to itself: an oops, a BUG and a warning, by a module of the tests' own (`kmod/`), each found and
-//! replayed in a fresh guest.
+//! What a guest's kernel does to itself: an oops, a BUG and a warning, by a module of the tests'
+//! own (`kmod/`), each found and replayed in a fresh guest.
 //!
-//! The module is in a script that a stack file's commands name: a program of this machine, which guests take along.
+//! The module is in a script that a stack file's commands name: a program of this machine, which
+//! guests take along.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -47,7 +48,11 @@ fn kernels() {
         let text = run_human(&run, "trouble.toml --deadline 8s", 1);
         let lines = told(&run.join("run"));
         let [finding] = of_type(&lines, "finding")[..] else { panic!("{word}: {text}") };
-        assert_eq!((&finding["verdict"], &finding["replayed"]), (&verdict.into(), &true.into()), "{text}");
+        assert_eq!(
+            (&finding["verdict"], &finding["replayed"]),
+            (&verdict.into(), &true.into()),
+            "{text}"
+        );
         assert_eq!(finding["signature"], format!("trouble/{verdict}/mutate"));
         let message = finding["message"].as_str().unwrap();
         assert!(
@@ -55,7 +60,8 @@ fn kernels() {
             "{message}"
         );
         // The first state, and the one that the word without a meaning leads to.
-        let counted = ["states", "operations", "findings", "broken"].map(|key| &lines.last().unwrap()[key]);
+        let counted =
+            ["states", "operations", "findings", "broken"].map(|key| &lines.last().unwrap()[key]);
         assert_eq!(counted, [2, 2, 1, 0], "{text}");
         assert_eq!(replays(&text), [verdict.to_owned()].into());
     }
@@ -67,14 +73,16 @@ fn module() -> Vec<u8> {
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
     let tree = std::env::var_os("EXPLODE_KERNEL").filter(|tree| !tree.is_empty());
     let source = tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into()));
-    let module = builder.kernel(&source).and_then(|kernel| builder.module(&kernel, "trouble", &FILES));
+    let module =
+        builder.kernel(&source).and_then(|kernel| builder.module(&kernel, "trouble", &FILES));
     fs::read(module.unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
 /// A script that loads the module, once a guest, and gives it a word.
 fn script(path: &Path, module: &[u8]) {
     let text = format!(
-        "#!/bin/sh\nif [ ! -e /proc/trouble ]; then\nbase64 -d >/tmp/trouble.ko <<END\n{}\nEND\ninsmod /tmp/trouble.ko\nfi\n\
+        "#!/bin/sh\nif [ ! -e /proc/trouble ]; then\nbase64 -d >/tmp/trouble.ko \
+         <<END\n{}\nEND\ninsmod /tmp/trouble.ko\nfi\n\
          printf %s \"$1\" >/proc/trouble\n",
         base64(module)
     );

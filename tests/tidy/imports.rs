@@ -15,7 +15,12 @@ pub struct Import<'a> {
 }
 
 /// Reads the tree at `at`, the place after `use`. Returns the place after it.
-pub fn read<'a>(tokens: &[Token<'a>], at: usize, is_door: bool, imports: &mut Vec<Import<'a>>) -> usize {
+pub fn read<'a>(
+    tokens: &[Token<'a>],
+    at: usize,
+    is_door: bool,
+    imports: &mut Vec<Import<'a>>,
+) -> usize {
     Reader { tokens, at, is_door, imports }.tree(Vec::new())
 }
 

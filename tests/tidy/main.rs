@@ -1,5 +1,5 @@
-//! The order of the workspace: in each crate a room uses only rooms that are listed before it, no file
-//! uses another one that uses it, and no crate depends on another one that depends on it.
+//! The order of the workspace: in each crate a room uses only rooms that are listed before it, no
+//! file uses another one that uses it, and no crate depends on another one that depends on it.
 //!
 //! Rooms are the top-level modules of a crate. The head of its main file lists them, bottom first:
 //!
@@ -14,9 +14,9 @@
 //!
 //! The last line is optional: with it, no other room of that crate may be used.
 //!
-//! A file uses the files that define the items which its code names. `mod` lines and re-exports are no
-//! uses, so a `mod.rs` of such lines is in no circle. One that defines items for its child modules, and
-//! uses theirs, is.
+//! A file uses the files that define the items which its code names. `mod` lines and re-exports are
+//! no uses, so a `mod.rs` of such lines is in no circle. One that defines items for its child
+//! modules, and uses theirs, is.
 //!
 //! And no code decides by the text of a message.
 //!
@@ -76,7 +76,10 @@ fn files(root: &Path) -> Files {
         folders.push(format!("{member}/src"));
     }
     folders.extend(
-        KBUILD.iter().filter_map(|(_, main)| main.rsplit_once('/')).map(|(folder, _)| folder.to_owned()),
+        KBUILD
+            .iter()
+            .filter_map(|(_, main)| main.rsplit_once('/'))
+            .map(|(folder, _)| folder.to_owned()),
     );
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(root.join(&folder)).into_iter().flatten() {

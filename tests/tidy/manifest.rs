@@ -1,5 +1,5 @@
-//! Reads a `Cargo.toml`: the package's name, the members of the workspace, and the dependencies outside
-//! tests.
+//! Reads a `Cargo.toml`: the package's name, the members of the workspace, and the dependencies
+//! outside tests.
 
 /// One `Cargo.toml`.
 #[derive(Debug, Default)]
@@ -20,7 +20,9 @@ pub fn manifest(text: &str) -> Manifest {
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.split(']').next()) {
             section = name;
             // `[dependencies.explode-runtime]`
-            if let Some((kind, name)) = name.rsplit_once('.').filter(|(kind, _)| is_production(kind)) {
+            if let Some((kind, name)) =
+                name.rsplit_once('.').filter(|(kind, _)| is_production(kind))
+            {
                 section = kind;
                 manifest.depends.push(unquoted(name));
             }

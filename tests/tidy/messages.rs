@@ -1,7 +1,8 @@
-//! Code that decides by the text of a message. A message is for people: what programs decide by is typed.
+//! Code that decides by the text of a message. A message is for people: what programs decide by is
+//! typed.
 //!
-//! Found are comparisons of what is called like a message, searches in it, and searches in a text that
-//! `to_string()` has just made.
+//! Found are comparisons of what is called like a message, searches in it, and searches in a text
+//! that `to_string()` has just made.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,8 @@ use crate::production::production;
 use crate::tokens::{Token, tokens};
 use crate::workspace::{Files, Workspace};
 
-/// Names of messages, also of fields and methods: those that are compared, and those that are searched.
-/// Elsewhere the others name what has a type.
+/// Names of messages, also of fields and methods: those that are compared, and those that are
+/// searched. Elsewhere the others name what has a type.
 const COMPARED: [&str; 5] = ["console", "message", "stderr", "stdout", "why"];
 const SEARCHED: [&str; 13] = [
     "complaints",
@@ -54,7 +55,8 @@ const EXCEPTIONS: [(&str, &str); 17] = [
     ("src/guest/console.rs", "console"),
     ("vm-images/src/guest/probe.rs", "console"),
     ("vm-images/src/host/command.rs", "complaints"),
-    // The files of traces and the lines of findings have the promise in the signature alone: it is read there, once each.
+    // The files of traces and the lines of findings have the promise in the signature alone: it is
+    // read there, once each.
     ("explode-runtime/src/report/message.rs", "signature"),
     ("explode-runtime/src/trace/format.rs", "signature"),
     // Texts that are no messages: what the user writes is read, and what is printed is laid out.
@@ -70,9 +72,11 @@ const EXCEPTIONS: [(&str, &str); 17] = [
     ("vm-images/src/kernel/sources.rs", "text"),
 ];
 
-/// Returns the places that decide by the text of a message, and the exceptions that are not needed any more.
+/// Returns the places that decide by the text of a message, and the exceptions that are not needed
+/// any more.
 pub fn problems(files: &Files, workspace: &Workspace<'_>) -> Vec<String> {
-    let sources: BTreeSet<&str> = workspace.modules.iter().map(|module| module.file.as_str()).collect();
+    let sources: BTreeSet<&str> =
+        workspace.modules.iter().map(|module| module.file.as_str()).collect();
     let mut problems = Vec::new();
     for file in sources {
         let tokens = production(&tokens(files.get(file).map_or("", String::as_str)));
@@ -83,11 +87,14 @@ pub fn problems(files: &Files, workspace: &Workspace<'_>) -> Vec<String> {
                 needed.insert(name);
             } else {
                 let line = tokens[at].line;
-                problems
-                    .push(format!("{file}:{line}: this decides by the text of a message: give it a type"));
+                problems.push(format!(
+                    "{file}:{line}: this decides by the text of a message: give it a type"
+                ));
             }
         }
-        for (_, name) in EXCEPTIONS.iter().filter(|(of, name)| *of == file && !needed.contains(name)) {
+        for (_, name) in
+            EXCEPTIONS.iter().filter(|(of, name)| *of == file && !needed.contains(name))
+        {
             let advice = "delete it in tests/tidy/messages.rs";
             problems.push(format!("{file}: `{name}` is no exception any more: {advice}"));
         }
@@ -107,7 +114,8 @@ fn decides<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
         ["=" | "!", "=", ref rest @ ..] => compared(rest),
         [name, "(", ")", ref rest @ ..] | [name, ref rest @ ..] => {
             let is_compared = matches!(rest, ["=" | "!", "=", ..]);
-            let is_one = SEARCHED.contains(&name) && looks(rest) || COMPARED.contains(&name) && is_compared;
+            let is_one =
+                SEARCHED.contains(&name) && looks(rest) || COMPARED.contains(&name) && is_compared;
             is_one.then_some(name)
         }
         _ => None,
@@ -116,7 +124,8 @@ fn decides<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
 
 /// Returns the message at the end of this path, such as `&other.message`, if it is one.
 fn compared<'a>(texts: &[&'a str]) -> Option<&'a str> {
-    let is_part = |text: &&&str| matches!(**text, "." | "&" | "*") || text.starts_with(char::is_alphabetic);
+    let is_part =
+        |text: &&&str| matches!(**text, "." | "&" | "*") || text.starts_with(char::is_alphabetic);
     let path = texts.iter().take_while(is_part).count();
     let is_whole = texts.get(path).is_some_and(|next| *next != "::");
     let last = *texts.get(path.checked_sub(1)?)?;

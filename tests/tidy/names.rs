@@ -70,8 +70,8 @@ impl<'w, 'a> Names<'w, 'a> {
         found
     }
 
-    /// Resolves the bare name of a macro. The order of the text decides which macro of that name it is,
-    /// so all of the crate's count.
+    /// Resolves the bare name of a macro. The order of the text decides which macro of that name it
+    /// is, so all of the crate's count.
     pub fn bare_macro(&self, module: usize, name: &str) -> Found {
         if self.items.contains_key(&(module, name)) || self.imports.contains_key(&(module, name)) {
             return self.path(module, &[name]);
@@ -122,14 +122,16 @@ impl<'w, 'a> Names<'w, 'a> {
     fn enter(&self, module: usize, rest: &[&str], steps: usize, found: &mut Found) {
         if rest.is_empty() {
             found.ends.push(module);
-        } else if !self.look(module, rest, steps, found) && self.workspace.modules[module].parent.is_some() {
+        } else if !self.look(module, rest, steps, found)
+            && self.workspace.modules[module].parent.is_some()
+        {
             // A macro of that module defines it. At the root that is the kernel's `module!`.
             found.defined.push(module);
         }
     }
 
-    /// Looks up a path whose first part is a name in a module. Returns false if the module has no such
-    /// name.
+    /// Looks up a path whose first part is a name in a module. Returns false if the module has no
+    /// such name.
     fn look(&self, module: usize, path: &[&str], steps: usize, found: &mut Found) -> bool {
         let (name, rest) = (path[0], &path[1..]);
         let here = &self.workspace.modules[module];

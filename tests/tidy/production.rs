@@ -47,7 +47,8 @@ fn is_test(attributes: &[Token<'_>]) -> bool {
             let choices = inside.iter().any(|token| matches!(token.text, "not" | "any"));
             return !choices && inside.iter().any(|token| token.text == "test");
         }
-        begins_with(rest, &["#", "[", "cfg", "(", "test", ")"]) || begins_with(rest, &["#", "[", "test", "]"])
+        begins_with(rest, &["#", "[", "cfg", "(", "test", ")"])
+            || begins_with(rest, &["#", "[", "test", "]"])
     })
 }
 

@@ -1,4 +1,5 @@
-//! What the design promises of single files and rooms: they are there, stay small, and share nothing behind the compiler's back.
+//! What the design promises of single files and rooms: they are there, stay small, and share
+//! nothing behind the compiler's back.
 
 use crate::production::production;
 use crate::tokens::{after_closing, tokens};
@@ -21,14 +22,17 @@ const BORROWING: [&str; 4] = [
     "explode-runtime/src/worker/",
 ];
 /// The cache of chopped states: the units of a worker share it.
-const CHOP_CACHE: [&str; 2] = ["explode-runtime/src/unit/runner.rs", "explode-runtime/src/unit/start.rs"];
+const CHOP_CACHE: [&str; 2] =
+    ["explode-runtime/src/unit/runner.rs", "explode-runtime/src/unit/start.rs"];
 
 /// Returns the promises that these files break. A file that is not there breaks its own.
 pub fn problems(files: &Files) -> Vec<String> {
     let text = |path: &str| files.get(path).map_or("", String::as_str);
     let mut problems = Vec::new();
     for (name, main) in KBUILD.into_iter().filter(|(_, main)| !files.contains_key(*main)) {
-        problems.push(format!("{main}: the main file of {name} is not there: name its place in KBUILD"));
+        problems.push(format!(
+            "{main}: the main file of {name} is not there: name its place in KBUILD"
+        ));
     }
     for (path, most) in LINES {
         let lines = text(path).lines().count();
@@ -38,20 +42,26 @@ pub fn problems(files: &Files) -> Vec<String> {
     }
     for (name, path, most) in METHODS {
         match methods(text(path), name) {
-            None => problems.push(format!("{path}: trait {name} is not there: name its file in METHODS")),
+            None => problems
+                .push(format!("{path}: trait {name} is not there: name its file in METHODS")),
             Some(methods) if methods > most => {
-                problems.push(format!("{path}: trait {name} has {methods} methods: it may have {most}"));
+                problems.push(format!(
+                    "{path}: trait {name} has {methods} methods: it may have {most}"
+                ));
             }
             Some(_) => {}
         }
     }
     let is_borrowing = |path: &str| BORROWING.iter().any(|room| path.starts_with(room));
     for (path, text) in files.iter().filter(|(path, _)| is_borrowing(path)) {
-        let cell =
-            production(&tokens(text)).iter().find(|token| token.text == "RefCell").map(|token| token.line);
+        let cell = production(&tokens(text))
+            .iter()
+            .find(|token| token.text == "RefCell")
+            .map(|token| token.line);
         if let Some(line) = cell.filter(|_| !CHOP_CACHE.contains(&path.as_str())) {
-            problems
-                .push(format!("{path}:{line}: a RefCell: only the cache of chopped states may be one here"));
+            problems.push(format!(
+                "{path}:{line}: a RefCell: only the cache of chopped states may be one here"
+            ));
         }
     }
     problems
@@ -60,7 +70,8 @@ pub fn problems(files: &Files) -> Vec<String> {
 /// Returns the number of methods of a trait; `None` if the text has no such trait.
 fn methods(text: &str, name: &str) -> Option<usize> {
     let tokens = tokens(text);
-    let begin = tokens.windows(2).position(|pair| pair[0].text == "trait" && pair[1].text == name)?;
+    let begin =
+        tokens.windows(2).position(|pair| pair[0].text == "trait" && pair[1].text == name)?;
     let open = begin + tokens[begin..].iter().position(|token| token.text == "{")?;
     let end = after_closing(&tokens, open);
     let (mut methods, mut at) = (0, open + 1);

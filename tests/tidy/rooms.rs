@@ -52,7 +52,8 @@ fn listed_room(line: &str) -> Option<&str> {
     (!about.is_empty()).then_some(name)
 }
 
-/// Reads the beginning of ``Of `explode_runtime` it uses `base`, `choose`.``: the name, and the rest.
+/// Reads the beginning of ``Of `explode_runtime` it uses `base`, `choose`.``: the name, and the
+/// rest.
 fn other_crate(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("Of `")?.split_once('`')?;
     Some((name, rest.strip_prefix(" it uses ")?))
@@ -74,13 +75,16 @@ fn crate_problems(files: &Files, workspace: &Workspace<'_>, of: &Crate) -> Vec<S
     for (name, child) in children {
         let line = workspace.modules[*child].line;
         match listed.iter().filter(|room| *room == name).count() {
-            0 => problems.push(format!("{main}:{line}: room {name} is not in the list of rooms: add it")),
+            0 => problems
+                .push(format!("{main}:{line}: room {name} is not in the list of rooms: add it")),
             1 => {}
-            _ => problems.push(format!("{main}:{line}: room {name} is listed twice: delete one line")),
+            _ => problems
+                .push(format!("{main}:{line}: room {name} is listed twice: delete one line")),
         }
     }
     let unknown = listed.iter().filter(|room| !children.contains_key(**room));
-    problems.extend(unknown.map(|room| format!("{main}:1: there is no room {room}: delete its line")));
+    problems
+        .extend(unknown.map(|room| format!("{main}:1: there is no room {room}: delete its line")));
     if listed.len() * MOST_LINES < of.lines {
         problems.push(format!(
             "{main}:1: {} lines of code in {} rooms: split a room, one for each {MOST_LINES} lines",
@@ -91,9 +95,13 @@ fn crate_problems(files: &Files, workspace: &Workspace<'_>, of: &Crate) -> Vec<S
     problems
 }
 
-/// Returns the uses that run upwards, by `crate: file -> room`, each with a message. Uses of a room of
-/// another crate that the head does not name are among them.
-pub fn upward_uses(files: &Files, workspace: &Workspace<'_>, uses: &[Use<'_>]) -> BTreeMap<String, String> {
+/// Returns the uses that run upwards, by `crate: file -> room`, each with a message. Uses of a room
+/// of another crate that the head does not name are among them.
+pub fn upward_uses(
+    files: &Files,
+    workspace: &Workspace<'_>,
+    uses: &[Use<'_>],
+) -> BTreeMap<String, String> {
     let text = |of: &Crate| files.get(&of.main).map_or("", String::as_str);
     let heads: Vec<_> = workspace.crates.iter().map(|of| head(text(of))).collect();
     let mut found = BTreeMap::new();
@@ -101,7 +109,8 @@ pub fn upward_uses(files: &Files, workspace: &Workspace<'_>, uses: &[Use<'_>]) -
         let module = &workspace.modules[a_use.from];
         let of = &workspace.crates[module.of];
         for target in &a_use.modules {
-            if let Some((room, reason)) = refused(workspace, &heads[module.of], a_use.from, *target) {
+            if let Some((room, reason)) = refused(workspace, &heads[module.of], a_use.from, *target)
+            {
                 let key = format!("{}: {} -> {room}", of.name, of.shown(&module.file));
                 let message = format!("{}:{}: {}: {reason}", module.file, a_use.line, a_use.text);
                 found.entry(key).or_insert(message);
@@ -139,8 +148,8 @@ fn refused(
     Some((room, reason))
 }
 
-/// Returns true if a room is listed before another one. A room that is not listed has a message of its
-/// own.
+/// Returns true if a room is listed before another one. A room that is not listed has a message of
+/// its own.
 fn is_below(head: &Head<'_>, room: Option<&str>, other: &str) -> bool {
     let listed = head.rooms.as_deref().unwrap_or_default();
     let place = |name: &str| listed.iter().position(|room| *room == name);

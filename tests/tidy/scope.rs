@@ -40,7 +40,8 @@ pub const UNKNOWN: &str = "$";
 
 /// Reads the tokens of a module.
 pub fn scope<'a>(tokens: &[Token<'a>]) -> Scope<'a> {
-    let mut reader = Reader { tokens, at: 0, depth: 0, path: None, exported: false, scope: Scope::default() };
+    let mut reader =
+        Reader { tokens, at: 0, depth: 0, path: None, exported: false, scope: Scope::default() };
     while reader.at < tokens.len() {
         reader.step();
     }
@@ -148,11 +149,15 @@ impl<'a> Reader<'_, 'a> {
     /// Reads a path. A name behind a dot, a `>::` or a `$` does not begin one.
     fn mention(&mut self) {
         let before = |back: usize| {
-            self.at.checked_sub(back).and_then(|at| self.tokens.get(at)).map_or("", |token| token.text)
+            self.at
+                .checked_sub(back)
+                .and_then(|at| self.tokens.get(at))
+                .map_or("", |token| token.text)
         };
         let is_field = before(1) == "." && before(2) != ".";
         let is_variable = before(1) == "$" && self.text(0) != "crate";
-        let name_before = before(2).ends_with(|end: char| end == '>' || end == '_' || end.is_alphanumeric());
+        let name_before =
+            before(2).ends_with(|end: char| end == '>' || end == '_' || end.is_alphanumeric());
         let is_part = is_variable || before(1) == "::" && name_before;
         let line = self.tokens[self.at].line;
         let mut path = vec![self.text(0)];

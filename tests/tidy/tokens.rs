@@ -129,11 +129,13 @@ impl Lexer<'_> {
         match (&rest[..len], next) {
             (b"b" | b"c", Some(b'"')) => self.string(string_end(rest, len)),
             (b"b", Some(b'\'')) => self.push(len + quote_end(self.text, self.at + len)),
-            (b"r" | b"br" | b"cr", Some(b'"' | b'#')) => match raw_string_end(self.text, self.at + len) {
-                Some(end) => self.string(len + end),
-                // A raw name, as `r#type`: its first two characters are no part of it.
-                None => self.at += len + 1,
-            },
+            (b"r" | b"br" | b"cr", Some(b'"' | b'#')) => {
+                match raw_string_end(self.text, self.at + len) {
+                    Some(end) => self.string(len + end),
+                    // A raw name, as `r#type`: its first two characters are no part of it.
+                    None => self.at += len + 1,
+                }
+            }
             _ => self.push(len),
         }
     }

@@ -67,12 +67,21 @@ impl<'w> Place<'w, '_, '_> {
         }
     }
 
-    fn push(&self, uses: &mut Vec<Use<'w>>, line: usize, text: String, found: Found, with_files: bool) {
+    fn push(
+        &self,
+        uses: &mut Vec<Use<'w>>,
+        line: usize,
+        text: String,
+        found: Found,
+        with_files: bool,
+    ) {
         let modules = &self.workspace.modules;
         let here = &modules[self.from];
-        let is_other =
-            |module: &&usize| modules[**module].of == here.of && modules[**module].file != here.file;
-        let files = found.defined.iter().filter(is_other).map(|module| modules[*module].file.as_str());
+        let is_other = |module: &&usize| {
+            modules[**module].of == here.of && modules[**module].file != here.file
+        };
+        let files =
+            found.defined.iter().filter(is_other).map(|module| modules[*module].file.as_str());
         let files = if with_files { files.collect() } else { BTreeSet::new() };
         // Everything goes through the root of a crate; only what it defines itself counts.
         let passed = found.passed.into_iter().filter(|module| modules[*module].parent.is_some());

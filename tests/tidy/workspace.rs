@@ -1,5 +1,5 @@
-//! The crates of a workspace as trees of modules. The files come as a map from path to text, so that a
-//! test can make up a workspace.
+//! The crates of a workspace as trees of modules. The files come as a map from path to text, so
+//! that a test can make up a workspace.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,8 @@ impl<'a> Workspace<'a> {
         let mut workspace = Workspace::default();
         let text = |path: &str| files.get(path).map_or("", String::as_str);
         let mut folders = vec![String::new()];
-        folders.extend(manifest(text("Cargo.toml")).members.iter().map(|member| format!("{member}/")));
+        folders
+            .extend(manifest(text("Cargo.toml")).members.iter().map(|member| format!("{member}/")));
         for folder in folders {
             let manifest = manifest(text(&format!("{folder}Cargo.toml")));
             if !manifest.name.is_empty() {
@@ -114,7 +115,8 @@ impl<'a> Workspace<'a> {
         module.scope = scope(&production);
         let (folder, name) = split(&module.file);
         let stem = name.trim_end_matches(".rs");
-        let folder = if is_root || stem == "mod" { folder.to_owned() } else { format!("{folder}{stem}/") };
+        let folder =
+            if is_root || stem == "mod" { folder.to_owned() } else { format!("{folder}{stem}/") };
         self.place(files, module, &folder)
     }
 
@@ -130,7 +132,11 @@ impl<'a> Workspace<'a> {
                 of,
                 parent: Some(number),
                 name,
-                file: if is_inside { file.clone() } else { child_file(files, &file, folder, name, path) },
+                file: if is_inside {
+                    file.clone()
+                } else {
+                    child_file(files, &file, folder, name, path)
+                },
                 line,
                 children: BTreeMap::new(),
                 scope: inside.unwrap_or_default(),

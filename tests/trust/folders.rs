@@ -64,6 +64,7 @@ fn trust_is_for_what_others_wrote() {
     desk.explode("me", "matrix test.toml --trust").refused(&["cannot be used with", "--trust"]);
     desk.explode("me", "matrix --trust").refused(&["--resume"]);
     let text = fs::read_to_string(desk.path().join("test.toml")).unwrap();
-    fs::write(desk.path().join("test.toml"), text.replace("depth = 1", "depth = 1\ntrust = true")).unwrap();
+    fs::write(desk.path().join("test.toml"), text.replace("depth = 1", "depth = 1\ntrust = true"))
+        .unwrap();
     desk.explode("me", "run test.toml").refused(&["test.toml:3", "--trust"]);
 }

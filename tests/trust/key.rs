@@ -62,7 +62,8 @@ fn without_a_key_a_run_goes_on_with_a_warning() {
     for (n, (words, make_unfit)) in unfit.into_iter().enumerate() {
         desk.explode("me", &format!("run test.toml --out good-{n}")).expect(1);
         make_unfit(&key);
-        let said = desk.explode("me", &format!("run test.toml --format jsonl --out run-{n}")).expect(1);
+        let said =
+            desk.explode("me", &format!("run test.toml --format jsonl --out run-{n}")).expect(1);
         assert!(said.err.starts_with("warning: ") && said.err.contains(words), "{said:?}");
         let lines = said.json();
         let finding = crate::common::of_type(&lines, "finding")[0];

@@ -1,4 +1,5 @@
-//! Commands of a stranger run only if the user allows it, and a stranger's text does nothing to a terminal.
+//! Commands of a stranger run only if the user allows it, and a stranger's text does nothing to a
+//! terminal.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,7 +17,8 @@ use common::{Ran, file, program, ran};
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-/// A folder with a stack file whose commands leave a file, the canary; and users, each with a state folder.
+/// A folder with a stack file whose commands leave a file, the canary; and users, each with a state
+/// folder.
 struct Desk(TempDir);
 
 impl Desk {
@@ -43,11 +45,14 @@ impl Desk {
         self.path().join("canary")
     }
 
-    /// Writes `test.toml`: on a private folder a checker with one step and this check. `CANARY` is the canary's path.
+    /// Writes `test.toml`: on a private folder a checker with one step and this check. `CANARY` is
+    /// the canary's path.
     fn stack(&self, step: &str, check: &str) -> PathBuf {
         let text = format!(
-            "[run]\ndepth = 1\n[[component]]\nuse = \"folder\"\n[[component]]\nname = \"log\"\ninit = \"touch CANARY\"\n\
-             [checker]\nname = \"kept\"\nmutate = [ {{ name = \"add\", steps = [ {{ {step} }} ] }} ]\ncheck = '''{check}'''\n"
+            "[run]\ndepth = 1\n[[component]]\nuse = \"folder\"\n[[component]]\nname \
+             = \"log\"\ninit = \"touch CANARY\"\n\
+             [checker]\nname = \"kept\"\nmutate = [ \
+             {{ name = \"add\", steps = [ {{ {step} }} ] }} ]\ncheck = '''{check}'''\n"
         );
         file(self.path(), "test.toml", text.replace("CANARY", self.canary().to_str().unwrap()))
     }
@@ -70,7 +75,10 @@ impl Desk {
         let ran = self.explode(user, args).expect(2);
         assert_eq!(ran.out, "", "{args}: {ran:#?}");
         assert!(ran.err.starts_with("error: ") && ran.err.contains("--trust"), "{args}: {ran:#?}");
-        assert!(ran.err.contains(&format!("  log.init: touch {}\n", self.canary().display())), "{ran:#?}");
+        assert!(
+            ran.err.contains(&format!("  log.init: touch {}\n", self.canary().display())),
+            "{ran:#?}"
+        );
         assert!(!self.canary().exists(), "{args} ran a command");
         ran.err
     }

@@ -13,8 +13,9 @@ const EVIL: &str = "\u{1b}]0;evil\u{7}\u{9d}0;evil\u{9c}\u{1b}[2A\r\u{7f}\u{202e
 /// Nothing but newlines and tabs is for the terminal.
 #[track_caller]
 fn harmless(what: &str, text: &str) {
-    let obeyed =
-        |c: char| (c.is_control() && c != '\n' && c != '\t') || ('\u{202a}'..='\u{202e}').contains(&c);
+    let obeyed = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t') || ('\u{202a}'..='\u{202e}').contains(&c)
+    };
     assert!(!text.contains(obeyed), "{what}: {text:?}");
 }
 
@@ -35,14 +36,18 @@ fn a_message_of_a_check_is_escaped() {
         let ran = desk.explode("me", &run).expect(1);
         both(&run, &ran);
         assert!(ran.out.contains("boom") && ran.out.contains("\\u001b]0;evil\\u0007"), "{ran:?}");
-        let trace = format!("human/traces/{}", crate::common::files(&desk.path().join("human/traces"))[0]);
+        let trace =
+            format!("human/traces/{}", crate::common::files(&desk.path().join("human/traces"))[0]);
         for command in ["replay", "show --run", "show", "minimise --out min.json"] {
             let args = format!("{command} {trace} --format {format}");
             let ran = desk.explode("me", &args);
             both(&args, &ran);
             assert!(ran.out.contains("boom"), "{args}: {ran:?}");
         }
-        both("resume", &desk.explode("me", &format!("run --resume {format} --format {format}")).expect(1));
+        both(
+            "resume",
+            &desk.explode("me", &format!("run --resume {format} --format {format}")).expect(1),
+        );
     }
     let junit = fs::read_to_string(desk.path().join("junit.xml")).unwrap();
     assert!(!junit.contains(['\u{1b}', '\u{7}']), "{junit:?}");
@@ -66,12 +71,15 @@ fn texts_of_a_trace_are_escaped() {
         }),
         ("label", |trace, evil| {
             let label = json!({ "site": evil, "stack": evil, "object": evil });
-            let choice = json!({ "kind": "action", "options": 2, "value": 0, "name": evil, "label": label });
+            let choice =
+                json!({ "kind": "action", "options": 2, "value": 0, "name": evil, "label": label });
             trace["choices"] = json!([choice]);
         }),
         ("layer", |trace, evil| trace["stack"][1]["name"] = json!(evil)),
         ("component", |trace, evil| trace["stack"][0]["use"] = json!(evil)),
-        ("command", |trace, evil| trace["stack"][1]["options"]["init"] = json!(format!("true '{evil}'"))),
+        ("command", |trace, evil| {
+            trace["stack"][1]["options"]["init"] = json!(format!("true '{evil}'"))
+        }),
     ];
     for (what, edit) in edits {
         desk.edited(&trace, "edited.json", |value| edit(value, &evil));
@@ -95,7 +103,8 @@ fn names_of_files_are_escaped() {
     file(
         folder.path(),
         &name,
-        "[[component]]\nuse = \"folder\"\n[checker]\nname = \"a\"\nmutate = [ { name = \"a\", steps = [] } ]\ncheck = 'exit 1'\n",
+        "[[component]]\nuse = \"folder\"\n[checker]\nname = \"a\"\nmutate = [ \
+         { name = \"a\", steps = [] } ]\ncheck = 'exit 1'\n",
     );
     file(folder.path(), &format!("{name}.json"), "{}");
     let json = format!("{name}.json");
@@ -129,7 +138,8 @@ fn values_of_a_stack_file_are_escaped() {
         both(key, &desk.explode("me", "run test.toml").expect(2));
     }
     for text in ["use = \"EVIL\"", "name = \"EVIL\"\ninit = \"true\"", "\"EVIL\" = 1"] {
-        let text = format!("[[component]]\nuse = \"folder\"\n[[component]]\n{text}\n").replace("EVIL", &evil);
+        let text = format!("[[component]]\nuse = \"folder\"\n[[component]]\n{text}\n")
+            .replace("EVIL", &evil);
         file(desk.path(), "test.toml", text);
         both("component", &desk.explode("me", "run test.toml").expect(2));
     }

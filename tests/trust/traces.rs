@@ -25,9 +25,13 @@ fn show_runs_no_command_by_itself() {
     for user in ["me", "stranger"] {
         let out = desk.explode(user, &format!("show {trace}")).expect(0).out;
         assert!(!desk.canary().exists(), "show ran a command: {out}");
-        for words in
-            ["NOT RUN", "--run", "Command kept.mutate add: touch ", "Command log.init: ", "it is gone"]
-        {
+        for words in [
+            "NOT RUN",
+            "--run",
+            "Command kept.mutate add: touch ",
+            "Command log.init: ",
+            "it is gone",
+        ] {
             assert!(out.contains(words), "'{words}' is not in {out}");
         }
     }
@@ -43,7 +47,10 @@ fn the_commands_of_a_stranger_do_not_run() {
     let (desk, trace) = Desk::with_finding();
     for command in COMMANDS {
         let said = desk.refuses("stranger", &format!("{command} {trace}"));
-        assert!(said.contains("  kept.mutate add: touch ") && said.contains("  kept.check: echo "), "{said}");
+        assert!(
+            said.contains("  kept.mutate add: touch ") && said.contains("  kept.check: echo "),
+            "{said}"
+        );
         assert!(said.contains("on this machine, with all your rights"), "{said}");
     }
     assert!(!desk.path().join("out.json").exists());
@@ -56,7 +63,10 @@ fn trusted_commands_run() {
     desk.does("stranger", &format!("replay {trace} --trust"), 1);
     desk.does("stranger", &format!("show {trace} --trust"), 0);
     desk.refuses("stranger", &format!("replay {trace}"));
-    assert!(!desk.path().join("stranger").exists(), "a trace that was only replayed stays a stranger's");
+    assert!(
+        !desk.path().join("stranger").exists(),
+        "a trace that was only replayed stays a stranger's"
+    );
     // The smaller trace is the user's own.
     desk.does("stranger", &format!("minimise {trace} --trust --out min.json"), 0);
     desk.does("stranger", "replay min.json", 1);
@@ -67,8 +77,11 @@ fn trusted_commands_run() {
 fn a_changed_trace_is_a_strangers() {
     let (desk, trace) = Desk::with_finding();
     let text = fs::read_to_string(desk.path().join(&trace)).unwrap();
-    let edits =
-        [("gone; exit 1", "gone; exit 2"), ("\"depth\": 1", "\"depth\": 2"), ("it is gone", "it is gune")];
+    let edits = [
+        ("gone; exit 1", "gone; exit 2"),
+        ("\"depth\": 1", "\"depth\": 2"),
+        ("it is gone", "it is gune"),
+    ];
     for (old, new) in edits {
         assert!(text.contains(old), "{old}: {text}");
         fs::write(desk.path().join("edited.json"), text.replace(old, new)).unwrap();
@@ -121,7 +134,8 @@ fn sql_of_a_trace_attaches_no_file_of_this_machine() {
     desk.explode("me", "run sqlite-off --depth 1 --out run").expect(1);
     let name = &crate::common::files(&desk.path().join("run/traces"))[0];
     let uri = format!("file:{}?vfs=unix", desk.canary().display());
-    for sql in [format!("ATTACH '{uri}' AS x; CREATE TABLE x.t(v)"), format!("VACUUM INTO '{uri}'")] {
+    for sql in [format!("ATTACH '{uri}' AS x; CREATE TABLE x.t(v)"), format!("VACUUM INTO '{uri}'")]
+    {
         desk.edited(&format!("run/traces/{name}"), "edited.json", |value| {
             let schema = &mut value["stack"][1]["options"]["schema"];
             *schema = json!(format!("{}; {sql}", schema.as_str().unwrap()));
@@ -138,7 +152,8 @@ fn a_layer_is_not_named_by_a_path() {
     let (desk, trace) = Desk::with_finding();
     for name in ["../../x", "/x", "..", ""] {
         desk.edited(&trace, "edited.json", |value| value["stack"][1]["name"] = json!(name));
-        desk.explode("me", "replay edited.json --trust").refused(&["cannot be the name of a layer"]);
+        desk.explode("me", "replay edited.json --trust")
+            .refused(&["cannot be the name of a layer"]);
     }
     assert!(!desk.canary().exists());
 }

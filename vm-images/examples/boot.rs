@@ -1,7 +1,9 @@
-//! Boots a guest with this program as its agent and sends bytes to it and back: `cargo run -p explode-vm --example boot`.
+//! Boots a guest with this program as its agent and sends bytes to it and back:
+//! `cargo run -p explode-vm --example boot`.
 //!
-//! `--kernel DIR` takes a tree that is built already, `--no-modules` leaves explode's modules out, `--driver=NAME` loads a
-//! driver, `--shell` ends in a shell, `--wait` leaves the guest running, `--doctor` only looks at the machine.
+//! `--kernel DIR` takes a tree that is built already, `--no-modules` leaves explode's modules out,
+//! `--driver=NAME` loads a driver, `--shell` ends in a shell, `--wait` leaves the guest running,
+//! `--doctor` only looks at the machine.
 
 #![allow(clippy::print_stdout, reason = "a program that shows something")]
 
@@ -81,7 +83,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         reader.read_exact(&mut received)
     })?;
     assert!(sent == received, "what comes back is what was sent");
-    lines.step(&format!("{} MiB there and back in {:.1} s", sent.len() >> 20, start.elapsed().as_secs_f32()));
+    lines.step(&format!(
+        "{} MiB there and back in {:.1} s",
+        sent.len() >> 20,
+        start.elapsed().as_secs_f32()
+    ));
     println!("{}", guest.console_tail(10));
     Ok(())
 }

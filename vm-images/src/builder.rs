@@ -32,8 +32,8 @@ impl Builder<'_> {
     /// The kernel.
     ///
     /// # Errors
-    /// [`Missing`](crate::VmError::Missing) if packages or programs are missing or a tree is not what it must be,
-    /// [`Broken`](crate::VmError::Broken) if the build fails.
+    /// [`Missing`](crate::VmError::Missing) if packages or programs are missing or a tree is not
+    /// what it must be, [`Broken`](crate::VmError::Broken) if the build fails.
     pub fn kernel(&self, source: &KernelSource) -> Result<Kernel> {
         kernel::get(&self.build(), source)
     }
@@ -46,7 +46,8 @@ impl Builder<'_> {
         modules::get(&self.build(), kernel)
     }
 
-    /// A module of the caller's own, built for this kernel: `files` are a Kbuild tree, by name and contents, that makes `<name>.ko`.
+    /// A module of the caller's own, built for this kernel: `files` are a Kbuild tree, by name and
+    /// contents, that makes `<name>.ko`.
     ///
     /// # Errors
     /// As [`Builder::kernel`].
@@ -55,8 +56,8 @@ impl Builder<'_> {
         Ok(entry.join(format!("{name}.ko")))
     }
 
-    /// The modules of a driver that is not in the kernel, in the order in which they are loaded: for [`GuestSpec::drivers`].
-    /// `kernel/drivers.txt` has their names.
+    /// The modules of a driver that is not in the kernel, in the order in which they are loaded:
+    /// for [`GuestSpec::drivers`]. `kernel/drivers.txt` has their names.
     ///
     /// [`GuestSpec::drivers`]: crate::GuestSpec::drivers
     ///
@@ -74,7 +75,8 @@ impl Builder<'_> {
         image::get(&self.build())
     }
 
-    /// The tools that build kernels; [`Builder::kernel`] and [`Builder::modules`] ask for them when they need them.
+    /// The tools that build kernels; [`Builder::kernel`] and [`Builder::modules`] ask for them when
+    /// they need them.
     ///
     /// # Errors
     /// As [`Builder::kernel`].
@@ -82,7 +84,8 @@ impl Builder<'_> {
         tools::get(&self.build())
     }
 
-    /// What runs guests of this kernel on this machine: the processor if a guest really boots on it. Found out once, by booting one.
+    /// What runs guests of this kernel on this machine: the processor if a guest really boots on
+    /// it. Found out once, by booting one.
     ///
     /// # Errors
     /// [`Missing`](crate::VmError::Missing) without QEMU.
@@ -91,8 +94,8 @@ impl Builder<'_> {
     }
 }
 
-/// Looks at everything that a guest of this kernel needs; nothing is built but the probe of /dev/kvm, if the kernel for it is
-/// there.
+/// Looks at everything that a guest of this kernel needs; nothing is built but the probe of
+/// /dev/kvm, if the kernel for it is there.
 #[must_use]
 pub fn doctor(builder: &Builder<'_>, source: &KernelSource) -> Vec<Check> {
     doctor::look(&builder.build(), source)

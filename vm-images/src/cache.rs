@@ -1,9 +1,10 @@
 //! The cache of what was built: tools, kernels, modules, images.
 //!
-//! An entry is a folder `<root>/<kind>/<hash of its inputs>`. It is built as `<hash>.tmp` beside its place, written to disk, and
-//! renamed: an entry that is there is whole. The builder holds a lock on `<hash>.lock`, so a second builder waits and then finds the
-//! first one's entry; a lock ends with its process, and what a killed builder has left is removed by the next. The output of the
-//! build is in `<hash>.log`.
+//! An entry is a folder `<root>/<kind>/<hash of its inputs>`. It is built as `<hash>.tmp` beside
+//! its place, written to disk, and renamed: an entry that is there is whole. The builder holds a
+//! lock on `<hash>.lock`, so a second builder waits and then finds the first one's entry; a lock
+//! ends with its process, and what a killed builder has left is removed by the next. The output of
+//! the build is in `<hash>.log`.
 
 use std::env;
 use std::fs::{self, File, TryLockError};
@@ -20,8 +21,8 @@ use crate::host::command::Log;
 const INPUTS: &str = "inputs";
 
 /// What to do where the cache cannot be written.
-const WRITABLE_CACHE: &str =
-    "set XDG_CACHE_HOME to a folder that can be written and has room (a kernel build needs about 4 GiB)";
+const WRITABLE_CACHE: &str = "set XDG_CACHE_HOME to a folder that can be written and has room (a \
+                              kernel build needs about 4 GiB)";
 
 /// The cache, below one folder.
 #[derive(Clone, Debug)]
@@ -45,7 +46,8 @@ impl Cache {
     /// # Errors
     /// [`VmError::Missing`] if neither variable is set.
     pub fn of_user() -> Result<Self> {
-        let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute =
+            |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         absolute("XDG_CACHE_HOME")
             .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
             .map(|folder| Self::at(folder.join("explode")))
@@ -100,7 +102,8 @@ impl Cache {
             remove(left)?;
         }
         fs::create_dir(&temporary).at("make the folder", &temporary)?;
-        let building = Building { dir: temporary.clone(), log: Log::create(file(".log"))?, progress };
+        let building =
+            Building { dir: temporary.clone(), log: Log::create(file(".log"))?, progress };
         let result = build(&building).and_then(|()| {
             let inputs = temporary.join(INPUTS);
             fs::write(&inputs, key.inputs()).at("write", &inputs)?;
@@ -118,7 +121,8 @@ impl Cache {
         Ok(path)
     }
 
-    /// A folder that outlives what is built in it, so that the next build finds what the last has left. It is locked meanwhile.
+    /// A folder that outlives what is built in it, so that the next build finds what the last has
+    /// left. It is locked meanwhile.
     pub(crate) fn work<T>(
         &self,
         kind: &str,
@@ -227,7 +231,9 @@ mod tests {
     #[test]
     fn a_cache_that_cannot_be_written_says_what_to_do() {
         let build = |_: &Building<'_>| panic!("there is no place for it");
-        let error = Cache::at("/dev/null/explode").entry("image", &Key::new(1), &Silent, build).unwrap_err();
+        let error = Cache::at("/dev/null/explode")
+            .entry("image", &Key::new(1), &Silent, build)
+            .unwrap_err();
         let words = ["/dev/null/explode/image: Not a directory", "set XDG_CACHE_HOME"];
         assert!(words.iter().all(|word| error.to_string().contains(word)), "{error}");
     }
@@ -240,7 +246,9 @@ mod tests {
         let failing = |building: &Building<'_>| {
             write_file(building)?;
             assert_eq!(cache.find("image", &key), None, "not while it is built");
-            building.run(std::process::Command::new("sh").args(["-c", "echo one; echo two >&2; exit 3"]))
+            building.run(
+                std::process::Command::new("sh").args(["-c", "echo one; echo two >&2; exit 3"]),
+            )
         };
         let error = cache.entry("image", &key, &Silent, failing).unwrap_err().to_string();
         assert!(
@@ -290,9 +298,13 @@ mod tests {
             has_started.recv().unwrap();
             let told = Told(Mutex::new(told));
             let (cache, key) = (&cache, &key);
-            let second = scope
-                .spawn(move || cache.entry("tools", key, &told, |_| panic!("the first one has built it")));
-            assert_eq!(steps.recv().unwrap(), "waiting for another explode that builds the same tools");
+            let second = scope.spawn(move || {
+                cache.entry("tools", key, &told, |_| panic!("the first one has built it"))
+            });
+            assert_eq!(
+                steps.recv().unwrap(),
+                "waiting for another explode that builds the same tools"
+            );
             assert!(!second.is_finished());
             go_on.send(()).unwrap();
             assert_eq!(first.join().unwrap().unwrap(), second.join().unwrap().unwrap());

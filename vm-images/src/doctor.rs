@@ -62,7 +62,8 @@ impl Check {
     }
 }
 
-/// Looks at everything that a guest of this kernel needs. Builds nothing; boots the probe of /dev/kvm if its kernel and image are there.
+/// Looks at everything that a guest of this kernel needs. Builds nothing; boots the probe of
+/// /dev/kvm if its kernel and image are there.
 pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Check> {
     let kernel = kernel::built(build, source);
     let mut checks = vec![qemu(), host_tools(), lists(), disk(build.cache.root()), memory()];
@@ -75,20 +76,26 @@ pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Check> {
 fn qemu() -> Check {
     match guest::qemu() {
         Ok(program) => {
-            let version = command::output(Command::new(program).arg("--version")).unwrap_or_default();
-            Check::new("QEMU", State::Ok, version.lines().next().unwrap_or("there, but tells no version"))
+            let version =
+                command::output(Command::new(program).arg("--version")).unwrap_or_default();
+            Check::new(
+                "QEMU",
+                State::Ok,
+                version.lines().next().unwrap_or("there, but tells no version"),
+            )
         }
-        Err(_) => Check::new("QEMU", State::Missing, "qemu-system-x86_64 is not there; guests run in it")
-            .remedy("run as root: apt-get install qemu-system-x86"),
+        Err(_) => {
+            Check::new("QEMU", State::Missing, "qemu-system-x86_64 is not there; guests run in it")
+                .remedy("run as root: apt-get install qemu-system-x86")
+        }
     }
 }
 
 fn host_tools() -> Check {
     match host::check() {
         Ok(()) => Check::new("build tools", State::Ok, "all there"),
-        Err(error) => {
-            Check::new("build tools", State::Missing, error.to_string()).remedy("run as root: scripts/setup")
-        }
+        Err(error) => Check::new("build tools", State::Missing, error.to_string())
+            .remedy("run as root: scripts/setup"),
     }
 }
 
@@ -118,7 +125,8 @@ fn disk(cache: &Path) -> Check {
     let Ok(disk) = statvfs(folder) else { return missing("cannot be looked at") };
     #[allow(clippy::useless_conversion, reason = "the width differs between targets")]
     let free = (u64::from(disk.blocks_available()) * u64::from(disk.fragment_size())) >> 30;
-    let detail = format!("{free} GiB free for {}; a kernel build needs {DISK_GIB} GiB", cache.display());
+    let detail =
+        format!("{free} GiB free for {}; a kernel build needs {DISK_GIB} GiB", cache.display());
     if free >= DISK_GIB {
         Check::new("disk space", State::Ok, detail)
     } else {
@@ -129,16 +137,22 @@ fn disk(cache: &Path) -> Check {
 
 fn memory() -> Check {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let free_kib = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:")?.trim().split(' ').next()?.parse().ok());
+    let free_kib = text.lines().find_map(|line| {
+        line.strip_prefix("MemAvailable:")?.trim().split(' ').next()?.parse().ok()
+    });
     match free_kib.map(|kib: u64| kib >> 20) {
-        Some(gib) if gib >= MEMORY_GIB => Check::new("memory", State::Ok, format!("{gib} GiB available")),
-        Some(gib) => {
-            Check::new("memory", State::Slow, format!("{gib} GiB available; a guest wants {MEMORY_GIB} GiB"))
-                .remedy("run fewer jobs at once")
+        Some(gib) if gib >= MEMORY_GIB => {
+            Check::new("memory", State::Ok, format!("{gib} GiB available"))
         }
-        None => Check::new("memory", State::Slow, "/proc/meminfo does not say how much is available"),
+        Some(gib) => Check::new(
+            "memory",
+            State::Slow,
+            format!("{gib} GiB available; a guest wants {MEMORY_GIB} GiB"),
+        )
+        .remedy("run fewer jobs at once"),
+        None => {
+            Check::new("memory", State::Slow, "/proc/meminfo does not say how much is available")
+        }
     }
 }
 
@@ -147,12 +161,15 @@ fn cached(build: &Build<'_>, kernel: Option<&Result<Kernel>>) -> Vec<Check> {
         if there {
             Check::new(name, State::Ok, "in the cache")
         } else {
-            Check::new(name, State::Later, format!("not built yet; takes {time}")).remedy(BUILD_FIRST)
+            Check::new(name, State::Later, format!("not built yet; takes {time}"))
+                .remedy(BUILD_FIRST)
         }
     };
     let modules = matches!(kernel, Some(Ok(kernel)) if modules::are_cached(build, kernel));
     let kernel = match kernel {
-        Some(Ok(kernel)) => Check::new("kernel", State::Ok, format!("{} is built", kernel.release())),
+        Some(Ok(kernel)) => {
+            Check::new("kernel", State::Ok, format!("{} is built", kernel.release()))
+        }
         Some(Err(error)) => Check::new("kernel", State::Missing, error.to_string()),
         None => entry("kernel", false, "about ten minutes on two processors"),
     };
@@ -189,9 +206,11 @@ fn kvm(build: &Build<'_>, kernel: Option<Kernel>) -> Check {
     );
     match known {
         Ok(Some(Accelerator::Kvm)) => Check::new("KVM", State::Ok, "runs guests"),
-        Ok(Some(Accelerator::Emulation)) => {
-            Check::new("KVM", State::Slow, format!("/dev/kvm opens but does not run a guest; {EMULATION}"))
-        }
+        Ok(Some(Accelerator::Emulation)) => Check::new(
+            "KVM",
+            State::Slow,
+            format!("/dev/kvm opens but does not run a guest; {EMULATION}"),
+        ),
         Ok(None) => Check::new(
             "KVM",
             State::Later,
@@ -223,5 +242,9 @@ fn here() -> Vec<Check> {
             )
         }
     };
-    vec![root, device("EKM here", "/dev/ekm", "ekm.ko"), device("rdd here", "/dev/rdd-control", "rdd.ko")]
+    vec![
+        root,
+        device("EKM here", "/dev/ekm", "ekm.ko"),
+        device("rdd here", "/dev/rdd-control", "rdd.ko"),
+    ]
 }

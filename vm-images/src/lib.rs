@@ -1,7 +1,8 @@
 //! The guest of explode: a kernel, explode's two kernel modules, an image, and QEMU.
 //!
-//! [`Builder`] makes the parts, each once, and keeps them in a [`Cache`]; any user can do that, since packages are unpacked and not
-//! installed. [`Guest::boot`] puts them together with the running program as the guest's agent, and gives the stream to it:
+//! [`Builder`] makes the parts, each once, and keeps them in a [`Cache`]; any user can do that,
+//! since packages are unpacked and not installed. [`Guest::boot`] puts them together with the
+//! running program as the guest's agent, and gives the stream to it:
 //!
 //! ```no_run
 //! use explode_vm::{Agent, BuildOptions, Builder, Cache, Guest, GuestSpec, KernelSource, Silent};
@@ -21,9 +22,9 @@
 //! ```
 //!
 //! A guest starts the same way each time: one processor, no address randomisation, the same time of
-//! day. What is left (the kernel's random numbers take in when interrupts arrive) is the agent's and
-//! EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has started it.
-//! This crate knows no component and no file system: what is in the image is written in
+//! day. What is left (the kernel's random numbers take in when interrupts arrive) is the agent's
+//! and EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has
+//! started it. This crate knows no component and no file system: what is in the image is written in
 //! `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
 //!
 //! # Rooms, bottom first
@@ -62,8 +63,8 @@ pub use builder::{Builder, doctor};
 pub use cache::Cache;
 pub use doctor::{Check, State};
 pub use guest::{
-    AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, MemoryFile,
-    Wanted, find_program, qemu, shell, this_program,
+    AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
+    MemoryFile, Wanted, find_program, qemu, shell, this_program,
 };
 pub use image::Image;
 pub use kernel::{Kernel, KernelSource};

@@ -1,7 +1,9 @@
-//! The tools that build the kernel and its modules: a Rust compiler with the source of `core`, libclang, bindgen.
+//! The tools that build the kernel and its modules: a Rust compiler with the source of `core`,
+//! libclang, bindgen.
 //!
-//! They come from packages that are unpacked below the cache (`kernel/tools.txt`) and are run by small scripts that set the path of
-//! their libraries, so that nothing is installed and nothing of the machine's own compilers is used but gcc.
+//! They come from packages that are unpacked below the cache (`kernel/tools.txt`) and are run by
+//! small scripts that set the path of their libraries, so that nothing is installed and nothing of
+//! the machine's own compilers is used but gcc.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,8 +29,9 @@ tools=${0%/bin/*}
 export LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu:$tools/lib/x86_64-linux-gnu"
 "#;
 
-/// Variables by which make, the kernel's makefiles and the compilers build something else. No key has them, so they do not count: a user's
-/// own belong to the user's builds, others were left by cargo or an outer make.
+/// Variables by which make, the kernel's makefiles and the compilers build something else. No key
+/// has them, so they do not count: a user's own belong to the user's builds, others were left by
+/// cargo or an outer make.
 const FOREIGN: &[&str] = &[
     "AFLAGS_KERNEL",
     "AFLAGS_MODULE",
@@ -81,7 +84,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// `make` for the kernel, with these tools and nothing in its output that depends on time, user or machine.
+    /// `make` for the kernel, with these tools and nothing in its output that depends on time, user
+    /// or machine.
     pub(crate) fn make(&self) -> Command {
         let mut make = Command::new("make");
         make.arg(format!("RUSTC={}", self.rustc().display()))
@@ -112,7 +116,8 @@ pub(crate) fn source_package(build: &Build<'_>) -> Package {
 /// What the tools are made of, for the keys of what they build.
 pub(crate) fn key(build: &Build<'_>) -> Key {
     let mut key = Key::new(RECIPE);
-    for Package { name, version } in pinned(build, "rust").into_iter().chain(pinned(build, "cargo")) {
+    for Package { name, version } in pinned(build, "rust").into_iter().chain(pinned(build, "cargo"))
+    {
         key = key.with(&name, version);
     }
     // Whichever version the archive offers will do, but one that was asked for is to be used.
@@ -145,11 +150,13 @@ pub(crate) fn get(build: &Build<'_>) -> Result<Tools> {
     Ok(Tools { root })
 }
 
-/// The packages of a section in the version of the recipe, or in the one that the caller has asked for.
+/// The packages of a section in the version of the recipe, or in the one that the caller has asked
+/// for.
 fn pinned(build: &Build<'_>, section: &str) -> Vec<Package> {
     let lines = lines(section);
     let version_of = |name: &str| {
-        let (_, recipe) = lines.iter().find(|(known, _)| known == name).expect("tools.txt names it");
+        let (_, recipe) =
+            lines.iter().find(|(known, _)| known == name).expect("tools.txt names it");
         build.options.version(name, recipe).to_owned()
     };
     lines
@@ -208,7 +215,9 @@ fn wrapper(root: &Path, name: &str, exec: &str) -> Result<()> {
 }
 
 fn build_bindgen(building: &Building<'_>, bindgen: &Package) -> Result<()> {
-    building.progress.step(&format!("building {} {} (about two minutes)", bindgen.name, bindgen.version));
+    building
+        .progress
+        .step(&format!("building {} {} (about two minutes)", bindgen.name, bindgen.version));
     let target = building.dir.join("target");
     let mut cargo = Command::new("cargo");
     cargo
@@ -217,7 +226,10 @@ fn build_bindgen(building: &Building<'_>, bindgen: &Package) -> Result<()> {
         .current_dir(&building.dir)
         .env("CARGO_TARGET_DIR", &target);
     // It runs a few times a build: the time to optimise it never comes back.
-    cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env_remove("RUSTFLAGS").env_remove("MAKEFLAGS");
+    cargo
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+        .env_remove("RUSTFLAGS")
+        .env_remove("MAKEFLAGS");
     building.run_lines(&mut cargo, BINDGEN_LINES)?;
     remove(&target)
 }
@@ -242,7 +254,10 @@ mod tests {
     fn what_the_environment_says_of_other_builds_does_not_reach_make() {
         let make = Tools { root: PathBuf::from("/tools") }.make();
         for variable in ["KCFLAGS", "LLVM", "LOCALVERSION", "KCONFIG_CONFIG", "MAKEFLAGS"] {
-            assert!(make.get_envs().any(|(name, value)| name == variable && value.is_none()), "{variable}");
+            assert!(
+                make.get_envs().any(|(name, value)| name == variable && value.is_none()),
+                "{variable}"
+            );
         }
     }
 
@@ -252,10 +267,13 @@ mod tests {
         let options = BuildOptions::default().with_packages("rustc-web=1.96.0+dfsg1").unwrap();
         let build = Build { cache: &cache, options: &options, progress: &Silent };
         let rust = pinned(&build, "rust");
+        assert!(rust.contains(&Package {
+            name: "libstd-rust-web-1.96".into(),
+            version: "1.96.0+dfsg1".into()
+        }));
         assert!(
-            rust.contains(&Package { name: "libstd-rust-web-1.96".into(), version: "1.96.0+dfsg1".into() })
+            rust.contains(&Package { name: "rust-web-src".into(), version: "1.96.0+dfsg1".into() })
         );
-        assert!(rust.contains(&Package { name: "rust-web-src".into(), version: "1.96.0+dfsg1".into() }));
         assert_eq!(source_package(&build).name, "linux-source-6.12");
         assert_eq!(pinned(&build, "cargo")[0].name, "bindgen-cli");
         assert!(lines("libraries").iter().all(|(_, version)| version == "*"));

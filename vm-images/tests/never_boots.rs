@@ -1,4 +1,5 @@
-//! Guests that never answer: said with the last words of QEMU or of the console, and nothing of them runs on.
+//! Guests that never answer: said with the last words of QEMU or of the console, and nothing of
+//! them runs on.
 
 #[path = "../../tests/common/unsupported.rs"]
 mod unsupported;
@@ -7,7 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use explode_vm::{BuildOptions, Builder, Cache, Guest, GuestSpec, KernelSource, Kind, Silent, qemu};
+use explode_vm::{
+    BuildOptions, Builder, Cache, Guest, GuestSpec, KernelSource, Kind, Silent, qemu,
+};
 use tempfile::TempDir;
 use unsupported::unsupported;
 
@@ -69,7 +72,8 @@ fn what_is_no_kernel_is_refused_by_qemu() {
     }
 }
 
-/// The smallest kernel: a multiboot header that has it loaded at 1 MiB, a loop that prints a line on the serial port, and a halt.
+/// The smallest kernel: a multiboot header that has it loaded at 1 MiB, a loop that prints a line
+/// on the serial port, and a halt.
 fn silent_kernel(line: &str) -> Vec<u8> {
     const HEADER: u32 = 32;
     const AT: u32 = 0x10_0000;
@@ -80,7 +84,13 @@ fn silent_kernel(line: &str) -> Vec<u8> {
     let after = [0xac, 0x84, 0xc0, 0x74, 0x03, 0xee, 0xeb, 0xf8, 0xf4, 0xeb, 0xfd]; // until lodsb is 0: out dx, al; hlt
     let text = AT + HEADER + (before.len() + 4 + after.len()) as u32;
     let header = header.iter().flat_map(|word| word.to_le_bytes());
-    header.chain(before).chain(text.to_le_bytes()).chain(after).chain(line.bytes()).chain([0]).collect()
+    header
+        .chain(before)
+        .chain(text.to_le_bytes())
+        .chain(after)
+        .chain(line.bytes())
+        .chain([0])
+        .collect()
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use super::steps::{Alternative, Definition, Step};
 use explode_components::command::{Ended, Out, fill_checker, run, run_hearing};
 use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
+};
 use explode_runtime::choose::{Kind, Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::events::What;
@@ -49,7 +51,13 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let definition: Definition = options.parse("a checker made of commands")?;
     definition.check()?;
     let names = definition.mutate.iter().map(|alternative| alternative.name.clone()).collect();
-    Ok(Box::new(CommandChecker { definition, names, mutates: 0, done: String::new(), signature: None }))
+    Ok(Box::new(CommandChecker {
+        definition,
+        names,
+        mutates: 0,
+        done: String::new(),
+        signature: None,
+    }))
 }
 
 /// How an alternative went.
@@ -63,7 +71,8 @@ enum Went {
 impl CommandChecker {
     fn steps(&self, alternative: &Alternative, cx: &mut Cx<'_>) -> Result<Went, Failure> {
         let stack = cx.stack();
-        // Without a kernel below the state is all there is: nothing is lost but what a process has not yet written.
+        // Without a kernel below the state is all there is: nothing is lost but what a process has
+        // not yet written.
         let soft = stack.devices().kernel().is_none();
         for step in &alternative.steps {
             match step {
@@ -71,7 +80,9 @@ impl CommandChecker {
                 Step::Start(_) => {}
                 Step::End(args) if !soft => cx.check_crashes_end(self, &self.arguments(args)?)?,
                 Step::Crash(args) if !soft => cx.check_crashes_now(self, &self.arguments(args)?)?,
-                Step::End(args) | Step::Crash(args) => cx.check_soft_crash(self, &self.arguments(args)?)?,
+                Step::End(args) | Step::Crash(args) => {
+                    cx.check_soft_crash(self, &self.arguments(args)?)?
+                }
                 Step::Sh { command: text, must } => {
                     let command = fill_checker(text, &stack.paths(), self.mutates)?;
                     let ended = hearing(&command, stack)?;
@@ -122,7 +133,8 @@ impl CommandChecker {
     }
 }
 
-/// Runs a command of mutate. Where it calls `explode-mark` a crash is checked. On a kernel the devices hear of that by themselves.
+/// Runs a command of mutate. Where it calls `explode-mark` a crash is checked. On a kernel the
+/// devices hear of that by themselves.
 fn hearing(command: &str, stack: &Stack) -> Result<Ended, Fault> {
     if stack.devices().kernel().is_some() {
         return run(command, stack.devices(), Out::Said, &[]);
@@ -188,7 +200,8 @@ impl Checker for CommandChecker {
         Some(Box::new(self.clone()))
     }
 
-    /// The author of the commands knows which files are there. What the commands read is not known here.
+    /// The author of the commands knows which files are there. What the commands read is not known
+    /// here.
     fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         Ok(CheckerFacts::default().populated_ok().reads_only_its_disks(false))
     }
@@ -199,17 +212,25 @@ impl Checker for CommandChecker {
 }
 
 impl Demands for CommandChecker {
-    fn demands(&self, epoch: Epoch, args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+    fn demands(
+        &self,
+        epoch: Epoch,
+        args: &[String],
+        _violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         let text = fill_checker(&self.definition.check, &Paths::in_script(), self.mutates).ok()?;
-        let environment = [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
+        let environment =
+            [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
         let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
         Some(vec![Demand::Command { text, environment, done: self.done.clone() }])
     }
 }
 
-/// What is the same in a message whatever the details: words with digits or slashes in them (keys, numbers, paths) are details.
+/// What is the same in a message whatever the details: words with digits or slashes in them (keys,
+/// numbers, paths) are details.
 fn promise(message: &str) -> String {
-    let detail = |word: &str| word.contains(|letter: char| letter.is_ascii_digit() || letter == '/');
+    let detail =
+        |word: &str| word.contains(|letter: char| letter.is_ascii_digit() || letter == '/');
     let words = message.split_whitespace().map(|word| if detail(word) { "#" } else { word });
     words.collect::<Vec<_>>().join("-")
 }

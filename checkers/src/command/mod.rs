@@ -1,7 +1,7 @@
 //! Checkers made of shell commands.
 //!
-//! Their definitions are options ([`def`]): they stand in the plan and in every trace, so a replay needs nothing else. What the
-//! commands mean is in `docs/reference/stack-files.md`.
+//! Their definitions are options ([`def`]): they stand in the plan and in every trace, so a replay
+//! needs nothing else. What the commands mean is in `docs/reference/stack-files.md`.
 
 mod checker;
 mod steps;

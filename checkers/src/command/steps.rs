@@ -75,7 +75,8 @@ impl TryFrom<Written> for Step {
 /// # Errors
 /// One is empty, or holds a space.
 pub fn check_arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<(), UsageError> {
-    let wrong = arguments.into_iter().find(|text| text.is_empty() || text.contains(char::is_whitespace));
+    let wrong =
+        arguments.into_iter().find(|text| text.is_empty() || text.contains(char::is_whitespace));
     wrong.map_or(Ok(()), |text| {
         Err(UsageError(format!(
             "the argument '{text}' is empty or holds a space; arguments are separated by spaces"
@@ -87,7 +88,9 @@ pub fn check_arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Resu
 ///
 /// # Errors
 /// The index of the step that has no partner.
-pub fn check_intervals<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<(), (usize, UsageError)> {
+pub fn check_intervals<'a>(
+    words: impl IntoIterator<Item = &'a str>,
+) -> Result<(), (usize, UsageError)> {
     let mut open = None;
     for (index, word) in words.into_iter().enumerate() {
         match (word, open) {
@@ -95,12 +98,16 @@ pub fn check_intervals<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<(
             ("start", Some(_)) => {
                 return Err((index, UsageError("a second start before the end".to_owned())));
             }
-            ("end", None) => return Err((index, UsageError("an end without a start before it".to_owned()))),
+            ("end", None) => {
+                return Err((index, UsageError("an end without a start before it".to_owned())));
+            }
             ("end", Some(_)) => open = None,
             _ => {}
         }
     }
-    open.map_or(Ok(()), |index| Err((index, UsageError("a start without an end after it".to_owned()))))
+    open.map_or(Ok(()), |index| {
+        Err((index, UsageError("a start without an end after it".to_owned())))
+    })
 }
 
 impl Definition {

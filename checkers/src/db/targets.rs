@@ -1,13 +1,16 @@
 //! The targets: SQLite at each synchronous setting, with a rollback journal and with a WAL.
 //!
-//! Their bounds are such that the settings with syncs are explored completely: over a thousand states, every crash disk of each
-//! checked. (A state is a path: no two ways to a database are taken for the same.) What keeps the counts within that:
+//! Their bounds are such that the settings with syncs are explored completely: over a thousand
+//! states, every crash disk of each checked. (A state is a path: no two ways to a database are
+//! taken for the same.) What keeps the counts within that:
 //!
-//! - pages are small, so that a transaction touches few blocks, and several pages share a block of 4096 bytes: they are kept or
-//!   lost together. `--block 512` takes them apart, and then is sampled; NORMAL's documented risk shows only there;
-//! - with a rollback journal that is deleted without a sync of the directory (NORMAL, FULL), the journal of a transaction that
-//!   was rolled back as a whole stays possible next to the next one's, and their pieces multiply; there the step takes back to a
-//!   savepoint instead (`--depth 2` with `rollback = "whole"` still is complete);
+//! - pages are small, so that a transaction touches few blocks, and several pages share a block of
+//!   4096 bytes: they are kept or lost together. `--block 512` takes them apart, and then is
+//!   sampled; NORMAL's documented risk shows only there;
+//! - with a rollback journal that is deleted without a sync of the directory (NORMAL, FULL), the
+//!   journal of a transaction that was rolled back as a whole stays possible next to the next
+//!   one's, and their pieces multiply; there the step takes back to a savepoint instead
+//!   (`--depth 2` with `rollback = "whole"` still is complete);
 //! - a WAL without syncs at commits (NORMAL) is checkpointed after a few frames.
 
 use explode_runtime::base::{Bounds, Options};
@@ -21,10 +24,14 @@ use super::transactions;
 /// Frames after which the WAL targets run a checkpoint by themselves.
 const CHECKPOINT_FRAMES: u64 = 6;
 
-/// `sqlite-off` ... `sqlite-extra`, each also `-wal`; and the checker's canaries: safe settings on files whose syncs lie.
+/// `sqlite-off` ... `sqlite-extra`, each also `-wal`; and the checker's canaries: safe settings on
+/// files whose syncs lie.
 pub(crate) fn sqlite() -> Vec<Target> {
     let delete = |synchronous| {
-        Options::none().with("journal", "delete").with("synchronous", synchronous).with("page_bytes", 1024u32)
+        Options::none()
+            .with("journal", "delete")
+            .with("synchronous", synchronous)
+            .with("page_bytes", 1024u32)
     };
     let wal = |synchronous| {
         let options = Options::none().with("journal", "wal").with("synchronous", synchronous);
@@ -53,7 +60,13 @@ pub(crate) fn sqlite() -> Vec<Target> {
     };
     vec![
         target("sqlite-off", "SQLite without syncs", delete("off"), "whole", "lost"),
-        target("sqlite-normal", "SQLite that syncs when it must", delete("normal"), "savepoint", "clean"),
+        target(
+            "sqlite-normal",
+            "SQLite that syncs when it must",
+            delete("normal"),
+            "savepoint",
+            "clean",
+        ),
         target(
             "sqlite-full",
             "SQLite that syncs at each commit, its default",
@@ -61,7 +74,13 @@ pub(crate) fn sqlite() -> Vec<Target> {
             "savepoint",
             "clean",
         ),
-        target("sqlite-extra", "SQLite that syncs the directory too", delete("extra"), "whole", "clean"),
+        target(
+            "sqlite-extra",
+            "SQLite that syncs the directory too",
+            delete("extra"),
+            "whole",
+            "clean",
+        ),
         target("sqlite-off-wal", "SQLite with a WAL, without syncs", wal("off"), "whole", "lost"),
         target(
             "sqlite-normal-wal",
@@ -70,7 +89,13 @@ pub(crate) fn sqlite() -> Vec<Target> {
             "whole",
             "clean",
         ),
-        target("sqlite-full-wal", "SQLite with a WAL, synced at commits", wal("full"), "whole", "clean"),
+        target(
+            "sqlite-full-wal",
+            "SQLite with a WAL, synced at commits",
+            wal("full"),
+            "whole",
+            "clean",
+        ),
         target(
             "sqlite-extra-wal",
             "SQLite with a WAL; the same as full there",

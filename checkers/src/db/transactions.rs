@@ -1,9 +1,12 @@
 //! Transactions (EX-108): what was committed is there, whole and in order; what was not is not.
 //!
-//! Every mutate is one transaction over two tables, committed or rolled back, or a checkpoint. Each committed transaction
-//! leaves contents that never were before, so a recovered database says by its contents which prefix of the history it holds.
+//! Every mutate is one transaction over two tables, committed or rolled back, or a checkpoint. Each
+//! committed transaction leaves contents that never were before, so a recovered database says by
+//! its contents which prefix of the history it holds.
 
-use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT};
+use explode_components::db::sqlite::profile::{
+    ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT,
+};
 use explode_components::db::sqlite::rusqlite::Row;
 use explode_components::db::sqlite::{Database, Error};
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
@@ -21,7 +24,8 @@ pub const NAME: &str = "sqlite-transactions";
 pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
-        "committed transactions are there whole and in order, others are not, the database is consistent",
+        "committed transactions are there whole and in order, others are not, the database is \
+         consistent",
         build,
     )
     .options([OptionDef {
@@ -90,10 +94,13 @@ impl Checker for Transactions {
             return Ok(());
         }
         let database = stack.engine::<Database>()?;
-        let page = database.query("PRAGMA page_size", [], |row| row.get::<_, u32>(0)).map_err(Fault::new)?;
+        let page = database
+            .query("PRAGMA page_size", [], |row| row.get::<_, u32>(0))
+            .map_err(Fault::new)?;
         self.large_chars = page.iter().map(|bytes| (bytes + bytes / 8) as usize).sum();
-        let mode =
-            database.query("PRAGMA journal_mode", [], |row| row.get::<_, String>(0)).map_err(Fault::new)?;
+        let mode = database
+            .query("PRAGMA journal_mode", [], |row| row.get::<_, String>(0))
+            .map_err(Fault::new)?;
         self.choice.push(if mode == ["wal"] { Step::Checkpoint } else { Step::Delete });
         self.history = vec![Contents::read(&database).map_err(Fault::new)?];
         Ok(())
@@ -108,7 +115,8 @@ impl Checker for Transactions {
         let before = self.history.len() - 1;
         let run = |sql: &str| database.execute_batch(sql).map_err(Failure::broken);
         let copied = self.allowed.copied_after;
-        self.allowed = Allowed { before, after: before, copied_before: copied, copied_after: copied };
+        self.allowed =
+            Allowed { before, after: before, copied_before: copied, copied_after: copied };
         cx.check_crashes_start(&args);
         match step {
             Step::Checkpoint => {
@@ -211,7 +219,8 @@ impl Transactions {
         };
         match self.history.iter().rposition(|contents| contents == found) {
             Some(commits) if commits < copied => {
-                let message = format!("a checkpoint has copied {copied} transactions, {commits} are there");
+                let message =
+                    format!("a checkpoint has copied {copied} transactions, {commits} are there");
                 Err(Violation::new(Verdict::Lost, CHECKPOINTED, message))
             }
             Some(commits) if commits < least => {
@@ -230,17 +239,19 @@ impl Transactions {
             }
             None => {
                 let (a, b) = (found.a.len(), found.b.len());
-                let message = format!("{a} and {b} rows that no prefix of the {after} commits leaves");
+                let message =
+                    format!("{a} and {b} rows that no prefix of the {after} commits leaves");
                 Err(Violation::new(Verdict::Corrupt, ATOMIC, message))
             }
         }
     }
 }
 
-/// Copies the whole WAL into the database. A checkpoint that cannot finish is the checker's fault: no other connection uses
-/// the database.
+/// Copies the whole WAL into the database. A checkpoint that cannot finish is the checker's fault:
+/// no other connection uses the database.
 fn checkpoint(database: &Database) -> Result<(), Failure> {
-    let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    let row =
+        |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
     let rows = database.query("PRAGMA wal_checkpoint(RESTART)", [], row);
     match rows.map_err(|error| Failure::broken(chain(&error)))?[..] {
         [(0, frames, copied)] if frames == copied => Ok(()),

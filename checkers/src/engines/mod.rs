@@ -37,15 +37,17 @@ fn cached(erase: &str) -> StackSpec {
 
 pub(crate) fn targets() -> Vec<Target> {
     let target =
-        |name: &'static str, about, stack, checked: &(&'static str, Options), bounds, expect| Target {
-            name: Cow::Borrowed(name),
-            about: Cow::Borrowed(about),
-            stack,
-            checker: checked.0.into(),
-            checker_options: checked.1.clone(),
-            bounds,
-            seeded: name.contains('+'),
-            expect: Cow::Borrowed(expect),
+        |name: &'static str, about, stack, checked: &(&'static str, Options), bounds, expect| {
+            Target {
+                name: Cow::Borrowed(name),
+                about: Cow::Borrowed(about),
+                stack,
+                checker: checked.0.into(),
+                checker_options: checked.1.clone(),
+                bounds,
+                seeded: name.contains('+'),
+                expect: Cow::Borrowed(expect),
+            }
         };
     [littlefs(&target), fatfs(&target), key_values(&target), redb::targets()].concat()
 }
@@ -134,7 +136,14 @@ fn fatfs(target: Make<'_>) -> Vec<Target> {
     let plain = || disk("kept").plug("fatfs", none());
     let held = |flushes| disk(flushes).plug("fatfs", none().with("promises", "flushed"));
     vec![
-        target("fatfs", "FAT by the crate fatfs: its calls are not atomic", plain(), &calls, SHORT, "clean"),
+        target(
+            "fatfs",
+            "FAT by the crate fatfs: its calls are not atomic",
+            plain(),
+            &calls,
+            SHORT,
+            "clean",
+        ),
         target(
             "fatfs-flushed",
             "FAT by the crate fatfs, held to what was flushed when nothing else was under way",
@@ -167,7 +176,14 @@ fn key_values(target: Make<'_>) -> Vec<Target> {
             .plug("sequential-storage", none().with("fetch_first", fetch_first))
     };
     vec![
-        target("ekv", "an ekv database on raw flash", ekv("kept"), &commits, BOUNDS, "mount-failed"),
+        target(
+            "ekv",
+            "an ekv database on raw flash",
+            ekv("kept"),
+            &commits,
+            BOUNDS,
+            "mount-failed",
+        ),
         target(
             "ekv-whole",
             "the same on flash that programs 512 bytes at once",

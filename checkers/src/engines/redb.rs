@@ -1,4 +1,5 @@
-//! The targets: redb at its durability levels, and on files whose syncs lie (`docs/results/redb.md`).
+//! The targets: redb at its durability levels, and on files whose syncs lie
+//! (`docs/results/redb.md`).
 
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
@@ -9,8 +10,8 @@ use crate::kv::commits;
 
 /// `redb`, `redb-none`, ...; and the canaries `redb+<lie>`.
 ///
-/// Bounds are such that all of them are explored completely. With quick-repair a commit writes so many blocks that the third step
-/// has emissions of 10^6 disks.
+/// Bounds are such that all of them are explored completely. With quick-repair a commit writes so
+/// many blocks that the third step has emissions of 10^6 disks.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, expect, depth, options: Options| Target {
         name: Cow::Borrowed(name),
@@ -34,9 +35,27 @@ pub(crate) fn targets() -> Vec<Target> {
     let none = Options::none;
     vec![
         target("redb", "redb, its defaults", "clean", 3, none()),
-        target("redb-2pc", "redb with two syncs a commit", "clean", 2, none().with("two_phase_commit", true)),
-        target("redb-quick", "redb that need not repair", "clean", 2, none().with("quick_repair", true)),
-        target("redb-none", "redb without durable commits", "clean", 3, none().with("durability", "none")),
+        target(
+            "redb-2pc",
+            "redb with two syncs a commit",
+            "clean",
+            2,
+            none().with("two_phase_commit", true),
+        ),
+        target(
+            "redb-quick",
+            "redb that need not repair",
+            "clean",
+            2,
+            none().with("quick_repair", true),
+        ),
+        target(
+            "redb-none",
+            "redb without durable commits",
+            "clean",
+            3,
+            none().with("durability", "none"),
+        ),
         seeded("redb+sync-lies", "redb on files whose fdatasync does nothing", "lost", "files"),
         seeded(
             "redb+growth-lies",

@@ -1,9 +1,10 @@
-//! Every call is atomic, and durable when it returns: after a crash the tree is the one before the call that was under way, or the
-//! one after it.
+//! Every call is atomic, and durable when it returns: after a crash the tree is the one before the
+//! call that was under way, or the one after it.
 //!
-//! A stricter reading than POSIX's, for file systems that claim it. A mutate is one call that changes a tree of two files and a
-//! directory, or a few of them, one after the other. Opening a file that is not there makes an empty one; what is written then
-//! comes with the close, and writing and closing count as one call. The whole tree is compared, with all contents.
+//! A stricter reading than POSIX's, for file systems that claim it. A mutate is one call that
+//! changes a tree of two files and a directory, or a few of them, one after the other. Opening a
+//! file that is not there makes an empty one; what is written then comes with the close, and
+//! writing and closing count as one call. The whole tree is compared, with all contents.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,8 @@ pub const NAME: &str = "fs-atomic";
 pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
-        "every call that changes files is there whole or not at all after a crash, and stays once it has returned",
+        "every call that changes files is there whole or not at all after a crash, and stays once \
+         it has returned",
         build,
     )
 }
@@ -230,7 +232,8 @@ fn read(files: &dyn Files, directory: &str, tree: &mut Tree) -> FilesResult<()> 
 fn without_reserved(mut tree: Tree) -> Tree {
     for path in RESERVED {
         let below = format!("{path}/");
-        let is_empty = tree.get(path).is_some_and(|contents| contents.as_ref().is_none_or(Vec::is_empty));
+        let is_empty =
+            tree.get(path).is_some_and(|contents| contents.as_ref().is_none_or(Vec::is_empty));
         if is_empty && !tree.keys().any(|other| other.starts_with(&below)) {
             tree.remove(path);
         }
@@ -266,13 +269,19 @@ impl Atomic {
                 let message = format!("{last} calls have returned, {there} of them are there");
                 Err(Violation::new(Verdict::Lost, DURABLE, message))
             }
-            Some(_) => {
-                Err(Violation::new(Verdict::Resurrected, DURABLE, "a call that was not made is there"))
-            }
+            Some(_) => Err(Violation::new(
+                Verdict::Resurrected,
+                DURABLE,
+                "a call that was not made is there",
+            )),
             None => {
-                let names =
-                    found.keys().map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(" ");
-                let message = format!("neither the tree before the call nor the one after it: {names}");
+                let names = found
+                    .keys()
+                    .map(|name| name.escape_debug().to_string())
+                    .collect::<Vec<_>>()
+                    .join(" ");
+                let message =
+                    format!("neither the tree before the call nor the one after it: {names}");
                 Err(Violation::new(Verdict::Corrupt, ATOMIC, message))
             }
         }
@@ -291,7 +300,8 @@ impl Checker for Atomic {
         cx.check_crashes_start(&[]);
         self.trees = vec![before];
         let calls = &mut Calls { files: files.as_ref(), trees: &mut self.trees };
-        step.take(calls, self.steps).map_err(|errno| Failure::broken(format!("{}: {errno}", step.name())))?;
+        step.take(calls, self.steps)
+            .map_err(|errno| Failure::broken(format!("{}: {errno}", step.name())))?;
         cx.check_crashes_end(self, &[])
     }
 
@@ -299,7 +309,9 @@ impl Checker for Atomic {
         let mut found = Tree::new();
         match read(stack.files()?.as_ref(), "", &mut found) {
             Ok(()) => Ok(self.judge(&without_reserved(found), epoch)?),
-            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => Err(Failure::broken(format!("reading: {errno}"))),
+            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => {
+                Err(Failure::broken(format!("reading: {errno}")))
+            }
             Err(errno) => {
                 let message = format!("the tree cannot be read: {errno}");
                 Err(Violation::new(Verdict::Corrupt, INTACT, message).into())

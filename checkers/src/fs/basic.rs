@@ -1,14 +1,17 @@
 //! The paper's Figure 2: a file that was synced is there, whatever happens around it (EX-23).
 //!
-//! mutate chooses among making one of five directories, removing one of five, removing the file, and writing "test" into the
-//! file and syncing it in one of two ways: 5 + 5 + 1 + 2 = 13 children of each state.
+//! mutate chooses among making one of five directories, removing one of five, removing the file,
+//! and writing "test" into the file and syncing it in one of two ways: 5 + 5 + 1 + 2 = 13 children
+//! of each state.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
 use explode_runtime::base::{Bounds, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
+};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
@@ -19,7 +22,11 @@ pub const NAME: &str = "fs-basic";
 
 /// The definition for the registry.
 pub fn def() -> CheckerDef {
-    CheckerDef::new(NAME, "a file that was synced is there with its contents (the paper's Figure 2)", build)
+    CheckerDef::new(
+        NAME,
+        "a file that was synced is there with its contents (the paper's Figure 2)",
+        build,
+    )
 }
 
 /// Figure 2 on simulated files, and on such whose syncs lie.
@@ -38,7 +45,13 @@ pub(crate) fn targets() -> Vec<Target> {
     let lying = |which: &str| files().plug("lying-sync", Options::none().with("lies", which));
     vec![
         target("fs-basic", "the paper's Figure 2 on simulated files", files(), false, "clean"),
-        target("simfiles+fsync-lies", "files whose fsync does nothing", lying("files"), true, "lost"),
+        target(
+            "simfiles+fsync-lies",
+            "files whose fsync does nothing",
+            lying("files"),
+            true,
+            "lost",
+        ),
         target(
             "simfiles+dirsync-lies",
             "files whose fsync of a directory does nothing",
@@ -52,7 +65,8 @@ pub(crate) fn targets() -> Vec<Target> {
 const FILE: &str = "/test-file";
 const CONTENTS: &[u8] = b"test";
 
-/// What is there, as far as names go. (No signature: what is not synced yet is part of the state too.)
+/// What is there, as far as names go. (No signature: what is not synced yet is part of the state
+/// too.)
 #[derive(Clone, Default)]
 struct Basic {
     directories: BTreeSet<usize>,
@@ -97,12 +111,16 @@ impl Checker for Basic {
         let lost = |message: String| Violation::new(Verdict::Lost, "synced-file", message);
         match stack.files()?.read_file(FILE) {
             Ok(found) if found == CONTENTS => Ok(()),
-            Ok(found) if found.is_empty() => Err(lost(format!("{FILE} was synced, and is empty")).into()),
+            Ok(found) if found.is_empty() => {
+                Err(lost(format!("{FILE} was synced, and is empty")).into())
+            }
             Ok(found) => {
                 let message = format!("{FILE} holds {:?}, not {:?}", text(&found), text(CONTENTS));
                 Err(Violation::new(Verdict::Corrupt, "synced-file", message).into())
             }
-            Err(errno) => Err(lost(format!("{FILE} was synced, and cannot be read: {errno}")).into()),
+            Err(errno) => {
+                Err(lost(format!("{FILE} was synced, and cannot be read: {errno}")).into())
+            }
         }
     }
 
@@ -125,7 +143,12 @@ impl Checker for Basic {
 }
 
 impl Demands for Basic {
-    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+    fn demands(
+        &self,
+        _epoch: Epoch,
+        _args: &[String],
+        _violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         Some(vec![Demand::File(FILE.to_owned(), vec![Contents::exactly(CONTENTS)])])
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use explode_ramdisk::files::Files;
 
-/// So often on the way down it is looked whether the way leads in a circle: rarely, since that is a stat(2) of each directory on it.
+/// So often on the way down it is looked whether the way leads in a circle: rarely, since that is a
+/// stat(2) of each directory on it.
 const LOOK: usize = 64;
 /// No way is as deep as this. A path of Linux has 4096 bytes at most (`PATH_MAX`).
 const DEEPEST: usize = 1024;
@@ -21,9 +22,13 @@ pub fn goes_on(files: &dyn Files, path: &str) -> Result<(), String> {
     let mut seen = BTreeMap::new();
     let ends = path.match_indices('/').skip(1).map(|(end, _)| end).chain([path.len()]);
     for directory in ends.map(|end| &path[..end]) {
-        let stat = files.stat(directory).map_err(|errno| format!("{directory} cannot be read: {errno}"))?;
+        let stat = files
+            .stat(directory)
+            .map_err(|errno| format!("{directory} cannot be read: {errno}"))?;
         if let Some(above) = seen.insert(stat.inode, directory) {
-            return Err(format!("{directory} is the directory {above} again, which contains itself"));
+            return Err(format!(
+                "{directory} is the directory {above} again, which contains itself"
+            ));
         }
     }
     if depth >= DEEPEST {
@@ -43,7 +48,8 @@ mod tests {
     use crate::fs::failures::Tree;
     use crate::fs::topology::{Found, Groups};
 
-    /// One directory in another, called `d`: so many, or as many as are asked for, of which each `every`th is the first again.
+    /// One directory in another, called `d`: so many, or as many as are asked for, of which each
+    /// `every`th is the first again.
     struct Nested {
         deep: usize,
         every: usize,
@@ -120,6 +126,9 @@ mod tests {
         assert_eq!(walks(usize::MAX, 1), Err(said("/d/d", "/d")));
         assert_eq!(walks(usize::MAX, 3), Err(said("/d/d/d/d", "/d")));
         let endless = walks(usize::MAX, usize::MAX).unwrap_err();
-        assert!(endless.starts_with("directories go on for more than 1024 levels, from /d/d/"), "{endless}");
+        assert!(
+            endless.starts_with("directories go on for more than 1024 levels, from /d/d/"),
+            "{endless}"
+        );
     }
 }

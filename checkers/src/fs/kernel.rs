@@ -35,9 +35,26 @@ pub(crate) fn targets() -> Vec<Target> {
     let lower = || none().with("lower", "files");
     let by_ext4 = || none().with("driver", "ext4");
     let mut targets = vec![
-        target("fs-basic-ext4", "Figure 2 on ext4", basic::NAME, on_disk("ext4", none()), false, "clean"),
-        synced("fs-sync-ext4", "what is synced survives, on ext4", on_disk("ext4", none()), "clean"),
-        synced("fs-sync-ext2", "the same on ext2, by its own driver", on_disk("ext2", none()), "lost"),
+        target(
+            "fs-basic-ext4",
+            "Figure 2 on ext4",
+            basic::NAME,
+            on_disk("ext4", none()),
+            false,
+            "clean",
+        ),
+        synced(
+            "fs-sync-ext4",
+            "what is synced survives, on ext4",
+            on_disk("ext4", none()),
+            "clean",
+        ),
+        synced(
+            "fs-sync-ext2",
+            "the same on ext2, by its own driver",
+            on_disk("ext2", none()),
+            "lost",
+        ),
         synced(
             "fs-sync-ext2-by-ext4",
             "the same on ext2, by ext4's driver",
@@ -47,7 +64,11 @@ pub(crate) fn targets() -> Vec<Target> {
         synced("fs-sync-vfat", "the same on VFAT", on_disk("vfat", none()), "lost"),
         synced("fs-sync-minix", "the same on MINIX", on_disk("minix", none()), "lost"),
         synced("fs-sync-xfs", "the same on XFS", on_disk("xfs", none()), "clean"),
-        seeded("ext4+flush-lies", "ext4 on a disk whose flushes do nothing", deaf().plug("ext4", none())),
+        seeded(
+            "ext4+flush-lies",
+            "ext4 on a disk whose flushes do nothing",
+            deaf().plug("ext4", none()),
+        ),
         synced(
             "fs-sync-overlay",
             "the same on overlay on ext4",
@@ -63,7 +84,8 @@ pub(crate) fn targets() -> Vec<Target> {
             checker_options: none().with("way", "fsync"),
             ..target(
                 "fs-ways-overlay-lower",
-                "what fsync makes durable is there, on overlay on ext4, files of the lower folder that were copied up among it",
+                "what fsync makes durable is there, on overlay on ext4, files of the lower folder \
+                 that were copied up among it",
                 ways::NAME,
                 on_disk("ext4", none()).plug("overlay", lower()),
                 false,
@@ -74,14 +96,19 @@ pub(crate) fn targets() -> Vec<Target> {
             checker_options: none().with("way", "fsync"),
             ..target(
                 "overlay-lower+flush-lies",
-                "overlay with files in its lower folder, on ext4 on a disk whose flushes do nothing",
+                "overlay with files in its lower folder, on ext4 on a disk whose flushes do \
+                 nothing",
                 ways::NAME,
                 deaf().plug("ext4", none()).plug("overlay", lower()),
                 true,
                 "lost",
             )
         },
-        seeded("xfs+flush-lies", "XFS on a disk whose flushes do nothing", deaf().plug("xfs", none())),
+        seeded(
+            "xfs+flush-lies",
+            "XFS on a disk whose flushes do nothing",
+            deaf().plug("xfs", none()),
+        ),
         seeded(
             "ext4+fsync-lies",
             "ext4 under files whose fsync does nothing",
@@ -91,7 +118,8 @@ pub(crate) fn targets() -> Vec<Target> {
             bounds: Bounds { limit: 4, samples: 4, crash_depth: 0, ..BOUNDS },
             ..seeded(
                 "ext4+cut-then-write",
-                "ext4, which may commit between two calls, under files that are cut and written again",
+                "ext4, which may commit between two calls, under files that are cut and written \
+                 again",
                 on_disk("ext4", committing()).plug("rewriting", none().with("cuts", true)),
             )
         },
@@ -125,7 +153,8 @@ macro_rules! breadth {
             expect: $expect,
             synced: concat!("fs-sync-", $component),
             deaf: concat!($component, "+flush-lies"),
-            about: [concat!("the same on ", $name), concat!($name, " on a disk whose flushes do nothing")],
+            about: [concat!("the same on ", $name), concat!($name, " on a disk whose flushes do \
+                nothing")],
         }),*]
     };
 }

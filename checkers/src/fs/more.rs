@@ -1,5 +1,5 @@
-//! The checkers of small trees with the calls beyond the eight, on simulated files and on such that lose what one group of these calls
-//! has done.
+//! The checkers of small trees with the calls beyond the eight, on simulated files and on such that
+//! lose what one group of these calls has done.
 
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;

@@ -1,10 +1,12 @@
-//! What a rename moves to another directory is there after a crash, under its old name or its new one, and not under both.
+//! What a rename moves to another directory is there after a crash, under its old name or its new
+//! one, and not under both.
 //!
-//! The first call of mutate makes `/a` and `/b`, a file `/a/x`, and a directory `/a/d` with a file in it, and forces all of it. Then each
-//! moves one of the two to another directory, or forces something: a directory that a name has left or entered, or what was moved itself,
-//! which promises nothing of its name and has file systems write a part of the rename. Every disk that a crash could leave meanwhile and
-//! right then is checked. What was moved may be wherever it was since its place was forced; a directory that was forced since has the name,
-//! or has it no more.
+//! The first call of mutate makes `/a` and `/b`, a file `/a/x`, and a directory `/a/d` with a file
+//! in it, and forces all of it. Then each moves one of the two to another directory, or forces
+//! something: a directory that a name has left or entered, or what was moved itself, which promises
+//! nothing of its name and has file systems write a part of the rename. Every disk that a crash
+//! could leave meanwhile and right then is checked. What was moved may be wherever it was since its
+//! place was forced; a directory that was forced since has the name, or has it no more.
 //!
 //! | promise | what |
 //! | --- | --- |
@@ -13,8 +15,9 @@
 //! | `deleted-name` | it is not where it was once that directory is forced |
 //! | `flushed-contents` | wherever it is, it holds what was forced (fsync(2)) |
 //!
-//! Of crashes rename(2) says nothing, and of processes that there may be a time at which both names are there: the first line is one that
-//! journals of metadata promise. The others are what fsync promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
+//! Of crashes rename(2) says nothing, and of processes that there may be a time at which both names
+//! are there: the first line is one that journals of metadata promise. The others are what fsync
+//! promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -128,7 +131,8 @@ impl Step {
             steps.extend(others.map(|to| Step::Move { thing, to }));
         }
         let on_their_way = || places.iter().filter(|places| places.is_on_its_way());
-        let changed = |directory: &usize| on_their_way().any(|places| places.may_be.contains(directory));
+        let changed =
+            |directory: &usize| on_their_way().any(|places| places.may_be.contains(directory));
         steps.extend(directories.filter(changed).map(Step::ForceDirectory));
         let things = (0..places.len()).filter(|thing| places[*thing].is_on_its_way());
         steps.extend(things.map(Step::ForceThing));
@@ -239,7 +243,11 @@ fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure
     };
     let is: Vec<usize> = found.iter().map(|(directory, _)| *directory).collect();
     if places.is_forced && !is.contains(&places.now) {
-        let there = if is.is_empty() { "gone".to_owned() } else { format!("still {}", paths(&is, " and ")) };
+        let there = if is.is_empty() {
+            "gone".to_owned()
+        } else {
+            format!("still {}", paths(&is, " and "))
+        };
         let text = format!("{} was forced, and is {there}", path(places.now, thing));
         return Err(wrong(Verdict::Lost, FLUSHED_NAME, text));
     }
@@ -248,10 +256,14 @@ fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure
         let text = format!("{back} was moved away, and its directory forced, and it is there");
         return Err(wrong(Verdict::Resurrected, DELETED, text));
     }
-    // Where a directory was forced without it, that it is elsewhere follows from its being moved whole or not at all.
+    // Where a directory was forced without it, that it is elsewhere follows from its being moved
+    // whole or not at all.
     if !is.iter().any(|directory| places.may_be.contains(directory)) {
-        let neither =
-            if places.is_on_its_way() { "neither" } else { "what was moved away is lost: not even" };
+        let neither = if places.is_on_its_way() {
+            "neither"
+        } else {
+            "what was moved away is lost: not even"
+        };
         let text = format!("{neither} {} is there", paths(&places.may_be, " nor "));
         return Err(wrong(Verdict::Lost, MOVED, text));
     }
@@ -263,14 +275,24 @@ fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure
     let path = path(directory, thing);
     let expected = if thing == 0 { Kind::File } else { Kind::Directory };
     if kind != expected {
-        return Err(wrong(Verdict::Corrupt, FLUSHED_NAME, format!("{path} is another kind of node")));
+        return Err(wrong(
+            Verdict::Corrupt,
+            FLUSHED_NAME,
+            format!("{path} is another kind of node"),
+        ));
     }
     judge_contents(files, &if thing == 0 { path } else { format!("{path}/{BELOW}") })
 }
 
 fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
     match kind(files, path)? {
-        None => return Err(wrong(Verdict::Lost, FLUSHED_NAME, format!("{path} was forced, and is gone"))),
+        None => {
+            return Err(wrong(
+                Verdict::Lost,
+                FLUSHED_NAME,
+                format!("{path} was forced, and is gone"),
+            ));
+        }
         Some(Kind::File) => {}
         Some(_) => return Err(wrong(Verdict::Corrupt, FLUSHED_NAME, format!("{path} is no file"))),
     }
@@ -280,8 +302,13 @@ fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let verdict = if expected.starts_with(&found) { Verdict::Lost } else { Verdict::Corrupt };
-    let same = found.iter().zip(&expected).take_while(|(found, expected)| found == expected).count();
-    let text = format!("{path} has {} bytes, of {} the first {same} as they were forced", found.len(), SIZE);
+    let same =
+        found.iter().zip(&expected).take_while(|(found, expected)| found == expected).count();
+    let text = format!(
+        "{path} has {} bytes, of {} the first {same} as they were forced",
+        found.len(),
+        SIZE
+    );
     Err(wrong(verdict, CONTENTS, text))
 }
 
@@ -307,7 +334,10 @@ impl Checker for Moved {
             Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
         };
         let files = stack.files()?;
-        places.iter().enumerate().try_for_each(|(thing, places)| judge(files.as_ref(), thing, places))
+        places
+            .iter()
+            .enumerate()
+            .try_for_each(|(thing, places)| judge(files.as_ref(), thing, places))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -324,7 +354,8 @@ impl Checker for Moved {
     }
 }
 
-/// On a small file system with a journal, and on simulated files, which write the two names one after the other.
+/// On a small file system with a journal, and on simulated files, which write the two names one
+/// after the other.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, stack, expect| Target {
         name: Cow::Borrowed(name),
@@ -341,10 +372,16 @@ pub(crate) fn targets() -> Vec<Target> {
     let files = StackSpec::default().plug("simfiles", Options::none());
     let promising = files.plug("rename-in-steps", Options::none().with("promises", true));
     vec![
-        target(NAME, "files and directories are moved, on a small journaling file system", toyfs, "clean"),
+        target(
+            NAME,
+            "files and directories are moved, on a small journaling file system",
+            toyfs,
+            "clean",
+        ),
         target(
             "simfiles-moved+two-names",
-            "files and directories are moved on files that promise one name, and the two names are written one after the other",
+            "files and directories are moved on files that promise one name, and the two names \
+             are written one after the other",
             promising,
             "lost",
         ),
@@ -358,8 +395,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the violation, if any, of `/a/x` that was moved to `/b`, once the directories `forced` were forced, with `x` in the
-    /// directories `is_in`.
+    /// Returns the violation, if any, of `/a/x` that was moved to `/b`, once the directories
+    /// `forced` were forced, with `x` in the directories `is_in`.
     fn told(forced: &[usize], is_in: &[usize]) -> Option<(Verdict, String)> {
         let storage = Storage::new(Image::new(), Recording::Off);
         let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
@@ -387,12 +424,16 @@ mod tests {
             assert_eq!(told(&[], is_in), None);
         }
         assert_eq!([told(&[], &[]), told(&[], &[1, 2])], [lost(MOVED), twice.clone()]);
-        // The new directory was forced; then the old one alone, of which it follows only if a rename is one change.
+        // The new directory was forced; then the old one alone, of which it follows only if a
+        // rename is one change.
         assert_eq!(
             [told(&[2], &[2]), told(&[2], &[1]), told(&[2], &[])],
             [None, lost(FLUSHED_NAME), lost(FLUSHED_NAME)]
         );
-        assert_eq!([told(&[1], &[2]), told(&[1], &[1]), told(&[1], &[])], [None, back.clone(), lost(MOVED)]);
+        assert_eq!(
+            [told(&[1], &[2]), told(&[1], &[1]), told(&[1], &[])],
+            [None, back.clone(), lost(MOVED)]
+        );
         assert_eq!([told(&[2], &[1, 2]), told(&[1], &[1, 2])], [twice, back]);
     }
 }

@@ -29,7 +29,8 @@ pub(crate) fn questions() -> Vec<Question> {
         doubts: ways::doubts(name),
         ..question(name, about, ways::NAME, BOUNDS)
     };
-    // The calls that the paper has not, too. A question of its own: each small tree has many more followers.
+    // The calls that the paper has not, too. A question of its own: each small tree has many more
+    // followers.
     let more = |name, about, question: Question| Question {
         name,
         about,
@@ -54,7 +55,8 @@ pub(crate) fn questions() -> Vec<Question> {
         },
         more(
             "fsync-more",
-            "the same of fsync, with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones, too",
+            "the same of fsync, with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings \
+             and clones, too",
             way("fsync", ""),
         ),
         question(
@@ -71,7 +73,8 @@ pub(crate) fn questions() -> Vec<Question> {
         ),
         more(
             "reasonable-more",
-            "the same with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones, too",
+            "the same with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and \
+             clones, too",
             question("reasonable", "", reasonable::NAME, BOUNDS),
         ),
         question(

@@ -1,10 +1,13 @@
-//! A file that is replaced is there after a crash, the old one whole or the new one whole: new contents go to a temporary file, and
-//! rename(2) leads the old name to it, with fsync(2) of the temporary file before, or without.
+//! A file that is replaced is there after a crash, the old one whole or the new one whole: new
+//! contents go to a temporary file, and rename(2) leads the old name to it, with fsync(2) of the
+//! temporary file before, or without.
 //!
-//! The first call of mutate makes `/a` and forces it and its name. Then each writes `/b`, of part of a block or of a few, and renames it to
-//! `/a`; or forces what `/a` is. Every disk that a crash could leave meanwhile and right then is checked. `/a` may be what was forced, or
-//! any that has replaced it since: no call promises that a rename is durable before its directory is forced. Names are forced by fsync(2)
-//! of the directory, or by sync(2) where no directory can be fsynced (HFS says EINVAL).
+//! The first call of mutate makes `/a` and forces it and its name. Then each writes `/b`, of part
+//! of a block or of a few, and renames it to `/a`; or forces what `/a` is. Every disk that a crash
+//! could leave meanwhile and right then is checked. `/a` may be what was forced, or any that has
+//! replaced it since: no call promises that a rename is durable before its directory is forced.
+//! Names are forced by fsync(2) of the directory, or by sync(2) where no directory can be fsynced
+//! (HFS says EINVAL).
 //!
 //! | promise | what |
 //! | --- | --- |
@@ -13,11 +16,12 @@
 //! | `kind`, `readable` | it is a file, and can be read |
 //! | `flushed-name`, `flushed-contents` | all of this where nothing was replaced since it was forced (fsync(2)) |
 //!
-//! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a
-//! promise of ext3 and ext4 (auto_da_alloc). These two are what the check is about; a profile may exclude them, and `kind` and
-//! `readable`. While a file is replaced no other promise covers what it holds, forced or not: the old file may be given back already, and
-//! the name may not lead to the new one yet. So an fsync that lies is reported by these words as well. `fs-ways` checks what fsync alone
-//! promises.
+//! rename(2) promises the first to other processes, and says nothing of crashes: journals of
+//! metadata promise it. The second is a promise of ext3 and ext4 (auto_da_alloc). These two are
+//! what the check is about; a profile may exclude them, and `kind` and `readable`. While a file is
+//! replaced no other promise covers what it holds, forced or not: the old file may be given back
+//! already, and the name may not lead to the new one yet. So an fsync that lies is reported by
+//! these words as well. `fs-ways` checks what fsync alone promises.
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};
@@ -41,7 +45,8 @@ pub const NAME: &str = "fs-replaced";
 pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
-        "a file that a rename replaces is there after a crash, the old one whole or the new one whole",
+        "a file that a rename replaces is there after a crash, the old one whole or the new one \
+         whole",
         build,
     )
     .options([OptionDef {
@@ -119,7 +124,13 @@ impl Replaced {
     }
 
     /// Writes a new version of the file to a path that is not there.
-    fn write(&mut self, files: &dyn Files, path: &str, size: usize, fsync: bool) -> FilesResult<Version> {
+    fn write(
+        &mut self,
+        files: &dyn Files,
+        path: &str,
+        size: usize,
+        fsync: bool,
+    ) -> FilesResult<Version> {
         self.writes += 1;
         let bytes = pattern('a', self.writes, 0, size);
         let fd = files.open(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?;
@@ -186,7 +197,8 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
         }
         errno => {
             let promise = if replaced { "readable" } else { "flushed-contents" };
-            Violation::new(Verdict::Corrupt, promise, format!("{FILE} cannot be read: {errno}")).into()
+            Violation::new(Verdict::Corrupt, promise, format!("{FILE} cannot be read: {errno}"))
+                .into()
         }
     };
     match files.stat(FILE) {
@@ -214,15 +226,19 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
     let is_of = |version: &Version| version.bytes.starts_with(&found);
     let is_less = |version: &Version| {
         let pairs = found.iter().zip(&version.bytes);
-        found.len() <= version.bytes.len() && pairs.clone().all(|(has, was)| *has == 0 || has == was)
+        found.len() <= version.bytes.len()
+            && pairs.clone().all(|(has, was)| *has == 0 || has == was)
     };
-    let sizes: Vec<String> = allowed.iter().map(|version| version.bytes.len().to_string()).collect();
+    let sizes: Vec<String> =
+        allowed.iter().map(|version| version.bytes.len().to_string()).collect();
     let sizes = sizes.join(", ");
     if allowed.iter().any(is_of) {
-        let text = format!("{FILE} has {} bytes of one version, and versions have {sizes}", found.len());
+        let text =
+            format!("{FILE} has {} bytes of one version, and versions have {sizes}", found.len());
         return wrong(Verdict::Lost, promise, text);
     }
-    let text = format!("{FILE} has {} bytes that are no version's, which have {sizes}", found.len());
+    let text =
+        format!("{FILE} has {} bytes that are no version's, which have {sizes}", found.len());
     if allowed.iter().any(is_less) {
         return wrong(Verdict::Lost, promise, format!("{text}: there are zeroes in it"));
     }
@@ -272,13 +288,19 @@ impl Checker for Replaced {
 }
 
 impl Demands for Replaced {
-    fn demands(&self, epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+    fn demands(
+        &self,
+        epoch: Epoch,
+        _args: &[String],
+        _violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         let versions = self.allowed(epoch).iter().map(|version| Contents::exactly(&version.bytes));
         Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
     }
 }
 
-/// On simulated files, whose rename is atomic, but not what was not synced; and on such whose rename is not.
+/// On simulated files, whose rename is atomic, but not what was not synced; and on such whose
+/// rename is not.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, unsynced: bool, stack, expect| Target {
         name: Cow::Borrowed(name),
@@ -291,15 +313,18 @@ pub(crate) fn targets() -> Vec<Target> {
         expect: Cow::Borrowed(expect),
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
-    let renaming = |option: &str| files().plug("rename-in-steps", Options::none().with(option, true));
+    let renaming =
+        |option: &str| files().plug("rename-in-steps", Options::none().with(option, true));
     let promising = |forces: bool| {
-        files().plug("rename-in-steps", Options::none().with("promises", true).with("forces", forces))
+        files()
+            .plug("rename-in-steps", Options::none().with("promises", true).with("forces", forces))
     };
     vec![
         target(NAME, "a synced file replaces another, on simulated files", false, files(), "clean"),
         target(
             "simfiles-replaced",
-            "any file replaces another, on simulated files that write a file before it replaces one",
+            "any file replaces another, on simulated files that write a file before it replaces \
+             one",
             true,
             promising(true),
             "clean",

@@ -30,7 +30,12 @@ pub(crate) fn targets() -> Vec<Target> {
     };
     vec![
         target("toyfs", "a small journaling file system", plain, "clean"),
-        target("toyfs+early-reuse", "a block that was given back is used again at once", plain, "corrupt"),
+        target(
+            "toyfs+early-reuse",
+            "a block that was given back is used again at once",
+            plain,
+            "corrupt",
+        ),
         target(
             "toyfs+no-revoke",
             "the journal writes over a block that is somebody else's now",
@@ -62,7 +67,12 @@ pub(crate) fn targets() -> Vec<Target> {
             plain,
             "corrupt",
         ),
-        target("toyfs-in-place", "a small file system without a journal, but with an fsck", plain, "clean"),
+        target(
+            "toyfs-in-place",
+            "a small file system without a journal, but with an fsck",
+            plain,
+            "clean",
+        ),
         target(
             "toyfs-in-place+block-reuse",
             "the fsck mends the indirect block that a synced file's block once was",

@@ -1,5 +1,6 @@
-//! Every word by which a check of the matrix may report what is broken, and that each system of the matrix has a line for it. A word
-//! without a line would make a bug of something that no document promises.
+//! Every word by which a check of the matrix may report what is broken, and that each system of the
+//! matrix has a line for it. A word without a line would make a bug of something that no document
+//! promises.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +42,8 @@ fn registry() -> Registry {
     registry
 }
 
-/// The rows of the matrix, and those with the options that promise something else; and overlay on each.
+/// The rows of the matrix, and those with the options that promise something else; and overlay on
+/// each.
 fn systems(registry: &Registry) -> Vec<(String, Profile)> {
     let rows = registry.systems.iter().map(|row| (row.name.to_owned(), row.stack.clone()));
     let others = [
@@ -84,7 +86,9 @@ fn missing(systems: &[(String, Profile)]) -> Vec<String> {
         for (name, profile) in systems {
             let has = |word: &String| profile.promises.iter().any(|line| line.name == *word);
             let without = words.iter().filter(|word| !has(word));
-            missing.extend(without.map(|word| format!("{name}: no line for {word} ({})", question.name)));
+            missing.extend(
+                without.map(|word| format!("{name}: no line for {word} ({})", question.name)),
+            );
         }
     }
     missing
@@ -140,8 +144,8 @@ fn no_profile_says_two_things_of_a_word() {
     }
 }
 
-/// The structure is promised whole or not at all, and then nothing of what was not synced is: `fs-reasonable` tells what is wrong
-/// besides only so.
+/// The structure is promised whole or not at all, and then nothing of what was not synced is:
+/// `fs-reasonable` tells what is wrong besides only so.
 #[test]
 fn what_is_excluded_hides_nothing() {
     let mut without = BTreeSet::new();

@@ -1,7 +1,8 @@
-//! Commits (EX-108, for a store of keys and values): what was committed is there, whole and in order; what was not is not.
+//! Commits (EX-108, for a store of keys and values): what was committed is there, whole and in
+//! order; what was not is not.
 //!
-//! Every mutate is one commit, synced or lazy, or a checkpoint. Each commit leaves contents that never were before, so a recovered
-//! store says by its contents how many commits it holds.
+//! Every mutate is one commit, synced or lazy, or a checkpoint. Each commit leaves contents that
+//! never were before, so a recovered store says by its contents how many commits it holds.
 
 use explode_components::engine::{
     ATOMIC, Change, Contents, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store,
@@ -46,7 +47,8 @@ enum Step {
     Checkpoint,
 }
 
-const STEPS: [Step; 5] = [Step::Put, Step::PutLazily, Step::PutLarge, Step::Delete, Step::Checkpoint];
+const STEPS: [Step; 5] =
+    [Step::Put, Step::PutLazily, Step::PutLarge, Step::Delete, Step::Checkpoint];
 
 /// How many commits there may be, before and after the interval that is being checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,7 +80,9 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let single = options.one_of("changes", &[("several", false), ("one", true)])?;
     let large = match options.int("large", LARGE_BYTES)? {
         large @ 20..=65_536 => large as usize,
-        large => return Err(UsageError(format!("a large value of {large} bytes; use 20 to 65536"))),
+        large => {
+            return Err(UsageError(format!("a large value of {large} bytes; use 20 to 65536")));
+        }
     };
     let (history, allowed, steps) = (Vec::new(), Allowed::default(), 0);
     Ok(Box::new(Commits { large, single, history, allowed, steps }))
@@ -94,7 +98,8 @@ impl Commits {
             Step::PutLarge => Some(Change::Put("large".to_owned(), value(self.large))),
             Step::Delete => {
                 let now = self.history.last();
-                now.and_then(|now| now.keys().find(|key| *key != "step").cloned()).map(Change::Delete)
+                now.and_then(|now| now.keys().find(|key| *key != "step").cloned())
+                    .map(Change::Delete)
             }
             Step::Checkpoint => return Vec::new(),
         };
@@ -156,7 +161,8 @@ impl Checker for Commits {
         if let Step::Checkpoint = step {
             store.0.checkpoint().map_err(Fault::from)?;
         } else {
-            let durability = if let Step::PutLazily = step { Durability::Lazy } else { Durability::Synced };
+            let durability =
+                if let Step::PutLazily = step { Durability::Lazy } else { Durability::Synced };
             store.0.commit(&changes, durability).map_err(Fault::from)?;
             let mut contents = self.history.last().cloned().unwrap_or_default();
             changes.iter().for_each(|change| change.apply(&mut contents));

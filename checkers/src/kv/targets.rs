@@ -30,11 +30,27 @@ pub(crate) fn targets() -> Vec<Target> {
         target("wal-kv", "a key-value store with a write-ahead log", "clean"),
         target("wal-kv+no-log-sync", "a commit does not sync the log", "lost"),
         target("wal-kv+no-checksum", "the end of the log is not told by a checksum", "corrupt"),
-        target("wal-kv+no-table-sync", "a new table is renamed before it is synced", "mount-failed"),
-        target("wal-kv+no-dir-sync", "the folder is not synced after a new table is renamed", "lost"),
-        target("wal-kv+early-unlink", "the old log is removed before the new table is durable", "lost"),
+        target(
+            "wal-kv+no-table-sync",
+            "a new table is renamed before it is synced",
+            "mount-failed",
+        ),
+        target(
+            "wal-kv+no-dir-sync",
+            "the folder is not synced after a new table is renamed",
+            "lost",
+        ),
+        target(
+            "wal-kv+early-unlink",
+            "the old log is removed before the new table is durable",
+            "lost",
+        ),
         target("wal-kv+table-in-place", "a new table is written over the old one", "mount-failed"),
-        target("wal-kv+log-reused", "frames of before a checkpoint are not told from those after", "corrupt"),
+        target(
+            "wal-kv+log-reused",
+            "frames of before a checkpoint are not told from those after",
+            "corrupt",
+        ),
         target(
             "wal-kv+recovery-not-idempotent",
             "recovery empties the log before its table is durable",
@@ -47,15 +63,31 @@ pub(crate) fn targets() -> Vec<Target> {
             ..target("wal-kv+checksum-gap", "a checksum leaves out one block of sixteen", "corrupt")
         },
         target("rename-kv", "a key-value store in a file that each commit replaces", "clean"),
-        target("rename-kv+no-file-sync", "the new file is renamed before it is synced", "mount-failed"),
+        target(
+            "rename-kv+no-file-sync",
+            "the new file is renamed before it is synced",
+            "mount-failed",
+        ),
         target("rename-kv+no-dir-sync", "the folder is not synced after the rename", "lost"),
         target("rename-kv+in-place", "the file is written over", "mount-failed"),
         target("journal-kv", "a key-value store on a disk, with a journal of pages", "clean"),
-        target("journal-kv+no-preflush", "a commit block may be durable before its pages", "mount-failed"),
+        target(
+            "journal-kv+no-preflush",
+            "a commit block may be durable before its pages",
+            "mount-failed",
+        ),
         target("journal-kv+no-fua", "a commit block may stay in the disk's cache", "lost"),
-        target("journal-kv+no-wait", "the flush is sent before the writes have completed", "mount-failed"),
+        target(
+            "journal-kv+no-wait",
+            "the flush is sent before the writes have completed",
+            "mount-failed",
+        ),
         target("journal-kv+stale-commit", "a commit block of an earlier lap counts", "corrupt"),
-        target("journal-kv+torn-header", "the header takes two blocks, and can tear", "mount-failed"),
+        target(
+            "journal-kv+torn-header",
+            "the header takes two blocks, and can tear",
+            "mount-failed",
+        ),
         target(
             "journal-kv+checkpoint-no-flush",
             "the header may be durable before the pages",

@@ -33,7 +33,13 @@ pub(crate) fn targets() -> Vec<Target> {
     };
     vec![
         target("merge", "a merge that one rename decides", "manifest", false, "clean"),
-        target("merge+three-renames", "a merge that renames three files", "renames", true, "corrupt"),
+        target(
+            "merge+three-renames",
+            "a merge that renames three files",
+            "renames",
+            true,
+            "corrupt",
+        ),
     ]
 }
 
@@ -74,7 +80,9 @@ impl Checker for Whole {
             return Err(Violation::new(Verdict::Lost, "merged", message).into());
         }
         if generation > most {
-            return Err(corrupt(format!("generation {generation} is there, before it was merged")).into());
+            return Err(
+                corrupt(format!("generation {generation} is there, before it was merged")).into()
+            );
         }
         Ok(())
     }

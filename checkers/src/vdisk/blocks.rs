@@ -1,15 +1,18 @@
-//! Blocks of a disk (EX-112, for a disk that is made of others): what was flushed is there, whatever one of the others has lost.
+//! Blocks of a disk (EX-112, for a disk that is made of others): what was flushed is there,
+//! whatever one of the others has lost.
 //!
-//! Every mutate writes a block, or writes one through the caches, or flushes; no two writes write the same. The first chooses the
-//! disk that is going to fail, too. On a crash disk each sector must hold one of the versions that it could have, and
+//! Every mutate writes a block, or writes one through the caches, or flushes; no two writes write
+//! the same. The first chooses the disk that is going to fail, too. On a crash disk each sector
+//! must hold one of the versions that it could have, and
 //!
 //! * two reads of a block agree, whichever disk they come from;
 //! * a bad sector costs nothing, and two at the same place of two disks no more than is there;
-//! * when the disk that was chosen is pulled out all blocks hold the same as before. Where a disk has bad sectors, each block is
-//!   read and written again before that: then nothing may be left of them.
+//! * when the disk that was chosen is pulled out all blocks hold the same as before. Where a disk
+//!   has bad sectors, each block is read and written again before that: then nothing may be left of
+//!   them.
 //!
-//! One disk a path, because an array need not take back a disk that was gone. Of a disk that is not made of others only the versions
-//! are checked.
+//! One disk a path, because an array need not take back a disk that was gone. Of a disk that is not
+//! made of others only the versions are checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +35,11 @@ pub fn def() -> CheckerDef {
         "a disk made of others keeps what was flushed, and goes on without any one of them",
         build,
     )
-    .options([OptionDef { name: "blocks", about: "how many blocks are written", default: "3" }])
+    .options([OptionDef {
+        name: "blocks",
+        about: "how many blocks are written",
+        default: "3",
+    }])
 }
 
 /// A block holds what was written last before a flush, or something newer.
@@ -90,7 +97,8 @@ struct Bad {
     most_lost: usize,
 }
 
-/// Where two devices have lost a sector at the same place, or the only one has, what all but one of them hold there may be gone.
+/// Where two devices have lost a sector at the same place, or the only one has, what all but one of
+/// them hold there may be gone.
 fn bad(storage: &Storage, devices: u32) -> Bad {
     let mut disks: BTreeMap<u64, u32> = BTreeMap::new();
     (0..devices)
@@ -105,15 +113,21 @@ fn bad(storage: &Storage, devices: u32) -> Bad {
 }
 
 /// Reads a block twice, if it can be read; what it holds, if that is one of its versions.
-fn read_twice(disk: &RamDisk, block: usize, versions: &Versions) -> Result<Option<Vec<u8>>, Violation> {
+fn read_twice(
+    disk: &RamDisk,
+    block: usize,
+    versions: &Versions,
+) -> Result<Option<Vec<u8>>, Violation> {
     let Some((first, second)) = read(disk, block).zip(read(disk, block)) else { return Ok(None) };
     if first != second {
         let [first, second] = [first, second].map(|bytes| version(&bytes));
-        let message = format!("block {block} begins with {first}, and when read again with {second}");
+        let message =
+            format!("block {block} begins with {first}, and when read again with {second}");
         return Err(Violation::new(Verdict::Corrupt, AGREE, message));
     }
-    let is_version =
-        |sector: &[u8]| sector[4..] == sector[..SECTOR_BYTES - 4] && versions.contains(&version(sector));
+    let is_version = |sector: &[u8]| {
+        sector[4..] == sector[..SECTOR_BYTES - 4] && versions.contains(&version(sector))
+    };
     match first.chunks(SECTOR_BYTES).find(|sector| !is_version(sector)) {
         None => Ok(Some(first)),
         Some(sector) => {
@@ -125,13 +139,20 @@ fn read_twice(disk: &RamDisk, block: usize, versions: &Versions) -> Result<Optio
 }
 
 /// Reads all blocks twice.
-fn read_all(disk: &RamDisk, most_lost: usize, versions: &[Versions]) -> Result<Vec<Vec<u8>>, Failure> {
+fn read_all(
+    disk: &RamDisk,
+    most_lost: usize,
+    versions: &[Versions],
+) -> Result<Vec<Vec<u8>>, Failure> {
     let read = |(block, versions)| read_twice(disk, block, versions);
-    let found: Vec<Option<Vec<u8>>> = versions.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    let found: Vec<Option<Vec<u8>>> =
+        versions.iter().enumerate().map(read).collect::<Result<_, _>>()?;
     let lost: Vec<usize> = (0..found.len()).filter(|block| found[*block].is_none()).collect();
     match lost.first() {
         None => Ok(found.into_iter().flatten().collect()),
-        Some(_) if lost.len() <= most_lost => Err(Failure::broken(format!("blocks {lost:?} are lost"))),
+        Some(_) if lost.len() <= most_lost => {
+            Err(Failure::broken(format!("blocks {lost:?} are lost")))
+        }
         Some(block) => {
             let message = format!("block {block} cannot be read");
             Err(Violation::new(Verdict::Lost, READABLE, message).into())
@@ -156,7 +177,8 @@ impl Checker for Blocks {
         let disk = cx.stack().disk()?;
         let blocks = self.after.len();
         if self.steps == 0 {
-            self.fails = cx.choose_named("disk-blocks device", cx.stack().device_count() as usize) as u32;
+            self.fails =
+                cx.choose_named("disk-blocks device", cx.stack().device_count() as usize) as u32;
         }
         let step = cx.choose_named(NAME, blocks + 2);
         self.steps += 1;
@@ -168,7 +190,9 @@ impl Checker for Blocks {
                 disk.write(step as u64 * SECTORS_PER_BLOCK, &contents(self.steps), Flags::NONE);
             }
             Some(0) => {
-                self.after.iter_mut().for_each(|versions| drop(versions.drain(..versions.len() - 1)));
+                self.after
+                    .iter_mut()
+                    .for_each(|versions| drop(versions.drain(..versions.len() - 1)));
                 disk.flush();
             }
             Some(_) => {
@@ -179,8 +203,9 @@ impl Checker for Blocks {
         for (block, versions) in self.after.iter().enumerate() {
             let newest = versions.last().copied().unwrap_or_default();
             if read(&disk, block).is_some_and(|found| found != contents(newest)) {
-                let message =
-                    format!("block {block} was written by mutate {newest}, and holds something else");
+                let message = format!(
+                    "block {block} was written by mutate {newest}, and holds something else"
+                );
                 return Err(Violation::new(Verdict::Corrupt, CURRENT, message).into());
             }
         }
@@ -189,7 +214,8 @@ impl Checker for Blocks {
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let (disk, storage) = (stack.disk()?, stack.devices().storage()?);
-        let either = |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();
+        let either =
+            |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();
         let versions = match epoch {
             Epoch::Begin => self.before.clone(),
             Epoch::InBetween => self.before.iter().zip(&self.after).map(either).collect(),
@@ -213,7 +239,8 @@ impl Checker for Blocks {
                 let begins = |bytes: Vec<u8>| format!("begins with {}", version(&bytes));
                 let without = without.map_or("cannot be read".to_owned(), begins);
                 let (with, dev) = (version(with), self.fails);
-                let message = format!("block {block} begins with {with}; without disk {dev} it {without}");
+                let message =
+                    format!("block {block} begins with {with}; without disk {dev} it {without}");
                 return Err(Violation::new(Verdict::Lost, REDUNDANT, message).into());
             }
         }

@@ -1,4 +1,5 @@
-//! The targets: our arrays of disks, and each of their bugs (`docs/results/seeded-bugs.md`); and other systems of ours on them.
+//! The targets: our arrays of disks, and each of their bugs (`docs/results/seeded-bugs.md`); and
+//! other systems of ours on them.
 
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
@@ -41,18 +42,38 @@ pub(crate) fn targets() -> Vec<Target> {
     vec![
         target("mirror", "two disks that hold the same", "clean"),
         target("mirror+no-resync", "recovery does not make the disks agree", "corrupt"),
-        target("mirror+resync-clears-first", "recovery clears the bitmap before the disks agree", "corrupt"),
+        target(
+            "mirror+resync-clears-first",
+            "recovery clears the bitmap before the disks agree",
+            "corrupt",
+        ),
         target("mirror+intent-not-durable", "the bitmap may stay in the disks' caches", "corrupt"),
-        target("mirror+clears-before-flush", "the bitmap is cleared before the disks are flushed", "corrupt"),
+        target(
+            "mirror+clears-before-flush",
+            "the bitmap is cleared before the disks are flushed",
+            "corrupt",
+        ),
         target("mirror+flushes-one-disk", "a flush goes to one disk only", "corrupt"),
         target("mirror+evicts", "a disk with one bad sector is not used any more", "lost"),
         target("mirror+resync-ignores-errors", "recovery copies what it could not read", "lost"),
         target("parity", "three disks, any of which can be had from the others", "clean"),
         target("parity+no-resync", "recovery leaves a stale parity", "lost"),
-        target("parity+resync-clears-first", "recovery clears the bitmap before the parity is right", "lost"),
+        target(
+            "parity+resync-clears-first",
+            "recovery clears the bitmap before the parity is right",
+            "lost",
+        ),
         target("parity+intent-not-durable", "the bitmap may stay in the disks' caches", "lost"),
-        target("parity+clears-before-flush", "the bitmap is cleared before the disks are flushed", "lost"),
-        target("parity+flushes-data-only", "a flush leaves out the disk that has the parity", "lost"),
+        target(
+            "parity+clears-before-flush",
+            "the bitmap is cleared before the disks are flushed",
+            "lost",
+        ),
+        target(
+            "parity+flushes-data-only",
+            "a flush leaves out the disk that has the parity",
+            "lost",
+        ),
         target("parity-journal", "the same with a journal that closes the write hole", "clean"),
         target(
             "parity-journal+no-resync",
@@ -86,7 +107,8 @@ pub(crate) fn systems() -> Vec<Target> {
 
 /// An array on disks of its own, of so many sectors; with the faults that its bug needs.
 fn array_of(array: &str, bug: &str, sectors: u64) -> StackSpec {
-    let (component, journal) = array.split_once('-').map_or((array, false), |(array, _)| (array, true));
+    let (component, journal) =
+        array.split_once('-').map_or((array, false), |(array, _)| (array, true));
     let names = if component == "mirror" { &["d0", "d1"][..] } else { &["d0", "d1", "d2"] };
     let faults = match bug {
         "evicts" | "resync-ignores-errors" => "unreadable",

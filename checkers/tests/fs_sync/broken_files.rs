@@ -120,7 +120,8 @@ fn broken(how: &str, depth: u32) -> Ran {
 #[track_caller]
 fn told(how: &str, depth: u32, expected: &[(&str, &str)]) {
     let ran = broken(how, depth);
-    let found: Vec<_> = ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
+    let found: Vec<_> =
+        ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
     assert_eq!(found, expected, "{how}");
 }
 
@@ -169,9 +170,18 @@ fn sizes() {
 #[test]
 fn contents() {
     let zeroes = "/b has at byte 5120 zeroes, not \"b00001+00000010\\n\"";
-    told("zeroes a sector of /b", 2, &[("lost/synced-by-fsync", zeroes), ("lost/synced-by-sync", zeroes)]);
-    let word = "/b has at byte 5120 \"\\x00\\x00\\x00\\x0001+00000010\\n\", not \"b00001+00000010\\n\"";
-    told("zeroes a word of /b", 2, &[("corrupt/synced-by-fsync", word), ("corrupt/synced-by-sync", word)]);
+    told(
+        "zeroes a sector of /b",
+        2,
+        &[("lost/synced-by-fsync", zeroes), ("lost/synced-by-sync", zeroes)],
+    );
+    let word =
+        "/b has at byte 5120 \"\\x00\\x00\\x00\\x0001+00000010\\n\", not \"b00001+00000010\\n\"";
+    told(
+        "zeroes a word of /b",
+        2,
+        &[("corrupt/synced-by-fsync", word), ("corrupt/synced-by-sync", word)],
+    );
     let hole = format!("/a has at byte 8192 \"\\x01{}\", not zeroes", "\\x00".repeat(15));
     told("fills the hole of /a", 2, &[("corrupt/synced-by-fsync", &hole)]);
     let other = "/a has at byte 0 \"b00001+00000000\\n\", not \"a00001+00000000\\n\"";
@@ -192,7 +202,8 @@ fn contents() {
             ("corrupt/synced-by-fsync", "/a has at byte 0 \"a00001+00000000\\n\", not zeroes"),
             (
                 "lost/synced-by-fsync",
-                "/a has at byte 0 an older version, \"a00001+00000000\\n\", not \"a00002+00000000\\n\"",
+                "/a has at byte 0 an older version, \"a00001+00000000\\n\", \
+                 not \"a00002+00000000\\n\"",
             ),
         ],
     );

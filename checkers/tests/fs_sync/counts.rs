@@ -16,8 +16,8 @@ fn counts(target: &str, depth: u32) -> [u64; 4] {
 
 #[test]
 fn what_is_synced_survives() {
-    // Eight steps do anything to an empty tree. Four of them sync a file and its name, and leave one disk each; after one that
-    // syncs a file, its name is there or not.
+    // Eight steps do anything to an empty tree. Four of them sync a file and its name, and leave
+    // one disk each; after one that syncs a file, its name is there or not.
     assert_eq!(counts("fs-sync", 1), [1 + 8, 8, 4 + 2, 4 + 2]);
     assert_eq!(counts("fs-sync", 2), [98, 97, 385, 362]);
     assert_eq!(counts("fs-sync", 3), [1_165, 1_164, 14_069, 10_049]);
@@ -40,7 +40,8 @@ fn lies_are_told_by_the_call_that_lied() {
     let registry = registry();
     let found = |bug: &str, expected: &[(&str, &str)]| {
         let ran = run(&registry, &plan(&registry, &format!("simfiles-sync+{bug}"), 2));
-        let found: Vec<_> = ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
+        let found: Vec<_> =
+            ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
         assert_eq!(found, expected, "{bug}");
     };
     found(
@@ -67,7 +68,8 @@ fn a_hole_is_whole_blocks() {
     let registry = registry();
     let checker = registry.checker("fs-sync").expect("it is there");
     for hole in [0, 4097, 128 << 20] {
-        let refused = checker.make(&Options::none().with("hole", hole as u64)).err().expect("no hole");
+        let refused =
+            checker.make(&Options::none().with("hole", hole as u64)).err().expect("no hole");
         assert!(refused.to_string().contains("multiple of 4096"), "{refused}");
     }
     // The default has indirect blocks; here it is explored as any other.

@@ -1,5 +1,6 @@
-//! A profile that excludes the structure, as that of a file system without a journal and an fsck does: what breaks it is by design, and
-//! what was forced is held to all the same. And one of which nothing is left of what a check is about: its run is refused.
+//! A profile that excludes the structure, as that of a file system without a journal and an fsck
+//! does: what breaks it is by design, and what was forced is held to all the same. And one of which
+//! nothing is left of what a check is about: its run is refused.
 
 use explode_runtime::base::{Options, RunError};
 use explode_runtime::devices::InProcess;
@@ -16,11 +17,13 @@ const STRUCTURE: &str =
 fn told(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
     let mut registry = registry();
     registry.components.push(repair_def());
-    plan.stack = plan.stack.plug("repair", Options::none().with("how", how)).plug("lying-sync", lying);
+    plan.stack =
+        plan.stack.plug("repair", Options::none().with("how", how)).plug("lying-sync", lying);
     // They are to be broken once.
     plan.settings.crash_depth = 0;
     let ran = run(&registry, &plan);
-    let told = ran.findings.into_keys().map(|signature| (ran.by_design.contains(&signature), signature));
+    let told =
+        ran.findings.into_keys().map(|signature| (ran.by_design.contains(&signature), signature));
     told.map(|(by_design, signature)| (signature, by_design)).collect()
 }
 
@@ -84,7 +87,8 @@ fn a_mode_is_held_to_once_it_is_forced() {
     }
 }
 
-/// A store that is msynced is stable only if that is promised of msync; what fsync promises is held to all the same.
+/// A store that is msynced is stable only if that is promised of msync; what fsync promises is held
+/// to all the same.
 #[test]
 fn an_msync_that_promises_nothing_makes_nothing_stable() {
     let lying = |lies: &str, words: &str| {
@@ -149,6 +153,9 @@ fn a_check_of_which_nothing_is_promised_is_refused() {
     ] {
         let said = refused(target, unsynced, words);
         assert_eq!(said.is_some(), is_refused, "{target}, {words}: {said:?}");
-        assert!(said.is_none_or(|error| matches!(error, RunError::NotPromised(_))), "{target}, {words}");
+        assert!(
+            said.is_none_or(|error| matches!(error, RunError::NotPromised(_))),
+            "{target}, {words}"
+        );
     }
 }

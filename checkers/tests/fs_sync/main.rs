@@ -1,5 +1,6 @@
-//! What is synced survives on simfiles, completely explored. Whatever breaks that is reported with the right verdict and promise.
-//! The same holds for each way to sync (`fs-ways`), and for all that a crash leaves (`fs-reasonable`).
+//! What is synced survives on simfiles, completely explored. Whatever breaks that is reported with
+//! the right verdict and promise. The same holds for each way to sync (`fs-ways`), and for all that
+//! a crash leaves (`fs-reasonable`).
 
 mod broken_files;
 mod counts;
@@ -66,7 +67,8 @@ fn counts(plan: &Plan, expected: [u64; 4]) {
 /// Runs a plan; nothing may be broken or left out.
 fn run(registry: &Registry, plan: &Plan) -> Ran {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (mut findings, mut by_design, mut left_out) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+    let (mut findings, mut by_design, mut left_out) =
+        (BTreeMap::new(), BTreeSet::new(), Vec::new());
     let mut sink = |message: &Message| match message {
         Message::Finding(finding) => {
             let (_, signature) = finding.signature.split_once('/').expect("a checker and the rest");

@@ -1,4 +1,5 @@
-//! The calls beyond the eight (`calls=more`): exact counts where all is well, and which group of them finds which lie.
+//! The calls beyond the eight (`calls=more`): exact counts where all is well, and which group of
+//! them finds which lie.
 
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
@@ -14,7 +15,8 @@ fn lying(target: &str, lie: &str, calls: &str, depth: u32) -> Plan {
     plan
 }
 
-/// The lie, the checker, the group of calls that finds it, how deep; counts of the twin without the lie; what is found.
+/// The lie, the checker, the group of calls that finds it, how deep; counts of the twin without the
+/// lie; what is found.
 type Lie = (&'static str, &'static str, &'static str, u32, [u64; 4], &'static [&'static str]);
 
 const LIES: [Lie; 13] = [
@@ -25,7 +27,14 @@ const LIES: [Lie; 13] = [
     ("targets", "fs-ways-sync", "symlink", 1, [5, 4, 4, 4], &["lost/synced-by-sync"]),
     ("exchanged", "fs-ways-sync", "exchange", 3, [20, 67, 67, 59], &["corrupt/synced-by-sync"]),
     ("held", "fs-ways-sync", "held", 2, [9, 14, 14, 12], &["resurrected/synced-by-sync"]),
-    ("holes", "fs-ways-fsync", "contents,punch", 3, [38, 112, 112, 89], &["corrupt/synced-by-fsync"]),
+    (
+        "holes",
+        "fs-ways-fsync",
+        "contents,punch",
+        3,
+        [38, 112, 112, 89],
+        &["corrupt/synced-by-fsync"],
+    ),
     (
         "shifted",
         "fs-ways-fsync",
@@ -35,7 +44,14 @@ const LIES: [Lie; 13] = [
         &["corrupt/synced-by-fsync", "lost/synced-by-fsync"],
     ),
     ("unnamed", "fs-ways-fsync", "tmpfile", 1, [4, 3, 3, 3], &["lost/synced-by-fsync"]),
-    ("clones", "fs-ways-fsync", "contents,reflink", 4, [108, 482, 482, 362], &["lost/synced-by-fsync"]),
+    (
+        "clones",
+        "fs-ways-fsync",
+        "contents,reflink",
+        4,
+        [108, 482, 482, 362],
+        &["lost/synced-by-fsync"],
+    ),
     (
         "msync",
         "fs-reasonable",
@@ -54,7 +70,8 @@ fn a_lie_is_found_by_the_calls_that_it_is_about_alone() {
         let found = |lie: &str, calls: &str| {
             let ran = run(&registry(), &lying(target, lie, calls, depth));
             let summary = &ran.summary;
-            let counted = [&summary.states, &summary.operations, &summary.crash_disks, &summary.distinct];
+            let counted =
+                [&summary.states, &summary.operations, &summary.crash_disks, &summary.distinct];
             let counted = counted.map(|count| u64::try_from(&count.0).expect("few enough"));
             (counted, ran.findings.into_keys().collect::<Vec<_>>())
         };
@@ -107,7 +124,8 @@ fn with_all_calls_what_simulated_files_leave_is_reasonable() {
 fn half_an_exchange_is_told_where_it_is_promised_to_be_whole() {
     let found = |exchange: &str| {
         let mut plan = plan(&registry(), "fs-reasonable", 4);
-        let options = plan.checker_options.with("calls", "exchange").with("files", 1_u64).with("dirs", 1_u64);
+        let options =
+            plan.checker_options.with("calls", "exchange").with("files", 1_u64).with("dirs", 1_u64);
         plan.checker_options = options.with("exchange", exchange);
         run(&registry(), &plan).findings.into_keys().collect::<Vec<_>>()
     };
@@ -119,7 +137,8 @@ fn half_an_exchange_is_told_where_it_is_promised_to_be_whole() {
 #[test]
 fn calls_that_are_missing_are_left_out_and_named() {
     let mut plan = plan(&registry(), "fs-reasonable", 2);
-    plan.stack = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", Options::none());
+    plan.stack =
+        StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", Options::none());
     plan.checker_options =
         Options::none().with("calls", "contents,xattr,exchange,held").with("far", 16_384_u64);
     assert_eq!(run(&registry(), &plan).left_out, ["xattr", "exchange"]);

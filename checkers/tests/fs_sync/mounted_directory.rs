@@ -1,5 +1,6 @@
-//! The same steps on a really mounted directory: every call succeeds as the model says it will, and what the model says is
-//! there is there. (Nothing crashes: a disk after a crash is the directory as it is.)
+//! The same steps on a really mounted directory: every call succeeds as the model says it will, and
+//! what the model says is there is there. (Nothing crashes: a disk after a crash is the directory
+//! as it is.)
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,7 +14,11 @@ use crate::{plan, registry, run};
 
 fn directory() -> ComponentDef {
     ComponentDef::new("directory", "a directory of the machine", |options| {
-        Ok(Box::new(Directory { path: options.text("path", "")?.into(), files: None, crashed: false }))
+        Ok(Box::new(Directory {
+            path: options.text("path", "")?.into(),
+            files: None,
+            crashed: false,
+        }))
     })
     .modes([Mode::Mem])
     .options([OptionDef { name: "path", about: "where it is", default: "" }])
@@ -60,7 +65,8 @@ fn clear(files: &MountedFiles, path: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Nothing is amiss on a directory of the machine, of a file system in memory if there is one; returns how many mutates there were.
+/// Nothing is amiss on a directory of the machine, of a file system in memory if there is one;
+/// returns how many mutates there were.
 fn explored(target: &str, options: Options) -> u64 {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -87,7 +93,8 @@ fn the_model_knows_a_mounted_file_system() {
 #[test]
 fn every_way_can_be_gone_on_a_mounted_file_system() {
     let ways = ["syncfs", "fsync", "fdatasync", "o-sync", "o-dsync", "msync", "fsync-dir"];
-    let explored =
-        |way: &str| explored("fs-ways-sync", Options::none().with("way", way).with("far", 8192_u64));
+    let explored = |way: &str| {
+        explored("fs-ways-sync", Options::none().with("way", way).with("far", 8192_u64))
+    };
     assert_eq!(ways.map(explored), [111, 111, 143, 143, 143, 143, 64]);
 }

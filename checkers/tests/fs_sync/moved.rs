@@ -6,13 +6,15 @@ use crate::{counts, plan, registry, run};
 
 #[test]
 fn what_a_journal_moves_is_under_one_name() {
-    // Two things go to either of two other directories. Then the one that moved can be forced, and both of its directories.
+    // Two things go to either of two other directories. Then the one that moved can be forced, and
+    // both of its directories.
     for (depth, expected) in [(1, [5, 4, 4, 8]), (2, [33, 32, 416, 400])] {
         counts(&plan(&registry(), "fs-moved", depth), expected);
     }
 }
 
-/// The new name is written first, then the old one: both are there, or, once the old directory is forced, neither.
+/// The new name is written first, then the old one: both are there, or, once the old directory is
+/// forced, neither.
 #[test]
 fn what_is_moved_in_two_writes_is_told() {
     let found = run(&registry(), &plan(&registry(), "simfiles-moved+two-names", 2)).findings;

@@ -1,4 +1,5 @@
-//! A stack whose first start leaves files: a checker that starts from nothing is refused, and would report them as corruption.
+//! A stack whose first start leaves files: a checker that starts from nothing is refused, and would
+//! report them as corruption.
 
 use explode_ramdisk::files::OpenFlags;
 use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options};
@@ -60,11 +61,14 @@ fn refused(checker: &str, makes: &str) -> (Exit, String) {
 
 #[test]
 fn checkers_that_start_from_nothing_are_refused() {
-    for checker in ["fs-sync", "fs-atomic", "fs-reasonable", "fs-moved", "fs-replaced", "fs-failures"] {
+    for checker in
+        ["fs-sync", "fs-atomic", "fs-reasonable", "fs-moved", "fs-replaced", "fs-failures"]
+    {
         let (exit, says) = refused(checker, "/db,/logs/,/logs/1");
         assert_eq!(exit, Exit::Unsupported, "{checker}: {says}");
         let expected = format!(
-            "unsupported: the file system is not empty after init and mount (/db, /logs), and checker '{checker}' must start with an \
+            "unsupported: the file system is not empty after init and mount (/db, /logs), and \
+             checker '{checker}' must start with an \
              empty one; use fs-ways, or "
         );
         assert!(says.starts_with(&expected), "{says}");

@@ -20,17 +20,20 @@ fn counted(plan: &Plan) -> [u64; 5] {
 #[test]
 fn what_simulated_files_leave_is_reasonable() {
     let at = |depth| counted(&plan(&registry(), "fs-reasonable", depth));
-    // The empty tree, a file, a directory. Two steps deep a file and a directory are the same in any order, and so is the empty tree
-    // that a file or a directory was taken away from.
-    assert_eq!([1, 2, 3].map(at), [[3, 3, 2, 4, 6], [21, 12, 22, 86, 142], [137, 37, 224, 1721, 2387]]);
+    // The empty tree, a file, a directory. Two steps deep a file and a directory are the same in
+    // any order, and so is the empty tree that a file or a directory was taken away from.
+    assert_eq!(
+        [1, 2, 3].map(at),
+        [[3, 3, 2, 4, 6], [21, 12, 22, 86, 142], [137, 37, 224, 1721, 2387]]
+    );
     // More names, and no contents.
     let mut names = plan(&registry(), "fs-reasonable", 4);
     names.checker_options = Options::none().with("calls", "names").with("files", 3_u64);
     assert_eq!(counted(&names), [584, 57, 1205, 12_654, 17_263]);
 }
 
-/// A run that goes everywhere has been in every topology: those of a file and a directory are none of both, one, the other, both side by
-/// side, and one in the other. `fs-ways` has no other states.
+/// A run that goes everywhere has been in every topology: those of a file and a directory are none
+/// of both, one, the other, both side by side, and one in the other. `fs-ways` has no other states.
 #[test]
 fn all_topologies_are_counted_once() {
     let of = |target: &str, depth| {
@@ -46,7 +49,8 @@ fn all_topologies_are_counted_once() {
 
 #[track_caller]
 fn told(ran: &Ran, expected: &[(&str, &str)]) {
-    let found: Vec<_> = ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
+    let found: Vec<_> =
+        ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
     assert_eq!(found, expected);
 }
 
@@ -64,7 +68,8 @@ fn lies_are_told() {
         ],
     );
     told(&run("fsync-lies"), &[("lost/flushed-contents", "/a has 0 bytes, not 1000")]);
-    let not_at_once = "each name can be as it is, and not all at once: names of one file lead to two, names of two to one, or \
+    let not_at_once = "each name can be as it is, and not all at once: names of one file lead to \
+                       two, names of two to one, or \
                        one is missing whose file is there by another";
     told(
         &run("dirsync-lies"),
@@ -76,7 +81,8 @@ fn lies_are_told() {
     );
 }
 
-/// A file is forced by each of its names: four steps deep nothing else finds an fsync that does nothing by the second one.
+/// A file is forced by each of its names: four steps deep nothing else finds an fsync that does
+/// nothing by the second one.
 #[test]
 fn a_file_is_forced_by_each_of_its_names() {
     let lying = |lies: &str| {
@@ -122,7 +128,8 @@ fn repairs_that_break_files_are_told() {
     );
     told(&broken("empties /a"), &[("lost/flushed-contents", "/a has 0 bytes, not 1000")]);
     told(&broken("makes /a a directory"), &[("corrupt/kind", "/a is a directory")]);
-    let not_at_once = "each name can be as it is, and not all at once: names of one file lead to two, names of two to one, or \
+    let not_at_once = "each name can be as it is, and not all at once: names of one file lead to \
+                       two, names of two to one, or \
                        one is missing whose file is there by another";
     // Beside the file that was renamed, in its place, and when it was deleted.
     told(
@@ -135,11 +142,13 @@ fn repairs_that_break_files_are_told() {
     );
 }
 
-/// Contents that were never written are reported unless unsynced contents may be anything. Forced contents may never be anything else.
+/// Contents that were never written are reported unless unsynced contents may be anything. Forced
+/// contents may never be anything else.
 #[test]
 fn garbage_in_unsynced_contents_is_told_unless_it_is_allowed() {
-    let garbage =
-        |unsynced: &str| broken("puts the first /a back", Options::none().with("unsynced", unsynced));
+    let garbage = |unsynced: &str| {
+        broken("puts the first /a back", Options::none().with("unsynced", unsynced))
+    };
     let unsynced = "/a has byte 97 at 0, which was never written there";
     told(&garbage("own"), &[("corrupt/unsynced-contents", unsynced)]);
     told(&garbage("any"), &[("corrupt/flushed-contents", "/a has byte 97 at 0, and 0 was forced")]);

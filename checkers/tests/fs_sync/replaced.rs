@@ -1,4 +1,5 @@
-//! `fs-replaced`: exact counts where a rename is atomic and the new file was forced, and the findings where that is not so.
+//! `fs-replaced`: exact counts where a rename is atomic and the new file was forced, and the
+//! findings where that is not so.
 
 use explode_runtime::base::Options;
 
@@ -11,7 +12,8 @@ fn found(target: &str, depth: u32) -> Vec<(String, String)> {
 
 #[test]
 fn what_is_replaced_is_there_whole() {
-    for (depth, expected) in [(1, [3, 2, 52, 54]), (2, [9, 8, 446, 376]), (3, [25, 24, 2278, 1752])] {
+    for (depth, expected) in [(1, [3, 2, 52, 54]), (2, [9, 8, 446, 376]), (3, [25, 24, 2278, 1752])]
+    {
         counts(&plan(&registry(), "fs-replaced", depth), expected);
     }
     // What the writer has not forced, the rename forces.
@@ -29,22 +31,31 @@ fn what_is_not_there_whole_is_told() {
     };
     told(
         "simfiles-replaced+not-forced",
-        &[("lost/replaced-by-rename", "/a has 0 bytes of one version, and versions have 12288, 1000")],
+        &[(
+            "lost/replaced-by-rename",
+            "/a has 0 bytes of one version, and versions have 12288, 1000",
+        )],
     );
-    told("simfiles-replaced+rename-in-steps", &[("lost/replaced-name", "/a was replaced, and is gone")]);
+    told(
+        "simfiles-replaced+rename-in-steps",
+        &[("lost/replaced-name", "/a was replaced, and is gone")],
+    );
 }
 
 /// No other checker asks for it: with a rename that takes steps the others find nothing.
 #[test]
 fn no_other_check_finds_a_rename_in_steps() {
-    for (target, depth) in [("fs-sync", 3), ("fs-ways-sync", 3), ("fs-ways-fsync", 3), ("fs-reasonable", 3)] {
+    for (target, depth) in
+        [("fs-sync", 3), ("fs-ways-sync", 3), ("fs-ways-fsync", 3), ("fs-reasonable", 3)]
+    {
         let mut plan = plan(&registry(), target, depth);
         plan.stack = plan.stack.plug("rename-in-steps", Options::none().with("steps", true));
         assert_eq!(run(&registry(), &plan).signatures(), [""; 0], "{target}");
     }
 }
 
-/// While a file is replaced its contents are an affair of rename; once it is forced they are one of fsync.
+/// While a file is replaced its contents are an affair of rename; once it is forced they are one of
+/// fsync.
 #[test]
 fn a_lie_of_fsync_is_told() {
     let lying = |lies: &str| {
@@ -56,12 +67,14 @@ fn a_lie_of_fsync_is_told() {
     assert_eq!(lying("fsync"), ["lost/replaced-name"]);
 }
 
-/// Where no directory can be fsynced, sync(2) forces the names: nothing is lost, and the check sees one that lies.
+/// Where no directory can be fsynced, sync(2) forces the names: nothing is lost, and the check sees
+/// one that lies.
 #[test]
 fn names_are_forced_where_a_directory_cannot_be_fsynced() {
     let refusing = |lies: &str| {
         let mut plan = plan(&registry(), "fs-replaced", 2);
-        plan.stack = plan.stack.plug("lying-sync", Options::none().with("refuses", true).with("lies", lies));
+        plan.stack =
+            plan.stack.plug("lying-sync", Options::none().with("refuses", true).with("lies", lies));
         plan
     };
     counts(&refusing("none"), [9, 8, 446, 376]);

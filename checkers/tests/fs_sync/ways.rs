@@ -11,13 +11,23 @@ use explode_runtime::stack::StackSpec;
 
 use crate::{counts, plan, registry, run};
 
-const WAYS: [&str; 9] =
-    ["sync", "syncfs", "fsync", "fdatasync", "o-sync", "o-dsync", "msync", "fsync-dir", "mount-sync"];
+const WAYS: [&str; 9] = [
+    "sync",
+    "syncfs",
+    "fsync",
+    "fdatasync",
+    "o-sync",
+    "o-dsync",
+    "msync",
+    "fsync-dir",
+    "mount-sync",
+];
 
 #[test]
 fn what_each_way_has_made_durable_is_there() {
     let expected = |way: &str| match way {
-        // Where everything is forced, one disk is left after each call, and equal trees are one state.
+        // Where everything is forced, one disk is left after each call, and equal trees are one
+        // state.
         "sync" | "syncfs" | "fsync" | "mount-sync" => [108, 479, 479, 360],
         "fdatasync" => [1626, 1625, 1429, 607],
         "o-sync" => [1626, 1625, 1707, 731],
@@ -47,7 +57,8 @@ fn a_lie_is_found_by_the_way_that_it_is_about() {
         WAYS.into_iter().filter(finds).collect()
     };
     assert_eq!(found("none"), [""; 0]);
-    for lie in ["sync", "syncfs", "fsync", "fdatasync", "o-sync", "o-dsync", "msync", "mount-sync"] {
+    for lie in ["sync", "syncfs", "fsync", "fdatasync", "o-sync", "o-dsync", "msync", "mount-sync"]
+    {
         assert_eq!(found(lie), [lie]);
     }
     assert_eq!(found("moved"), ["fsync-dir"]);
@@ -56,7 +67,10 @@ fn a_lie_is_found_by_the_way_that_it_is_about() {
     assert_eq!(found("growth"), ["fdatasync"]);
     assert_eq!(found("files"), ["fsync", "fdatasync"]);
     // What is written needs a name: without an fsync of its directory no way is safe.
-    assert_eq!(found("directories"), ["fsync", "fdatasync", "o-sync", "o-dsync", "msync", "fsync-dir"]);
+    assert_eq!(
+        found("directories"),
+        ["fsync", "fdatasync", "o-sync", "o-dsync", "msync", "fsync-dir"]
+    );
 }
 
 #[test]
@@ -66,14 +80,23 @@ fn a_lie_is_told_by_its_word() {
     };
     let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(told("sync", "sync"), set(&["lost/synced-by-sync"]));
-    assert_eq!(told("sync", "removals"), set(&["lost/synced-by-sync", "resurrected/synced-by-sync"]));
+    assert_eq!(
+        told("sync", "removals"),
+        set(&["lost/synced-by-sync", "resurrected/synced-by-sync"])
+    );
     assert_eq!(told("o-sync", "o-sync"), set(&["lost/synced-by-o-sync"]));
     assert_eq!(told("o-sync", "directories"), set(&["lost/synced-directory"]));
-    // Nothing is promised about the bytes before those that were stored, so the file as a whole is not
-    // promised.
-    assert_eq!(told("msync", "msync"), set(&["lost/partly-synced-by-msync", "lost/synced-by-msync"]));
+    // Nothing is promised about the bytes before those that were stored, so the file as a whole is
+    // not promised.
+    assert_eq!(
+        told("msync", "msync"),
+        set(&["lost/partly-synced-by-msync", "lost/synced-by-msync"])
+    );
     assert_eq!(told("mount-sync", "mount-sync"), set(&["lost/metadata-synced-by-mount-sync"]));
-    assert_eq!(told("fsync-dir", "moved"), set(&["lost/synced-directory", "resurrected/synced-directory"]));
+    assert_eq!(
+        told("fsync-dir", "moved"),
+        set(&["lost/synced-directory", "resurrected/synced-directory"])
+    );
 }
 
 /// A way that files do not have is no pass.
@@ -84,7 +107,8 @@ fn a_way_that_is_missing_is_refused() {
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &_| Confirmation::Reproduced, |_: &Message| {});
         let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-        let error = explore(&registry(), plan, &InProcess, &mut audience).expect_err("it is refused");
+        let error =
+            explore(&registry(), plan, &InProcess, &mut audience).expect_err("it is refused");
         assert_eq!(error.exit(), Exit::Unsupported);
         assert!(error.to_string().contains(words), "{error}");
     };
@@ -96,7 +120,8 @@ fn a_way_that_is_missing_is_refused() {
     );
     for way in ["syncfs", "o-sync", "o-dsync", "msync"] {
         let mut on_toyfs = plan(&registry(), &format!("fs-ways-{way}"), 1);
-        on_toyfs.stack = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", Options::none());
+        on_toyfs.stack =
+            StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", Options::none());
         refused(&on_toyfs, &format!("unsupported: these files have no way '{way}'"));
     }
 }

@@ -1,4 +1,5 @@
-//! Files whose syncs can lie: they return, and nothing was made durable. What stands on them breaks its promises.
+//! Files whose syncs can lie: they return, and nothing was made durable. What stands on them breaks
+//! its promises.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,14 +29,22 @@ pub fn def() -> ComponentDef {
     .options([
         OptionDef {
             name: "lies",
-            about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
-                that has grown since its last), subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, \
-                o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a directory while what has \
-                got another name was not synced itself since), removals (sync, of a directory that has lost a name), attributes \
-                (fsync, of the mode and the extended attributes), linked (fsync, of a file by a name that link has given it); and what \
-                no sync makes durable: modes, xattrs, targets (of symbolic links), exchanged (the second directory of an exchange), \
-                held (the directory of a file that was removed while it was open), holes (a file in which one was punched), shifted \
-                (a file from which a range was taken, or into which one was put), unnamed (a file that was made without a name), \
+            about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync \
+                    of one), growth (fdatasync of a file \
+                that has grown since its last), subdirectories (sync below the root), sync, \
+                syncfs, fsync, fdatasync, o-sync, \
+                o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved \
+                (fsync of a directory while what has \
+                got another name was not synced itself since), removals (sync, of a directory \
+                that has lost a name), attributes \
+                (fsync, of the mode and the extended attributes), linked (fsync, of a file by a \
+                name that link has given it); and what \
+                no sync makes durable: modes, xattrs, targets (of symbolic links), exchanged (the \
+                second directory of an exchange), \
+                held (the directory of a file that was removed while it was open), holes (a file \
+                in which one was punched), shifted \
+                (a file from which a range was taken, or into which one was put), unnamed (a file \
+                that was made without a name), \
                 clones (a file that is one)",
             default: "none",
         },
@@ -51,8 +60,10 @@ pub fn def() -> ComponentDef {
         },
         OptionDef {
             name: "excludes",
-            about: "which promises its profile excludes, so that breaking them is by design: none, or synced-by-sync and the others that \
-                    fs-ways has, or those that fs-reasonable, fs-replaced and fs-moved have but for what was flushed, one or more with commas",
+            about: "which promises its profile excludes, so that breaking them is by design: \
+                    none, or synced-by-sync and the others that \
+                    fs-ways has, or those that fs-reasonable, fs-replaced and fs-moved have but \
+                    for what was flushed, one or more with commas",
             default: "none",
         },
     ])
@@ -163,7 +174,12 @@ fn excluded(words: &str) -> std::result::Result<Vec<Promise>, UsageError> {
     let line = |word: &str| {
         let name = EXCLUDABLE.into_iter().find(|known| *known == word);
         let name = name.ok_or_else(|| UsageError::unknown("promise", word, EXCLUDABLE))?;
-        Ok(Promise { name, kept: false, quote: "its syncs lie", source: "the option lying-sync.excludes" })
+        Ok(Promise {
+            name,
+            kept: false,
+            quote: "its syncs lie",
+            source: "the option lying-sync.excludes",
+        })
     };
     words.split(',').filter(|word| *word != "none").map(line).collect()
 }
@@ -188,7 +204,8 @@ impl Component for LyingSync {
     /// That of what stands below, if it excludes nothing.
     fn facts(&self) -> Facts {
         let promises = self.excludes.clone();
-        let profile = (!promises.is_empty()).then(|| Profile { system: "lying-sync".to_owned(), promises });
+        let profile =
+            (!promises.is_empty()).then(|| Profile { system: "lying-sync".to_owned(), promises });
         Facts::default().promises(profile)
     }
 
@@ -217,7 +234,8 @@ struct Liar {
     /// The paths that link has made, and the files that were opened by one.
     linked: RefCell<BTreeSet<String>>,
     by_link: RefCell<BTreeSet<Fd>>,
-    /// The modes that were set and the attributes that were set or removed, which are nowhere but here.
+    /// The modes that were set and the attributes that were set or removed, which are nowhere but
+    /// here.
     modes: RefCell<BTreeMap<u32, u32>>,
     xattrs: RefCell<BTreeMap<u32, Attributes>>,
 }
@@ -368,8 +386,13 @@ impl Files for Liar {
     }
     fn fdatasync(&self, fd: Fd) -> Result<()> {
         let grown = self.has_grown(fd)?;
-        let lies = matches!(self.lies, Lies::Files | Lies::Fdatasync) || self.lies == Lies::Growth && grown;
-        if lies || self.is_skipped(self.files.fstat(fd)?.inode) { Ok(()) } else { self.files.fdatasync(fd) }
+        let lies = matches!(self.lies, Lies::Files | Lies::Fdatasync)
+            || self.lies == Lies::Growth && grown;
+        if lies || self.is_skipped(self.files.fstat(fd)?.inode) {
+            Ok(())
+        } else {
+            self.files.fdatasync(fd)
+        }
     }
     fn sync_dir(&self, path: &str) -> Result<()> {
         if self.refuses {
@@ -403,11 +426,17 @@ impl Files for Liar {
         }
     }
     fn syncfs(&self) -> Result<()> {
-        if self.lies == Lies::Syncfs { Ok(()) } else { self.sync_but_skipped(|| self.files.syncfs()) }
+        if self.lies == Lies::Syncfs {
+            Ok(())
+        } else {
+            self.sync_but_skipped(|| self.files.syncfs())
+        }
     }
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
         match (self.lies, synced) {
-            (Lies::OSync, Synced::All) | (Lies::ODsync, Synced::Data) => self.files.open(path, flags),
+            (Lies::OSync, Synced::All) | (Lies::ODsync, Synced::Data) => {
+                self.files.open(path, flags)
+            }
             _ => self.files.open_synced(path, flags, synced),
         }
     }

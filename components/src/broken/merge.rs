@@ -1,8 +1,10 @@
-//! A working folder of three files that belong together, and a merge that replaces all three (EXC-10: EXPENSIV's merge).
+//! A working folder of three files that belong together, and a merge that replaces all three
+//! (EXC-10: EXPENSIV's merge).
 //!
-//! `commit=manifest` writes the new files under names of their own, and then moves a manifest that says which ones count over the
-//! old one: one rename decides. `commit=renames` moves each of the three over the file that it replaces: a crash in between
-//! leaves a mixture, which no recovery can detect. Everything is synced before it is moved, so that this is the only bug.
+//! `commit=manifest` writes the new files under names of their own, and then moves a manifest that
+//! says which ones count over the old one: one rename decides. `commit=renames` moves each of the
+//! three over the file that it replaces: a crash in between leaves a mixture, which no recovery can
+//! detect. Everything is synced before it is moved, so that this is the only bug.
 
 use std::rc::Rc;
 
@@ -20,7 +22,8 @@ pub fn def() -> ComponentDef {
         .on("simfiles")
         .options([OptionDef {
             name: "commit",
-            about: "what makes the new files count: manifest, one rename of it; renames, one of each file",
+            about: "what makes the new files count: manifest, one rename of it; renames, one of \
+                    each file",
             default: "manifest",
         }])
 }
@@ -49,7 +52,9 @@ impl Folder {
         let Folder { files, commit } = self;
         match commit {
             Commit::Renames => {
-                FILES.iter().try_for_each(|name| self.write(&format!("/{name}.new"), generation))?;
+                FILES
+                    .iter()
+                    .try_for_each(|name| self.write(&format!("/{name}.new"), generation))?;
                 files.sync_dir("/")?;
                 for name in FILES {
                     files.rename(&format!("/{name}.new"), &format!("/{name}"))?;
@@ -58,7 +63,9 @@ impl Folder {
             }
             Commit::Manifest => {
                 let before = self.number(MANIFEST).ok();
-                FILES.iter().try_for_each(|name| self.write(&format!("/{name}.{generation}"), generation))?;
+                FILES.iter().try_for_each(|name| {
+                    self.write(&format!("/{name}.{generation}"), generation)
+                })?;
                 self.write("/manifest.new", generation)?;
                 files.sync_dir("/")?;
                 files.rename("/manifest.new", MANIFEST)?;
@@ -101,7 +108,8 @@ impl Folder {
     }
 
     fn write(&self, path: &str, generation: u64) -> Result<()> {
-        let fd = self.files.open(path, OpenFlags { create: true, exclusive: false, truncate: true })?;
+        let fd =
+            self.files.open(path, OpenFlags { create: true, exclusive: false, truncate: true })?;
         self.files.pwrite(fd, 0, generation.to_string().as_bytes())?;
         self.files.fsync(fd)?;
         self.files.close(fd)

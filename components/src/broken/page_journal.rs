@@ -1,11 +1,13 @@
 //! A journal of pages on a block device, for the systems that stand on one.
 //!
-//! A transaction is a descriptor (which pages), the pages, and a commit block. The pages go to the journal first, and are waited
-//! for; then the commit block is written with PREFLUSH, so that it is never there without them, and with FUA. A checkpoint
-//! flushes, writes the pages in place, flushes, and writes the header with FUA; then the journal begins anew. Opening replays the
+//! A transaction is a descriptor (which pages), the pages, and a commit block. The pages go to the
+//! journal first, and are waited for; then the commit block is written with PREFLUSH, so that it is
+//! never there without them, and with FUA. A checkpoint flushes, writes the pages in place,
+//! flushes, and writes the header with FUA; then the journal begins anew. Opening replays the
 //! transactions whose sequence numbers go on from the header's.
 //!
-//! All places are in blocks of 4096 bytes. The header is one sector, in a block of its own; behind it one block is left free.
+//! All places are in blocks of 4096 bytes. The header is one sector, in a block of its own; behind
+//! it one block is left free.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,7 +31,8 @@ pub type Page = Vec<u8>;
 /// A transaction of the journal: its note, and the pages of its blocks.
 type Transaction = (u64, Vec<(u64, Page)>);
 
-/// Makes a block's page in a transaction, when it is replayed, what is to be there, given what was there before.
+/// Makes a block's page in a transaction, when it is replayed, what is to be there, given what was
+/// there before.
 pub type Merge = fn(block: u64, before: &Page, page: &mut Page);
 
 /// A disk that is too small for what stands on it is not formatted.
@@ -118,7 +121,8 @@ impl PageJournal {
         PageJournal::open_merging(disk, bug, place, None)
     }
 
-    /// The same, where a block of a transaction is not all that is to be there then: what stood there has a say.
+    /// The same, where a block of a transaction is not all that is to be there then: what stood
+    /// there has a say.
     ///
     /// # Errors
     /// The header is damaged; a sector cannot be read.
@@ -212,7 +216,8 @@ impl PageJournal {
         self.moved.extend(pages);
     }
 
-    /// A block has another owner now: its page is not put in place any more. (A later open of the journal does not know that.)
+    /// A block has another owner now: its page is not put in place any more. (A later open of the
+    /// journal does not know that.)
     pub fn forget(&mut self, block: u64) {
         self.moved.remove(&block);
     }
@@ -222,7 +227,8 @@ impl PageJournal {
         self.moved.contains_key(&block)
     }
 
-    /// Something newer was written in place, past the journal: it stays there when the page is put in place.
+    /// Something newer was written in place, past the journal: it stays there when the page is put
+    /// in place.
     pub fn amend(&mut self, block: u64, at: usize, bytes: &[u8]) {
         if let Some(page) = self.moved.get_mut(&block) {
             page[at..at + bytes.len()].copy_from_slice(bytes);
@@ -283,7 +289,8 @@ impl PageJournal {
             .collect::<Result<Vec<_>, Errno>>()?;
         let commit = self.read_disk(self.head + 1 + pages.len() as u64)?;
         let commit = Frame::read(&commit).filter(|frame| frame.sound && frame.body == COMMIT);
-        let counts = |commit: Frame<'_>| commit.sequence == sequence || self.bug == Bug::StaleCommit;
+        let counts =
+            |commit: Frame<'_>| commit.sequence == sequence || self.bug == Bug::StaleCommit;
         Ok(commit.is_some_and(counts).then_some((note, pages)))
     }
 

@@ -1,7 +1,7 @@
 //! How changes and contents are written as bytes, with a checksum before them.
 //!
-//! A *frame* is: length of the body (4 bytes), checksum (8), sequence number (8), body; all little endian. The checksum is
-//! XXH3 of sequence number and body.
+//! A *frame* is: length of the body (4 bytes), checksum (8), sequence number (8), body; all little
+//! endian. The checksum is XXH3 of sequence number and body.
 
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
-//! Files whose rename takes steps, or that promise of rename what a file system with a journal does, and may break it.
+//! Files whose rename takes steps, or that promise of rename what a file system with a journal
+//! does, and may break it.
 //!
-//! The steps: the new name goes, it is made again for the file, the old name goes. A step that fails leaves the
-//! steps before it done, so that a rename that has failed has had an effect.
+//! The steps: the new name goes, it is made again for the file, the old name goes. A step that
+//! fails leaves the steps before it done, so that a rename that has failed has had an effect.
 
 use std::rc::Rc;
 
@@ -32,12 +33,14 @@ pub fn def() -> ComponentDef {
         },
         OptionDef {
             name: "forces",
-            about: "is a file synced before it replaces another, as ext4 does it (auto_da_alloc)? true, false",
+            about: "is a file synced before it replaces another, as ext4 does it (auto_da_alloc)? \
+                    true, false",
             default: "false",
         },
         OptionDef {
             name: "promises",
-            about: "does its profile promise that a rename is whole, and that what replaces a file has its contents, whatever stands \
+            about: "does its profile promise that a rename is whole, and that what replaces a \
+                    file has its contents, whatever stands \
                     below? true, false",
             default: "false",
         },
@@ -65,8 +68,11 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
 
 impl Component for RenameInSteps {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
-        self.files =
-            Some(Rc::new(Stepping { steps: self.steps, forces: self.forces, files: below.files()? }));
+        self.files = Some(Rc::new(Stepping {
+            steps: self.steps,
+            forces: self.forces,
+            files: below.files()?,
+        }));
         Ok(())
     }
 
@@ -83,7 +89,8 @@ impl Component for RenameInSteps {
             source: "the option rename-in-steps.promises",
         };
         let promises = PROMISED.map(line).to_vec();
-        Facts::default().promises(self.promises.then(|| Profile { system: NAME.to_owned(), promises }))
+        Facts::default()
+            .promises(self.promises.then(|| Profile { system: NAME.to_owned(), promises }))
     }
 
     fn surface(&self) -> Surface {
@@ -130,7 +137,8 @@ mod tests {
     #[test]
     fn no_call_arrives_as_another() {
         let refused = refused(|files| Box::new(Stepping { steps: false, forces: false, files }));
-        let without = "can syncfs open_synced write_mapped symlink readlink chmod mode setxattr removexattr xattrs rename_with \
+        let without = "can syncfs open_synced write_mapped symlink readlink chmod mode setxattr \
+                       removexattr xattrs rename_with \
                        open_unnamed link_open fallocate clone_file";
         assert_eq!(refused, without.split_whitespace().collect::<Vec<_>>());
     }

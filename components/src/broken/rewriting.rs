@@ -1,5 +1,6 @@
-//! Files that are rewritten at each write: cut to nothing, then written again from their beginning. In between they are empty. A crash
-//! can show that only if something else has brought the empty file to the disk.
+//! Files that are rewritten at each write: cut to nothing, then written again from their beginning.
+//! In between they are empty. A crash can show that only if something else has brought the empty
+//! file to the disk.
 
 use std::rc::Rc;
 
@@ -14,13 +15,17 @@ pub const NAME: &str = "rewriting";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "the files below it, each cut and written again as a whole at each write", build)
-        .on("simfiles")
-        .options([OptionDef {
-            name: "cuts",
-            about: "is a file cut first? Else it is written as below: true, false",
-            default: "false",
-        }])
+    ComponentDef::new(
+        NAME,
+        "the files below it, each cut and written again as a whole at each write",
+        build,
+    )
+    .on("simfiles")
+    .options([OptionDef {
+        name: "cuts",
+        about: "is a file cut first? Else it is written as below: true, false",
+        default: "false",
+    }])
 }
 
 struct Rewriting {
@@ -80,7 +85,8 @@ mod tests {
     #[test]
     fn no_call_arrives_as_another() {
         let refused = refused(|files| Box::new(Rewriter { cuts: false, files }));
-        let without = "can syncfs open_synced write_mapped symlink readlink chmod mode setxattr removexattr xattrs rename_with \
+        let without = "can syncfs open_synced write_mapped symlink readlink chmod mode setxattr \
+                       removexattr xattrs rename_with \
                        open_unnamed link_open fallocate clone_file";
         assert_eq!(refused, without.split_whitespace().collect::<Vec<_>>());
     }

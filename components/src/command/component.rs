@@ -9,7 +9,9 @@ use super::placeholders::fill_component;
 use super::private::Private;
 use super::run::{Out, run};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError, programs};
-use explode_runtime::stack::{Abilities, Below, COMMANDS, Component, ComponentDef, Facts, Paths, Recovery};
+use explode_runtime::stack::{
+    Abilities, Below, COMMANDS, Component, ComponentDef, Facts, Paths, Recovery,
+};
 
 /// The keys that are commands.
 pub const KEYS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
@@ -26,8 +28,16 @@ pub fn def() -> ComponentDef {
             OptionDef { name: "mount", about: "makes it ready for use", default: "" },
             OptionDef { name: "unmount", about: "puts it to rest", default: "" },
             OptionDef { name: "recover", about: "repairs it after a crash", default: "" },
-            OptionDef { name: "threads", about: "prints the PIDs of its threads, one a line", default: "" },
-            OptionDef { name: "recover_ok", about: "exit codes that count as recovered", default: "[0]" },
+            OptionDef {
+                name: "threads",
+                about: "prints the PIDs of its threads, one a line",
+                default: "",
+            },
+            OptionDef {
+                name: "recover_ok",
+                about: "exit codes that count as recovered",
+                default: "[0]",
+            },
         ])
         .also_on(["folder"])
         .command_keys(KEYS)
@@ -89,7 +99,12 @@ impl CommandComponent {
     }
 
     /// Runs a command, if there is one; it must end with 0.
-    fn must(&mut self, command: Option<String>, below: &Below<'_>, out: Out) -> Result<Vec<u8>, Fault> {
+    fn must(
+        &mut self,
+        command: Option<String>,
+        below: &Below<'_>,
+        out: Out,
+    ) -> Result<Vec<u8>, Fault> {
         let Some(command) = command else { return Ok(Vec::new()) };
         let command = fill_component(&command, below.paths, &self.own(below)?)?;
         let ended = run(&command, below.devices, out, &[])?;
@@ -140,9 +155,11 @@ impl Component for CommandComponent {
         let printed = String::from_utf8_lossy(&printed);
         let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
         let pid = |line: &str| {
-            line.parse().map_err(|_| Fault::new(format!("`threads` printed '{line}', which is no PID")))
+            line.parse()
+                .map_err(|_| Fault::new(format!("`threads` printed '{line}', which is no PID")))
         };
-        self.threads = lines.map(pid).collect::<Result<_, _>>().map_err(|fault| fault.blame(Blame::Tool))?;
+        self.threads =
+            lines.map(pid).collect::<Result<_, _>>().map_err(|fault| fault.blame(Blame::Tool))?;
         Ok(())
     }
 

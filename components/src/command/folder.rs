@@ -1,8 +1,11 @@
-//! A private folder of this machine: the leaf of stacks of shell commands that need no kernel of ours.
+//! A private folder of this machine: the leaf of stacks of shell commands that need no kernel of
+//! ours.
 //!
-//! It knows soft crashes only: a crash disk is a copy of the folder at that instant. The folder is kept as an archive on a simulated
-//! disk, which is brought up to date when the stack settles and when it is unmounted, so a restart, a crash disk and a trace are what
-//! they are everywhere else. What differs is written block by block; the length of the archive stands in the first block. Modes, names, links and contents count; times and owners do not.
+//! It knows soft crashes only: a crash disk is a copy of the folder at that instant. The folder is
+//! kept as an archive on a simulated disk, which is brought up to date when the stack settles and
+//! when it is unmounted, so a restart, a crash disk and a trace are what they are everywhere else.
+//! What differs is written block by block; the length of the archive stands in the first block.
+//! Modes, names, links and contents count; times and owners do not.
 
 use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt as _;
@@ -20,12 +23,17 @@ pub const NAME: &str = "folder";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "a private folder for stacks of shell commands, with soft crashes only", build)
-        .modes([Mode::Mem])
-        .hosts_commands()
+    ComponentDef::new(
+        NAME,
+        "a private folder for stacks of shell commands, with soft crashes only",
+        build,
+    )
+    .modes([Mode::Mem])
+    .hosts_commands()
 }
 
-/// The simulated disk has room for this much, in bytes; an archive needs a little more than what is in the folder.
+/// The simulated disk has room for this much, in bytes; an archive needs a little more than what is
+/// in the folder.
 const ROOM_BYTES: u64 = 1 << 30;
 
 #[derive(Default)]
@@ -96,8 +104,9 @@ impl Settle for Folder {
         let mut held = held.borrow_mut();
         let zeroes = vec![0; BLOCK_BYTES];
         let blocks = wanted.len().max(held.len()) / BLOCK_BYTES;
-        let block =
-            |bytes: &[u8], index: usize| bytes.chunks(BLOCK_BYTES).nth(index).unwrap_or(&zeroes).to_vec();
+        let block = |bytes: &[u8], index: usize| {
+            bytes.chunks(BLOCK_BYTES).nth(index).unwrap_or(&zeroes).to_vec()
+        };
         for index in 0..blocks {
             let new = block(&wanted, index);
             if new != block(&held, index) {
@@ -121,9 +130,14 @@ fn pack(folder: &Path, to: &mut Vec<u8>) -> io::Result<()> {
     archive.finish()
 }
 
-fn pack_below(folder: &Path, below: &Path, archive: &mut tar::Builder<&mut Vec<u8>>) -> io::Result<()> {
-    let mut names =
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+fn pack_below(
+    folder: &Path,
+    below: &Path,
+    archive: &mut tar::Builder<&mut Vec<u8>>,
+) -> io::Result<()> {
+    let mut names = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.file_name()))
+        .collect::<io::Result<Vec<_>>>()?;
     names.sort();
     for name in names {
         let (path, name) = (folder.join(&name), below.join(&name));
@@ -166,7 +180,8 @@ mod tests {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::create_dir(from.path().join("sub")).unwrap();
         fs::write(from.path().join("sub/file"), "contents").unwrap();
-        fs::set_permissions(from.path().join("sub/file"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(from.path().join("sub/file"), fs::Permissions::from_mode(0o600))
+            .unwrap();
         std::os::unix::fs::symlink("sub/file", from.path().join("link")).unwrap();
         let mut bytes = Vec::new();
         pack(from.path(), &mut bytes).unwrap();

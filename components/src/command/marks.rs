@@ -1,9 +1,12 @@
-//! `explode-mark crash NAME`: a program that a command runs asks for crash checks at this very moment (EX-66).
+//! `explode-mark crash NAME`: a program that a command runs asks for crash checks at this very
+//! moment (EX-66).
 //!
-//! The tool is a script on the command's PATH. It writes the name into one pipe with a name, and waits for a line in the other, so the
-//! program goes on when explode has heard. The component that runs the command listens until it ends: by [`Marks::wait`].
+//! The tool is a script on the command's PATH. It writes the name into one pipe with a name, and
+//! waits for a line in the other, so the program goes on when explode has heard. The component that
+//! runs the command listens until it ends: by [`Marks::wait`].
 //!
-//! This is for commands in process. On a kernel the tool is another one (`explode_kernel::TOOLS`): EKM hears of it.
+//! This is for commands in process. On a kernel the tool is another one (`explode_kernel::TOOLS`):
+//! EKM hears of it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -62,7 +65,11 @@ impl Marks {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn wait(&mut self, command: &mut Command, hear: &mut dyn FnMut(&str)) -> io::Result<ExitStatus> {
+    pub fn wait(
+        &mut self,
+        command: &mut Command,
+        hear: &mut dyn FnMut(&str),
+    ) -> io::Result<ExitStatus> {
         let mut child = command.spawn()?;
         let process = process(&child)?;
         loop {

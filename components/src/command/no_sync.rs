@@ -1,8 +1,10 @@
-//! Keeps sync(2) from programs that repair a crash disk: it would write back the file system that is driven beside it, too.
+//! Keeps sync(2) from programs that repair a crash disk: it would write back the file system that
+//! is driven beside it, too.
 //!
-//! Such a program's own device is flushed when it is closed; the call returns, and does nothing (seccomp(2)). The programs have
-//! this from the thread that starts them. Doing it between fork and exec would need a real fork, which copies the page tables of
-//! all that this process has mapped, disks and all; without it none are copied (posix_spawn(3)).
+//! Such a program's own device is flushed when it is closed; the call returns, and does nothing
+//! (seccomp(2)). The programs have this from the thread that starts them. Doing it between fork and
+//! exec would need a real fork, which copies the page tables of all that this process has mapped,
+//! disks and all; without it none are copied (posix_spawn(3)).
 
 use std::cell::Cell;
 use std::io;
@@ -13,7 +15,8 @@ use std::thread;
 
 use nix::libc::{
     BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP,
-    SECCOMP_MODE_FILTER, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SYS_sync, prctl, sock_filter, sock_fprog,
+    SECCOMP_MODE_FILTER, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SYS_sync, prctl, sock_filter,
+    sock_fprog,
 };
 
 /// If the number of the call is that of sync(2), return 0 without making it; else make it.

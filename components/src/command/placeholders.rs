@@ -1,4 +1,5 @@
-//! What stands in braces in a command: `{child}`, `{dev}`, `{path}`, `{n}`. Other braces are the shell's, and stay.
+//! What stands in braces in a command: `{child}`, `{dev}`, `{path}`, `{n}`. Other braces are the
+//! shell's, and stay.
 
 use explode_runtime::base::{Blame, Fault, UsageError};
 use explode_runtime::stack::Paths;
@@ -49,7 +50,9 @@ pub fn check(text: &str, context: Context) -> Result<(), UsageError> {
                         "{{{inner}}}: there are {children} children, the first is 1"
                     )));
                 }
-                _ => return Err(UsageError(format!("{{{inner}}} has no number; write {{{name}}}"))),
+                _ => {
+                    return Err(UsageError(format!("{{{inner}}} has no number; write {{{name}}}")));
+                }
             }
         } else if NAMES.contains(&name) {
             let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
@@ -90,8 +93,12 @@ pub fn fill_checker(text: &str, top: &Paths, n: u32) -> Result<String, Fault> {
     })
 }
 
-/// `lookup` says what a name and its number stand for: nothing that concerns us, or something that may be missing.
-fn fill(text: &str, lookup: impl Fn(&str, Option<usize>) -> Option<Option<String>>) -> Result<String, Fault> {
+/// `lookup` says what a name and its number stand for: nothing that concerns us, or something that
+/// may be missing.
+fn fill(
+    text: &str,
+    lookup: impl Fn(&str, Option<usize>) -> Option<Option<String>>,
+) -> Result<String, Fault> {
     let mut filled = String::new();
     for part in parts(text) {
         match part {
@@ -102,7 +109,8 @@ fn fill(text: &str, lookup: impl Fn(&str, Option<usize>) -> Option<Option<String
                     None => filled.push_str(&format!("{{{inner}}}")),
                     Some(Some(value)) => filled.push_str(&value),
                     Some(None) => {
-                        let text = format!("`{text}`: nothing below has what {{{inner}}} stands for");
+                        let text =
+                            format!("`{text}`: nothing below has what {{{inner}}} stands for");
                         return Err(Fault::new(text).blame(Blame::Tool));
                     }
                 }
@@ -162,11 +170,19 @@ mod tests {
     fn what_is_known_is_filled_in_and_the_rest_is_the_shells() {
         let children = [paths("/a", "/dev/a"), paths("/b", "/dev/b")];
         let filled = |text: &str| fill_component(text, &children, &paths("/own", "")).unwrap();
-        assert_eq!(filled("x {child}/db {child.2} {dev} {dev.2} {path}"), "x /a/db /b /dev/a /dev/b /own");
-        for shell in ["${path}", "{ a; }", "find -exec rm {} \\;", "awk '{print $1}'", "{a,b}", "${n}{"] {
+        assert_eq!(
+            filled("x {child}/db {child.2} {dev} {dev.2} {path}"),
+            "x /a/db /b /dev/a /dev/b /own"
+        );
+        for shell in
+            ["${path}", "{ a; }", "find -exec rm {} \\;", "awk '{print $1}'", "{a,b}", "${n}{"]
+        {
             assert_eq!(filled(shell), shell);
         }
-        assert_eq!(fill_checker("add {path}/db k{n}", &paths("/top", ""), 3).unwrap(), "add /top/db k3");
+        assert_eq!(
+            fill_checker("add {path}/db k{n}", &paths("/top", ""), 3).unwrap(),
+            "add /top/db k3"
+        );
         let fault = fill_checker("dd of={dev}", &paths("/top", ""), 3).unwrap_err();
         assert!(fault.to_string().contains("nothing below has what {dev} stands for"), "{fault}");
         assert_eq!(fault.blame, Blame::Tool);

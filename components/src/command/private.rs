@@ -1,5 +1,6 @@
-//! Private folders under the temporary folder, which nobody leaves behind: each has the lock of its process, and what has none any
-//! more, because its process was killed, is removed by whoever sweeps.
+//! Private folders under the temporary folder, which nobody leaves behind: each has the lock of its
+//! process, and what has none any more, because its process was killed, is removed by whoever
+//! sweeps.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -12,7 +13,8 @@ use tempfile::TempDir;
 
 use explode_runtime::base::foreign_owner;
 
-/// What the names of all of them begin with; as many random letters and digits as [`RANDOM`] says follow.
+/// What the names of all of them begin with; as many random letters and digits as [`RANDOM`] says
+/// follow.
 const PREFIX: &str = "explode-folder-";
 const RANDOM: usize = 12;
 
@@ -33,7 +35,9 @@ impl Private {
             // Between the two lines somebody may sweep it away.
             let lock = open(folder.path()).and_then(|lock| lock.lock().map(|()| lock));
             match lock {
-                Ok(lock) if is_there(folder.path(), &lock) => return Ok(Private { folder, _lock: lock }),
+                Ok(lock) if is_there(folder.path(), &lock) => {
+                    return Ok(Private { folder, _lock: lock });
+                }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
@@ -45,8 +49,9 @@ impl Private {
     }
 }
 
-/// Removes the private folders that killed processes of this user have left. What cannot be removed now waits for the next time.
-/// A folder of another user, or with a name that [`Private::new`] does not give, stays.
+/// Removes the private folders that killed processes of this user have left. What cannot be removed
+/// now waits for the next time. A folder of another user, or with a name that [`Private::new`] does
+/// not give, stays.
 pub fn sweep() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
     for entry in entries.flatten() {
@@ -57,7 +62,11 @@ pub fn sweep() {
         let path = entry.path();
         let Ok(folder) = open(&path) else { continue };
         let of_this_user = folder.metadata().is_ok_and(|found| foreign_owner(&found).is_none());
-        if of_this_user && folder.try_lock().is_ok() && is_there(&path, &folder) && !is_mounted_on(&name) {
+        if of_this_user
+            && folder.try_lock().is_ok()
+            && is_there(&path, &folder)
+            && !is_mounted_on(&name)
+        {
             fs::remove_dir_all(&path).ok();
         }
     }
@@ -65,22 +74,26 @@ pub fn sweep() {
 
 /// Does [`Private::new`] give such names?
 fn is_ours(name: &str) -> bool {
-    name.strip_prefix(PREFIX)
-        .is_some_and(|random| random.len() == RANDOM && random.chars().all(|c| c.is_ascii_alphanumeric()))
+    name.strip_prefix(PREFIX).is_some_and(|random| {
+        random.len() == RANDOM && random.chars().all(|c| c.is_ascii_alphanumeric())
+    })
 }
 
 fn open(folder: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(O_DIRECTORY | O_NOFOLLOW).open(folder)
 }
 
-/// Is anything mounted on the folder of this name, or below it? A command may have done that: it would be emptied, too.
+/// Is anything mounted on the folder of this name, or below it? A command may have done that: it
+/// would be emptied, too.
 fn is_mounted_on(name: &str) -> bool {
     fs::read_to_string("/proc/self/mountinfo").map_or(true, |mounts| mounts.contains(name))
 }
 
 /// Is this still the folder of that name?
 fn is_there(path: &Path, folder: &File) -> bool {
-    let (Ok(named), Ok(open)) = (fs::symlink_metadata(path), folder.metadata()) else { return false };
+    let (Ok(named), Ok(open)) = (fs::symlink_metadata(path), folder.metadata()) else {
+        return false;
+    };
     (named.dev(), named.ino()) == (open.dev(), open.ino())
 }
 
@@ -91,7 +104,8 @@ mod tests {
     #[test]
     fn what_is_used_stays_and_what_was_left_goes() {
         let used = Private::new().unwrap();
-        let left = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir().unwrap().keep();
+        let left =
+            tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir().unwrap().keep();
         fs::write(left.join("file"), "contents").unwrap();
         // A user can have named a folder so.
         let named = tempfile::Builder::new().prefix("explode-folder-of-").tempdir().unwrap();

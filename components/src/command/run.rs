@@ -25,7 +25,8 @@ pub struct Ended {
     status: ExitStatus,
     /// Its standard output.
     pub out: Vec<u8>,
-    /// Everything that it printed, in order; without the standard output if that was asked for alone.
+    /// Everything that it printed, in order; without the standard output if that was asked for
+    /// alone.
     said: String,
 }
 
@@ -66,7 +67,8 @@ impl Ended {
         }
     }
 
-    /// A fault of the checked system, or of whoever wrote the command if the shell could not run it.
+    /// A fault of the checked system, or of whoever wrote the command if the shell could not run
+    /// it.
     pub fn fault(&self, command: &str) -> Fault {
         let fault = Fault::new(self.told(command));
         if self.not_run() { fault.blame(Blame::Tool) } else { fault }
@@ -86,12 +88,16 @@ pub fn run(
     ran(command, devices, out, variables, None)
 }
 
-/// The same beside the stack that mutates drive: the command may call `explode-mark`; then `hear` is called. What it prints goes to
-/// one place.
+/// The same beside the stack that mutates drive: the command may call `explode-mark`; then `hear`
+/// is called. What it prints goes to one place.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_hearing(command: &str, devices: &dyn DiskSet, hear: &mut dyn FnMut(&str)) -> Result<Ended, Fault> {
+pub fn run_hearing(
+    command: &str,
+    devices: &dyn DiskSet,
+    hear: &mut dyn FnMut(&str),
+) -> Result<Ended, Fault> {
     ran(command, devices, Out::Said, &[], Some(hear))
 }
 
@@ -107,8 +113,9 @@ fn ran(
     variables: &[(&str, &OsStr)],
     hear: Option<&mut dyn FnMut(&str)>,
 ) -> Result<Ended, Fault> {
-    let failed =
-        |error: std::io::Error| Fault::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool);
+    let failed = |error: std::io::Error| {
+        Fault::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
+    };
     // Files and not pipes: a command may leave a process behind that holds its output open.
     let (mut said, mut alone) = (tempfile::tempfile().map_err(failed)?, None);
     let stdout = match out {
@@ -136,7 +143,8 @@ fn ran(
         None => shell.status(),
     };
     let status = status.map_err(failed)?;
-    let out = alone.map_or_else(|| Ok(Vec::new()), |mut file| contents(&mut file)).map_err(failed)?;
+    let out =
+        alone.map_or_else(|| Ok(Vec::new()), |mut file| contents(&mut file)).map_err(failed)?;
     let said = String::from_utf8_lossy(&contents(&mut said).map_err(failed)?).into_owned();
     Ok(Ended { status, out, said })
 }
@@ -167,7 +175,8 @@ fn contents(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Programs read the machine's clock, which only a guest of ours lets us set: there we are the first process.
+/// Programs read the machine's clock, which only a guest of ours lets us set: there we are the
+/// first process.
 pub fn hold_clock() {
     if std::process::id() == 1 {
         // A clock that cannot be set makes a disk that differs, which the replay then says.

@@ -1,7 +1,9 @@
-//! ekv, unmodified: a key-value database for raw NOR flash, a log-structured merge tree with transactions.
+//! ekv, unmodified: a key-value database for raw NOR flash, a log-structured merge tree with
+//! transactions.
 //!
 //! It is compiled for pages of 1024 bytes and values of up to 1024, with checksums; the flash below
-//! must have such blocks. Its random seed, which decides where on the flash it begins, is the stack's.
+//! must have such blocks. Its random seed, which decides where on the flash it begins, is the
+//! stack's.
 //!
 //! It is compiled for 128 pages. The header of a page of data has 4 bytes, then 2 for each of
 //! `log2(pages) - 2` links, then 2 (`DataHeader` of ekv's file.rs, `repr(C)`). With 64 pages, and
@@ -28,7 +30,9 @@ pub const NAME: &str = "ekv";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "an ekv database on raw flash, unmodified", build).modes([Mode::Mem]).on("flash")
+    ComponentDef::new(NAME, "an ekv database on raw flash, unmodified", build)
+        .modes([Mode::Mem])
+        .on("flash")
 }
 
 fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {
@@ -95,23 +99,28 @@ impl Kind for Ekv {
 
     fn facts(&self) -> Facts {
         let line = |name, quote, source| Promise { name, kept: true, quote, source };
-        const DOCS: &str = "https://docs.rs/ekv/1.0.0/ekv/struct.WriteTransaction.html#method.commit";
+        const DOCS: &str =
+            "https://docs.rs/ekv/1.0.0/ekv/struct.WriteTransaction.html#method.commit";
         let promises = vec![
             line(
                 "durable",
-                "When it returns, the writes are guaranteed to be fully safely written to flash, so they can't get lost by a \
+                "When it returns, the writes are guaranteed to be fully safely written to flash, \
+                 so they can't get lost by a \
                  crash or a power failure anymore.",
                 DOCS,
             ),
             line(
                 "atomic",
-                "Committing is atomic: if commit is interrupted (due to power loss, crash, or canceling the future), it is \
-                 guaranteed that either all or none of the writes in the transaction are committed.",
+                "Committing is atomic: if commit is interrupted (due to power loss, crash, or \
+                 canceling the future), it is \
+                 guaranteed that either all or none of the writes in the transaction are \
+                 committed.",
                 DOCS,
             ),
             line(
                 INTACT,
-                "Power-fail safe. Powering off in the middle of writes never corrupts the database.",
+                "Power-fail safe. Powering off in the middle of writes never corrupts the \
+                 database.",
                 "https://docs.rs/ekv/1.0.0/ekv/",
             ),
         ];

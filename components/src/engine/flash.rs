@@ -1,19 +1,24 @@
-//! Raw NOR flash, on a [RAM disk](crate::vdisk::ramdisk): what engines for microcontrollers stand on.
+//! Raw NOR flash, on a [RAM disk](crate::vdisk::ramdisk): what engines for microcontrollers stand
+//! on.
 //!
-//! An erase sets all bits of a block; a program clears bits of bytes that were erased, and no other bytes. Operations are made
-//! one after the other, and each is durable when it returns, so a crash interrupts one operation at most:
+//! An erase sets all bits of a block; a program clears bits of bytes that were erased, and no other
+//! bytes. Operations are made one after the other, and each is durable when it returns, so a crash
+//! interrupts one operation at most:
 //!
-//! - a program is made from its first byte to its last, `tear` bytes at a time: a crash leaves it done up to there;
-//! - of an erase a crash leaves any of the block's sectors of 512 bytes erased, and the others as they were (`erase=any`), or
-//!   those from its beginning up to one (`erase=ascending`).
+//! - a program is made from its first byte to its last, `tear` bytes at a time: a crash leaves it
+//!   done up to there;
+//! - of an erase a crash leaves any of the block's sectors of 512 bytes erased, and the others as
+//!   they were (`erase=any`), or those from its beginning up to one (`erase=ascending`).
 //!
-//! Every step of these is a write with FUA, so the device model needs no rule of its own. Not modelled: bytes that are half
-//! programmed, or half erased, and read differently each time. What traits for flash allow (embedded-storage: "If power is lost during
-//! erase, contents of the page are undefined", "If power is lost during write, the contents of the written words are undefined") is
-//! more than that, so an engine that relies on no more than these must do well here.
+//! Every step of these is a write with FUA, so the device model needs no rule of its own. Not
+//! modelled: bytes that are half programmed, or half erased, and read differently each time. What
+//! traits for flash allow (embedded-storage: "If power is lost during erase, contents of the page
+//! are undefined", "If power is lost during write, the contents of the written words are
+//! undefined") is more than that, so an engine that relies on no more than these must do well here.
 //!
-//! With `cache=volatile` operations are durable in any order, none of them for sure before a sync. With `erase=none`, too, it is a
-//! disk with a write cache: an erase does nothing, and a program writes over what is there.
+//! With `cache=volatile` operations are durable in any order, none of them for sure before a sync.
+//! With `erase=none`, too, it is a disk with a write cache: an erase does nothing, and a program
+//! writes over what is there.
 
 use std::rc::Rc;
 
@@ -49,7 +54,8 @@ pub fn def() -> ComponentDef {
         },
         OptionDef {
             name: "erase",
-            about: "which sectors of a block an interrupted erase has erased: any, or ascending; none: a disk, which is written over",
+            about: "which sectors of a block an interrupted erase has erased: any, or ascending; \
+                    none: a disk, which is written over",
             default: "any",
         },
         OptionDef {
@@ -152,7 +158,11 @@ impl Flash {
         let sectors = self.block / SECTOR_BYTES;
         let erased = Bytes::from_static(&[0xff; SECTOR_BYTES]);
         let submit = |sector: usize| {
-            self.disk.submit((block * sectors + sector) as u64, Payload::Data(erased.clone()), self.flags())
+            self.disk.submit(
+                (block * sectors + sector) as u64,
+                Payload::Data(erased.clone()),
+                self.flags(),
+            )
         };
         match self.erase {
             Erase::Any => {
@@ -187,17 +197,23 @@ struct FlashComponent {
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let cache = options.one_of("cache", &[("none", Cache::None), ("volatile", Cache::Volatile)])?;
-    let erase = options
-        .one_of("erase", &[("any", Erase::Any), ("ascending", Erase::Ascending), ("none", Erase::None)])?;
-    let [block, blocks, tear] = [("block", 1024), ("blocks", 64), ("tear", 16)].map(|(name, default)| {
-        let number = options.int(name, default)?;
-        let fits = usize::try_from(number).ok().filter(|number| (1..=1 << 20).contains(number));
-        fits.ok_or_else(|| UsageError(format!("{name} {number} of flash; use 1 to {}", 1 << 20)))
-    });
+    let erase = options.one_of(
+        "erase",
+        &[("any", Erase::Any), ("ascending", Erase::Ascending), ("none", Erase::None)],
+    )?;
+    let [block, blocks, tear] =
+        [("block", 1024), ("blocks", 64), ("tear", 16)].map(|(name, default)| {
+            let number = options.int(name, default)?;
+            let fits = usize::try_from(number).ok().filter(|number| (1..=1 << 20).contains(number));
+            fits.ok_or_else(|| {
+                UsageError(format!("{name} {number} of flash; use 1 to {}", 1 << 20))
+            })
+        });
     let (block, blocks, tear) = (block?, blocks?, tear?);
     if !block.is_multiple_of(SECTOR_BYTES) || !SECTOR_BYTES.is_multiple_of(tear) {
         let text = format!(
-            "flash with blocks of {block} bytes that tears at {tear}; use a multiple and a divisor of 512"
+            "flash with blocks of {block} bytes that tears at {tear}; use a multiple and a \
+             divisor of 512"
         );
         return Err(UsageError(text));
     }

@@ -1,6 +1,8 @@
-//! Storage engines in process: what a key-value engine can do, so that one checker does for all of them.
+//! Storage engines in process: what a key-value engine can do, so that one checker does for all of
+//! them.
 //!
-//! Those of others are here too, behind the feature `engines`; `docs/results/engines.md` says what they promise and what was seen.
+//! Those of others are here too, behind the feature `engines`; `docs/results/engines.md` says what
+//! they promise and what was seen.
 
 #[cfg(feature = "engines")]
 pub mod ekv;
@@ -33,8 +35,8 @@ pub const DURABLE: &str = "durable";
 /// What was not committed is not there.
 pub const ISOLATED: &str = "isolated";
 
-/// Engines that are in a build only with the feature `engines`, for they take long to compile: the names of their components.
-/// Names of targets begin with them.
+/// Engines that are in a build only with the feature `engines`, for they take long to compile: the
+/// names of their components. Names of targets begin with them.
 pub const HEAVY: &[&str] = &["ekv", "fatfs", "littlefs", "redb", "sequential-storage"];
 
 /// Everything in a store, by key.
@@ -110,8 +112,8 @@ pub trait KeyValue {
     /// [`EngineError`].
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError>;
 
-    /// Moves what has piled up to where it belongs: a checkpoint, a compaction. It makes every commit durable, if there is
-    /// anything to move.
+    /// Moves what has piled up to where it belongs: a checkpoint, a compaction. It makes every
+    /// commit durable, if there is anything to move.
     ///
     /// # Errors
     /// [`EngineError`].

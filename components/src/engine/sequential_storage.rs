@@ -1,7 +1,9 @@
-//! sequential-storage, unmodified: its map on raw NOR flash. Each commit is one change; a checkpoint does nothing.
+//! sequential-storage, unmodified: its map on raw NOR flash. Each commit is one change; a
+//! checkpoint does nothing.
 //!
-//! Keys are stored as 8 bytes, filled up with zeroes. It is used without a cache, so every operation finds its way on the flash
-//! anew, and repairs what it finds broken then. The flash below must have blocks of 1024 bytes; words are of 4.
+//! Keys are stored as 8 bytes, filled up with zeroes. It is used without a cache, so every
+//! operation finds its way on the flash anew, and repairs what it finds broken then. The flash
+//! below must have blocks of 1024 bytes; words are of 4.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -107,9 +109,11 @@ impl Kind for Sequential {
     fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
         let flash = Flash::below(below)?;
         let bytes = (flash.block_bytes() * flash.blocks()) as u32;
-        let config = (flash.block_bytes() == PAGE).then(|| MapConfig::try_new(0..bytes).ok()).flatten();
-        let config = config
-            .ok_or_else(|| Fault::new(format!("needs flash with two blocks of {PAGE} bytes or more")))?;
+        let config =
+            (flash.block_bytes() == PAGE).then(|| MapConfig::try_new(0..bytes).ok()).flatten();
+        let config = config.ok_or_else(|| {
+            Fault::new(format!("needs flash with two blocks of {PAGE} bytes or more"))
+        })?;
         let mut storage = MapStorage::new(Pages(flash), config, Cache::new_uncached());
         if self.fetch_first {
             now(storage.fetch_item::<&[u8]>(&mut [0; PAGE], &Key::default())).map_err(failed)?;
@@ -158,7 +162,9 @@ impl KeyValue for Map {
         let mut buffer: Buffer = [0; PAGE];
         let mut map = self.0.borrow_mut();
         match change {
-            Change::Put(key, value) => now(map.store_item(&mut buffer, &stored(key)?, &value.as_slice())),
+            Change::Put(key, value) => {
+                now(map.store_item(&mut buffer, &stored(key)?, &value.as_slice()))
+            }
             Change::Delete(key) => now(map.remove_item(&mut buffer, &stored(key)?)),
         }
         .map_err(failed)

@@ -21,7 +21,8 @@ pub trait Kind {
     /// It cannot be opened.
     fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault>;
 
-    /// What is known of the store: its version if it is not ours, and what it promises. Without a profile it promises everything.
+    /// What is known of the store: its version if it is not ours, and what it promises. Without a
+    /// profile it promises everything.
     fn facts(&self) -> Facts {
         Facts::default()
     }

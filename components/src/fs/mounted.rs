@@ -1,9 +1,10 @@
 //! [`MountedFiles`]: the calls of [`Files`] on a file system that is really mounted.
 //!
-//! A path is resolved below one directory, name by name, and never through a symbolic link: a recovered file system may hold
-//! any nonsense, and none of it leads a checker elsewhere. Each call is one system call on what the path has led to; its errno
-//! comes back as it is. What the trait leaves open is what the file system does: where that differs from simulated files stands
-//! in `components/tests/mounted`.
+//! A path is resolved below one directory, name by name, and never through a symbolic link: a
+//! recovered file system may hold any nonsense, and none of it leads a checker elsewhere. Each call
+//! is one system call on what the path has led to; its errno comes back as it is. What the trait
+//! leaves open is what the file system does: where that differs from simulated files stands in
+//! `components/tests/mounted`.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::num::NonZeroUsize;
@@ -17,7 +18,8 @@ use explode_ramdisk::files::{
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{
-    AtFlags, FallocateFlags, OFlag, RenameFlags, fallocate, open, openat, readlinkat, renameat, renameat2,
+    AtFlags, FallocateFlags, OFlag, RenameFlags, fallocate, open, openat, readlinkat, renameat,
+    renameat2,
 };
 use nix::libc::{SYNC_FILE_RANGE_WRITE, off_t, sync_file_range};
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
@@ -25,8 +27,8 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat, uma
 use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::sys::uio::{pread, pwrite};
 use nix::unistd::{
-    AccessFlags, UnlinkatFlags, close, faccessat, fdatasync, fsync, ftruncate, linkat, symlinkat, sync,
-    syncfs, unlinkat,
+    AccessFlags, UnlinkatFlags, close, faccessat, fdatasync, fsync, ftruncate, linkat, symlinkat,
+    sync, syncfs, unlinkat,
 };
 
 use super::attributes;
@@ -39,7 +41,8 @@ const HERE: &str = ".";
 
 /// The files below a directory of a mounted file system.
 ///
-/// Every descriptor that it has opened is closed when it goes, or by [`close_all`](MountedFiles::close_all).
+/// Every descriptor that it has opened is closed when it goes, or by
+/// [`close_all`](MountedFiles::close_all).
 #[derive(Debug)]
 pub struct MountedFiles {
     /// Nothing once everything is closed.
@@ -72,19 +75,21 @@ impl MountedFiles {
     pub fn new(directory: &Path) -> Result<MountedFiles> {
         let root = open(directory, directory_flags(), Mode::empty())?;
         // statvfs(3) says so, too, and takes long on FAT: it counts the free clusters.
-        let read_only = faccessat(&root, HERE, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
+        let read_only =
+            faccessat(&root, HERE, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
         let (root, open) = (RefCell::new(Some(root)), RefCell::default());
         Ok(MountedFiles { root, open, read_only, settle: None, unchanged: Cell::new(false) })
     }
 
-    /// The same; after each call that may leave an inode which nobody can reach any more, or has given one a name of another's,
-    /// `settle` waits for what the file system does about it later, so that it is done by then in every run.
+    /// The same; after each call that may leave an inode which nobody can reach any more, or has
+    /// given one a name of another's, `settle` waits for what the file system does about it later,
+    /// so that it is done by then in every run.
     pub fn settling(self, settle: Option<fn(BorrowedFd<'_>)>) -> MountedFiles {
         MountedFiles { settle, ..self }
     }
 
-    /// The same; what mounting has started is done, and nothing but these calls changes anything. So `settle` has nothing to wait for
-    /// before one of them does.
+    /// The same; what mounting has started is done, and nothing but these calls changes anything.
+    /// So `settle` has nothing to wait for before one of them does.
     pub fn at_rest(self) -> MountedFiles {
         self.unchanged.set(true);
         self
@@ -102,14 +107,15 @@ impl MountedFiles {
         result
     }
 
-    /// Closes every descriptor, whoever has forgotten it, so that nothing of ours keeps the file system busy. From then on each
-    /// call is `EBADF`.
+    /// Closes every descriptor, whoever has forgotten it, so that nothing of ours keeps the file
+    /// system busy. From then on each call is `EBADF`.
     pub fn close_all(&self) {
         self.open.borrow_mut().clear();
         self.root.borrow_mut().take();
     }
 
-    /// What is dirty of a file goes to the disk, without its metadata, and nobody waits for it: no promise (sync_file_range(2)).
+    /// What is dirty of a file goes to the disk, without its metadata, and nobody waits for it: no
+    /// promise (sync_file_range(2)).
     pub fn start_write_back(&self, path: &str) -> Result<()> {
         let at = self.place(path)?;
         let how = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
@@ -129,7 +135,8 @@ impl MountedFiles {
         Ref::filter_map(open, |open| open.get(fd.0 as usize)?.as_ref()).map_err(|_| Errno::EBADF)
     }
 
-    /// Where a path ends; [`HERE`] for the root. `EINVAL` for a path that is not plainly one, as simulated files have it.
+    /// Where a path ends; [`HERE`] for the root. `EINVAL` for a path that is not plainly one, as
+    /// simulated files have it.
     fn place<'p>(&'p self, path: &'p str) -> Result<Place<'p>> {
         let on_the_way = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut place = Place { root: self.root()?, parent: None, name: HERE };
@@ -140,7 +147,8 @@ impl MountedFiles {
         if names.split('/').any(|name| matches!(name, "" | "." | "..")) {
             return Err(Errno::EINVAL);
         }
-        let (parents, name) = names.rsplit_once('/').map_or((None, names), |(all, last)| (Some(all), last));
+        let (parents, name) =
+            names.rsplit_once('/').map_or((None, names), |(all, last)| (Some(all), last));
         for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
             place.parent = Some(openat(place.directory(), parent, on_the_way, Mode::empty())?);
         }
@@ -149,8 +157,11 @@ impl MountedFiles {
 
     fn open_with(&self, path: &str, flags: OpenFlags, synced: OFlag) -> Result<Fd> {
         let at = self.place(path)?;
-        let access =
-            if self.read_only && !flags.create && !flags.truncate { OFlag::O_RDONLY } else { OFlag::O_RDWR };
+        let access = if self.read_only && !flags.create && !flags.truncate {
+            OFlag::O_RDONLY
+        } else {
+            OFlag::O_RDWR
+        };
         let mut how = access | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | synced;
         how.set(OFlag::O_CREAT, flags.create);
         how.set(OFlag::O_EXCL, flags.create && flags.exclusive);
@@ -202,7 +213,8 @@ fn unmasked<T>(make: impl FnOnce() -> T) -> T {
     made
 }
 
-/// `EUCLEAN` ("structure needs cleaning") for what none of our calls has made, `EOVERFLOW` for a number that does not fit.
+/// `EUCLEAN` ("structure needs cleaning") for what none of our calls has made, `EOVERFLOW` for a
+/// number that does not fit.
 fn stat_of(found: &FileStat) -> Result<Stat> {
     let (kind, size) = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
         SFlag::S_IFREG => (Kind::File, found.st_size as u64),
@@ -230,7 +242,8 @@ impl Files for MountedFiles {
         let file = self.file(fd)?;
         let mut done = 0;
         while done < buf.len() {
-            let at = off_t::try_from(offset.saturating_add(done as u64)).map_err(|_| Errno::EINVAL)?;
+            let at =
+                off_t::try_from(offset.saturating_add(done as u64)).map_err(|_| Errno::EINVAL)?;
             match pread(&*file, &mut buf[done..], at)? {
                 0 => break,
                 some => done += some,
@@ -244,7 +257,8 @@ impl Files for MountedFiles {
         let file = self.file(fd)?;
         let mut done = 0;
         while done < data.len() {
-            let at = off_t::try_from(offset.saturating_add(done as u64)).map_err(|_| Errno::EFBIG)?;
+            let at =
+                off_t::try_from(offset.saturating_add(done as u64)).map_err(|_| Errno::EFBIG)?;
             match pwrite(&*file, &data[done..], at)? {
                 0 => return Err(Errno::EIO),
                 some => done += some,
@@ -307,7 +321,9 @@ impl Files for MountedFiles {
         self.may_change();
         match self.place(path)? {
             Place { name: HERE, .. } => Err(Errno::EBUSY),
-            place => self.settled(unlinkat(place.directory(), place.name, UnlinkatFlags::RemoveDir)),
+            place => {
+                self.settled(unlinkat(place.directory(), place.name, UnlinkatFlags::RemoveDir))
+            }
         }
     }
 
@@ -327,7 +343,9 @@ impl Files for MountedFiles {
         self.may_change();
         match (self.place(from)?, self.place(to)?) {
             (Place { name: HERE, .. }, _) | (_, Place { name: HERE, .. }) => Err(Errno::EBUSY),
-            (from, to) => self.settled(renameat(from.directory(), from.name, to.directory(), to.name)),
+            (from, to) => {
+                self.settled(renameat(from.directory(), from.name, to.directory(), to.name))
+            }
         }
     }
 
@@ -346,7 +364,8 @@ impl Files for MountedFiles {
         match ability {
             Ability::Syncfs | Ability::OpenSynced | Ability::Mapped => true,
             Ability::Synchronous => {
-                let flags = self.root().and_then(|root| fstatvfs(&*root)).map(|found| found.flags());
+                let flags =
+                    self.root().and_then(|root| fstatvfs(&*root)).map(|found| found.flags());
                 flags.is_ok_and(|flags| flags.contains(FsFlags::ST_SYNCHRONOUS))
             }
         }
@@ -372,7 +391,10 @@ impl Files for MountedFiles {
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         self.may_change();
         let size = self.fstat(fd)?.size;
-        let end = offset.checked_add(data.len() as u64).filter(|end| *end <= size).ok_or(Errno::EINVAL)?;
+        let end = offset
+            .checked_add(data.len() as u64)
+            .filter(|end| *end <= size)
+            .ok_or(Errno::EINVAL)?;
         // A mapping begins at a page.
         let before = (offset % PAGE) as usize;
         let start = off_t::try_from(offset - offset % PAGE).map_err(|_| Errno::EINVAL)?;
@@ -381,8 +403,8 @@ impl Files for MountedFiles {
         let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
         let mapped = unsafe { mmap(None, len, rights, MapFlags::MAP_SHARED, &*file, start)? };
-        // SAFETY: the mapping has `len` bytes, all within the file, which nobody cuts meanwhile; it is unmapped once, after its
-        // last use.
+        // SAFETY: the mapping has `len` bytes, all within the file, which nobody cuts meanwhile; it
+        // is unmapped once, after its last use.
         unsafe {
             let at = mapped.cast::<u8>().add(before);
             at.copy_from_nonoverlapping(std::ptr::NonNull::from(data).cast(), data.len());

@@ -1,4 +1,5 @@
-//! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
+//! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver
+//! `rdd` in the kernel.
 
 use std::rc::Rc;
 
@@ -23,16 +24,20 @@ pub fn def() -> ComponentDef {
     )
     .options([
         OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" },
-        OptionDef { name: "size", about: "its size in place of that: 16MiB, 512KiB, 1GiB", default: "16MiB" },
-        OptionDef { name: "flushes", about: "kept, or dropped: it lies about them", default: "kept" },
+        OptionDef { name: "size", about: "its size in place of that: 16MiB, 512KiB, \
+            1GiB", default: "16MiB" },
+        OptionDef { name: "flushes", about: "kept, or dropped: it lies about \
+            them", default: "kept" },
         OptionDef {
             name: "buffers",
-            about: "does what is dirty in the kernel's buffer cache count as something that may be on disk: true, false",
+            about: "does what is dirty in the kernel's buffer cache count as something that may \
+                    be on disk: true, false",
             default: "true",
         },
         OptionDef {
             name: "completes",
-            about: "when its driver in a guest completes a write: at-once; late: when nothing else can go on; choice: either",
+            about: "when its driver in a guest completes a write: at-once; late: when nothing \
+                    else can go on; choice: either",
             default: "at-once",
         },
         OptionDef {
@@ -56,7 +61,8 @@ struct RamDiskComponent {
 
 fn build(options: &Options) -> Result<Maker, UsageError> {
     let buffers = options.bool("buffers", true)?;
-    let flushes = options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
+    let flushes =
+        options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
     let completes =
         [("at-once", Completes::AtOnce), ("late", Completes::Late), ("choice", Completes::Choice)];
     let completes = options.one_of("completes", &completes)?;
@@ -68,9 +74,9 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         _ => Failures::default(),
     };
     match size(options)? {
-        sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
-            Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
-        }
+        sectors if sectors == 0 || !sectors.is_multiple_of(8) => Err(UsageError(format!(
+            "{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)"
+        ))),
         sectors => {
             let (model, media) = (DiskModel { flushes, buffers, completes }, Media::of(options)?);
             Ok(Rc::new(move || {
@@ -95,7 +101,9 @@ fn size(options: &Options) -> Result<u64, UsageError> {
         let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
         number.checked_mul(*sectors)
     });
-    sectors.ok_or_else(|| UsageError(format!("size '{text}': write it as 32MiB, with KiB, MiB or GiB")))
+    sectors.ok_or_else(|| {
+        UsageError(format!("size '{text}': write it as 32MiB, with KiB, MiB or GiB"))
+    })
 }
 
 impl Component for RamDiskComponent {
@@ -106,8 +114,8 @@ impl Component for RamDiskComponent {
             return Ok(());
         }
         if self.model.completes != Completes::AtOnce {
-            let why =
-                "late completion is for guests (--in vm): in process nobody goes on before a write ends";
+            let why = "late completion is for guests (--in vm): in process nobody goes on before \
+                       a write ends";
             return Err(Fault::new(why).blame(Blame::Tool));
         }
         let storage = below.devices.storage()?.clone();

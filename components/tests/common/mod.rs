@@ -40,8 +40,8 @@ impl Stack {
         self.files.readdir("/").unwrap().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// What was flushed since the last call, in order: the names of files as they are now, "/" for the directory, "(gone)" for a
-    /// file that has no name any more.
+    /// What was flushed since the last call, in order: the names of files as they are now, "/" for
+    /// the directory, "(gone)" for a file that has no name any more.
     pub fn flushed(&self) -> Vec<String> {
         let name_of = |dev: u32| {
             let has_it = |name: &String| self.files.stat(&format!("/{name}")).unwrap().inode == dev;

@@ -32,9 +32,12 @@ fn what_is_no_file_leads_nowhere() {
 fn everything_is_closed() {
     let directory = directory();
     let held = || {
-        let links =
-            std::fs::read_dir("/proc/self/fd").unwrap().map(|fd| std::fs::read_link(fd.unwrap().path()));
-        links.filter(|path| path.as_ref().is_ok_and(|path| path.starts_with(directory.path()))).count()
+        let links = std::fs::read_dir("/proc/self/fd")
+            .unwrap()
+            .map(|fd| std::fs::read_link(fd.unwrap().path()));
+        links
+            .filter(|path| path.as_ref().is_ok_and(|path| path.starts_with(directory.path())))
+            .count()
     };
     let files = MountedFiles::new(directory.path()).unwrap();
     let fd = files.open("/f", OpenFlags::CREATE).unwrap();

@@ -1,4 +1,5 @@
-//! The same calls on simulated files and on a really mounted directory: the same results, but for what POSIX leaves open.
+//! The same calls on simulated files and on a really mounted directory: the same results, but for
+//! what POSIX leaves open.
 
 mod directory;
 mod random_calls;
@@ -18,10 +19,15 @@ fn simulated() -> SimFiles {
     SimFiles::mount(storage, 0, Granule::default()).unwrap()
 }
 
-/// A directory on tmpfs, if there is one: its inode numbers are small whatever the machine's other file systems do.
+/// A directory on tmpfs, if there is one: its inode numbers are small whatever the machine's other
+/// file systems do.
 fn directory() -> TempDir {
     let memory = Path::new("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+    if memory.is_dir() {
+        tempfile::tempdir_in(memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
+    }
 }
 
 /// Both arms of a test.

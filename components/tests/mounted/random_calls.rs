@@ -17,8 +17,10 @@ fn random_calls_have_the_same_results() {
     for seed in 0..2000 {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let mut pick = |n: u32| (rng.next_u32() % n) as usize;
-        let (call, path, other, number) = (pick(13), PATHS[pick(7)], PATHS[pick(7)], pick(9000) as u64);
-        let said = arms.each_ref().map(|files| random_call(files.as_ref(), call, path, other, number));
+        let (call, path, other, number) =
+            (pick(13), PATHS[pick(7)], PATHS[pick(7)], pick(9000) as u64);
+        let said =
+            arms.each_ref().map(|files| random_call(files.as_ref(), call, path, other, number));
         assert_eq!(said[0], said[1], "call {seed}");
     }
 }
@@ -32,7 +34,9 @@ fn random_call(files: &dyn Files, call: usize, path: &str, other: &str, number: 
     };
     let is_file = |stat: &Stat| stat.kind == Kind::File;
     match call {
-        0 | 1 => format!("write: {:?}", on_file(&|fd| files.pwrite(fd, number, &[number as u8; 5000]))),
+        0 | 1 => {
+            format!("write: {:?}", on_file(&|fd| files.pwrite(fd, number, &[number as u8; 5000])))
+        }
         2 => format!("truncate: {:?}", on_file(&|fd| files.ftruncate(fd, number))),
         3 => format!("create: {:?}", files.open(path, EXCLUSIVE).map(|fd| files.close(fd))),
         4 => format!("read: {:?}", files.read_file(path)),

@@ -94,7 +94,11 @@ fn contents_holes_and_sizes() {
         files.ftruncate(fd, 2).unwrap();
         assert_eq!(files.read_file("/f").unwrap(), b"ne");
         files.ftruncate(fd, 6).unwrap();
-        assert_eq!(files.read_file("/f").unwrap(), b"ne\0\0\0\0", "what was cut does not come back");
+        assert_eq!(
+            files.read_file("/f").unwrap(),
+            b"ne\0\0\0\0",
+            "what was cut does not come back"
+        );
         files.pwrite(fd, 8, b"end").unwrap();
         assert_eq!(files.read_file("/f").unwrap(), b"ne\0\0\0\0\0\0end");
         files.close(fd).unwrap();
@@ -120,7 +124,11 @@ fn handles() {
         assert_eq!(files.pread(one, 0, &mut [0]), Err(Errno::EBADF));
         assert_eq!(files.pwrite(one, 0, b""), Err(Errno::EBADF));
         assert_eq!(files.fsync(one), Err(Errno::EBADF));
-        assert_eq!(files.open("/g", OpenFlags::CREATE), Ok(Fd(0)), "the smallest number that is free");
+        assert_eq!(
+            files.open("/g", OpenFlags::CREATE),
+            Ok(Fd(0)),
+            "the smallest number that is free"
+        );
     });
 }
 
@@ -136,7 +144,11 @@ fn links_and_renames() {
         assert_eq!(files.stat("/a"), files.stat("/d/a"));
         assert_eq!(files.stat("/a").unwrap().links, 2);
         files.rename("/a", "/d/a").unwrap();
-        assert_eq!(names(files, "/"), ["a", "b", "d", "e"], "two names of one file: nothing happens");
+        assert_eq!(
+            names(files, "/"),
+            ["a", "b", "d", "e"],
+            "two names of one file: nothing happens"
+        );
         files.rename("/b", "/a").unwrap();
         assert_eq!(files.read_file("/a").unwrap(), b"b", "over a file that is there");
         assert_eq!(files.read_file("/d/a").unwrap(), b"a");
@@ -147,7 +159,10 @@ fn links_and_renames() {
         assert_eq!(files.rename("/d", "/d/in"), Err(Errno::EINVAL));
         assert_eq!(files.rename("/none", "/d"), Err(Errno::ENOENT));
         files.rename("/d", "/e").unwrap();
-        assert_eq!((names(files, "/"), names(files, "/e")), (vec!["a".into(), "e".into()], vec!["a".into()]));
+        assert_eq!(
+            (names(files, "/"), names(files, "/e")),
+            (vec!["a".into(), "e".into()], vec!["a".into()])
+        );
     });
 }
 
@@ -176,7 +191,10 @@ fn linux_is_not_posix_to_the_letter() {
         files.mkdir("/d").unwrap();
     }
     // Linux names the reason of its own for a directory that is to be unlinked.
-    assert_eq!((simulated.unlink("/d"), mounted.unlink("/d")), (Err(Errno::EPERM), Err(Errno::EISDIR)));
+    assert_eq!(
+        (simulated.unlink("/d"), mounted.unlink("/d")),
+        (Err(Errno::EPERM), Err(Errno::EISDIR))
+    );
     // `.` and the entry in `..` are names of a directory too, where a file system has them.
     assert_eq!(simulated.stat("/d").unwrap().links, 1);
     // The offsets of a file are signed.

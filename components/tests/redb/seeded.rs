@@ -1,5 +1,6 @@
-//! A step that says nothing of being lazy, and commits without durability now and then: found in the middle of a walk, made as
-//! small as it gets, and replayed by the command that the test prints.
+//! A step that says nothing of being lazy, and commits without durability now and then: found in
+//! the middle of a walk, made as small as it gets, and replayed by the command that the test
+//! prints.
 
 use std::env;
 use std::process::Command;
@@ -38,10 +39,12 @@ fn trace(path: &str) -> Trace {
 
 #[test]
 fn a_bug_is_found_made_smaller_and_replayed_by_the_command_that_is_printed() {
-    let test = crash_test("redb, now and then without a sync", open, step, read).depth(5).with(|settings| {
-        settings.strategy = StrategyName::Random;
-        settings.states = Some(100);
-    });
+    let test = crash_test("redb, now and then without a sync", open, step, read).depth(5).with(
+        |settings| {
+            settings.strategy = StrategyName::Random;
+            settings.states = Some(100);
+        },
+    );
     let said = test.outcome().unwrap_err();
     if env::var_os(REPLAY).is_some() {
         // This is the program that the command has started.

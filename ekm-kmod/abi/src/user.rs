@@ -1,6 +1,8 @@
-//! The calls of `/dev/rdd-control` and `/dev/ekm`, each an ioctl with one structure that goes in and comes back.
+//! The calls of `/dev/rdd-control` and `/dev/ekm`, each an ioctl with one structure that goes in
+//! and comes back.
 //!
-//! A call on a file that is another device is refused by it: the numbers carry a type of our own, and the structure's size.
+//! A call on a file that is another device is refused by it: the numbers carry a type of our own,
+//! and the structure's size.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -9,8 +11,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Follow, Hello, Kinds, LogSize, Mark,
-    OpenFile, RESET_ALL, Random, Reset, Site, Switch, Symbol, Watch,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Follow, Hello, Kinds,
+    LogSize, Mark, OpenFile, RESET_ALL, Random, Reset, Site, Switch, Symbol, Watch,
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
@@ -18,8 +20,8 @@ mod raw {
     use ioctl_sys::ioctl;
 
     use crate::wire::{
-        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Follow, Hello, Kinds, LogSize, Mark,
-        OpenFile, RDD_TYPE, Random, Reset, Site, Switch, Symbol, Watch,
+        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Follow, Hello, Kinds,
+        LogSize, Mark, OpenFile, RDD_TYPE, Random, Reset, Site, Switch, Symbol, Watch,
     };
 
     ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);
@@ -63,9 +65,12 @@ impl fmt::Display for HelloError {
         match self {
             HelloError::Version { module, ours } => write!(
                 f,
-                "the kernel module speaks version {module}, this program version {ours}; build both from one source"
+                "the kernel module speaks version {module}, this program version {ours}; build \
+                 both from one source"
             ),
-            HelloError::Refused(errno) => write!(f, "the kernel module does not answer: {}", errno.desc()),
+            HelloError::Refused(errno) => {
+                write!(f, "the kernel module does not answer: {}", errno.desc())
+            }
         }
     }
 }
@@ -78,8 +83,9 @@ fn call<T>(
     device: BorrowedFd<'_>,
     value: &mut T,
 ) -> Result<(), Errno> {
-    // SAFETY: `raw` is one of the functions above, whose number says that the kernel reads and writes one `T`, which `value` is.
-    // Any bytes are a `T`. The address within a `BlockList` is `take_blocks`' business.
+    // SAFETY: `raw` is one of the functions above, whose number says that the kernel reads and
+    // writes one `T`, which `value` is. Any bytes are a `T`. The address within a `BlockList` is
+    // `take_blocks`' business.
     Errno::result(unsafe { raw(device.as_raw_fd(), value) }).map(drop)
 }
 
@@ -132,7 +138,8 @@ pub fn remove(control: BorrowedFd<'_>, disk: u32) -> Result<(), Errno> {
 }
 
 /// Takes a list of blocks into `blocks`, whatever was in there; [`crate::wire::BLOCKS_CHANGED`] or
-/// [`crate::wire::BLOCKS_READ`]. The capacity of `blocks` is used, and grows if need be: give the same vector again.
+/// [`crate::wire::BLOCKS_READ`]. The capacity of `blocks` is used, and grows if need be: give the
+/// same vector again.
 ///
 /// # Errors
 /// `ENODEV`: no such disk; `EINVAL`: no such list.
@@ -145,7 +152,8 @@ pub fn take_blocks(
     blocks.clear();
     loop {
         let capacity = blocks.capacity() as u64;
-        let mut list = BlockList { disk, which, blocks: blocks.as_mut_ptr() as u64, capacity, count: 0 };
+        let mut list =
+            BlockList { disk, which, blocks: blocks.as_mut_ptr() as u64, capacity, count: 0 };
         match call(raw::rdd_blocks, control, &mut list) {
             Ok(()) => {
                 // SAFETY: the kernel has written `count` numbers, which is at most `capacity`.
@@ -161,7 +169,8 @@ pub fn take_blocks(
 /// Adds a fault, or clears all.
 ///
 /// # Errors
-/// `ENODEV`: no such disk; `EINVAL`: no such kind, or beyond the end; `ENOSPC`: it has [`crate::wire::FAULTS_MAX`] already.
+/// `ENODEV`: no such disk; `EINVAL`: no such kind, or beyond the end; `ENOSPC`: it has
+/// [`crate::wire::FAULTS_MAX`] already.
 pub fn fault(control: BorrowedFd<'_>, mut fault: FaultSpec) -> Result<(), Errno> {
     call(raw::rdd_fault, control, &mut fault)
 }
@@ -177,7 +186,8 @@ pub fn ends(control: BorrowedFd<'_>, disk: u32, when: u32) -> Result<(), Errno> 
 /// Makes the log anew, with `bytes` for records, and says how many there were before.
 ///
 /// # Errors
-/// `EBUSY`: it records or is mapped; `EINVAL`: not a multiple of 4096, or 0; `ENOMEM`: no room, the old one is still there.
+/// `EBUSY`: it records or is mapped; `EINVAL`: not a multiple of 4096, or 0; `ENOMEM`: no room, the
+/// old one is still there.
 pub fn log_size(ekm: BorrowedFd<'_>, bytes: u64) -> Result<u64, Errno> {
     let mut size = LogSize { bytes };
     call(raw::ekm_log, ekm, &mut size)?;
@@ -228,7 +238,8 @@ pub fn reset(ekm: BorrowedFd<'_>) -> Result<(), Errno> {
     call(raw::ekm_reset, ekm, &mut Reset { used: RESET_ALL })
 }
 
-/// Empties the log if there is no more in it than the caller has read: `used` of [`crate::wire::LogHeader`] as it was then.
+/// Empties the log if there is no more in it than the caller has read: `used` of
+/// [`crate::wire::LogHeader`] as it was then.
 ///
 /// # Errors
 /// `EAGAIN`: there is more by now, or something was lost; read on.
@@ -253,7 +264,8 @@ pub fn random(ekm: BorrowedFd<'_>, mut random: Random) -> Result<Random, Errno> 
     Ok(random)
 }
 
-/// Probes the functions of these kinds that may fail, and no others; 0 for none. Says what this kernel has of them.
+/// Probes the functions of these kinds that may fail, and no others; 0 for none. Says what this
+/// kernel has of them.
 ///
 /// # Errors
 /// `ENODEV`: this kernel cannot say who calls them; `ENOMEM`: no room for choices.
@@ -263,12 +275,17 @@ pub fn choices(ekm: BorrowedFd<'_>, kinds: u32) -> Result<Kinds, Errno> {
     Ok(kinds)
 }
 
-/// Probes one more function, which may fail by returning this; `unlisted` if the kernel's list need not have it. Also says what that
-/// list has (`LISTED_*` of [`crate::wire`]).
+/// Probes one more function, which may fail by returning this; `unlisted` if the kernel's list need
+/// not have it. Also says what that list has (`LISTED_*` of [`crate::wire`]).
 ///
 /// # Errors
 /// Those of [`crate::wire::EKM_SITE`]; `ENOENT` for a name that is too long, too.
-pub fn site(ekm: BorrowedFd<'_>, symbol: &str, returns: i64, unlisted: bool) -> (Result<(), Errno>, u32) {
+pub fn site(
+    ekm: BorrowedFd<'_>,
+    symbol: &str,
+    returns: i64,
+    unlisted: bool,
+) -> (Result<(), Errno>, u32) {
     let mut site = Site { returns: returns as u64, unlisted: unlisted.into(), ..Site::default() };
     let text = site.symbol.as_flattened_mut();
     let fits = symbol.len() < text.len() && !symbol.is_empty() && !symbol.contains('\0');
@@ -279,17 +296,19 @@ pub fn site(ekm: BorrowedFd<'_>, symbol: &str, returns: i64, unlisted: bool) -> 
     (call(raw::ekm_site, ekm, &mut site), site.listed)
 }
 
-/// Follows the calls that change a file system, or no more, or only asks; says how many were not seen.
+/// Follows the calls that change a file system, or no more, or only asks; says how many were not
+/// seen.
 ///
 /// # Errors
-/// `EINVAL`: a wrong number; `EBADF`: no open file; `EEXIST`: another number has the file system; `ENOENT`: this kernel lacks a
-/// function by which calls are followed.
+/// `EINVAL`: a wrong number; `EBADF`: no open file; `EEXIST`: another number has the file system;
+/// `ENOENT`: this kernel lacks a function by which calls are followed.
 pub fn follow(ekm: BorrowedFd<'_>, mut follow: Follow) -> Result<u32, Errno> {
     call(raw::ekm_follow, ekm, &mut follow)?;
     Ok(follow.missed)
 }
 
-/// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address itself if nothing has a name there.
+/// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address
+/// itself if nothing has a name there.
 ///
 /// # Errors
 /// Not EKM.

@@ -18,15 +18,16 @@ use crate::{left, turns, write_back};
 pub struct Kernel(Rc<Machine>);
 
 impl Kernel {
-    /// The kernel for runs of a mode, in this very process. On the machine's own kernel what the calling thread mounts from then on
-    /// is visible to no other process, and goes with this one.
+    /// The kernel for runs of a mode, in this very process. On the machine's own kernel what the
+    /// calling thread mounts from then on is visible to no other process, and goes with this one.
     ///
     /// # Errors
     /// The modules are missing, or of another version; not root.
     fn open(mode: Mode) -> Result<Kernel, RunError> {
         if mode == Mode::Vm {
-            turns::take_turns()
-                .map_err(|error| RunError::Missing(format!("a guest of ours, with root: {error}")))?;
+            turns::take_turns().map_err(|error| {
+                RunError::Missing(format!("a guest of ours, with root: {error}"))
+            })?;
         }
         let machine = Machine::open(mode == Mode::Vm)?;
         if mode == Mode::Here {
@@ -44,7 +45,14 @@ impl Kernel {
 }
 
 impl Backend for Kernel {
-    fn disks(&self, host: HostId, side: Side, image: Image, recording: Recording, seed: u64) -> Devices {
+    fn disks(
+        &self,
+        host: HostId,
+        side: Side,
+        image: Image,
+        recording: Recording,
+        seed: u64,
+    ) -> Devices {
         let disks = KernelDisks::new(Rc::clone(&self.0), side, image, recording, seed);
         if host != HostId::default() {
             self.0.give_up(&Fault::new("a kernel holds one host").blame(Blame::Tool));
@@ -55,8 +63,9 @@ impl Backend for Kernel {
     fn settle(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
         let takes_turns = self.0.takes_turns();
         if takes_turns {
-            turns::threads_take_turns()
-                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
+            turns::threads_take_turns().map_err(|error| {
+                Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
+            })?;
             write_back::keep_shares_above()
                 .map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
         }

@@ -1,4 +1,5 @@
-//! What the kernel does on its own, made to happen: write-back by its flusher, and memory reclaim. Neither promises anything.
+//! What the kernel does on its own, made to happen: write-back by its flusher, and memory reclaim.
+//! Neither promises anything.
 
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -19,15 +20,16 @@ const RUNNING: u64 = 1 << 1;
 const HAS_DIRTY: u64 = 1 << 2;
 const START_ALL: u64 = 1 << 3;
 
-/// So often the flusher is woken: what it writes can make something else dirty (an inode its block), which it leaves when a tick of the
-/// clock lies in between.
+/// So often the flusher is woken: what it writes can make something else dirty (an inode its
+/// block), which it leaves when a tick of the clock lies in between.
 const ROUNDS: u32 = 4;
 /// How long it may take.
 const LONGEST: Duration = Duration::from_secs(20);
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// The flushers of all devices write back what is dirty (`WB_SYNC_NONE`), while the caller waits behind everybody.
+/// The flushers of all devices write back what is dirty (`WB_SYNC_NONE`), while the caller waits
+/// behind everybody.
 pub(crate) fn write_back() -> Result<(), Fault> {
     let began = Instant::now();
     turns::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
@@ -40,7 +42,8 @@ pub(crate) fn write_back() -> Result<(), Fault> {
             while states()? & (RUNNING | START_ALL) != 0 {
                 if began.elapsed() > LONGEST {
                     let why = format!(
-                        "not replayable: the flusher was woken, and has not ended in {LONGEST:?} (EX-58)"
+                        "not replayable: the flusher was woken, and has not ended in {LONGEST:?} \
+                         (EX-58)"
                     );
                     return Err(Fault::new(why).blame(Blame::Tool));
                 }
@@ -64,9 +67,11 @@ fn states() -> Result<u64, Fault> {
     let mut states = 0;
     for device in fs::read_dir(DEVICES).map_err(|error| tool(DEVICES, &error))? {
         let path = device.map_err(|error| tool(DEVICES, &error))?.path().join("stats");
-        let stats = fs::read_to_string(&path).map_err(|error| tool(&path.to_string_lossy(), &error))?;
-        states |= state(&stats)
-            .ok_or_else(|| Fault::new(format!("{} says no state", path.display())).blame(Blame::Tool))?;
+        let stats =
+            fs::read_to_string(&path).map_err(|error| tool(&path.to_string_lossy(), &error))?;
+        states |= state(&stats).ok_or_else(|| {
+            Fault::new(format!("{} says no state", path.display())).blame(Blame::Tool)
+        })?;
     }
     Ok(states)
 }

@@ -1,9 +1,11 @@
-//! What is dirty in the buffer cache of a device, as far as the log says: compared at each mark with what the kernel says.
+//! What is dirty in the buffer cache of a device, as far as the log says: compared at each mark
+//! with what the kernel says.
 //!
-//! The kernel clears a buffer's dirty bit in more places than can be watched (a journal that takes a buffer over does it
-//! inline). What the log still has as dirty and the kernel has not was cleaned since the last mark: it becomes a `clean` at
-//! the mark. What the kernel has and the log has not would be a version that no crash disk can hold: it becomes a `dirty` at
-//! the mark, so that nothing that could be written now is missed.
+//! The kernel clears a buffer's dirty bit in more places than can be watched (a journal that takes
+//! a buffer over does it inline). What the log still has as dirty and the kernel has not was
+//! cleaned since the last mark: it becomes a `clean` at the mark. What the kernel has and the log
+//! has not would be a version that no crash disk can hold: it becomes a `dirty` at the mark, so
+//! that nothing that could be written now is missed.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +30,8 @@ impl DirtyBuffers {
         gone.iter().for_each(|sector| drop(self.0.remove(sector)));
     }
 
-    /// Returns true if just these buffers are dirty, in order of their sectors, and hold these bytes.
+    /// Returns true if just these buffers are dirty, in order of their sectors, and hold these
+    /// bytes.
     pub fn are<'b>(&self, mut now: impl Iterator<Item = (u64, &'b [u8])>) -> bool {
         let mut known = self.0.iter();
         let is_next = |(sector, data): (u64, &[u8])| {
@@ -41,10 +44,14 @@ impl DirtyBuffers {
     pub fn reconcile(&mut self, dev: u32, now: impl Iterator<Item = (u64, Bytes)>) -> Vec<Event> {
         let now: BTreeMap<u64, Bytes> = now.collect();
         let cleaned = self.0.iter().filter(|(sector, _)| !now.contains_key(sector));
-        let cleaned =
-            cleaned.map(|(sector, data)| Event::Clean { dev, sector: *sector, len: data.len() as u64 });
+        let cleaned = cleaned.map(|(sector, data)| Event::Clean {
+            dev,
+            sector: *sector,
+            len: data.len() as u64,
+        });
         let missed = now.iter().filter(|(sector, data)| self.0.get(sector) != Some(data));
-        let missed = missed.map(|(sector, data)| Event::Dirty { dev, sector: *sector, data: data.clone() });
+        let missed =
+            missed.map(|(sector, data)| Event::Dirty { dev, sector: *sector, data: data.clone() });
         let events = cleaned.chain(missed).collect();
         self.0 = now;
         events
@@ -73,7 +80,8 @@ mod tests {
         dirty.insert(2, buffer(1));
         dirty.insert(4, buffer(2));
         let are = |now: &[(u64, u8)]| {
-            let now: Vec<(u64, Bytes)> = now.iter().map(|(sector, byte)| (*sector, buffer(*byte))).collect();
+            let now: Vec<(u64, Bytes)> =
+                now.iter().map(|(sector, byte)| (*sector, buffer(*byte))).collect();
             dirty.are(now.iter().map(|(sector, data)| (*sector, &data[..])))
         };
         assert!(are(&[(2, 1), (4, 2)]));

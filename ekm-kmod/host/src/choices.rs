@@ -1,4 +1,5 @@
-//! The choices that EKM shares with us: laid out before the kernel goes on, read when it is our turn again.
+//! The choices that EKM shares with us: laid out before the kernel goes on, read when it is our
+//! turn again.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +9,8 @@ use std::os::fd::AsFd as _;
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    CHOICES_MAX, CHOICES_MMAP, ChoiceHeader, ChoiceSlot, FRAMES_MAX, LOG_DATA, NO_DEVICE, OPTIONS_MAX,
+    CHOICES_MAX, CHOICES_MMAP, ChoiceHeader, ChoiceSlot, FRAMES_MAX, LOG_DATA, NO_DEVICE,
+    OPTIONS_MAX,
 };
 use nix::unistd::gettid;
 
@@ -33,11 +35,13 @@ impl Choices {
     pub fn open(ekm: &File) -> Result<Choices, Fault> {
         let bytes = LOG_DATA as usize + CHOICES_MAX * size_of::<ChoiceSlot>();
         let map = Map::new(ekm, CHOICES_MMAP as i64, bytes, true);
-        let map = map.map_err(|errno| tool(format!("EKM's choices cannot be mapped: {}", errno.desc())))?;
+        let map =
+            map.map_err(|errno| tool(format!("EKM's choices cannot be mapped: {}", errno.desc())))?;
         Ok(Choices { map, names: RefCell::default() })
     }
 
-    /// From here on functions of these kinds may fail, so many of them, in system calls of this thread.
+    /// From here on functions of these kinds may fail, so many of them, in system calls of this
+    /// thread.
     ///
     /// # Errors
     /// There are more answers than room.
@@ -48,8 +52,12 @@ impl Choices {
         for (index, choice) in script.iter().enumerate() {
             let number = number(choice.kind).expect("only choices of the kernel are its own");
             self.map.write(slot(index), &number.to_ne_bytes());
-            self.map.write(slot(index) + offset_of!(ChoiceSlot, options), &choice.options.to_ne_bytes());
-            self.map.write(slot(index) + offset_of!(ChoiceSlot, answer), &choice.value.to_ne_bytes());
+            self.map.write(
+                slot(index) + offset_of!(ChoiceSlot, options),
+                &choice.options.to_ne_bytes(),
+            );
+            self.map
+                .write(slot(index) + offset_of!(ChoiceSlot, answer), &choice.value.to_ne_bytes());
         }
         let words = [
             (offset_of!(ChoiceHeader, kinds), kinds),
@@ -116,7 +124,8 @@ impl Choices {
             return Ok(name.clone());
         }
         let name = user::symbol(ekm.as_fd(), address);
-        let name = name.map_err(|errno| tool(format!("EKM does not know its kernel: {}", errno.desc())))?;
+        let name =
+            name.map_err(|errno| tool(format!("EKM does not know its kernel: {}", errno.desc())))?;
         // Where a module was there may be another one by the next time.
         if !name.ends_with(']') {
             self.names.borrow_mut().insert(address, name.clone());
@@ -137,7 +146,8 @@ fn slot(index: usize) -> usize {
 
 fn too_many(choices: usize) -> Fault {
     tool(format!(
-        "{choices} choices of the kernel between two of ours, and there is room for {CHOICES_MAX}; let fewer kinds fail, or choose \
+        "{choices} choices of the kernel between two of ours, and there is room for \
+         {CHOICES_MAX}; let fewer kinds fail, or choose \
          more often"
     ))
 }

@@ -7,13 +7,15 @@ use explode_ramdisk::Flushes;
 pub struct DiskModel {
     /// Does it do what a flush asks for?
     pub flushes: Flushes,
-    /// Does what is dirty in the buffer cache count as something that may be on disk? Without it only requests do.
+    /// Does what is dirty in the buffer cache count as something that may be on disk? Without it
+    /// only requests do.
     pub buffers: bool,
     /// When does a write of the live side end?
     pub completes: Completes,
 }
 
-/// When a write ends (`docs/model/fault-model.md`, late completion). Guests only, but for the first.
+/// When a write ends (`docs/model/fault-model.md`, late completion). Guests only, but for the
+/// first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Completes {
     /// When it is submitted.

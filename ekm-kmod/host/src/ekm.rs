@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use bytes::Bytes;
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    Clock, FLAG_ASKED, FOLLOW_ASK, Follow, KIND_BUFFER, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader,
-    Watch,
+    Clock, FLAG_ASKED, FOLLOW_ASK, Follow, KIND_BUFFER, LOG_DATA, LOG_MAGIC, LogHeader, Random,
+    RecordHeader, Watch,
 };
 use nix::errno::Errno;
 
@@ -64,8 +64,9 @@ impl Ekm {
         }
     }
 
-    /// Empties the log if all of its records are answers to [`buffers`](Ekm::buffers) and `are_known` returns true for them. Nothing is
-    /// copied. Returns false if the log was left as it is.
+    /// Empties the log if all of its records are answers to [`buffers`](Ekm::buffers) and
+    /// `are_known` returns true for them. Nothing is copied. Returns false if the log was left as
+    /// it is.
     pub fn discard_buffers(
         &self,
         are_known: impl FnOnce(&mut dyn Iterator<Item = (u64, &[u8])>) -> bool,
@@ -173,8 +174,9 @@ impl Ekm {
     /// What this kernel has not.
     pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
         let mut probed = self.probed.borrow_mut();
-        let is_probed =
-            |probed: &Failures| probed.kinds().eq(failures.kinds()) && probed.sites == failures.sites;
+        let is_probed = |probed: &Failures| {
+            probed.kinds().eq(failures.kinds()) && probed.sites == failures.sites
+        };
         if failures.is_none() || probed.as_ref().is_some_and(is_probed) {
             return Ok(());
         }
@@ -190,7 +192,8 @@ impl Ekm {
         user::choices(self.device.as_fd(), 0).map(drop).map_err(broken)
     }
 
-    /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of a script.
+    /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of
+    /// a script.
     pub fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
         self.probe(failures).map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
         let choices = match self.choices.get() {
@@ -250,7 +253,8 @@ fn header(map: &Map) -> LogHeader {
 
 /// The record at a place of a log.
 fn record(log: &Bytes, at: usize) -> Result<Record, Fault> {
-    let damaged = || Fault::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
+    let damaged =
+        || Fault::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
     let (header, data) = log.get(at..).and_then(parts).ok_or_else(damaged)?;
     Ok(Record { header, data: log.slice_ref(data) })
 }

@@ -1,5 +1,6 @@
-//! The choices that are made below whoever drives a stack: by functions of the kernel that may fail, and between two calls. They are
-//! one sequence (EX-11), of one thread: its answers are laid out when it is handed over, and it is taken back with what was asked.
+//! The choices that are made below whoever drives a stack: by functions of the kernel that may
+//! fail, and between two calls. They are one sequence (EX-11), of one thread: its answers are laid
+//! out when it is handed over, and it is taken back with what was asked.
 
 use std::fs::create_dir_all;
 use std::os::fd::BorrowedFd;
@@ -15,12 +16,13 @@ use explode_runtime::faults::background::Between;
 use explode_runtime::faults::kernel::Failures;
 
 impl KernelDisks {
-    /// A call of the checked system's user has ended, of this name: here the kernel may do something on its own. `things` says what
-    /// there is, each with a name that is the same in every run; `run` does one of them. Whatever goes wrong ends the path, as
-    /// broken: among it that a thread has run that was not to, or has not when it was (EX-58).
+    /// A call of the checked system's user has ended, of this name: here the kernel may do
+    /// something on its own. `things` says what there is, each with a name that is the same in
+    /// every run; `run` does one of them. Whatever goes wrong ends the path, as broken: among it
+    /// that a thread has run that was not to, or has not when it was (EX-58).
     ///
-    /// Nothing is asked before a mutate and while crash disks are checked, of the crash side, and once the path has had all that it
-    /// may have.
+    /// Nothing is asked before a mutate and while crash disks are checked, of the crash side, and
+    /// once the path has had all that it may have.
     pub fn between_calls(
         &self,
         call: &str,
@@ -28,7 +30,9 @@ impl KernelDisks {
         run: impl FnOnce(usize) -> Result<(), Fault>,
     ) {
         let mut handed = self.0.handed.borrow_mut();
-        let Some(handed) = handed.as_mut().filter(|handed| handed.trouble.is_none()) else { return };
+        let Some(handed) = handed.as_mut().filter(|handed| handed.trouble.is_none()) else {
+            return;
+        };
         if handed.between.left_after(handed.chooser.made()).is_none() {
             return;
         }
@@ -52,7 +56,8 @@ impl KernelDisks {
         handed.trouble = choose().err();
     }
 
-    /// The file system of this file begins to commit, and those of the stack's threads that this has woken run until they wait.
+    /// The file system of this file begins to commit, and those of the stack's threads that this
+    /// has woken run until they wait.
     ///
     /// # Errors
     /// It cannot be asked; or a thread that was to run has not.
@@ -103,9 +108,19 @@ impl KernelSide for KernelDisks {
         self.0.machine.probe(failures)
     }
 
-    fn hand_over(&self, failures: Failures, between: Between, script: Vec<Choice>) -> Result<(), Fault> {
-        let mut handed =
-            Handed { failures, between, chooser: Chooser::new(script), armed: false, trouble: None };
+    fn hand_over(
+        &self,
+        failures: Failures,
+        between: Between,
+        script: Vec<Choice>,
+    ) -> Result<(), Fault> {
+        let mut handed = Handed {
+            failures,
+            between,
+            chooser: Chooser::new(script),
+            armed: false,
+            trouble: None,
+        };
         self.0.threads.borrow_mut().stretch_begins()?;
         handed.arm(&self.0.machine)?;
         *self.0.handed.borrow_mut() = Some(handed);
@@ -136,7 +151,8 @@ impl KernelSide for KernelDisks {
 
     fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
         if !self.0.machine.takes_turns() || self.0.side != Side::Live {
-            let why = "what happens between two calls is chosen in guests (--in vm): it counts on one processor and tasks that \
+            let why = "what happens between two calls is chosen in guests (--in vm): it counts on \
+                       one processor and tasks that \
                        take turns";
             return Err(Fault::new(why).blame(Blame::Tool));
         }

@@ -1,4 +1,5 @@
-//! The label of a choice in the kernel: who has called, by names and offsets, which are the same in every run.
+//! The label of a choice in the kernel: who has called, by names and offsets, which are the same in
+//! every run.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -27,21 +28,24 @@ const ALLOCATORS: [&str; 19] = [
     "__get_free_pages",
 ];
 
-/// How the functions begin that a request goes through on its way from whoever has submitted it to the disk, symbols of the disk's
-/// driver included.
+/// How the functions begin that a request goes through on its way from whoever has submitted it to
+/// the disk, symbols of the disk's driver included.
 const SUBMISSION: [&str; 4] = ["rdd_ends_late", "_R", "submit_bio", "__submit_bio"];
 
-/// The label of a choice of the kind that has this word. `frames` are the symbols with their offsets, innermost first, as
-/// `name+0xoffset/0xsize [module]`; the first is the function that asks.
+/// The label of a choice of the kind that has this word. `frames` are the symbols with their
+/// offsets, innermost first, as `name+0xoffset/0xsize [module]`; the first is the function that
+/// asks.
 pub(crate) fn label(word: &str, frames: &[String], device: Option<u32>) -> Label {
     let caller = frames.iter().map(|frame| name(frame)).find(|name| !is_passed_over(word, name));
     let site = format!("{word} {}", caller.unwrap_or("?"));
-    let stack: Vec<&str> = frames.iter().map(|frame| frame.split('/').next().unwrap_or_default()).collect();
+    let stack: Vec<&str> =
+        frames.iter().map(|frame| frame.split('/').next().unwrap_or_default()).collect();
     let stack = Some(xxh3_64(stack.join("\n").as_bytes()));
     Label { site, stack, object: device.map(|device| format!("disk {device}")) }
 }
 
-/// The functions that lead to a choice of the kind that has this word, innermost first, up to the system call.
+/// The functions that lead to a choice of the kind that has this word, innermost first, up to the
+/// system call.
 pub(crate) fn path(word: &str, frames: &[String]) -> String {
     let names = frames.iter().map(|frame| name(frame)).take_while(|name| *name != "do_syscall_64");
     let names: Vec<&str> = names.skip_while(|name| is_passed_over(word, name)).collect();
@@ -88,7 +92,10 @@ mod tests {
         let mut other = frames.clone();
         other[4] = "alloc_inode.isra.0+0x19/0xd0".to_owned();
         assert_ne!(label(&frames).stack, label(&other).stack, "another call of the same function");
-        assert_eq!(super::label("request", &frames[3..], Some(0)).object.as_deref(), Some("disk 0"));
+        assert_eq!(
+            super::label("request", &frames[3..], Some(0)).object.as_deref(),
+            Some("disk 0")
+        );
     }
 
     #[test]

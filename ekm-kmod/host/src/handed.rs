@@ -1,4 +1,5 @@
-//! The sequence of choices while it is not ours: functions of the kernel that may fail ask it, and so does what happens between two calls.
+//! The sequence of choices while it is not ours: functions of the kernel that may fail ask it, and
+//! so does what happens between two calls.
 
 use crate::machine::Machine;
 use explode_runtime::base::Fault;
@@ -27,7 +28,8 @@ impl Handed {
             return Ok(());
         }
         let upcoming = self.chooser.upcoming().iter();
-        let script: Vec<Choice> = upcoming.take_while(|choice| choice.kind.is_of_kernel()).cloned().collect();
+        let script: Vec<Choice> =
+            upcoming.take_while(|choice| choice.kind.is_of_kernel()).cloned().collect();
         machine.arm(&left, &script)?;
         self.armed = true;
         Ok(())

@@ -1,4 +1,5 @@
-//! Who has caused the last events of the kernel's log (EX-74): the names of tasks, for whoever explains a trace.
+//! Who has caused the last events of the kernel's log (EX-74): the names of tasks, for whoever
+//! explains a trace.
 //!
 //! A name is asked for when the log is read: of a task that has ended by then nothing is known.
 

@@ -41,7 +41,8 @@ pub(crate) struct Inner {
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
-    /// Where the file systems on them are whose operations are noted; none that is about to be unmounted.
+    /// Where the file systems on them are whose operations are noted; none that is about to be
+    /// unmounted.
     pub(crate) followed: RefCell<Vec<Option<PathBuf>>>,
     /// Is it noted what is read?
     noting: Cell<Noting>,
@@ -62,7 +63,8 @@ impl KernelDisks {
         seed: u64,
     ) -> KernelDisks {
         machine.begin(side);
-        // A stack on a crash disk draws numbers of its own: how many must not change what the live one draws next.
+        // A stack on a crash disk draws numbers of its own: how many must not change what the live
+        // one draws next.
         let seed = match side {
             Side::Live => seed,
             Side::Crash => !seed,
@@ -87,7 +89,8 @@ impl KernelDisks {
         }))
     }
 
-    /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
+    /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image
+    /// says.
     ///
     /// # Errors
     /// The driver has no room for it, or the machine is in no state to go on.
@@ -115,8 +118,9 @@ impl KernelDisks {
         Ok(node)
     }
 
-    /// Does what only the first stack of a machine has to do: no number of the row is drawn by it, so the row is the same for all. (The
-    /// kernel draws one for each inode of a tmpfs, nodes of disks included: `__shmem_get_inode`.)
+    /// Does what only the first stack of a machine has to do: no number of the row is drawn by it,
+    /// so the row is the same for all. (The kernel draws one for each inode of a tmpfs, nodes of
+    /// disks included: `__shmem_get_inode`.)
     pub(crate) fn uncounted<T>(&self, make: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         let counted = self.0.machine.random(Random::default())?;
         let made = make();
@@ -177,14 +181,16 @@ impl DiskSet for KernelDisks {
         match recording.get() {
             Recording::Off => Ok(()),
             Recording::Operations => Err(Fault::new(
-                "crash checks that a component asks for do not go together with soft crashes on a kernel",
+                "crash checks that a component asks for do not go together with soft crashes on a \
+                 kernel",
             )),
             Recording::On => machine.put_mark(*side, attached.borrow().keys().copied(), name),
         }
     }
 
     fn issuers(&self, events: usize) -> Vec<Option<String>> {
-        // Of soft crashes the log is made up of what the calls have changed when they were repeated.
+        // Of soft crashes the log is made up of what the calls have changed when they were
+        // repeated.
         if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
     }
 
@@ -219,7 +225,9 @@ impl DiskSet for KernelDisks {
         let Inner { machine, side, attached, recording, .. } = &*self.0;
         let ended = match recording.replace(Recording::Off) {
             Recording::Off => Ok(()),
-            Recording::On => attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev)),
+            Recording::On => {
+                attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev))
+            }
             Recording::Operations => {
                 (0..self.followed()).try_for_each(|system| KernelSide::unfollow(self, system))
             }

@@ -1,9 +1,9 @@
-//! What runs on the machine's own kernel (`--in here`) have made of it, so that nothing of it is left there: RAM disks live in the
-//! kernel and outlive whoever has made them, however that ended.
+//! What runs on the machine's own kernel (`--in here`) have made of it, so that nothing of it is
+//! left there: RAM disks live in the kernel and outlive whoever has made them, however that ended.
 //!
-//! Mounts need no list: a worker's are in a mount namespace of its own, and go with it. The disks are listed in a file. Whoever
-//! uses EKM has the file, too: EKM serves one process at a time. A disk is known by its number and by its node's inode, which no
-//! later disk of that number has.
+//! Mounts need no list: a worker's are in a mount namespace of its own, and go with it. The disks
+//! are listed in a file. Whoever uses EKM has the file, too: EKM serves one process at a time. A
+//! disk is known by its number and by its node's inode, which no later disk of that number has.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -26,8 +26,8 @@ use explode_runtime::base::durable_write;
 /// Gone at a reboot, as the disks are.
 const LIST: &str = "/run/explode/disks";
 
-/// A disk is busy until the kernel has taken down the mounts of a process that has ended, which it does afterwards: so often it is
-/// asked, with such a pause.
+/// A disk is busy until the kernel has taken down the mounts of a process that has ended, which it
+/// does afterwards: so often it is asked, with such a pause.
 const TRIES: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -77,7 +77,8 @@ impl Left {
         self.write()
     }
 
-    /// Takes all that are listed out of the kernel, and from the list; those that somebody keeps open stay in both.
+    /// Takes all that are listed out of the kernel, and from the list; those that somebody keeps
+    /// open stay in both.
     ///
     /// # Errors
     /// The list cannot be written.
@@ -93,7 +94,8 @@ impl Left {
     }
 
     fn write(&self) -> io::Result<()> {
-        let lines: String = self.disks.iter().map(|(number, inode)| format!("{number} {inode}\n")).collect();
+        let lines: String =
+            self.disks.iter().map(|(number, inode)| format!("{number} {inode}\n")).collect();
         if let Some(folder) = self.list.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -115,7 +117,8 @@ fn is_removed(control: &File, number: u32) -> bool {
     false
 }
 
-/// Takes out of this machine's kernel what runs on it have left there, unless one goes on. Of a machine without the modules nothing is wanted.
+/// Takes out of this machine's kernel what runs on it have left there, unless one goes on. Of a
+/// machine without the modules nothing is wanted.
 pub fn remove_left() {
     // Whoever has EKM has the list.
     if let (Ok(control), Ok(_ekm)) = (open_control(), Ekm::open()) {
@@ -124,7 +127,8 @@ pub fn remove_left() {
     }
 }
 
-/// What the calling thread mounts from now on is seen by it and by what it starts alone, and goes when they have ended.
+/// What the calling thread mounts from now on is seen by it and by what it starts alone, and goes
+/// when they have ended.
 ///
 /// # Errors
 /// Not root.
@@ -154,7 +158,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut left = Left::of(&folder.path().join("disks")).expect("there is none");
         left.disks.insert(u32::MAX, 1);
-        // Nothing that could remove a disk: there is none of that number and inode, so nobody is asked.
+        // Nothing that could remove a disk: there is none of that number and inode, so nobody is
+        // asked.
         left.remove(&File::open("/dev/null").expect("it is there")).expect("the folder is ours");
         assert!(left.disks.is_empty());
     }

@@ -1,8 +1,10 @@
-//! The user's half of explode's two kernel modules: the kernel of this machine as a backend of stacks.
+//! The user's half of explode's two kernel modules: the kernel of this machine as a backend of
+//! stacks.
 //!
-//! [`Kernel`] implements [`Backend`](explode_runtime::devices::Backend): RAM disks of the kernel hold the images, EKM's log becomes
-//! events, functions of the kernel ask for choices, tasks take turns, and calls on a file system can be repeated for soft crashes.
-//! [`AllBackends`] opens it for the modes that need it.
+//! [`Kernel`] implements [`Backend`](explode_runtime::devices::Backend): RAM disks of the kernel
+//! hold the images, EKM's log becomes events, functions of the kernel ask for choices, tasks take
+//! turns, and calls on a file system can be repeated for soft crashes. [`AllBackends`] opens it for
+//! the modes that need it.
 //!
 //! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`, `events`.
 //!

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use explode_ekm_abi::wire::{
-    FLAG_DISCARD, FLAG_ERROR, FLAG_FUA, FLAG_PREFLUSH, FLAG_ZEROES, KIND_BUFFER, KIND_COMPLETE, KIND_DIRTY,
-    KIND_FORGET, KIND_MARK, KIND_SUBMIT, RecordHeader,
+    FLAG_DISCARD, FLAG_ERROR, FLAG_FUA, FLAG_PREFLUSH, FLAG_ZEROES, KIND_BUFFER, KIND_COMPLETE,
+    KIND_DIRTY, KIND_FORGET, KIND_MARK, KIND_SUBMIT, RecordHeader,
 };
 use explode_ramdisk::{Event, Flags, Payload};
 
@@ -38,7 +38,8 @@ impl Reader {
 
     /// The event of a record of device `dev`; none for what is no event.
     pub fn event(&mut self, dev: u32, record: Record) -> Option<Event> {
-        let Record { header: RecordHeader { kind, flags, sector, len, request, .. }, data } = record;
+        let Record { header: RecordHeader { kind, flags, sector, len, request, .. }, data } =
+            record;
         let dirty = self.dirty.entry(dev).or_default();
         match kind {
             KIND_DIRTY => {
@@ -75,7 +76,8 @@ impl Reader {
         self.dirty.get(&dev).unwrap_or(&none).are(now)
     }
 
-    /// Compares what the log says is dirty with what the kernel says: the events that the log has missed.
+    /// Compares what the log says is dirty with what the kernel says: the events that the log has
+    /// missed.
     pub fn reconcile(&mut self, dev: u32, now: impl IntoIterator<Item = Record>) -> Vec<Event> {
         let now = now.into_iter().filter(|record| record.header.kind == KIND_BUFFER);
         self.dirty
@@ -117,7 +119,10 @@ mod tests {
 
     fn record(kind: u16, device: u32, sector: u64, byte: u8) -> Record {
         let data = Bytes::from(vec![byte; 1024]);
-        Record { header: RecordHeader { kind, device, sector, len: 1024, ..RecordHeader::default() }, data }
+        Record {
+            header: RecordHeader { kind, device, sector, len: 1024, ..RecordHeader::default() },
+            data,
+        }
     }
 
     #[test]

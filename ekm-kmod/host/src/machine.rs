@@ -1,5 +1,5 @@
-//! The kernel of this machine, with our two modules: RAM disks, their event log, a clock that stands still, random numbers that
-//! repeat.
+//! The kernel of this machine, with our two modules: RAM disks, their event log, a clock that
+//! stands still, random numbers that repeat.
 
 use std::cell::RefCell;
 use std::collections::btree_map::Entry;
@@ -12,8 +12,8 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::wire::{
-    FLAG_ASKED, FLAG_PROGRAM, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_ASKED, KIND_BUFFER,
-    KIND_CALL, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
+    FLAG_ASKED, FLAG_PROGRAM, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_ASKED,
+    KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
@@ -97,7 +97,8 @@ impl Machine {
             RunError::Missing(match error.kind() {
                 io::ErrorKind::NotFound => {
                     format!(
-                        "{path} is not there; load the modules rdd and ekm (explode vm build makes them), or use --in vm"
+                        "{path} is not there; load the modules rdd and ekm (explode vm build \
+                         makes them), or use --in vm"
                     )
                 }
                 io::ErrorKind::PermissionDenied => format!("{path}: {error}; --in here needs root"),
@@ -115,8 +116,9 @@ impl Machine {
             let why = format!("explode-mark cannot be put into {}: {error}", marks::TOOLS);
             BrokenKind::Tool.of(why)
         })?;
-        let packages = Packages::here()
-            .map_err(|error| BrokenKind::Tool.of(format_args!("{IMAGE_FILE} cannot be read: {error}")))?;
+        let packages = Packages::here().map_err(|error| {
+            BrokenKind::Tool.of(format_args!("{IMAGE_FILE} cannot be read: {error}"))
+        })?;
         let left = if turns { None } else { Some(RefCell::new(cleared(&control)?)) };
         Ok(Machine {
             control,
@@ -142,8 +144,8 @@ impl Machine {
         &self.packages
     }
 
-    /// Returns true if the folder need not be made. The live side looks at the folder. The crash side goes by what it has made: a component
-    /// that finds its folder gone makes it again.
+    /// Returns true if the folder need not be made. The live side looks at the folder. The crash
+    /// side goes by what it has made: a component that finds its folder gone makes it again.
     pub(crate) fn has_folder(&self, side: Side, folder: &Path) -> bool {
         match side {
             Side::Live => folder.is_dir(),
@@ -179,7 +181,8 @@ impl Machine {
         self.requests.stack_ended(side);
     }
 
-    /// A mutate begins on the live side (`on`), or has ended: code of the kernel may ask for crash checks in between.
+    /// A mutate begins on the live side (`on`), or has ended: code of the kernel may ask for crash
+    /// checks in between.
     pub(crate) fn hear(&self, on: bool) {
         self.pull();
         self.requests.hear(on);
@@ -202,7 +205,13 @@ impl Machine {
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
-    pub(crate) fn attach(&self, side: Side, dev: u32, sectors: u64, wanted: &Disk) -> Result<PathBuf, Fault> {
+    pub(crate) fn attach(
+        &self,
+        side: Side,
+        dev: u32,
+        sectors: u64,
+        wanted: &Disk,
+    ) -> Result<PathBuf, Fault> {
         if let Some(why) = &*self.stuck.borrow() {
             return Err(tool(format!("the machine cannot be used any more: {why}")));
         }
@@ -222,12 +231,14 @@ impl Machine {
             Entry::Occupied(disk) => disk.into_mut(),
             Entry::Vacant(place) => {
                 let disk = RddDisk::create(&self.control, sectors);
-                let disk = disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?;
+                let disk =
+                    disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?;
                 let number = disk.spec().disk;
                 let disk = place.insert(disk);
                 if let Some(left) = &self.left {
                     let listed = left.borrow_mut().add(number);
-                    listed.map_err(|error| tool(format!("the list of disks to remove: {error}")))?;
+                    listed
+                        .map_err(|error| tool(format!("the list of disks to remove: {error}")))?;
                 }
                 write_back::keep_share(disk.name()).map_err(|error| tool(error.to_string()))?;
                 disk
@@ -235,11 +246,13 @@ impl Machine {
         };
         disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;
         if side == Side::Live {
-            disk.forget_errors().map_err(|error| tool(format!("{}: {error}", disk.path().display())))?;
+            disk.forget_errors()
+                .map_err(|error| tool(format!("{}: {error}", disk.path().display())))?;
         }
         let node = disk.path().to_owned();
         drop(bench);
-        // The first start of a stack: mkfs.btrfs looks at all disks, and refuses the UUID that is still on another stack's crash disk.
+        // The first start of a stack: mkfs.btrfs looks at all disks, and refuses the UUID that is
+        // still on another stack's crash disk.
         if side == Side::Live && !wanted.holds_something() {
             let mut bench = self.bench(Side::Crash).borrow_mut();
             let emptied = bench.disks.get_mut(&dev).map(|disk| disk.restore(&self.control, wanted));
@@ -260,11 +273,17 @@ impl Machine {
     }
 
     /// When the writes of an attached disk end.
-    pub(crate) fn end_writes(&self, side: Side, dev: u32, completes: Completes) -> Result<(), Fault> {
+    pub(crate) fn end_writes(
+        &self,
+        side: Side,
+        dev: u32,
+        completes: Completes,
+    ) -> Result<(), Fault> {
         let late = completes != Completes::AtOnce;
         if late && !self.turns {
             return Err(tool(
-                "late completion is for guests (--in vm): it counts on one processor and tasks that take turns"
+                "late completion is for guests (--in vm): it counts on one processor and tasks \
+                 that take turns"
                     .to_owned(),
             ));
         }
@@ -288,7 +307,8 @@ impl Machine {
         change: impl FnOnce(&mut RddDisk) -> Result<(), nix::errno::Errno>,
     ) -> Result<(), Fault> {
         let mut bench = self.bench(side).borrow_mut();
-        let disk = bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
+        let disk =
+            bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
         change(disk).map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
@@ -301,7 +321,8 @@ impl Machine {
         fault: ReadFault,
     ) -> Result<(), Fault> {
         let mut bench = self.bench(side).borrow_mut();
-        let disk = bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
+        let disk =
+            bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
         let spoilt = disk.spoil(&self.control, sectors, fault);
         spoilt.map_err(|errno| tool(format!("{CONTROL}: a disk takes no fault: {}", errno.desc())))
     }
@@ -335,7 +356,8 @@ impl Machine {
         contents.cloned().map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
-    /// The blocks of a disk that were read by requests since the last call, in order of first reads.
+    /// The blocks of a disk that were read by requests since the last call, in order of first
+    /// reads.
     pub(crate) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, Fault> {
         let bench = self.bench(side).borrow();
         let reads = bench.disks[&dev].take_reads(&self.control);
@@ -397,7 +419,9 @@ impl Machine {
     /// Follows the calls that change the file system that is mounted here, as number `system`.
     pub(crate) fn follow(&self, system: u32, at: &Path) -> Result<(), Fault> {
         if system as usize >= FOLLOWED_MAX {
-            return Err(tool(format!("soft crashes follow at most {FOLLOWED_MAX} file systems of a stack")));
+            return Err(tool(format!(
+                "soft crashes follow at most {FOLLOWED_MAX} file systems of a stack"
+            )));
         }
         let file = File::open(at).map_err(|error| tool(format!("{}: {error}", at.display())))?;
         let file = file.as_raw_fd() as u32;
@@ -409,8 +433,8 @@ impl Machine {
         self.ekm.follow(Follow { system, what: FOLLOW_END, ..Follow::default() })
     }
 
-    /// The marks of the operations on the live side since the last call; the calls themselves wait to be taken. File systems are
-    /// mounted at `roots`.
+    /// The marks of the operations on the live side since the last call; the calls themselves wait
+    /// to be taken. File systems are mounted at `roots`.
     pub(crate) fn take_operations(&self, roots: &[Option<PathBuf>]) -> Result<Vec<Event>, Fault> {
         self.pull();
         self.ekm.has_seen_all()?;
@@ -463,8 +487,8 @@ impl Machine {
         self.ekm.probe(failures)
     }
 
-    /// Functions of the kernel may fail, as many as it says, in system calls of this thread: first by the answers of a script, all of
-    /// them the kernel's, then none.
+    /// Functions of the kernel may fail, as many as it says, in system calls of this thread: first
+    /// by the answers of a script, all of them the kernel's, then none.
     pub fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
         self.ekm.arm(failures, script)
     }
@@ -556,7 +580,8 @@ fn is_asked(record: &Record) -> bool {
     record.header.kind == KIND_BUFFER && record.header.flags & FLAG_ASKED != 0
 }
 
-/// Disks would stay in the kernel's memory. One that somebody still has open does, until the next run.
+/// Disks would stay in the kernel's memory. One that somebody still has open does, until the next
+/// run.
 impl Drop for Machine {
     fn drop(&mut self) {
         if self.left.is_none() {

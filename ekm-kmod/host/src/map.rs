@@ -21,8 +21,11 @@ impl Map {
     /// Maps `len` bytes; `writable` or not.
     pub fn new(device: &File, offset: i64, len: usize, writable: bool) -> Result<Map, Errno> {
         let length = NonZeroUsize::new(len).ok_or(Errno::EINVAL)?;
-        let protection =
-            if writable { ProtFlags::PROT_READ | ProtFlags::PROT_WRITE } else { ProtFlags::PROT_READ };
+        let protection = if writable {
+            ProtFlags::PROT_READ | ProtFlags::PROT_WRITE
+        } else {
+            ProtFlags::PROT_READ
+        };
         // SAFETY: a new mapping at an address of the kernel's choice; nothing of ours is there.
         let at = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, device, offset)? };
         Ok(Map { at: at.cast(), len })
@@ -34,9 +37,16 @@ impl Map {
     /// Beyond the end.
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         self.bounds(offset, into.len());
-        // SAFETY: within the mapping, as just checked. The kernel may write there at the same time; nobody reads what it writes
-        // before a call into the kernel has returned in between, which orders the two.
-        unsafe { std::ptr::copy_nonoverlapping(self.at.as_ptr().add(offset), into.as_mut_ptr(), into.len()) }
+        // SAFETY: within the mapping, as just checked. The kernel may write there at the same time;
+        // nobody reads what it writes before a call into the kernel has returned in between, which
+        // orders the two.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.at.as_ptr().add(offset),
+                into.as_mut_ptr(),
+                into.len(),
+            )
+        }
     }
 
     /// The `len` bytes from `offset` on, where they are.
@@ -58,9 +68,11 @@ impl Map {
     /// Beyond the end.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.bounds(offset, from.len());
-        // SAFETY: as in `read`; disks are written while nobody uses them, and the choices by the very
-        // thread that the kernel takes them from.
-        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), self.at.as_ptr().add(offset), from.len()) }
+        // SAFETY: as in `read`; disks are written while nobody uses them, and the choices by the
+        // very thread that the kernel takes them from.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.as_ptr(), self.at.as_ptr().add(offset), from.len())
+        }
     }
 
     fn bounds(&self, offset: usize, len: usize) {
@@ -70,7 +82,8 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: this very mapping, and nobody has a reference into it. An error could only mean that it is not one.
+        // SAFETY: this very mapping, and nobody has a reference into it. An error could only mean
+        // that it is not one.
         unsafe { munmap(self.at.cast(), self.len) }.ok();
     }
 }

@@ -1,4 +1,5 @@
-//! `explode-mark crash NAME` for programs on a kernel: a script that writes a line to EKM's [`MARKS`] (EX-66).
+//! `explode-mark crash NAME` for programs on a kernel: a script that writes a line to EKM's
+//! [`MARKS`] (EX-66).
 
 use std::fs::{Permissions, create_dir_all, read, set_permissions, write};
 use std::io;
@@ -28,7 +29,8 @@ if [ "${#2}" -gt 255 ]; then
 fi
 "#;
 
-/// Puts the tool where it belongs. It is there before the first stack, whose numbers at random it does not take.
+/// Puts the tool where it belongs. It is there before the first stack, whose numbers at random it
+/// does not take.
 ///
 /// # Errors
 /// Not root.

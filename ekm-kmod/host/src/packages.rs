@@ -1,4 +1,5 @@
-//! The image of a guest: its hash, and the packages that its programs are from. Whoever boots the guest writes it down there.
+//! The image of a guest: its hash, and the packages that its programs are from. Whoever boots the
+//! guest writes it down there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,7 +7,8 @@ use std::path::Path;
 
 use explode_runtime::devices::IMAGE;
 
-/// Where it stands in a guest: a line `image HASH`, then for each program a line `PATH PACKAGE VERSION`.
+/// Where it stands in a guest: a line `image HASH`, then for each program a line
+/// `PATH PACKAGE VERSION`.
 pub const IMAGE_FILE: &str = "/agent/image";
 
 /// What is known of the image; nothing of a machine that is no guest of ours.
@@ -36,7 +38,9 @@ impl Packages {
             match line.split(' ').collect::<Vec<_>>()[..] {
                 [IMAGE, hash] => packages.image = Some(hash.to_owned()),
                 [path, package, version] => {
-                    packages.programs.insert(path.to_owned(), (package.to_owned(), version.to_owned()));
+                    packages
+                        .programs
+                        .insert(path.to_owned(), (package.to_owned(), version.to_owned()));
                 }
                 _ => {}
             }
@@ -44,7 +48,8 @@ impl Packages {
         packages
     }
 
-    /// The versions of the packages that these programs are from, and the image if there is one, by name.
+    /// The versions of the packages that these programs are from, and the image if there is one, by
+    /// name.
     pub fn versions(&self, programs: &[impl AsRef<Path>]) -> Vec<(String, String)> {
         let package = |path: &Path| self.programs.get(path.to_str()?).cloned();
         let packages = programs.iter().filter_map(|path| package(path.as_ref()));
@@ -60,11 +65,15 @@ mod tests {
     #[test]
     fn programs_have_the_versions_of_their_packages() {
         let packages = Packages::parse(
-            "image 0123\n/sbin/mke2fs e2fsprogs 1.47.0-2\n/sbin/e2fsck.static e2fsck-static 1.47.0-2\n/sbin/mkfs.fat dosfstools 4.2-1\n",
+            "image 0123\n/sbin/mke2fs e2fsprogs 1.47.0-2\n/sbin/e2fsck.static e2fsck-static \
+             1.47.0-2\n/sbin/mkfs.fat dosfstools 4.2-1\n",
         );
-        let versions = packages.versions(&["/sbin/mke2fs", "/sbin/e2fsck.static", "/agent/bin/own"]);
-        let versions: Vec<_> = versions.iter().map(|(name, version)| (&**name, &**version)).collect();
-        let (image, tools) = (("image", "0123"), [("e2fsprogs", "1.47.0-2"), ("e2fsck-static", "1.47.0-2")]);
+        let versions =
+            packages.versions(&["/sbin/mke2fs", "/sbin/e2fsck.static", "/agent/bin/own"]);
+        let versions: Vec<_> =
+            versions.iter().map(|(name, version)| (&**name, &**version)).collect();
+        let (image, tools) =
+            (("image", "0123"), [("e2fsprogs", "1.47.0-2"), ("e2fsck-static", "1.47.0-2")]);
         assert_eq!(versions, [tools[0], tools[1], image]);
         assert!(Packages::parse("").versions(&["/sbin/mke2fs"]).is_empty());
     }

@@ -37,16 +37,18 @@ pub(crate) fn register(ekm: &File, failures: &Failures) -> Result<(), RunError> 
     let kinds = mask(failures.kinds());
     let found = user::choices(ekm.as_fd(), kinds).map_err(|errno| {
         RunError::Missing(format!(
-            "EKM has no choices in this kernel: {}; it needs CONFIG_STACKTRACE, CONFIG_KALLSYMS and CONFIG_KPROBES",
+            "EKM has no choices in this kernel: {}; it needs CONFIG_STACKTRACE, CONFIG_KALLSYMS \
+             and CONFIG_KPROBES",
             errno.desc()
         ))
     })?;
     lacking(kinds, found).map_or(Ok(()), |what| Err(RunError::Missing(what)))?;
     if failures.sites.len() > SITES_MAX {
         let sites = failures.sites.len();
-        return Err(
-            UsageError(format!("{sites} probes, and there is room for {SITES_MAX}; leave some out")).into()
-        );
+        return Err(UsageError(format!(
+            "{sites} probes, and there is room for {SITES_MAX}; leave some out"
+        ))
+        .into());
     }
     for site in &failures.sites {
         let (probed, listed) = user::site(ekm.as_fd(), &site.symbol, site.returns, site.unlisted);
@@ -64,14 +66,17 @@ fn lacking(wanted: u32, found: Kinds) -> Option<String> {
             if found.untraced & number != 0 {
                 return format!("'{word}' needs the function tracer (CONFIG_FUNCTION_TRACER)");
             }
-            let needs =
-                NEEDS.iter().find(|(kind, _)| *kind == number).map_or("a newer EKM", |(_, needs)| needs);
+            let needs = NEEDS
+                .iter()
+                .find(|(kind, _)| *kind == number)
+                .map_or("a newer EKM", |(_, needs)| needs);
             format!("'{word}' needs {needs}")
         })
         .collect();
     let text = || {
         format!(
-            "this kernel cannot fail all that 'fail' names: {}; name others, or build a kernel with that",
+            "this kernel cannot fail all that 'fail' names: {}; name others, or build a kernel \
+             with that",
             said.join(", ")
         )
     };
@@ -83,19 +88,23 @@ fn are_there(sites: &[Site]) -> Result<(), RunError> {
     if sites.is_empty() {
         return Ok(());
     }
-    let text = fs::read_to_string(NAMES).map_err(|error| RunError::Missing(format!("{NAMES}: {error}")))?;
+    let text = fs::read_to_string(NAMES)
+        .map_err(|error| RunError::Missing(format!("{NAMES}: {error}")))?;
     let functions = || text.lines().filter_map(function);
     for Site { symbol, .. } in sites {
         match functions().filter(|name| name == symbol).count() {
             1 => {}
             0 => {
-                let what =
-                    format!("probe: this kernel has no function '{symbol}'{}", hint(symbol, functions()));
+                let what = format!(
+                    "probe: this kernel has no function '{symbol}'{}",
+                    hint(symbol, functions())
+                );
                 return Err(UsageError(what).into());
             }
             several => {
                 let what = format!(
-                    "probe: this kernel has {several} functions '{symbol}', and only one could be probed; name a function that calls the \
+                    "probe: this kernel has {several} functions '{symbol}', and only one could be \
+                     probed; name a function that calls the \
                      one that is meant"
                 );
                 return Err(UsageError(what).into());
@@ -124,11 +133,13 @@ fn hint<'a>(symbol: &str, functions: impl Iterator<Item = &'a str> + Clone) -> S
         name.len().abs_diff(symbol.len()) <= most
             && name.bytes().zip(symbol.bytes()).take(3).all(|(one, other)| one == other)
     };
-    let near = functions.filter(alike).map(|name| (strsim::damerau_levenshtein(symbol, name), name)).min();
+    let near =
+        functions.filter(alike).map(|name| (strsim::damerau_levenshtein(symbol, name), name)).min();
     match near {
         Some((distance, near)) if distance <= most => format!("; did you mean '{near}'?"),
         _ => format!(
-            "; it may be inlined into its callers, or of a module that is not loaded; {NAMES} has those that there are"
+            "; it may be inlined into its callers, or of a module that is not loaded; {NAMES} has \
+             those that there are"
         ),
     }
 }
@@ -144,22 +155,29 @@ fn refused(Site { symbol, returns, .. }: &Site, errno: Errno, listed: u32) -> St
     };
     match (errno, fails_with) {
         (Errno::EPERM, Some(with)) => format!(
-            "probe: '{symbol}' fails with {with}; that is what the kernel's list of functions that may fail says, \
+            "probe: '{symbol}' fails with {with}; that is what the kernel's list of functions \
+             that may fail says, \
              and {returns} is not that"
         ),
         (Errno::EPERM, None) => {
             debug_assert_eq!(listed, LISTED_NOT, "all others are above");
             format!(
-                "probe: '{symbol}' is not in the kernel's list of functions that may fail (ALLOW_ERROR_INJECTION), so its callers may \
-                 rely on what it does; read it, and if nothing is amiss when it returns {returns} at once, add ':unlisted' (unlisted = \
+                "probe: '{symbol}' is not in the kernel's list of functions that may fail \
+                 (ALLOW_ERROR_INJECTION), so its callers may \
+                 rely on what it does; read it, and if nothing is amiss when it returns {returns} \
+                 at once, add ':unlisted' (unlisted = \
                  true in a stack file)"
             )
         }
         (Errno::EEXIST, _) => {
-            format!("probe: '{symbol}' is a second name of a function that is named already; leave one out")
+            format!(
+                "probe: '{symbol}' is a second name of a function that is named already; leave \
+                 one out"
+            )
         }
         (errno, _) => format!(
-            "probe: '{symbol}' cannot be probed: {}; the kernel keeps probes away from what probes themselves need; name a function \
+            "probe: '{symbol}' cannot be probed: {}; the kernel keeps probes away from what \
+             probes themselves need; name a function \
              that calls it",
             errno.desc()
         ),
@@ -179,12 +197,15 @@ mod tests {
         let kinds = FAIL_COPY | FAIL_MODULE | FAIL_PROBE;
         assert_eq!(
             lacking(all, Kinds { kinds, untraced: FAIL_BUFFER }).unwrap(),
-            "this kernel cannot fail all that 'fail' names: 'slab' needs should_failslab (CONFIG_FAILSLAB), 'buffer' needs the function \
+            "this kernel cannot fail all that 'fail' names: 'slab' needs should_failslab \
+             (CONFIG_FAILSLAB), 'buffer' needs the function \
              tracer (CONFIG_FUNCTION_TRACER); name others, or build a kernel with that"
         );
-        // The others are asked by modules, at functions that the user names, and by our own disk: any kernel can.
+        // The others are asked by modules, at functions that the user names, and by our own disk:
+        // any kernel can.
         let of_functions = Kind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
-        let of_functions = of_functions.filter(|(number, _)| (FAIL_MODULE | FAIL_PROBE | LATE) & number == 0);
+        let of_functions =
+            of_functions.filter(|(number, _)| (FAIL_MODULE | FAIL_PROBE | LATE) & number == 0);
         for (number, word) in of_functions {
             assert!(NEEDS.iter().any(|(kind, _)| *kind == number), "{word}");
         }
@@ -192,7 +213,8 @@ mod tests {
 
     #[test]
     fn what_could_be_meant() {
-        let lines = "ffff0000 T vfs_mkdir\nffff1000 t submit_bh_wbc.constprop.0\nffff2000 d vfs_mkdirs\nffff3000 t xfs_a\t[xfs]\n";
+        let lines = "ffff0000 T vfs_mkdir\nffff1000 t submit_bh_wbc.constprop.0\nffff2000 d \
+                     vfs_mkdirs\nffff3000 t xfs_a\t[xfs]\n";
         let functions = lines.lines().filter_map(function);
         assert_eq!(
             functions.clone().collect::<Vec<_>>(),

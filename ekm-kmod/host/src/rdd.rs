@@ -1,4 +1,5 @@
-//! RAM disks of the kernel: made by `/dev/rdd-control`, read and written by mmap, restored by what has changed.
+//! RAM disks of the kernel: made by `/dev/rdd-control`, read and written by mmap, restored by what
+//! has changed.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, ENDS_AT_ONCE, ENDS_BY_CHOICE, ENDS_BY_CHOICE_NOT_YET, ENDS_LATE,
-    ENDS_NOT_YET, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
+    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, ENDS_AT_ONCE, ENDS_BY_CHOICE, ENDS_BY_CHOICE_NOT_YET,
+    ENDS_LATE, ENDS_NOT_YET, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
 };
 use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
 use nix::errno::Errno;
@@ -48,7 +49,8 @@ impl RddDisk {
     /// Makes a disk of zeroes.
     pub fn create(control: &File, sectors: u64) -> Result<RddDisk, Errno> {
         let spec = user::create(control.as_fd(), sectors)?;
-        let bytes = usize::try_from(sectors * explode_ekm_abi::wire::SECTOR).map_err(|_| Errno::EFBIG)?;
+        let bytes =
+            usize::try_from(sectors * explode_ekm_abi::wire::SECTOR).map_err(|_| Errno::EFBIG)?;
         let map = Map::new(control, i64::from(spec.disk) << RDD_MMAP_SHIFT, bytes, true)?;
         let path = PathBuf::from(format!("/dev/rdd{}", spec.disk));
         Ok(RddDisk {
@@ -124,8 +126,8 @@ impl RddDisk {
         Ok(&self.known)
     }
 
-    /// A write of an earlier stack that has failed is nobody's any more: the kernel keeps it with the node, and tells whoever syncs next
-    /// (`file_check_and_advance_wb_err`).
+    /// A write of an earlier stack that has failed is nobody's any more: the kernel keeps it with
+    /// the node, and tells whoever syncs next (`file_check_and_advance_wb_err`).
     pub fn forget_errors(&self) -> io::Result<()> {
         // That is how it is told.
         File::open(&self.path)?.sync_all().or_else(|error| match error.raw_os_error() {
@@ -134,8 +136,8 @@ impl RddDisk {
         })
     }
 
-    /// Makes it hold `wanted`; costs what was written since, and what differs from what it held then. Nobody may have it open:
-    /// the page cache of a block device ends with its last user.
+    /// Makes it hold `wanted`; costs what was written since, and what differs from what it held
+    /// then. Nobody may have it open: the page cache of a block device ends with its last user.
     pub fn restore(&mut self, control: &File, wanted: &Disk) -> Result<(), Errno> {
         self.take_changed(control)?;
         self.changed.sort_unstable();
@@ -147,14 +149,22 @@ impl RddDisk {
         }
         self.known = wanted.clone();
         if std::mem::take(&mut self.faulty) {
-            user::fault(control.as_fd(), FaultSpec { disk: self.spec.disk, ..FaultSpec::default() })?;
+            user::fault(
+                control.as_fd(),
+                FaultSpec { disk: self.spec.disk, ..FaultSpec::default() },
+            )?;
         }
         let bad: Vec<u64> = wanted.unreadable().collect();
         bad.into_iter().try_for_each(|sector| self.make_unreadable(control, sector..sector + 1))
     }
 
     /// Sectors go bad. Somebody may have the disk open: what he has read before he has.
-    pub fn spoil(&mut self, control: &File, sectors: Range<u64>, fault: ReadFault) -> Result<(), Errno> {
+    pub fn spoil(
+        &mut self,
+        control: &File,
+        sectors: Range<u64>,
+        fault: ReadFault,
+    ) -> Result<(), Errno> {
         self.contents(control)?;
         self.known.spoil(sectors.clone(), fault);
         match fault {
@@ -172,7 +182,10 @@ impl RddDisk {
         let (sector, sectors) = (sectors.start, sectors.end - sectors.start);
         let kind = FAULT_UNREADABLE;
         self.faulty = true;
-        user::fault(control.as_fd(), FaultSpec { disk: self.spec.disk, kind, sector, sectors, seed: 0 })
+        user::fault(
+            control.as_fd(),
+            FaultSpec { disk: self.spec.disk, kind, sector, sectors, seed: 0 },
+        )
     }
 
     /// The blocks that were read since the last call, in order of first reads.

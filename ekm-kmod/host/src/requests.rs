@@ -1,4 +1,5 @@
-//! Requests of kernel code and of programs for crash checks, as EKM's log has them (EX-66): which of them are heard.
+//! Requests of kernel code and of programs for crash checks, as EKM's log has them (EX-66): which
+//! of them are heard.
 
 use std::cell::{Cell, RefCell};
 
@@ -59,11 +60,15 @@ impl Requests {
         self.refusal(side).borrow().clone()
     }
 
-    /// Takes a request for crash checks with this name; `by` says who has asked. Returns the name if the request is heard.
+    /// Takes a request for crash checks with this name; `by` says who has asked. Returns the name
+    /// if the request is heard.
     pub fn take<'n>(&self, name: &'n [u8], by: impl FnOnce() -> String) -> Option<&'n str> {
         if self.crash_stacks.get() > 0 {
-            let why = "on the stack of a crash disk; ask only in operations that mutate makes, not in mount and recovery";
-            self.refuse(Side::Crash, || format!("{} asked for crash checks ('{}') {why}", by(), shown(name)));
+            let why = "on the stack of a crash disk; ask only in operations that mutate makes, \
+                       not in mount and recovery";
+            self.refuse(Side::Crash, || {
+                format!("{} asked for crash checks ('{}') {why}", by(), shown(name))
+            });
             return None;
         }
         if !self.mutate.get() {
@@ -72,7 +77,10 @@ impl Requests {
         let wrong = match std::str::from_utf8(name) {
             _ if name.is_empty() => "an empty name".to_owned(),
             _ if name.len() > ASKED_MAX => {
-                format!("a name of more than {ASKED_MAX} bytes ('{}...')", shown(&name[..ASKED_MAX]))
+                format!(
+                    "a name of more than {ASKED_MAX} bytes ('{}...')",
+                    shown(&name[..ASKED_MAX])
+                )
             }
             Err(_) => format!("a name that is not UTF-8 ('{}')", shown(name)),
             Ok(name) => {
@@ -81,7 +89,9 @@ impl Requests {
             }
         };
         let names = format!("names have 1 to {ASKED_MAX} bytes, in UTF-8");
-        self.refuse(Side::Live, || format!("{} asked for crash checks with {wrong}; {names}", by()));
+        self.refuse(Side::Live, || {
+            format!("{} asked for crash checks with {wrong}; {names}", by())
+        });
         None
     }
 
@@ -132,7 +142,10 @@ mod tests {
         requests.stack_begins(Side::Crash);
         assert_eq!(requests.take(b"mounting", by), None);
         let told = requests.refused(Side::Crash).expect("it is refused").to_string();
-        assert!(told.starts_with("add [choosy] asked for crash checks ('mounting') on the stack"), "{told}");
+        assert!(
+            told.starts_with("add [choosy] asked for crash checks ('mounting') on the stack"),
+            "{told}"
+        );
         requests.stack_ended(Side::Crash);
         assert_eq!(
             (requests.take(b"half", by), requests.refused(Side::Live).is_none()),

@@ -1,4 +1,5 @@
-//! Soft crashes: the disks that calls leave, as the calls are repeated; and what of that is an event.
+//! Soft crashes: the disks that calls leave, as the calls are repeated; and what of that is an
+//! event.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,21 +33,26 @@ impl SoftCrashLog for SoftCrashes {
         let disks = live.as_any().downcast_ref::<KernelDisks>();
         let calls = disks.map_or_else(Vec::new, KernelDisks::take_calls);
         for call in &calls {
-            if let What::Write(_, data) | What::Store(_, data) | What::SetAttribute(_, data) = &call.what {
+            if let What::Write(_, data) | What::Store(_, data) | What::SetAttribute(_, data) =
+                &call.what
+            {
                 hash(data);
             }
         }
         self.calls.extend(calls);
     }
 
-    fn follow(&mut self, log: &[Event], on_stack: &OnStack<'_>) -> Result<(Image, Vec<Event>), Fault> {
+    fn follow(
+        &mut self,
+        log: &[Event],
+        on_stack: &OnStack<'_>,
+    ) -> Result<(Image, Vec<Event>), Fault> {
         let operations: Vec<usize> =
             (0..self.calls.len()).filter(|call| self.calls[*call].is_operation()).collect();
         let marks = log.iter().filter(|event| operation_of(event).is_some()).count();
-        let first = operations
-            .len()
-            .checked_sub(marks)
-            .ok_or_else(|| Fault::new("the log has operations that no call has made").blame(Blame::Tool))?;
+        let first = operations.len().checked_sub(marks).ok_or_else(|| {
+            Fault::new("the log has operations that no call has made").blame(Blame::Tool)
+        })?;
         let before = first.checked_sub(1).map_or(0, |last| operations[last] + 1);
         let begin = self.after(before, on_stack)?;
         self.left.retain(|calls, _| *calls >= before);
@@ -79,9 +85,13 @@ impl SoftCrashes {
             return Ok(image.clone());
         }
         let start = (0, &self.base);
-        let (done, from) = self.left.range(..calls).next_back().map_or(start, |(done, image)| (*done, image));
-        let mut image =
-            if calls == done { Ok(from.clone()) } else { repeat(from, &self.calls[done..calls], on_stack) };
+        let (done, from) =
+            self.left.range(..calls).next_back().map_or(start, |(done, image)| (*done, image));
+        let mut image = if calls == done {
+            Ok(from.clone())
+        } else {
+            repeat(from, &self.calls[done..calls], on_stack)
+        };
         if matches!(image, Err((Trouble::Nameless, _))) && done > 0 {
             // The file lost its name before: from the beginning on it is held open.
             image = repeat(&self.base, &self.calls[..calls], on_stack);
@@ -91,7 +101,8 @@ impl SoftCrashes {
                 Trouble::Nameless => "its file had no name from the beginning on".to_owned(),
                 Trouble::Failed(why) => why,
             };
-            Fault::new(format!("a call cannot be repeated on a crash disk: {what}: {why}")).blame(Blame::Tool)
+            Fault::new(format!("a call cannot be repeated on a crash disk: {what}: {why}"))
+                .blame(Blame::Tool)
         })?;
         self.left.insert(calls, image.clone());
         Ok(image)
@@ -99,7 +110,11 @@ impl SoftCrashes {
 }
 
 /// Repeats calls on a disk; returns what they leave, or the call that could not be repeated.
-fn repeat(image: &Image, calls: &[Call], on_stack: &OnStack<'_>) -> Result<Image, (Trouble, String)> {
+fn repeat(
+    image: &Image,
+    calls: &[Call],
+    on_stack: &OnStack<'_>,
+) -> Result<Image, (Trouble, String)> {
     let mut trouble = None;
     let left = on_stack(image, &mut |roots| {
         repeat_all(roots, calls).map_err(|found| {
@@ -116,7 +131,9 @@ fn repeat(image: &Image, calls: &[Call], on_stack: &OnStack<'_>) -> Result<Image
 fn repeat_all(roots: &[PathBuf], calls: &[Call]) -> Result<(), (Trouble, String)> {
     let repeat = Repeat::new(roots, calls);
     let mut repeat = repeat.map_err(|trouble| (trouble, "its file system".to_owned()))?;
-    calls.iter().try_for_each(|call| repeat.call(call).map_err(|trouble| (trouble, call.to_string())))
+    calls
+        .iter()
+        .try_for_each(|call| repeat.call(call).map_err(|trouble| (trouble, call.to_string())))
 }
 
 /// What has changed on the disks, block by block.
@@ -131,7 +148,11 @@ fn differences(before: &Image, after: &Image, events: &mut Vec<Event>) {
         for block in new.changed_blocks(old) {
             if new.block(block) != old.block(block) {
                 let sector = block * (BLOCK_BYTES / SECTOR_BYTES) as u64;
-                events.push(Event::Dirty { dev, sector, data: Bytes::copy_from_slice(new.block(block)) });
+                events.push(Event::Dirty {
+                    dev,
+                    sector,
+                    data: Bytes::copy_from_slice(new.block(block)),
+                });
             }
         }
     }

@@ -1,8 +1,10 @@
-//! Threads of the kernel that belong to a stack: found by their names, held back, run when that is chosen, and watched (EX-57, EX-58).
+//! Threads of the kernel that belong to a stack: found by their names, held back, run when that is
+//! chosen, and watched (EX-57, EX-58).
 //!
-//! They are held back by priority, not by anything that they wait for (the paper's semaphores led to deadlocks): one runs when all
-//! tasks that take turns wait, and so always when it is waited for. Who has run is told by the kernel's own count of each task's
-//! switches, which grows whenever one has run.
+//! They are held back by priority, not by anything that they wait for (the paper's semaphores led
+//! to deadlocks): one runs when all tasks that take turns wait, and so always when it is waited
+//! for. Who has run is told by the kernel's own count of each task's switches, which grows whenever
+//! one has run.
 
 use std::{fs, io};
 
@@ -63,7 +65,8 @@ fn is_of_kernel(pid: u32) -> bool {
 /// State and parent of a task (proc(5), stat): what follows its name, which is in brackets.
 fn fields(pid: u32) -> io::Result<[String; 2]> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let mut fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').map(str::to_owned);
+    let mut fields =
+        stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').map(str::to_owned);
     match (fields.next(), fields.next()) {
         (Some(state), Some(parent)) => Ok([state, parent]),
         _ => Err(io::Error::other(format!("/proc/{pid}/stat says '{stat}'"))),
@@ -81,7 +84,9 @@ impl OwnThreads {
                 Ok(Own { pid: *pid, name, switches: switches(*pid)?, about_to_run: false })
             };
             let own = named().map_err(|error: io::Error| {
-                Fault::new(format!("thread {pid} cannot be held back: {error}")).blame(Blame::Tool).of(layer)
+                Fault::new(format!("thread {pid} cannot be held back: {error}"))
+                    .blame(Blame::Tool)
+                    .of(layer)
             })?;
             self.threads.push(own);
         }
@@ -158,7 +163,8 @@ impl Own {
     }
 
     fn not_replayable(&self, why: &str) -> Fault {
-        Fault::new(format!("not replayable: the thread {} {why} (EX-58)", self.name)).blame(Blame::Tool)
+        Fault::new(format!("not replayable: the thread {} {why} (EX-58)", self.name))
+            .blame(Blame::Tool)
     }
 
     fn lost(&self, error: &io::Error) -> Fault {
@@ -173,20 +179,22 @@ fn set_priority(pid: u32, priority: i32) -> io::Result<()> {
 /// How often a task has stopped running.
 fn switches(pid: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    counted(&status).ok_or_else(|| io::Error::other(format!("/proc/{pid}/status counts no switches")))
+    counted(&status)
+        .ok_or_else(|| io::Error::other(format!("/proc/{pid}/status counts no switches")))
 }
 
 fn counted(status: &str) -> Option<u64> {
-    let count =
-        |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+    let count = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    };
     Some(count("voluntary_ctxt_switches:")? + count("nonvoluntary_ctxt_switches:")?)
 }
 
 /// How often the calling thread has waited.
 fn waits() -> Result<i64, Fault> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD);
-    let usage =
-        usage.map_err(|errno| Fault::new(format!("getrusage: {}", errno.desc())).blame(Blame::Tool))?;
+    let usage = usage
+        .map_err(|errno| Fault::new(format!("getrusage: {}", errno.desc())).blame(Blame::Tool))?;
     Ok(usage.voluntary_context_switches())
 }
 
@@ -196,7 +204,8 @@ mod tests {
 
     #[test]
     fn switches_are_counted() {
-        let status = "Name:\tjbd2/rdd0-8\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n";
+        let status =
+            "Name:\tjbd2/rdd0-8\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t2\n";
         assert_eq!(counted(status), Some(9));
         assert_eq!(counted("Name:\tjbd2/rdd0-8\n"), None);
         assert!(switches(std::process::id()).is_ok());

@@ -1,7 +1,9 @@
-//! Turns: in a guest each task runs until it waits, and then the one that has been waiting to run for the longest time.
+//! Turns: in a guest each task runs until it waits, and then the one that has been waiting to run
+//! for the longest time.
 //!
-//! Otherwise it is a matter of microseconds whether the journal's thread or the syncfs(2) that has woken it is the first to write
-//! (`sync_filesystem` starts a commit, and goes on to the buffers), and the same way would not always give the same events.
+//! Otherwise it is a matter of microseconds whether the journal's thread or the syncfs(2) that has
+//! woken it is the first to write (`sync_filesystem` starts a commit, and goes on to the buffers),
+//! and the same way would not always give the same events.
 
 use explode_runtime::devices::task_exists;
 use std::fs::File;
@@ -30,8 +32,9 @@ const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 /// # Errors
 /// Not root; a kernel that makes exceptions, and does not let them be turned off.
 pub(crate) fn take_turns() -> io::Result<()> {
-    // No exception for others after 0.95 s: neither by throttling, nor (Linux 6.12) by a server that lets ordinary tasks, as the
-    // threads of work queues are at first, cut in for 50 ms when they have waited for that long.
+    // No exception for others after 0.95 s: neither by throttling, nor (Linux 6.12) by a server
+    // that lets ordinary tasks, as the threads of work queues are at first, cut in for 50 ms when
+    // they have waited for that long.
     fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
     match fs::read_dir(SERVERS) {
         Ok(servers) => {
@@ -41,8 +44,9 @@ pub(crate) fn take_turns() -> io::Result<()> {
         }
         Err(_) if !has_servers()? => {}
         Err(error) => {
-            let text =
-                format!("{SERVERS}: {error}; the kernel needs CONFIG_SCHED_DEBUG, and debugfs mounted");
+            let text = format!(
+                "{SERVERS}: {error}; the kernel needs CONFIG_SCHED_DEBUG, and debugfs mounted"
+            );
             return Err(io::Error::new(error.kind(), text));
         }
     }
@@ -91,14 +95,16 @@ pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
     let policy = i32::try_from(pid).map_or(-1, |pid| unsafe { sched_getscheduler(pid) });
     if takes_turns && policy != SCHED_FIFO {
         return Err(format!(
-            "task {pid} of `threads` has a scheduling policy of its own, and does not take turns with the others: what it does \
+            "task {pid} of `threads` has a scheduling policy of its own, and does not take turns \
+             with the others: what it does \
              would not repeat"
         ));
     }
     Ok(())
 }
 
-/// While `work` goes on, the calling thread runs only when nobody does who takes turns or is held back.
+/// While `work` goes on, the calling thread runs only when nobody does who takes turns or is held
+/// back.
 pub(crate) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     schedule(0, SCHED_OTHER, 0)?;
     let done = work();
@@ -114,8 +120,8 @@ pub(crate) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
     schedule(pid, SCHED_FIFO, priority)
 }
 
-/// Lets everything else run until it waits, new threads of the kernel that take no turns yet among it: the calling thread has the
-/// processor only when nothing else wants it.
+/// Lets everything else run until it waits, new threads of the kernel that take no turns yet among
+/// it: the calling thread has the processor only when nothing else wants it.
 ///
 /// # Errors
 /// Not root.
@@ -136,8 +142,8 @@ pub fn let_others_finish() -> io::Result<()> {
     schedule(0, policy, parameter.sched_priority)
 }
 
-/// Waits until no other task can run, as the kernel counts them. Returns false if some always can, or if there is no such count. It is
-/// for a machine of one processor, whose tasks take turns.
+/// Waits until no other task can run, as the kernel counts them. Returns false if some always can,
+/// or if there is no such count. It is for a machine of one processor, whose tasks take turns.
 fn others_finish() -> bool {
     const LOOKS: u32 = 1000;
     let Ok(load) = File::open("/proc/loadavg") else { return false };

@@ -1,15 +1,17 @@
 //! Write-back: nothing is written but what somebody has asked for.
 //!
-//! Whenever the kernel's thread has written what it was asked for it goes on if more of a device is dirty than the device's share
-//! of the limit, and that share follows how much was lately written to it, compared with all others: in a guest that has just
-//! booted it is nothing, and later it depends on the time. So each device has a share of its own that does not (EX-83).
+//! Whenever the kernel's thread has written what it was asked for it goes on if more of a device is
+//! dirty than the device's share of the limit, and that share follows how much was lately written
+//! to it, compared with all others: in a guest that has just booted it is nothing, and later it
+//! depends on the time. So each device has a share of its own that does not (EX-83).
 
 use std::path::Path;
 use std::{fs, io};
 
 use nix::libc::EINVAL;
 
-/// The least share of a device, in percent of the limit: several MiB in a guest. All shares together are less than 100.
+/// The least share of a device, in percent of the limit: several MiB in a guest. All shares
+/// together are less than 100.
 const SHARE: &str = "1";
 
 /// Gives the block device of that name (`rdd0`) its share.
@@ -25,7 +27,8 @@ pub(crate) fn keep_share(device: &str) -> io::Result<()> {
 fn refused(path: &str, error: &io::Error) -> io::Error {
     let text = match error.raw_os_error() {
         Some(EINVAL) => format!(
-            "{path}: all devices have their share of write-back already, one percent for each of at most 99; a stack's disks count \
+            "{path}: all devices have their share of write-back already, one percent for each of \
+             at most 99; a stack's disks count \
              twice, for there is another set for crash disks: use a stack of fewer disks"
         ),
         _ => format!("{path}: {error}"),

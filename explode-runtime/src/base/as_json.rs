@@ -1,4 +1,5 @@
-//! Values whose form is made for JSON (optional keys, types that are guessed), as a text inside a message of the wire.
+//! Values whose form is made for JSON (optional keys, types that are guessed), as a text inside a
+//! message of the wire.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
@@ -8,6 +9,8 @@ pub fn serialize<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Resul
     serializer.serialize_str(&serde_json::to_string(value).map_err(S::Error::custom)?)
 }
 
-pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     serde_json::from_str(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }

@@ -21,8 +21,9 @@ fn read(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let text =
-            format!("it has more than {most} bytes, the most that is read of such a file; name another one");
+        let text = format!(
+            "it has more than {most} bytes, the most that is read of such a file; name another one"
+        );
         return Err(io::Error::new(ErrorKind::FileTooLarge, text));
     }
     Ok(bytes)

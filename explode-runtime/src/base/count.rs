@@ -3,8 +3,8 @@
 use num_bigint::BigUint;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An exact count: in JSON an integer up to 2^53, a decimal string above. Its `Display` is for people and
-/// rounds what is too long to read.
+/// An exact count: in JSON an integer up to 2^53, a decimal string above. Its `Display` is for
+/// people and rounds what is too long to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub BigUint);
 

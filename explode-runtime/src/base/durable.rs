@@ -1,4 +1,5 @@
-//! Durable files: a temporary file, fsync, rename, fsync of the folder. A crash leaves the old contents or the new ones.
+//! Durable files: a temporary file, fsync, rename, fsync of the folder. A crash leaves the old
+//! contents or the new ones.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -19,7 +20,8 @@ const ACL: &str = "system.posix_acl_access";
 /// The largest value of an extended attribute, in bytes.
 const LARGEST_ATTRIBUTE: usize = 1 << 16;
 
-/// Writes a file so that a crash leaves the old contents or the new, and after return the new. As [`durable_file`].
+/// Writes a file so that a crash leaves the old contents or the new, and after return the new. As
+/// [`durable_file`].
 ///
 /// # Errors
 /// As [`durable_file`].
@@ -27,20 +29,23 @@ pub fn durable_write(path: &Path, contents: &[u8]) -> io::Result<()> {
     durable_file(path, |file| file.write_all(contents))
 }
 
-/// Writes a file durably with what `write` puts into it. A plain file that stands there is replaced, and keeps its owner and
-/// its permissions.
+/// Writes a file durably with what `write` puts into it. A plain file that stands there is
+/// replaced, and keeps its owner and its permissions.
 ///
 /// # Errors
-/// Something else than a plain file stands there ([`super::is_not_plain`]); those of `write` and of the file system. What stood
-/// there is then unchanged, and the temporary file is removed.
-pub fn durable_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+/// Something else than a plain file stands there ([`super::is_not_plain`]); those of `write` and of
+/// the file system. What stood there is then unchanged, and the temporary file is removed.
+pub fn durable_file(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let mut replacement = Replacement::of(path)?;
     write(replacement.file())?;
     replacement.commit()
 }
 
-/// New contents of a file, in a temporary file beside it until they are committed. If this is dropped, the temporary file is
-/// removed.
+/// New contents of a file, in a temporary file beside it until they are committed. If this is
+/// dropped, the temporary file is removed.
 #[derive(Debug)]
 pub(super) struct Replacement {
     temporary: NamedTempFile,
@@ -48,14 +53,17 @@ pub(super) struct Replacement {
 }
 
 impl Replacement {
-    /// Makes the temporary file. It has the owner and the permissions of the plain file at `place`, if there is one.
+    /// Makes the temporary file. It has the owner and the permissions of the plain file at `place`,
+    /// if there is one.
     pub fn of(place: &Path) -> io::Result<Replacement> {
         let old = check_plain(place)?;
         // Contents that others must not read are written to a file that they cannot read.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let make =
-            |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
-        let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(place), make)?;
+        let make = |path: &Path| {
+            File::options().read(true).write(true).create_new(true).mode(mode).open(path)
+        };
+        let temporary =
+            Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(place), make)?;
         if let Some(old) = old {
             keep_attributes(place, &old, temporary.as_file())?;
         }
@@ -78,7 +86,8 @@ impl Replacement {
     }
 }
 
-/// Gives a new file the owner, the permissions and the access control list of the one that it replaces.
+/// Gives a new file the owner, the permissions and the access control list of the one that it
+/// replaces.
 fn keep_attributes(place: &Path, old: &Metadata, new: &File) -> io::Result<()> {
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
@@ -199,7 +208,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "old").unwrap();
-        let failed = durable_file(&path, |file| file.write_all(b"new").and(Err(io::ErrorKind::Other.into())));
+        let failed = durable_file(&path, |file| {
+            file.write_all(b"new").and(Err(io::ErrorKind::Other.into()))
+        });
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

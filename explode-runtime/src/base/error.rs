@@ -55,7 +55,8 @@ const OUT: &str = "make room there, or name a folder elsewhere with --out";
 const NOT_PLAIN: &str = "remove it, or name another path";
 
 impl RunError {
-    /// The file system refused something in a folder that is named with `--out`; nothing is unsaved.
+    /// The file system refused something in a folder that is named with `--out`; nothing is
+    /// unsaved.
     pub fn folder(path: &Path, error: std::io::Error) -> RunError {
         RunError::unwritable(path, error, OUT)
     }
@@ -81,7 +82,9 @@ impl RunError {
             RunError::Missing(message) | RunError::Unsupported(message) => {
                 BrokenKind::Unsupported.of(message)
             }
-            RunError::NotPromised(line) => BrokenKind::Unsupported.of(format_args!("not promised: {line}")),
+            RunError::NotPromised(line) => {
+                BrokenKind::Unsupported.of(format_args!("not promised: {line}"))
+            }
             RunError::Broken { kind, message } => kind.of(message),
             RunError::Diverged(_) => BrokenKind::NotReproduced.of(self),
             RunError::Folder { .. } => BrokenKind::Tool.of(self),
@@ -93,7 +96,9 @@ impl RunError {
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Usage(_) => Exit::Usage,
-            RunError::Missing(_) | RunError::Unsupported(_) | RunError::NotPromised(_) => Exit::Unsupported,
+            RunError::Missing(_) | RunError::Unsupported(_) | RunError::NotPromised(_) => {
+                Exit::Unsupported
+            }
             RunError::Folder { error, .. } if is_not_plain(error) => Exit::Usage,
             RunError::Diverged(_) => Exit::Diverged,
             RunError::Broken { .. } | RunError::Folder { .. } => Exit::Broken,

@@ -13,7 +13,8 @@ use super::plain::{name, user};
 
 /// As many symbolic links as the kernel follows.
 const MOST_LINKS: u32 = 40;
-/// Mode bits of a folder in which every user may make files, and remove only those of their own, as `/tmp`.
+/// Mode bits of a folder in which every user may make files, and remove only those of their own, as
+/// `/tmp`.
 const SHARED: u32 = 0o1002;
 
 /// What a path leads to.
@@ -47,7 +48,8 @@ pub(super) fn follow(path: &Path) -> Result<Leads, String> {
             Ok(folder) => folder,
             Err(error) => return Ok(Leads::Nowhere(no_folder(folder_of(&at), &error))),
         };
-        if Path::new("/proc/self/fd").canonicalize().is_ok_and(|descriptors| descriptors == folder) {
+        if Path::new("/proc/self/fd").canonicalize().is_ok_and(|descriptors| descriptors == folder)
+        {
             let number = file.to_str().and_then(|number| number.parse().ok());
             return Ok(number.map_or_else(|| Leads::To(folder.join(file)), Leads::Descriptor));
         }
@@ -72,14 +74,16 @@ pub(super) fn follow(path: &Path) -> Result<Leads, String> {
 fn no_folder(folder: &Path, error: &io::Error) -> String {
     let folder = folder.display();
     match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no folder {folder}; make it, or name another file"),
+        io::ErrorKind::NotFound => {
+            format!("there is no folder {folder}; make it, or name another file")
+        }
         io::ErrorKind::NotADirectory => format!("{folder} is not a folder; name another file"),
         _ => format!("{folder}: {error}; name another file"),
     }
 }
 
-/// Refuses what another user has put into a folder that all users share: it can lead to files of ours. Linux does the same for
-/// links where `fs.protected_symlinks` is set.
+/// Refuses what another user has put into a folder that all users share: it can lead to files of
+/// ours. Linux does the same for links where `fs.protected_symlinks` is set.
 fn refuse_planted(folder: &Path, place: &Path, found: &Metadata) -> Result<(), String> {
     let Ok(shared) = folder.metadata() else { return Ok(()) };
     let ours = [geteuid().as_raw(), shared.uid()].contains(&found.uid());
@@ -89,6 +93,7 @@ fn refuse_planted(folder: &Path, place: &Path, found: &Metadata) -> Result<(), S
     let (place, owner) = (place.display(), user(Uid::from_raw(found.uid())));
     let kind = name(found.file_type());
     Err(format!(
-        "{place} is {kind} that {owner} has put into a folder that all users share; name another file"
+        "{place} is {kind} that {owner} has put into a folder that all users share; name another \
+         file"
     ))
 }

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "an option is true or false, a number up to 2^64 - 1, text, or a list or table of these"
+    expecting = "an option is true or false, a number up to 2^64 - 1, text, or a list or table of \
+                 these"
 )]
 pub enum OptionValue {
     /// Yes or no.

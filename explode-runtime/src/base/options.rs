@@ -1,7 +1,8 @@
 //! Options of components and checkers, and what is said of a wrong one.
 //!
-//! Invariant: a default has the value that a run had. What was not given is looked up among the defaults that came with the options
-//! (those of the run that a trace is of), before the component's own are taken.
+//! Invariant: a default has the value that a run had. What was not given is looked up among the
+//! defaults that came with the options (those of the run that a trace is of), before the
+//! component's own are taken.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +19,15 @@ pub struct UsageError(pub String);
 
 impl UsageError {
     /// A name that is not there, with the nearest one that is.
-    pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> UsageError {
+    pub fn unknown<'a>(
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> UsageError {
         let known: Vec<&str> = known.into_iter().collect();
         let distance = |candidate: &&&str| strsim::damerau_levenshtein(name, candidate);
-        let near = known.iter().min_by_key(distance).filter(|found| distance(found) <= 1 + name.len() / 3);
+        let near =
+            known.iter().min_by_key(distance).filter(|found| distance(found) <= 1 + name.len() / 3);
         let hint = match near {
             Some(near) => format!("; did you mean '{near}'?"),
             None if known.is_empty() => format!("; there is no {what} to name"),
@@ -31,7 +37,8 @@ impl UsageError {
     }
 }
 
-/// Makes a component or checker of its options. It may capture what it needs, and is called in every worker.
+/// Makes a component or checker of its options. It may capture what it needs, and is called in
+/// every worker.
 pub type Factory<T> = Arc<dyn Fn(&Options) -> Result<Box<T>, UsageError> + Send + Sync>;
 
 /// An option that a component or checker has.
@@ -53,7 +60,8 @@ impl OptionDef {
     }
 }
 
-/// The options that were given, and what holds for the others. Written are those that were given; [`with_defaults`] is for all.
+/// The options that were given, and what holds for the others. Written are those that were given;
+/// [`with_defaults`] is for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Options {
@@ -119,9 +127,14 @@ impl Options {
         Options { defaults: defaults.given, ..self }
     }
 
-    /// The same, with the defaults of `known` for all that neither was given nor has one. Left out is one that could not be given
-    /// beside the rest, as `allows` says: it is in place of another, and has no effect.
-    pub(crate) fn completed(&self, known: &[OptionDef], allows: impl Fn(&Options) -> bool) -> Options {
+    /// The same, with the defaults of `known` for all that neither was given nor has one. Left out
+    /// is one that could not be given beside the rest, as `allows` says: it is in place of another,
+    /// and has no effect.
+    pub(crate) fn completed(
+        &self,
+        known: &[OptionDef],
+        allows: impl Fn(&Options) -> bool,
+    ) -> Options {
         let mut all = self.clone();
         for (name, value) in known.iter().filter_map(|def| Some((def.name, def.value()?))) {
             if self.get(name).is_none() && allows(&self.clone().with(name, value.clone())) {
@@ -133,7 +146,11 @@ impl Options {
 
     /// All values that are known, by name.
     pub fn effective(&self) -> BTreeMap<&str, &OptionValue> {
-        self.defaults.iter().chain(&self.given).map(|(name, value)| (name.as_str(), value)).collect()
+        self.defaults
+            .iter()
+            .chain(&self.given)
+            .map(|(name, value)| (name.as_str(), value))
+            .collect()
     }
 
     /// Names and values of those that were given, by name.
@@ -145,7 +162,9 @@ impl Options {
     pub fn check(&self, what: &str, known: &[OptionDef]) -> Result<(), UsageError> {
         let names = || known.iter().map(|def| def.name);
         let wrong = self.given.keys().find(|name| !names().any(|known| known == name.as_str()));
-        wrong.map_or(Ok(()), |name| Err(UsageError::unknown(&format!("option of {what}"), name, names())))
+        wrong.map_or(Ok(()), |name| {
+            Err(UsageError::unknown(&format!("option of {what}"), name, names()))
+        })
     }
 
     /// All of them, as a structure that has their names; `what` has them.
@@ -159,7 +178,9 @@ impl Options {
         match self.get(name) {
             None => Ok(default),
             Some(OptionValue::Int(value)) => Ok(*value),
-            Some(other) => Err(UsageError(format!("option '{name}' needs a number, and is '{other}'"))),
+            Some(other) => {
+                Err(UsageError(format!("option '{name}' needs a number, and is '{other}'")))
+            }
         }
     }
 
@@ -168,7 +189,9 @@ impl Options {
         match self.get(name) {
             None => Ok(default),
             Some(OptionValue::Bool(value)) => Ok(*value),
-            Some(other) => Err(UsageError(format!("option '{name}' needs true or false, and is '{other}'"))),
+            Some(other) => {
+                Err(UsageError(format!("option '{name}' needs true or false, and is '{other}'")))
+            }
         }
     }
 

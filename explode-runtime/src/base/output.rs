@@ -36,7 +36,8 @@ impl From<String> for Unfit {
 /// | standard output or standard error (`/dev/stdout`) | the stream itself, also where it is a plain file |
 /// | a folder, a block device | refused |
 ///
-/// A plain file keeps its owner and its permissions. Another hard link to it keeps the old contents.
+/// A plain file keeps its owner and its permissions. Another hard link to it keeps the old
+/// contents.
 #[derive(Debug)]
 pub struct Output {
     place: Place,
@@ -52,7 +53,8 @@ enum Place {
     Socket(UnixStream),
     StandardOutput,
     StandardError,
-    /// A plain file that this process has got as an open file descriptor: what is written is added to it.
+    /// A plain file that this process has got as an open file descriptor: what is written is added
+    /// to it.
     Descriptor(PathBuf),
 }
 
@@ -60,7 +62,8 @@ impl Output {
     /// Looks at a path; nothing is written, and no file is opened. A socket is connected to.
     ///
     /// # Errors
-    /// The path leads to something that cannot be written, or to nothing where a file cannot be made.
+    /// The path leads to something that cannot be written, or to nothing where a file cannot be
+    /// made.
     pub fn at(path: &Path) -> Result<Output, Unfit> {
         let leads = follow(path)?;
         let place = match (fs::metadata(path), leads) {
@@ -68,11 +71,15 @@ impl Output {
                 return Err(Unfit("this is a folder; name a file".to_owned()));
             }
             (Ok(found), _) if found.file_type().is_block_device() => {
-                return Err(Unfit("this is a block device, which is never written; name a file".to_owned()));
+                return Err(Unfit(
+                    "this is a block device, which is never written; name a file".to_owned(),
+                ));
             }
             (Ok(_), Leads::Descriptor(1)) => Place::StandardOutput,
             (Ok(_), Leads::Descriptor(2)) => Place::StandardError,
-            (Ok(found), Leads::Descriptor(_)) if found.is_file() => Place::Descriptor(path.to_owned()),
+            (Ok(found), Leads::Descriptor(_)) if found.is_file() => {
+                Place::Descriptor(path.to_owned())
+            }
             (Ok(found), _) if is_stream(&found) => Place::Stream(path.to_owned()),
             (Ok(found), _) if found.file_type().is_socket() => Place::Socket(connect(path)?),
             (Ok(found), Leads::To(place)) => {
@@ -86,19 +93,24 @@ impl Output {
             (_, Leads::Nowhere(why)) => return Err(Unfit(why)),
             (Err(error), _) => return Err(Unfit(format!("{error}; name another file"))),
             (Ok(_), Leads::Descriptor(_)) => {
-                return Err(Unfit("this file descriptor cannot be written; name a file".to_owned()));
+                return Err(Unfit(
+                    "this file descriptor cannot be written; name a file".to_owned(),
+                ));
             }
         };
         Ok(Output { place })
     }
 
-    /// The same for a path that may lie in a folder which the run makes, or above it: such a folder need not be there yet.
+    /// The same for a path that may lie in a folder which the run makes, or above it: such a folder
+    /// need not be there yet.
     ///
     /// # Errors
     /// As [`Output::at`].
     pub fn at_or_in(path: &Path, made: &Path) -> Result<Output, Unfit> {
         let absolute = |path: &Path| std::path::absolute(path).ok();
-        let (Some(place), Some(made)) = (absolute(path), absolute(made)) else { return Output::at(path) };
+        let (Some(place), Some(made)) = (absolute(path), absolute(made)) else {
+            return Output::at(path);
+        };
         let is_made = |folder: &&Path| made.starts_with(folder) && !folder.exists();
         match place.parent().filter(is_made) {
             Some(_) if !path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
@@ -129,13 +141,19 @@ impl Output {
                 // Without O_APPEND: some devices refuse it.
                 let file = File::options().write(true).custom_flags(O_NOCTTY).open(path)?;
                 if !is_stream(&file.metadata()?) {
-                    return Err(io::Error::other("this was a FIFO or a device, and is not any more"));
+                    return Err(io::Error::other(
+                        "this was a FIFO or a device, and is not any more",
+                    ));
                 }
                 To::Stream(file)
             }
             Place::Socket(socket) => To::Socket(socket),
-            Place::StandardOutput => To::Stream(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
-            Place::StandardError => To::Stream(File::from(io::stderr().as_fd().try_clone_to_owned()?)),
+            Place::StandardOutput => {
+                To::Stream(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+            }
+            Place::StandardError => {
+                To::Stream(File::from(io::stderr().as_fd().try_clone_to_owned()?))
+            }
             Place::Descriptor(path) => To::Stream(append(&path)?),
         }))
     }
@@ -151,7 +169,8 @@ impl Output {
     }
 }
 
-/// An output file that is being written. A plain file is replaced by [`Writing::commit`]; before, and without it, it stays as it is.
+/// An output file that is being written. A plain file is replaced by [`Writing::commit`]; before,
+/// and without it, it stays as it is.
 #[derive(Debug)]
 pub struct Writing(To);
 
@@ -233,7 +252,9 @@ fn check_free(place: &Path) -> Result<(), Unfit> {
         return Ok(());
     }
     let folder = folder.display();
-    Err(Unfit(format!("no file can be made in the folder {folder}: it cannot be written; name another file")))
+    Err(Unfit(format!(
+        "no file can be made in the folder {folder}: it cannot be written; name another file"
+    )))
 }
 
 fn may(path: &Path, access: AccessFlags) -> bool {

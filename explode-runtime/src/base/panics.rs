@@ -1,7 +1,8 @@
 //! Panics of a checked system, as errors.
 //!
-//! To explode a panic is something broken: it says nothing of the checked system, for a checker or a component may have panicked.
-//! A call into a checked system that is written in Rust goes through [`caught`], if nothing else can panic there.
+//! To explode a panic is something broken: it says nothing of the checked system, for a checker or
+//! a component may have panicked. A call into a checked system that is written in Rust goes through
+//! [`caught`], if nothing else can panic there.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -15,8 +16,8 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Does something; a panic is an error, which says what the panic did and where it was. Nothing is printed: crash disks that make a
-/// system panic come by the thousand.
+/// Does something; a panic is an error, which says what the panic did and where it was. Nothing is
+/// printed: crash disks that make a system panic come by the thousand.
 ///
 /// # Errors
 /// It has panicked.
@@ -38,7 +39,9 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 /// What a panic has said.
 pub(crate) fn words(payload: &(dyn Any + Send)) -> &str {
     let words = payload.downcast_ref::<&str>().copied();
-    words.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("in words of its own")
+    words
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("in words of its own")
 }
 
 fn note(info: &PanicHookInfo<'_>) {

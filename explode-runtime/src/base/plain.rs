@@ -16,7 +16,8 @@ struct NotPlain {
     must: &'static str,
 }
 
-/// Returns true if the error is that something else stands where a plain file, or a folder, must be.
+/// Returns true if the error is that something else stands where a plain file, or a folder, must
+/// be.
 pub fn is_not_plain(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NotPlain>())
 }
@@ -39,7 +40,8 @@ pub(super) fn name(kind: FileType) -> &'static str {
     }
 }
 
-/// Returns the metadata of the plain file at a path, and `None` if the path is free. Links are not followed.
+/// Returns the metadata of the plain file at a path, and `None` if the path is free. Links are not
+/// followed.
 ///
 /// # Errors
 /// Something else stands there ([`is_not_plain`]), or the file system fails.
@@ -47,7 +49,8 @@ pub fn check_plain(path: &Path) -> io::Result<Option<Metadata>> {
     check(path, FileType::is_file, "a plain file")
 }
 
-/// Returns the metadata of the folder at a path, and `None` if the path is free. Links are not followed.
+/// Returns the metadata of the folder at a path, and `None` if the path is free. Links are not
+/// followed.
 ///
 /// # Errors
 /// As [`check_plain`].
@@ -55,7 +58,11 @@ pub fn check_folder(path: &Path) -> io::Result<Option<Metadata>> {
     check(path, FileType::is_dir, "a folder")
 }
 
-fn check(path: &Path, fits: fn(&FileType) -> bool, must: &'static str) -> io::Result<Option<Metadata>> {
+fn check(
+    path: &Path,
+    fits: fn(&FileType) -> bool,
+    must: &'static str,
+) -> io::Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if fits(&metadata.file_type()) => Ok(Some(metadata)),
         Ok(metadata) => Err(not_plain(metadata.file_type(), must)),

@@ -1,7 +1,8 @@
-//! Which programs a shell command starts, as far as its text says: the first word of each simple command in it.
+//! Which programs a shell command starts, as far as its text says: the first word of each simple
+//! command in it.
 //!
-//! This is no shell. What it cannot follow (patterns of `case`, here-documents) makes every word of that command unsure; words with
-//! quotes, variables or placeholders in them are left out.
+//! This is no shell. What it cannot follow (patterns of `case`, here-documents) makes every word of
+//! that command unsure; words with quotes, variables or placeholders in them are left out.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,10 @@ pub struct Program {
 }
 
 /// What the shell does itself, and explode's own tool.
-const BUILTINS: &str = "alias bg break cd chdir continue echo eval exit export false fg getopts hash jobs kill local printf pwd \
-    read readonly return set shift test times trap true type ulimit umask unalias unset wait . : [ for in explode-mark";
+const BUILTINS: &str = "alias bg break cd chdir continue echo eval exit export false fg getopts \
+                        hash jobs kill local printf pwd \
+    read readonly return set shift test times trap true type ulimit umask unalias unset wait . : \
+    [ for in explode-mark";
 /// Words after which a command follows.
 const BEFORE: &str = "! { if then else elif do while until time exec command eval env nohup nice";
 /// Words that end something.
@@ -93,7 +96,9 @@ fn each_text(key: &str, value: &OptionValue, visit: &mut impl FnMut(&str)) {
         OptionValue::List(values) if !["start", "end", "crash", "recover_ok"].contains(&key) => {
             values.iter().for_each(|value| each_text(key, value, visit));
         }
-        OptionValue::Table(values) => values.iter().for_each(|(key, value)| each_text(key, value, visit)),
+        OptionValue::Table(values) => {
+            values.iter().for_each(|(key, value)| each_text(key, value, visit))
+        }
         _ => {}
     }
 }
@@ -135,8 +140,9 @@ impl Default for Words {
 
 impl Words {
     fn push(&mut self, letter: char) {
-        self.is_opaque |=
-            matches!(letter, '$' | '{' | '}' | '*' | '?' | '~') && self.word.is_some() || letter == '$';
+        self.is_opaque |= matches!(letter, '$' | '{' | '}' | '*' | '?' | '~')
+            && self.word.is_some()
+            || letter == '$';
         self.word.get_or_insert_default().push(letter);
     }
 
@@ -196,11 +202,12 @@ impl Words {
         }
         let is = |list: &str| list.split_whitespace().any(|known| known == word);
         let assigns = word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         });
         // Options of what stands before, and their numbers.
-        let option =
-            word.starts_with('-') || (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()));
+        let option = word.starts_with('-')
+            || (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()));
         if assigns || option || is(BEFORE) || is(AFTER) {
             return;
         }
@@ -253,7 +260,10 @@ mod tests {
         assert!(of_text("notes x").iter().all(|program| program.sure));
         for text in ["case $x in a) notes;; esac", "cat <<end\nnotes\nend"] {
             let programs = of_text(text);
-            assert!(!programs.is_empty() && programs.iter().all(|program| !program.sure), "{programs:?}");
+            assert!(
+                !programs.is_empty() && programs.iter().all(|program| !program.sure),
+                "{programs:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to EX-22).
+//! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to
+//! EX-22).
 
 use super::Cx;
 use super::abilities::{Demands, Probe, Topology};
@@ -11,8 +12,9 @@ use crate::verdict::{Demand, Failure, Violation};
 
 /// Drives a stack and judges its crash disks.
 pub trait Checker {
-    /// Prepares the checker's own state. The stack has just been mounted: at the start, and again after each chop, by when
-    /// [`finish`](Checker::finish) was called. What a checker shall know after a chop it keeps here, or reads again.
+    /// Prepares the checker's own state. The stack has just been mounted: at the start, and again
+    /// after each chop, by when [`finish`](Checker::finish) was called. What a checker shall know
+    /// after a chop it keeps here, or reads again.
     fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())
     }
@@ -23,33 +25,39 @@ pub trait Checker {
     /// Looks for errors on a crash disk, recovered and mounted as `stack`.
     ///
     /// # Errors
-    /// [`Failure::Violation`] if a promise is broken, [`Failure::Broken`] if the check itself could not be made.
+    /// [`Failure::Violation`] if a promise is broken, [`Failure::Broken`] if the check itself could
+    /// not be made.
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
 
-    /// The identity of the state: states with equal signatures are explored once. By default no two are equal (EX-20).
+    /// The identity of the state: states with equal signatures are explored once. By default no two
+    /// are equal (EX-20).
     fn get_sig(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Drops the checker's own state, and closes what it holds open. The stack is about to be unmounted: the unit has ended, whatever
-    /// has ended it, or there is a chop (EX-21). An error ends the unit; it says nothing where another reason has ended it before.
+    /// Drops the checker's own state, and closes what it holds open. The stack is about to be
+    /// unmounted: the unit has ended, whatever has ended it, or there is a chop (EX-21). An error
+    /// ends the unit; it says nothing where another reason has ended it before.
     fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// A digest of everything that `check` reads besides the disk: two checks with equal keys are one. By default checks merge
-    /// only within one request for crash checks.
+    /// A digest of everything that `check` reads besides the disk: two checks with equal keys are
+    /// one. By default checks merge only within one request for crash checks.
     fn check_key(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// A copy, made at a chop, after [`finish`](Checker::finish) and before [`init`](Checker::init): a state behind the chop is restored
-    /// with it, and without the mutates before. It has no part of the stack. By default there is none, and every mutate is repeated.
+    /// A copy, made at a chop, after [`finish`](Checker::finish) and before
+    /// [`init`](Checker::init): a state behind the chop is restored with it, and without the
+    /// mutates before. It has no part of the stack. By default there is none, and every mutate is
+    /// repeated.
     fn fork(&self) -> Option<Box<dyn Checker>> {
         None
     }
 
-    /// What is known of the checker on this stack, which was started for the first time. It is asked for once.
+    /// What is known of the checker on this stack, which was started for the first time. It is
+    /// asked for once.
     ///
     /// # Errors
     /// What the checker needs and the stack does not have. The run is refused.
@@ -67,7 +75,8 @@ pub trait Checker {
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CheckerAbilities<'a> {
-    /// Finds out which calls the stack does not have. `None` if the checker uses only calls that every stack has.
+    /// Finds out which calls the stack does not have. `None` if the checker uses only calls that
+    /// every stack has.
     pub probe: Option<&'a dyn Probe>,
     /// Tells which states are the same.
     pub topology: Option<&'a dyn Topology>,
@@ -102,9 +111,11 @@ impl<'a> CheckerAbilities<'a> {
 
 /// A checker whose state changes at a chop (`--chop`).
 pub trait Chop {
-    /// Returns the checker that goes on behind the chop, in place of this one. The stack is about to be unmounted and mounted again,
-    /// and what was written is durable from then on. The new checker holds nothing open: at the next mutate the stack is another one.
-    /// This one's [`finish`](Checker::finish) is called next, and the new one's [`init`](Checker::init) after the mount.
+    /// Returns the checker that goes on behind the chop, in place of this one. The stack is about
+    /// to be unmounted and mounted again, and what was written is durable from then on. The new
+    /// checker holds nothing open: at the next mutate the stack is another one. This one's
+    /// [`finish`](Checker::finish) is called next, and the new one's [`init`](Checker::init) after
+    /// the mount.
     ///
     /// # Errors
     /// The checker cannot go on.
@@ -123,7 +134,12 @@ impl DiskCheck for Whole<'_> {
         self.0.check_key()
     }
 
-    fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+    fn disk_demands(
+        &self,
+        epoch: Epoch,
+        args: &[String],
+        violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         self.0.abilities().demands?.demands(epoch, args, violation)
     }
 }
@@ -137,7 +153,12 @@ impl<C: Checker> DiskCheck for C {
         self.check_key()
     }
 
-    fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+    fn disk_demands(
+        &self,
+        epoch: Epoch,
+        args: &[String],
+        violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         self.abilities().demands?.demands(epoch, args, violation)
     }
 }

@@ -37,8 +37,8 @@ impl<'a> Cx<'a> {
         self.stack
     }
 
-    /// Looks at the system, without functions of the kernel that fail by choice: what a checker does for itself is no part of what
-    /// is checked.
+    /// Looks at the system, without functions of the kernel that fail by choice: what a checker
+    /// does for itself is no part of what is checked.
     pub fn undisturbed<T>(&mut self, look: impl FnOnce(&'a Stack) -> T) -> T {
         self.in_our_turn(|cx| look(cx.stack))
     }
@@ -48,7 +48,8 @@ impl<'a> Cx<'a> {
         self.in_our_turn(|cx| failed(&cx.driver.choices()).next().is_some())
     }
 
-    /// Chooses one of `options` actions: 0, 1, ... `options` - 1; every one of them will be tried (EX-10).
+    /// Chooses one of `options` actions: 0, 1, ... `options` - 1; every one of them will be tried
+    /// (EX-10).
     ///
     /// # Panics
     /// If `options` is 0.
@@ -58,8 +59,8 @@ impl<'a> Cx<'a> {
         self.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
     }
 
-    /// Chooses one of `options` actions, as [`choose`](Cx::choose) does, at a point with a name. Traces and samples identify
-    /// a point by its label: a name stays when lines of code move.
+    /// Chooses one of `options` actions, as [`choose`](Cx::choose) does, at a point with a name.
+    /// Traces and samples identify a point by its label: a name stays when lines of code move.
     ///
     /// # Panics
     /// If `options` is 0.
@@ -68,8 +69,8 @@ impl<'a> Cx<'a> {
         self.choose_at(&Point::action(options, Label::named(name))) as usize
     }
 
-    /// Chooses one of as many actions as there are weights. Strategies that weigh draw in proportion to these; all others try
-    /// every action.
+    /// Chooses one of as many actions as there are weights. Strategies that weigh draw in
+    /// proportion to these; all others try every action.
     ///
     /// # Panics
     /// If there are no weights, or all are 0.
@@ -85,16 +86,22 @@ impl<'a> Cx<'a> {
         self.in_our_turn(|cx| cx.driver.choose(point))
     }
 
-    /// Checks every disk that a crash at this very moment could leave (EX-61). `checker` is the one that asks: `self`.
+    /// Checks every disk that a crash at this very moment could leave (EX-61). `checker` is the one
+    /// that asks: `self`.
     ///
     /// # Errors
     /// Pass it on: this state is not explored further.
-    pub fn check_crashes_now(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
+    pub fn check_crashes_now(
+        &mut self,
+        checker: &dyn DiskCheck,
+        args: &[String],
+    ) -> Result<(), Failure> {
         self.ask(checker, When::Now, (args, args), None)
     }
 
-    /// The events of the log since the last call, or since the system was started: a copy, the engine loses nothing (EX-65). The
-    /// checker's [`facts`](super::CheckerFacts::reads_log) say so.
+    /// The events of the log since the last call, or since the system was started: a copy, the
+    /// engine loses nothing (EX-65). The checker's [`facts`](super::CheckerFacts::reads_log) say
+    /// so.
     ///
     /// # Errors
     /// The log cannot be read, or the checker does not say that it reads it.
@@ -124,11 +131,16 @@ impl<'a> Cx<'a> {
         self.ask(checker, When::Now, (args, args), Some(At::Mark(mark)))
     }
 
-    /// Checks the one disk that a soft crash at this very moment leaves: everything as it is, nothing lost.
+    /// Checks the one disk that a soft crash at this very moment leaves: everything as it is,
+    /// nothing lost.
     ///
     /// # Errors
     /// Pass it on: this state is not explored further.
-    pub fn check_soft_crash(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
+    pub fn check_soft_crash(
+        &mut self,
+        checker: &dyn DiskCheck,
+        args: &[String],
+    ) -> Result<(), Failure> {
         self.stack.settle()?;
         self.ask(checker, When::Soft, (args, args), None)
     }
@@ -139,12 +151,16 @@ impl<'a> Cx<'a> {
         self.begun = Some(args.to_vec());
     }
 
-    /// Checks every disk that a crash since [`check_crashes_start`](Cx::check_crashes_start) could leave; `args` go to the
-    /// checks of the epochs `in-between` and `end`.
+    /// Checks every disk that a crash since [`check_crashes_start`](Cx::check_crashes_start) could
+    /// leave; `args` go to the checks of the epochs `in-between` and `end`.
     ///
     /// # Errors
     /// Pass it on: this state is not explored further. Without a start the checker is broken.
-    pub fn check_crashes_end(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
+    pub fn check_crashes_end(
+        &mut self,
+        checker: &dyn DiskCheck,
+        args: &[String],
+    ) -> Result<(), Failure> {
         let Some(begin) = self.begun.take() else {
             return Err(Failure::broken("check_crashes_end without check_crashes_start before it"));
         };
@@ -160,7 +176,8 @@ impl<'a> Cx<'a> {
     ) -> Result<(), Failure> {
         self.driver.kernel_turn(self.stack, false);
         let asked = self.driver.check_crashes(self.stack, &Ask { checker, when, begin, args, at });
-        // After an error there is nothing more to explore, whatever the checker does on its way out.
+        // After an error there is nothing more to explore, whatever the checker does on its way
+        // out.
         if asked.is_ok() {
             self.driver.kernel_turn(self.stack, true);
         }

@@ -4,7 +4,8 @@ use std::hash::Hash;
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// 16 bytes that stand for everything that is read of the checker: give it a tuple of that. The same in every process of a run.
+/// 16 bytes that stand for everything that is read of the checker: give it a tuple of that. The
+/// same in every process of a run.
 pub fn digest(read: impl Hash) -> Vec<u8> {
     let mut hasher = Xxh3::new();
     read.hash(&mut hasher);
@@ -15,7 +16,8 @@ pub fn digest(read: impl Hash) -> Vec<u8> {
 mod tests {
     use super::digest;
 
-    /// Journals keep them from one process to the next: they are the bytes of XXH3, nothing put in between.
+    /// Journals keep them from one process to the next: they are the bytes of XXH3, nothing put in
+    /// between.
     #[test]
     fn it_is_the_hash_of_the_parts() {
         let bytes = [1u64.to_le_bytes(), 2u64.to_le_bytes()].concat();

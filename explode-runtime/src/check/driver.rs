@@ -22,7 +22,12 @@ pub trait DiskCheck {
     fn disk_check_key(&self) -> Option<Vec<u8>>;
 
     /// [`Demands::demands`](super::Demands::demands).
-    fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>>;
+    fn disk_demands(
+        &self,
+        epoch: Epoch,
+        args: &[String],
+        violation: &Violation,
+    ) -> Option<Vec<Demand>>;
 }
 
 /// A request for crash checks.

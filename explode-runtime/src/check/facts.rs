@@ -2,29 +2,39 @@
 
 use crate::base::Fault;
 
-/// What is known of a checker on a stack. It is asked for once per run, when the stack was started for the first time. The default
-/// describes a checker that must start without files and says nothing of its promises.
+/// What is known of a checker on a stack. It is asked for once per run, when the stack was started
+/// for the first time. The default describes a checker that must start without files and says
+/// nothing of its promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckerFacts {
-    /// The words of the promises that its checks are about, if that is known beforehand. A run of a stack whose profile excludes all
-    /// of them is refused: it could find nothing, and that would not count as a pass.
+    /// The words of the promises that its checks are about, if that is known beforehand. A run of a
+    /// stack whose profile excludes all of them is refused: it could find nothing, and that would
+    /// not count as a pass.
     pub about: Vec<&'static str>,
-    /// True if the checker can start from files that it has not made ([`Stack::starts_populated`](crate::stack::Stack::starts_populated)).
-    /// A checker that cannot would report them as corruption, so a run of it on a stack whose first start leaves files is refused
-    /// (exit code 3).
+    /// True if the checker can start from files that it has not made
+    /// ([`Stack::starts_populated`](crate::stack::Stack::starts_populated)). A checker that cannot
+    /// would report them as corruption, so a run of it on a stack whose first start leaves files is
+    /// refused (exit code 3).
     pub populated_ok: bool,
-    /// True if `check` depends only on the disk and on what [`check_key`](super::Checker::check_key) says or, without one, on what the
-    /// checker remembers. If it depends on anything else, every check is made, because no check can stand for another.
+    /// True if `check` depends only on the disk and on what
+    /// [`check_key`](super::Checker::check_key) says or, without one, on what the checker
+    /// remembers. If it depends on anything else, every check is made, because no check can stand
+    /// for another.
     pub reads_only_its_disks: bool,
-    /// True if the checker reads the log of events or marks it ([`Cx::log`](super::Cx::log), [`Cx::mark`](super::Cx::mark)). Then all
-    /// events of a unit are kept.
+    /// True if the checker reads the log of events or marks it ([`Cx::log`](super::Cx::log),
+    /// [`Cx::mark`](super::Cx::mark)). Then all events of a unit are kept.
     pub reads_log: bool,
 }
 
 impl Default for CheckerFacts {
     fn default() -> CheckerFacts {
-        CheckerFacts { about: Vec::new(), populated_ok: false, reads_only_its_disks: true, reads_log: false }
+        CheckerFacts {
+            about: Vec::new(),
+            populated_ok: false,
+            reads_only_its_disks: true,
+            reads_log: false,
+        }
     }
 }
 

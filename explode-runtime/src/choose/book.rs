@@ -40,8 +40,9 @@ impl ChoiceBook {
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
-        let texts =
-            |choice: &Choice| choice.label.site.capacity() + text(&choice.label.object) + text(&choice.name);
+        let texts = |choice: &Choice| {
+            choice.label.site.capacity() + text(&choice.label.object) + text(&choice.name)
+        };
         self.choices.capacity() * size_of::<Choice>()
             + self.choices.iter().map(texts).sum::<usize>()
             + self.numbers.capacity() * (size_of::<(u128, u32)>() + 1)

@@ -15,7 +15,8 @@ pub struct Divergence {
     pub recorded: Option<Choice>,
     /// What was asked now: how many options, of which kind, where.
     pub asked: Option<(u32, Kind, super::Label)>,
-    /// What was answered now, and that answer's name, if it was answered elsewhere: the point may be the recorded one.
+    /// What was answered now, and that answer's name, if it was answered elsewhere: the point may
+    /// be the recorded one.
     pub answered: Option<(u32, Option<String>)>,
 }
 
@@ -23,7 +24,12 @@ impl Divergence {
     /// A choice that was made elsewhere is not the recorded one.
     pub(crate) fn by_answer(index: usize, recorded: Option<Choice>, now: Choice) -> Divergence {
         let Choice { kind, options, value, name, label } = now;
-        Divergence { index, recorded, asked: Some((options, kind, label)), answered: Some((value, name)) }
+        Divergence {
+            index,
+            recorded,
+            asked: Some((options, kind, label)),
+            answered: Some((value, name)),
+        }
     }
 
     /// No point asks for the recorded choice.
@@ -39,7 +45,9 @@ impl fmt::Display for Divergence {
             Some(choice) => write!(f, "recorded {} options at {}", choice.options, choice.label)?,
             None => write!(f, "the record ends")?,
         }
-        let Some((options, kind, label)) = &self.asked else { return write!(f, ", now nothing was asked") };
+        let Some((options, kind, label)) = &self.asked else {
+            return write!(f, ", now nothing was asked");
+        };
         write!(f, ", now asked {options} options at {label}")?;
         let Some(recorded) = &self.recorded else { return Ok(()) };
         if recorded.kind != *kind {
@@ -82,13 +90,17 @@ impl Chooser {
 
     /// Answers a point; past the end of the script `fallback` does.
     ///
-    /// A point with one option is answered with 0 and is no choice. After a divergence every answer is 0: the caller looks at
-    /// [`diverged`](Chooser::diverged) before it believes anything.
+    /// A point with one option is answered with 0 and is no choice. After a divergence every answer
+    /// is 0: the caller looks at [`diverged`](Chooser::diverged) before it believes anything.
     ///
     /// # Panics
-    /// If the point has no option, weights of which none or not each is there, or the fallback answers with an option that is not
-    /// there.
-    pub fn choose(&mut self, point: &Point<'_>, fallback: &mut dyn FnMut(&Point<'_>) -> u32) -> u32 {
+    /// If the point has no option, weights of which none or not each is there, or the fallback
+    /// answers with an option that is not there.
+    pub fn choose(
+        &mut self,
+        point: &Point<'_>,
+        fallback: &mut dyn FnMut(&Point<'_>) -> u32,
+    ) -> u32 {
         assert!(point.options > 0, "a choice among no options at {}", point.label);
         assert!(
             point.is_weighted_well(),
@@ -114,7 +126,12 @@ impl Chooser {
             Some(recorded) => recorded.value,
             None => fallback(point),
         };
-        assert!(value < point.options, "answer {value} of {} options at {}", point.options, point.label);
+        assert!(
+            value < point.options,
+            "answer {value} of {} options at {}",
+            point.options,
+            point.label
+        );
         self.made.push(Choice::of(point, value));
         value
     }
@@ -124,8 +141,8 @@ impl Chooser {
         self.script.get(self.made.len()..).unwrap_or_default()
     }
 
-    /// A choice that was made elsewhere, by the script as far as that goes: one that is not what the script has there is a
-    /// divergence.
+    /// A choice that was made elsewhere, by the script as far as that goes: one that is not what
+    /// the script has there is a divergence.
     pub(crate) fn record(&mut self, choice: Choice) {
         if self.diverged.is_some() {
             return;
@@ -143,7 +160,8 @@ impl Chooser {
         }
     }
 
-    /// Records the choice without comparing it with the script. The caller detects a divergence later.
+    /// Records the choice without comparing it with the script. The caller detects a divergence
+    /// later.
     pub fn record_anyway(&mut self, choice: Choice) {
         self.made.push(choice);
     }
@@ -180,7 +198,13 @@ mod tests {
     use crate::choose::Label;
 
     fn choice(kind: Kind, value: u32, name: Option<&str>) -> Choice {
-        Choice { kind, options: 2, value, name: name.map(str::to_owned), label: Label::named("here") }
+        Choice {
+            kind,
+            options: 2,
+            value,
+            name: name.map(str::to_owned),
+            label: Label::named("here"),
+        }
     }
 
     /// What differs is said, and by the words of traces.
@@ -194,11 +218,13 @@ mod tests {
         let thread = |value, name| choice(Kind::Thread, value, name);
         assert_eq!(
             said(thread(0, None), thread(1, Some("commit"))),
-            "choice 0: recorded 2 options at here, now asked 2 options at here (answer 0, now 1 'commit')"
+            "choice 0: recorded 2 options at here, now asked 2 options at here (answer 0, now 1 \
+             'commit')"
         );
         assert_eq!(
             said(choice(Kind::CopyFailure, 1, None), choice(Kind::SlabFailure, 1, None)),
-            "choice 0: recorded 2 options at here, now asked 2 options at here (kind copy-failure, now slab-failure)"
+            "choice 0: recorded 2 options at here, now asked 2 options at here (kind \
+             copy-failure, now slab-failure)"
         );
     }
 }

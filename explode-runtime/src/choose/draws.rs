@@ -10,7 +10,9 @@ pub struct Draws(Pcg64Mcg);
 impl Draws {
     /// The draws of one walk of a seed.
     pub fn new(seed: u64, walk: u64) -> Draws {
-        Draws(Pcg64Mcg::new(xxhash_rust::xxh3::xxh3_128(&[seed.to_le_bytes(), walk.to_le_bytes()].concat())))
+        Draws(Pcg64Mcg::new(xxhash_rust::xxh3::xxh3_128(
+            &[seed.to_le_bytes(), walk.to_le_bytes()].concat(),
+        )))
     }
 
     /// Any number.

@@ -1,7 +1,8 @@
 //! Lends the sequence of choices to components (EX-11).
 //!
-//! A component is called through the surface that it offers, so a chooser cannot be an argument of the call. The driver of a unit
-//! lends its sequence for the time of a call instead; a component asks for it on the same thread.
+//! A component is called through the surface that it offers, so a chooser cannot be an argument of
+//! the call. The driver of a unit lends its sequence for the time of a call instead; a component
+//! asks for it on the same thread.
 
 use std::cell::{RefCell, RefMut};
 use std::ops::Deref;
@@ -23,13 +24,15 @@ pub fn lend<T>(sequence: &dyn Lendable, work: impl FnOnce() -> T) -> T {
     LENT.set(sequence, work)
 }
 
-/// Answers a point from the sequence that is lent. Without one, or where no choice can be made, the answer is the first option.
+/// Answers a point from the sequence that is lent. Without one, or where no choice can be made, the
+/// answer is the first option.
 pub(crate) fn choose_lent(point: &Point<'_>) -> u32 {
     let answer = LENT.is_set().then(|| LENT.with(|sequence| sequence.choose(point)));
     answer.flatten().unwrap_or(0)
 }
 
-/// Something that the driver of a unit and the one to whom it is lent both use, one after the other.
+/// Something that the driver of a unit and the one to whom it is lent both use, one after the
+/// other.
 #[derive(Debug, Default)]
 pub(crate) struct Shared<T>(RefCell<T>);
 

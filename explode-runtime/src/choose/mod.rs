@@ -1,7 +1,9 @@
-//! Choices: wherever the system can go one way or another, it asks, and gets an answer (EX-10 to EX-17).
+//! Choices: wherever the system can go one way or another, it asks, and gets an answer (EX-10 to
+//! EX-17).
 //!
-//! A [`Point`] is a place that asks; a [`Choice`] is one answer, with the place, so that a replay can tell whether it still
-//! goes the same way. The [`Chooser`] answers: first from a script, then by a [`Policy`], and writes down what was answered.
+//! A [`Point`] is a place that asks; a [`Choice`] is one answer, with the place, so that a replay
+//! can tell whether it still goes the same way. The [`Chooser`] answers: first from a script, then
+//! by a [`Policy`], and writes down what was answered.
 
 mod book;
 mod chooser;
@@ -51,7 +53,8 @@ pub enum Kind {
     TimeCompare,
     /// A value from outside.
     Input,
-    /// Does a slab allocation of the kernel fail? This and those that follow are the kernel's own: 0 fails, 1 runs normally (EX-13).
+    /// Does a slab allocation of the kernel fail? This and those that follow are the kernel's own:
+    /// 0 fails, 1 runs normally (EX-13).
     SlabFailure,
     /// Does a page allocation fail?
     PageFailure,
@@ -63,7 +66,8 @@ pub enum Kind {
     CacheFailure,
     /// Does a request fail before it gets to its device?
     RequestFailure,
-    /// Which way does a module of the kernel go? It has asked (`ekm_choose`); the last option is to run normally.
+    /// Which way does a module of the kernel go? It has asked (`ekm_choose`); the last option is to
+    /// run normally.
     ModuleChoice,
     /// Does a function fail that the user has named?
     ProbeFailure,
@@ -90,19 +94,20 @@ impl Kind {
         OF_KERNEL.into_iter()
     }
 
-    /// Is it chosen where no strategy can be asked, in the kernel or between two calls? The answers are laid out before.
+    /// Is it chosen where no strategy can be asked, in the kernel or between two calls? The answers
+    /// are laid out before.
     pub fn is_made_elsewhere(self) -> bool {
         self.is_of_kernel() || self == Kind::Thread
     }
 
-    /// Is it a choice between what happens normally and faults, or turns of others? Random strategies draw at most so many of these
-    /// as the stack's budget allows.
+    /// Is it a choice between what happens normally and faults, or turns of others? Random
+    /// strategies draw at most so many of these as the stack's budget allows.
     pub fn is_fault(self) -> bool {
         self.is_made_elsewhere() || matches!(self, Kind::AllocFailure | Kind::IoFailure)
     }
 
-    /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go on normally? The last option is to
-    /// run normally.
+    /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go
+    /// on normally? The last option is to run normally.
     pub fn is_of_kernel(self) -> bool {
         OF_KERNEL.iter().any(|(kind, _)| *kind == self)
     }
@@ -135,7 +140,8 @@ impl Label {
         Label { site: format!("{}:{}", location.file(), location.line()), ..Label::default() }
     }
 
-    /// The label of a point that has a name of its own: traces and samples go by labels, and a line of code moves.
+    /// The label of a point that has a name of its own: traces and samples go by labels, and a line
+    /// of code moves.
     pub fn named(name: &str) -> Label {
         Label { site: name.to_owned(), ..Label::default() }
     }
@@ -164,8 +170,8 @@ pub struct Point<'a> {
     pub options: u32,
     /// Each option's identity, the same in every run; empty if their numbers say it all.
     pub names: &'a [String],
-    /// Each option's weight, for strategies that weigh; empty if all are equal. One of weight 0 is never drawn, and tried all the
-    /// same by strategies that exhaust.
+    /// Each option's weight, for strategies that weigh; empty if all are equal. One of weight 0 is
+    /// never drawn, and tried all the same by strategies that exhaust.
     pub weights: &'a [u32],
     /// Where it is.
     pub label: Label,
@@ -184,8 +190,8 @@ impl Point<'_> {
 
     /// Has it no weights, or one for each option, and one that is not 0?
     fn is_weighted_well(&self) -> bool {
-        let each =
-            self.weights.len() == self.options as usize && self.weights.iter().any(|weight| *weight > 0);
+        let each = self.weights.len() == self.options as usize
+            && self.weights.iter().any(|weight| *weight > 0);
         self.weights.is_empty() || each
     }
 }
@@ -221,8 +227,8 @@ impl Choice {
         Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() }
     }
 
-    /// The place of its value among those of its point, in the order in which they are tried: 0 is what happens by default. Of a
-    /// function of the kernel that is to run normally, not to fail.
+    /// The place of its value among those of its point, in the order in which they are tried: 0 is
+    /// what happens by default. Of a function of the kernel that is to run normally, not to fail.
     pub fn rank(&self) -> u32 {
         if self.kind.is_of_kernel() { self.options - 1 - self.value } else { self.value }
     }
@@ -236,8 +242,8 @@ impl Choice {
     }
 }
 
-/// A hash of a sequence of choices: the identity of the state that they lead to. It takes in every field of a choice: two
-/// points that differ only in what they are about are two points.
+/// A hash of a sequence of choices: the identity of the state that they lead to. It takes in every
+/// field of a choice: two points that differ only in what they are about are two points.
 pub fn choices_hash(choices: &[Choice]) -> u128 {
     let mut hasher = xxhash_rust::xxh3::Xxh3::new();
     for Choice { kind, options, value, name, label } in choices {
@@ -246,7 +252,8 @@ pub fn choices_hash(choices: &[Choice]) -> u128 {
         let Label { site, stack, object } = label;
         let kind = kind.to_string();
         let stack = stack.map(|stack| format!("{stack:016x}"));
-        // Each text with its length, one more for those that are there: no two sequences are encoded alike.
+        // Each text with its length, one more for those that are there: no two sequences are
+        // encoded alike.
         for text in [Some(&kind), Some(site), name.as_ref(), stack.as_ref(), object.as_ref()] {
             hasher.update(&text.map_or(0, |text| text.len() as u64 + 1).to_le_bytes());
             hasher.update(text.map_or(&[][..], |text| text.as_bytes()));

@@ -1,9 +1,9 @@
-//! Policies: how a unit answers the points past its script. A policy is plain data; the worker makes its [`Answers`] anew for each
-//! unit, so that a unit that is run again answers the same.
+//! Policies: how a unit answers the points past its script. A policy is plain data; the worker
+//! makes its [`Answers`] anew for each unit, so that a unit that is run again answers the same.
 //!
-//! No policy but a registered one lets anything fail by itself: points [of faults](Kind::is_fault) are answered by what happens
-//! normally. Which fault happens, and where, is drawn by the strategy among those that an earlier walk has seen, and stands in the
-//! script.
+//! No policy but a registered one lets anything fail by itself: points [of faults](Kind::is_fault)
+//! are answered by what happens normally. Which fault happens, and where, is drawn by the strategy
+//! among those that an earlier walk has seen, and stands in the script.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,19 +58,22 @@ pub enum Policy {
 
 /// Answers points.
 pub trait Answers {
-    /// The answer to a point, less than the number of its options. Choices that are made in the kernel or between two calls are not
-    /// asked for.
+    /// The answer to a point, less than the number of its options. Choices that are made in the
+    /// kernel or between two calls are not asked for.
     fn answer(&mut self, point: &Point<'_>) -> u32;
 }
 
 impl Policy {
-    /// What answers by this policy; the first option for one that is registered, see [`Policies::answers`].
+    /// What answers by this policy; the first option for one that is registered, see
+    /// [`Policies::answers`].
     fn answers(&self) -> Box<dyn Answers> {
         match *self {
             Policy::First | Policy::Registered { .. } => Box::new(First),
             Policy::Uniform { seed, walk } => Box::new(NoFaults(Uniform(Draws::new(seed, walk)))),
             Policy::Weighted { seed, walk } => Box::new(NoFaults(Weighted(Draws::new(seed, walk)))),
-            Policy::Pct { seed, walk, d, k } => Box::new(NoFaults(Pct::new(Draws::new(seed, walk), d, k))),
+            Policy::Pct { seed, walk, d, k } => {
+                Box::new(NoFaults(Pct::new(Draws::new(seed, walk), d, k)))
+            }
         }
     }
 }
@@ -109,13 +112,14 @@ impl Answers for Weighted {
             return self.0.option(point.options);
         }
         let mut left = self.0.below(point.weights.iter().map(|weight| u64::from(*weight)).sum());
-        let drawn = point.weights.iter().position(|weight| match left.checked_sub(u64::from(*weight)) {
-            Some(rest) => {
-                left = rest;
-                false
-            }
-            None => true,
-        });
+        let drawn =
+            point.weights.iter().position(|weight| match left.checked_sub(u64::from(*weight)) {
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+                None => true,
+            });
         drawn.expect("what is drawn is below the sum") as u32
     }
 }
@@ -123,16 +127,18 @@ impl Answers for Weighted {
 /// Priorities as they are drawn are not below this; those of who has fallen are.
 const DRAWN: u64 = 1 << 63;
 
-/// PCT (Burckhardt, Kothari, Musuvathi, Nagarakatti: *A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs*, ASPLOS
-/// 2010), where choices are between options that have identities.
+/// PCT (Burckhardt, Kothari, Musuvathi, Nagarakatti: *A Randomized Scheduler with Probabilistic
+/// Guarantees of Finding Bugs*, ASPLOS 2010), where choices are between options that have
+/// identities.
 ///
-/// Each identity has a priority, drawn when it is first seen in a walk; the option with the highest one is the answer. At
-/// d - 1 steps of the first k, drawn before the walk, the one that would be the answer falls below all others first. A bug that shows
-/// itself whenever d things happen in the right order is then found by each walk with a probability of at least
-/// 1 / (n k^(d-1)), where n identities make at most k steps.
+/// Each identity has a priority, drawn when it is first seen in a walk; the option with the highest
+/// one is the answer. At d - 1 steps of the first k, drawn before the walk, the one that would be
+/// the answer falls below all others first. A bug that shows itself whenever d things happen in the
+/// right order is then found by each walk with a probability of at least 1 / (n k^(d-1)), where n
+/// identities make at most k steps.
 ///
-/// A point is a step if its options have names, or if it is about who runs next, where their numbers are identities. Every other
-/// point is data, and drawn uniformly.
+/// A point is a step if its options have names, or if it is about who runs next, where their
+/// numbers are identities. Every other point is data, and drawn uniformly.
 struct Pct {
     draws: Draws,
     priorities: BTreeMap<String, u64>,
@@ -186,8 +192,13 @@ pub type MakeAnswers = dyn Fn(&[u8]) -> Box<dyn Answers> + Send + Sync;
 pub struct Policies(BTreeMap<String, Arc<MakeAnswers>>);
 
 impl Policies {
-    /// Registers a policy: a unit whose policy is [`Policy::Registered`] with this name is answered by what `make` returns.
-    pub fn register(&mut self, name: &str, make: impl Fn(&[u8]) -> Box<dyn Answers> + Send + Sync + 'static) {
+    /// Registers a policy: a unit whose policy is [`Policy::Registered`] with this name is answered
+    /// by what `make` returns.
+    pub fn register(
+        &mut self,
+        name: &str,
+        make: impl Fn(&[u8]) -> Box<dyn Answers> + Send + Sync + 'static,
+    ) {
         self.0.insert(name.to_owned(), Arc::new(make));
     }
 
@@ -199,7 +210,8 @@ impl Policies {
         match policy {
             Policy::Registered { name, data } => {
                 let known = self.0.keys().map(String::as_str);
-                let make = self.0.get(name).ok_or_else(|| UsageError::unknown("policy", name, known))?;
+                let make =
+                    self.0.get(name).ok_or_else(|| UsageError::unknown("policy", name, known))?;
                 Ok(make(data))
             }
             policy => Ok(policy.answers()),

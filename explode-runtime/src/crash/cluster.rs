@@ -1,7 +1,8 @@
 //! Slots that overlap, and what a crash can leave of them together.
 //!
-//! Slots that share no sector change an image independently of each other, so each set of slots that hang together by shared
-//! sectors, a cluster, can be looked at alone: one outcome is one choice of "none, or which version" per slot of it.
+//! Slots that share no sector change an image independently of each other, so each set of slots
+//! that hang together by shared sectors, a cluster, can be looked at alone: one outcome is one
+//! choice of "none, or which version" per slot of it.
 
 use std::collections::BTreeMap;
 use std::ops::{Add as _, Range};
@@ -18,7 +19,8 @@ use crate::writeset::{Slot, Version, Written};
 pub(super) struct Cluster {
     dev: u32,
     slots: Vec<Slot>,
-    /// What each sector adds to the identity of D now, in order; those that add nothing, since they hold zeroes, are left out.
+    /// What each sector adds to the identity of D now, in order; those that add nothing, since they
+    /// hold zeroes, are left out.
     durable: Vec<(u64, Identity)>,
 }
 
@@ -56,8 +58,9 @@ impl Sum {
 }
 
 impl Cluster {
-    /// Groups slots, which are in order of devices and first sectors, into clusters in the same order. Slots whose spans
-    /// overlap come together even where only a hole of one does: that costs time, and changes nothing.
+    /// Groups slots, which are in order of devices and first sectors, into clusters in the same
+    /// order. Slots whose spans overlap come together even where only a hole of one does: that
+    /// costs time, and changes nothing.
     pub fn group(slots: Vec<Slot>, durable: &Image) -> Vec<Cluster> {
         let mut groups: Vec<Vec<Slot>> = Vec::new();
         let mut end = 0;
@@ -126,15 +129,16 @@ impl Cluster {
         self.slots.iter()
     }
 
-    /// The choices that may keep those of these pieces that are here: one, unless slots that begin at the same sector make their
-    /// names ambiguous.
+    /// The choices that may keep those of these pieces that are here: one, unless slots that begin
+    /// at the same sector make their names ambiguous.
     pub fn named(&self, names: &[Name]) -> Vec<Choice> {
         let options = |slot: &Slot| {
             let first = slot.first_sector();
             let is_named = |version: &Version| names.contains(&(slot.dev, first, version.number));
             let named = (1..).zip(&slot.versions).filter(|(_, version)| is_named(version));
             let mut digits: Vec<usize> = named.map(|(digit, _)| digit).collect();
-            let alone = self.slots.iter().filter(|other| other.first_sector() == first).count() == 1;
+            let alone =
+                self.slots.iter().filter(|other| other.first_sector() == first).count() == 1;
             if digits.is_empty() || !alone {
                 digits.push(0);
             }
@@ -166,23 +170,28 @@ impl Cluster {
         let mut difference = Identity::default();
         for range in slot.sectors.iter() {
             if !version.is_zeroes() {
-                difference = range.clone().map(|at| version.identity(at)).fold(difference, Identity::add);
+                difference =
+                    range.clone().map(|at| version.identity(at)).fold(difference, Identity::add);
             }
             difference = self.durable_in(range).iter().fold(difference, |sum, (_, had)| sum - *had);
         }
         difference
     }
 
-    /// The difference that several versions make, of which a later one may write over an earlier one.
+    /// The difference that several versions make, of which a later one may write over an earlier
+    /// one.
     fn difference(&self, kept: &[(&Slot, &Version)]) -> Identity {
         // Of what is zeroes before and after nothing is noted.
         let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
         for (slot, version) in kept {
             for range in slot.sectors.iter() {
                 if version.is_zeroes() {
-                    let had = self.durable_in(range).iter().map(|(at, _)| (*at, Identity::default()));
+                    let had =
+                        self.durable_in(range).iter().map(|(at, _)| (*at, Identity::default()));
                     sectors.extend(had);
-                    sectors.range_mut(range.clone()).for_each(|(_, new)| *new = Identity::default());
+                    sectors
+                        .range_mut(range.clone())
+                        .for_each(|(_, new)| *new = Identity::default());
                 } else {
                     sectors.extend(range.clone().map(|at| (at, version.identity(at))));
                 }
@@ -234,7 +243,8 @@ impl Cluster {
     /// The kept versions in the order in which they reach the disk.
     fn kept(&self, digits: &[usize]) -> Vec<(&Slot, &Version)> {
         let chosen = self.slots.iter().zip(digits).filter(|(_, digit)| **digit > 0);
-        let mut kept: Vec<_> = chosen.map(|(slot, digit)| (slot, &slot.versions[digit - 1])).collect();
+        let mut kept: Vec<_> =
+            chosen.map(|(slot, digit)| (slot, &slot.versions[digit - 1])).collect();
         kept.sort_by_key(|(_, version)| version.serial);
         kept
     }

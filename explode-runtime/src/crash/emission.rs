@@ -1,7 +1,9 @@
-//! One emission: all disks that a crash at one instant can leave, as a product over clusters, summed over the worlds.
+//! One emission: all disks that a crash at one instant can leave, as a product over clusters,
+//! summed over the worlds.
 //!
-//! Disks are numbered: world by world, and within a world like the numbers of an odometer whose last cluster turns fastest.
-//! Number 0 keeps nothing and has ended no flush; the last keeps the newest of everything and has ended all.
+//! Disks are numbered: world by world, and within a world like the numbers of an odometer whose
+//! last cluster turns fastest. Number 0 keeps nothing and has ended no flush; the last keeps the
+//! newest of everything and has ended all.
 
 use explode_ramdisk::{Identity, Image};
 use num_bigint::BigUint;
@@ -81,14 +83,16 @@ impl Emission {
         self.worlds.iter().map(|world| &world.count).sum()
     }
 
-    /// The number of the disk of a world that keeps of each slot the version that `digit` says: 0 for none, 1 for the oldest
-    /// visible one. Slots are numbered in the order of [`Layout::slots`].
+    /// The number of the disk of a world that keeps of each slot the version that `digit` says: 0
+    /// for none, 1 for the oldest visible one. Slots are numbered in the order of
+    /// [`Layout::slots`].
     pub fn number(&self, world: usize, digit: impl Fn(usize, &Slot) -> usize) -> BigUint {
         let before: BigUint = self.worlds[..world].iter().map(|world| &world.count).sum();
         before + self.worlds[world].number(digit)
     }
 
-    /// Visits every disk in order. `epochs` tells from the instant since when a disk has been possible when it is.
+    /// Visits every disk in order. `epochs` tells from the instant since when a disk has been
+    /// possible when it is.
     pub fn each(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
         for world in &self.worlds {
             world.each(epochs, visit);
@@ -143,7 +147,8 @@ impl Layout {
             }
             let Sum { identity, since } = sums[tables.len()];
             visit(&CrashDisk { layout: self, chosen: &chosen, identity, epochs: epochs(since) });
-            let Some(turning) = (0..tables.len()).rev().find(|k| turn[*k] + 1 < tables[*k].len()) else {
+            let Some(turning) = (0..tables.len()).rev().find(|k| turn[*k] + 1 < tables[*k].len())
+            else {
                 return;
             };
             turn[turning] += 1;
@@ -152,8 +157,8 @@ impl Layout {
         }
     }
 
-    /// Visits the disks that may be the one that has kept just the pieces with these names: some of these or others, if names are
-    /// ambiguous or no pieces have them.
+    /// Visits the disks that may be the one that has kept just the pieces with these names: some of
+    /// these or others, if names are ambiguous or no pieces have them.
     pub fn named(
         &self,
         names: &[Name],
@@ -169,7 +174,8 @@ impl Layout {
 
     fn number(&self, digit: impl Fn(usize, &Slot) -> usize) -> BigUint {
         let mut number = BigUint::ZERO;
-        // Digits are put together in a machine's number, as many as fit, before they go into the large one.
+        // Digits are put together in a machine's number, as many as fit, before they go into the
+        // large one.
         let (mut digits, mut scale) = (0_u64, 1_u64);
         for (index, slot) in self.slots().enumerate() {
             let (digit, base) = (digit(index, slot) as u64, slot.versions.len() as u64 + 1);
@@ -195,7 +201,8 @@ impl Layout {
         visit: &mut dyn FnMut(&CrashDisk<'_>),
     ) {
         let start = Sum { identity: self.identity, since: self.since };
-        let Sum { identity, since } = chosen.iter().fold(start, |sum, (_, outcome)| sum.and(outcome));
+        let Sum { identity, since } =
+            chosen.iter().fold(start, |sum, (_, outcome)| sum.and(outcome));
         visit(&CrashDisk { layout: self, chosen, identity, epochs: epochs(since) });
     }
 }

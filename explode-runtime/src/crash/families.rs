@@ -1,6 +1,8 @@
-//! The directed part of a sample: three families of disks of an emission (fault-model.md, section 6).
+//! The directed part of a sample: three families of disks of an emission (fault-model.md, section
+//! 6).
 //!
-//! - *Prefixes* of the visible pieces in the order of the log: a disk that writes in order leaves one.
+//! - *Prefixes* of the visible pieces in the order of the log: a disk that writes in order leaves
+//!   one.
 //! - *All but one* range: shows a block that a checksum leaves out.
 //! - *Only one* range: shows a block that is written too early.
 
@@ -37,8 +39,8 @@ impl<'a> Families<'a> {
         Families { emission, families: [prefixes(emission), all_but, only(emission)], turn: 0 }
     }
 
-    /// Returns the number of the next disk, and `None` once all families are used up. The families take turns. `draw` picks an
-    /// index below a count. Members that are not `new` are dropped.
+    /// Returns the number of the next disk, and `None` once all families are used up. The families
+    /// take turns. `draw` picks an index below a count. Members that are not `new` are dropped.
     pub fn next(
         &mut self,
         new: impl Fn(&BigUint) -> bool,
@@ -63,18 +65,21 @@ impl<'a> Families<'a> {
 fn number(emission: &Emission, member: Member) -> BigUint {
     let newest = |slot: &Slot| slot.versions.len();
     match member {
-        Member::Prefix { world, serial } => emission
-            .number(world, |_, slot| slot.versions.partition_point(|version| version.serial <= serial)),
-        Member::AllBut { slot: lost } => emission
-            .number(emission.worlds.len() - 1, |index, slot| if index == lost { 0 } else { newest(slot) }),
+        Member::Prefix { world, serial } => emission.number(world, |_, slot| {
+            slot.versions.partition_point(|version| version.serial <= serial)
+        }),
+        Member::AllBut { slot: lost } => emission.number(
+            emission.worlds.len() - 1,
+            |index, slot| if index == lost { 0 } else { newest(slot) },
+        ),
         Member::Only { world, slot: kept } => {
             emission.number(world, |index, slot| if index == kept { newest(slot) } else { 0 })
         }
     }
 }
 
-/// One for each visible piece, the last of its prefix. A piece that was submitted after a write with PREFLUSH, or by it, reaches
-/// the disk when the flush has ended, if the disk writes in order.
+/// One for each visible piece, the last of its prefix. A piece that was submitted after a write
+/// with PREFLUSH, or by it, reaches the disk when the flush has ended, if the disk writes in order.
 fn prefixes(emission: &Emission) -> Vec<Member> {
     let slots = emission.worlds.iter().flat_map(|world| world.slots());
     let versions = slots.flat_map(|slot| &slot.versions);

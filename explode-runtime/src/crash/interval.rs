@@ -22,7 +22,8 @@ pub struct Counts {
 /// Applies the events to the write set and visits the crash disks on the way.
 ///
 /// # Errors
-/// An event that contradicts the log before it; the write set has then taken the events before that one.
+/// An event that contradicts the log before it; the write set has then taken the events before that
+/// one.
 pub fn walk(
     write_set: &mut WriteSet,
     events: &[Event],
@@ -87,7 +88,8 @@ impl Times {
     }
 }
 
-/// Applies the events to the write set and visits each moment on the way; there are always the same of the same events.
+/// Applies the events to the write set and visits each moment on the way; there are always the same
+/// of the same events.
 pub(super) fn each_moment(
     write_set: &mut WriteSet,
     events: &[Event],
@@ -95,7 +97,8 @@ pub(super) fn each_moment(
     visit: &mut dyn FnMut(Moment),
 ) -> Result<(), EventError> {
     let first = write_set.instant();
-    let last = first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
+    let last =
+        first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
     if matches!(when, When::Soft | When::Prefixes) {
         return soft::each_disk(write_set, events, when, &mut |settled, is_end| {
             let at = settled.instant();
@@ -104,7 +107,8 @@ pub(super) fn each_moment(
         });
     }
     let mut from = first;
-    // Earlier states whose disks the next emission has too: they tell in which epochs it has had them.
+    // Earlier states whose disks the next emission has too: they tell in which epochs it has had
+    // them.
     let mut noted: Vec<WriteSet> = Vec::new();
     let mut emit = |write_set: &WriteSet, from: u64, noted: &mut Vec<WriteSet>| {
         let mut look = |seen: &WriteSet, counted: bool| {
@@ -133,7 +137,8 @@ pub(super) fn each_moment(
     Ok(())
 }
 
-/// The epochs of a disk that is possible at the instants `from ..= to` of the interval `first ..= last`.
+/// The epochs of a disk that is possible at the instants `from ..= to` of the interval
+/// `first ..= last`.
 fn epochs(from: u64, to: u64, first: u64, last: u64) -> Epochs {
     let inner = from.max(first + 1) <= to.min(last.wrapping_sub(1)) && first < last;
     Epochs::only_if(Epoch::Begin, from <= first)

@@ -1,9 +1,11 @@
-//! Crash disks: every image that a crash inside an interval of the log can leave, with the epochs in which it can.
+//! Crash disks: every image that a crash inside an interval of the log can leave, with the epochs
+//! in which it can.
 //!
-//! [`walk`] follows the events of an interval through a write set and looks at the disks at each emission
-//! (`docs/model/fault-model.md`, sections 5 and 6); [`crash_disks`] collects a whole interval. An emission is a product of small
-//! independent choices, so it is counted without being enumerated, each disk's identity is a sum of known differences, and a disk is
-//! built only when it is needed.
+//! [`walk`] follows the events of an interval through a write set and looks at the disks at each
+//! emission (`docs/model/fault-model.md`, sections 5 and 6); [`crash_disks`] collects a whole
+//! interval. An emission is a product of small independent choices, so it is counted without being
+//! enumerated, each disk's identity is a sum of known differences, and a disk is built only when it
+//! is needed.
 
 mod cluster;
 mod emission;
@@ -73,8 +75,8 @@ pub enum LogDisksError {
 const MOST_LISTED: u64 = 1 << 23;
 /// What a list counts for a disk itself, in pieces.
 const DISK: u64 = 8;
-/// The work of sampling an emission: disks of the sample, times the square of the pieces, since a disk's number has a bit or more for
-/// each piece, and is divided for each.
+/// The work of sampling an emission: disks of the sample, times the square of the pieces, since a
+/// disk's number has a bit or more for each piece, and is divided for each.
 const MOST_SAMPLED: u64 = 1 << 40;
 
 impl Limits {
@@ -84,12 +86,14 @@ impl Limits {
     }
 }
 
-/// Lists the crash disks of `interval`, after the events `before`, on devices that durably held `base`; the log goes on with `after`.
-/// `new` gets each distinct image when it is emitted first, once the whole log is known to be sound.
+/// Lists the crash disks of `interval`, after the events `before`, on devices that durably held
+/// `base`; the log goes on with `after`. `new` gets each distinct image when it is emitted first,
+/// once the whole log is known to be sound.
 ///
 /// # Errors
-/// An event of any of the three that contradicts the log before it, or would leave more pieces pending than can be sampled; its
-/// index counts from the first of `before`. More disks than can be listed.
+/// An event of any of the three that contradicts the log before it, or would leave more pieces
+/// pending than can be sampled; its index counts from the first of `before`. More disks than can be
+/// listed.
 pub fn crash_disks(
     base: Image,
     before: &[Event],
@@ -108,8 +112,8 @@ pub fn crash_disks(
     let mut disks: Vec<LogDisk> = Vec::new();
     let mut seen: HashMap<Identity, usize> = HashMap::new();
     let mut listed = 0;
-    let counts =
-        walk(&mut write_set, interval, When::Between, limits, |disk| match seen.get(&disk.identity()) {
+    let counts = walk(&mut write_set, interval, When::Between, limits, |disk| {
+        match seen.get(&disk.identity()) {
             Some(at) => disks[*at].epochs |= disk.epochs(),
             None if listed > MOST_LISTED => {}
             None => {
@@ -119,8 +123,9 @@ pub fn crash_disks(
                 disks.push(LogDisk { identity: disk.identity(), epochs: disk.epochs(), kept });
                 new(disk);
             }
-        })
-        .map_err(|at| EventError { index: before.len() + at.index, ..at })?;
+        }
+    })
+    .map_err(|at| EventError { index: before.len() + at.index, ..at })?;
     if listed > MOST_LISTED {
         let pieces = disks.iter().map(|disk| disk.kept.len() as u64).sum();
         return Err(LogDisksError::TooMany { disks: disks.len(), pieces });
@@ -130,7 +135,7 @@ pub fn crash_disks(
 
 /// Applies events, the first of which has this index.
 fn apply(write_set: &mut WriteSet, events: &[Event], first: usize) -> Result<(), EventError> {
-    (first..)
-        .zip(events)
-        .try_for_each(|(index, event)| write_set.apply(event).map_err(|error| EventError { index, error }))
+    (first..).zip(events).try_for_each(|(index, event)| {
+        write_set.apply(event).map_err(|error| EventError { index, error })
+    })
 }

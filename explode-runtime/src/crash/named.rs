@@ -1,8 +1,9 @@
 //! Disks by the names of the pieces that they have kept, as traces have them.
 //!
-//! A name says device, first sector and version, and not where the piece ends: two ranges of a device that begin at the same
-//! sector (a long request and a short one, with `--atom request`) have the same names. All readings of such names are tried, up to
-//! [`READINGS`]; the identity of the image tells them apart.
+//! A name says device, first sector and version, and not where the piece ends: two ranges of a
+//! device that begin at the same sector (a long request and a short one, with `--atom request`)
+//! have the same names. All readings of such names are tried, up to [`READINGS`]; the identity of
+//! the image tells them apart.
 
 use super::piece::{Kept, Name};
 
@@ -14,9 +15,13 @@ pub fn names(kept: &[Kept]) -> Vec<Name> {
     kept.iter().map(|piece| (piece.dev, piece.sector, piece.version)).collect()
 }
 
-/// One of each table, in all combinations, the last table's changing fastest; no more than [`READINGS`] of them.
+/// One of each table, in all combinations, the last table's changing fastest; no more than
+/// [`READINGS`] of them.
 pub(super) fn product<T>(tables: &[Vec<T>]) -> impl Iterator<Item = Vec<&T>> {
-    let all = tables.iter().try_fold(1usize, |all, table| all.checked_mul(table.len())).unwrap_or(READINGS);
+    let all = tables
+        .iter()
+        .try_fold(1usize, |all, table| all.checked_mul(table.len()))
+        .unwrap_or(READINGS);
     (0..all.min(READINGS)).map(move |mut index| {
         let mut chosen: Vec<&T> = Vec::with_capacity(tables.len());
         for table in tables.iter().rev() {
@@ -35,7 +40,8 @@ mod tests {
     #[test]
     fn a_product_has_all_combinations_in_order() {
         let tables = [vec!['a', 'b'], vec!['c'], vec!['d', 'e', 'f']];
-        let all: Vec<String> = product(&tables).map(|chosen| chosen.into_iter().collect()).collect();
+        let all: Vec<String> =
+            product(&tables).map(|chosen| chosen.into_iter().collect()).collect();
         assert_eq!(all, ["acd", "ace", "acf", "bcd", "bce", "bcf"]);
         assert_eq!(product::<char>(&[]).count(), 1);
         assert_eq!(product(&[vec!['a'], vec![]]).count(), 0);

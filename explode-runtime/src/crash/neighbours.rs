@@ -1,7 +1,8 @@
-//! A crash disk among its neighbours: those that a crash at the same moment can leave, in the same world.
+//! A crash disk among its neighbours: those that a crash at the same moment can leave, in the same
+//! world.
 //!
-//! To find out what of a crash disk matters, a search keeps or loses other pieces of the same write set, and looks at the
-//! results.
+//! To find out what of a crash disk matters, a search keeps or loses other pieces of the same write
+//! set, and looks at the results.
 
 use explode_ramdisk::Event;
 
@@ -23,8 +24,8 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Returns those of the first disk of an interval for which `wanted` returns true, among the disks that keep these
-    /// pieces.
+    /// Returns those of the first disk of an interval for which `wanted` returns true, among the
+    /// disks that keep these pieces.
     ///
     /// # Errors
     /// An event that contradicts the log before it.
@@ -96,7 +97,8 @@ impl Neighbours {
     }
 }
 
-/// Visits each disk of an interval that has kept just these pieces, at every moment that can leave it.
+/// Visits each disk of an interval that has kept just these pieces, at every moment that can leave
+/// it.
 ///
 /// # Errors
 /// An event that contradicts the log before it.
@@ -114,7 +116,12 @@ pub fn walk_named(
     })
 }
 
-fn visit_named(layout: &Layout, times: Times, pieces: &[Name], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+fn visit_named(
+    layout: &Layout,
+    times: Times,
+    pieces: &[Name],
+    visit: &mut dyn FnMut(&CrashDisk<'_>),
+) {
     let sorted = |mut names: Vec<Name>| {
         names.sort_unstable();
         names

@@ -50,12 +50,23 @@ mod tests {
     #[test]
     fn digits_of_any_size_make_up_the_number() {
         let large = |bits: u32| BigUint::from(1u32) << bits;
-        let bases =
-            [2u32.into(), large(70), 3u32.into(), large(130), 7u32.into(), large(3), large(64) - 1u32];
-        for number in [0u32.into(), 41u32.into(), large(63), large(127), large(128), large(200) + 12_345u32] {
+        let bases = [
+            2u32.into(),
+            large(70),
+            3u32.into(),
+            large(130),
+            7u32.into(),
+            large(3),
+            large(64) - 1u32,
+        ];
+        for number in
+            [0u32.into(), 41u32.into(), large(63), large(127), large(128), large(200) + 12_345u32]
+        {
             let mut rest = Number::from(number.clone());
-            let digits: Vec<BigUint> =
-                bases.iter().map(|base| rest.take_digit(&Number::from(base.clone())).into()).collect();
+            let digits: Vec<BigUint> = bases
+                .iter()
+                .map(|base| rest.take_digit(&Number::from(base.clone())).into())
+                .collect();
             assert!(digits.iter().zip(&bases).all(|(digit, base)| digit < base));
             let sum = digits
                 .iter()

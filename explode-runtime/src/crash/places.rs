@@ -1,7 +1,8 @@
 //! What a disk's number says: one digit a cluster, the last cluster's changes fastest.
 //!
-//! Numbers of disks can be huge. Neighbouring clusters whose counts multiply to no more than a machine's number form a group, so
-//! that the long division is done once a group, and the rest on machine's numbers.
+//! Numbers of disks can be huge. Neighbouring clusters whose counts multiply to no more than a
+//! machine's number form a group, so that the long division is done once a group, and the rest on
+//! machine's numbers.
 
 use std::collections::BTreeMap;
 

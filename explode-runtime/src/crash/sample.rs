@@ -1,4 +1,5 @@
-//! Limits, and the sample that is taken above them: never silent, always the same for the same seed (EX-75, EX-85).
+//! Limits, and the sample that is taken above them: never silent, always the same for the same seed
+//! (EX-75, EX-85).
 //!
 //! At most half of a sample is directed ([`Families`]), the rest is random.
 
@@ -50,8 +51,8 @@ impl Limits {
 
     /// Returns the numbers of the disks to visit, in order, and `None` if all are to be visited.
     ///
-    /// Nothing and everything first, then members of the [`Families`] for at most half of what is left, and the rest at
-    /// random (fault-model.md, section 6).
+    /// Nothing and everything first, then members of the [`Families`] for at most half of what is
+    /// left, and the rest at random (fault-model.md, section 6).
     pub(super) fn sample(&self, index: u64, emission: &Emission) -> Option<Vec<BigUint>> {
         let count = emission.count();
         if self.all(&count) {
@@ -65,7 +66,8 @@ impl Limits {
         let mut families = (directed > 0).then(|| Families::of(emission));
         for _ in 0..directed {
             let Some(families) = &mut families else { break };
-            let next = families.next(|number| !picked.contains(number), |count| draw(&mut generator, count));
+            let next = families
+                .next(|number| !picked.contains(number), |count| draw(&mut generator, count));
             let Some(number) = next else { break };
             picked.insert(number);
         }
@@ -87,7 +89,8 @@ impl SampleSeed {
     }
 }
 
-/// Draws `wanted` of the numbers below `count` that are not in `picked`. Each such set is equally likely.
+/// Draws `wanted` of the numbers below `count` that are not in `picked`. Each such set is equally
+/// likely.
 fn others(
     generator: &mut Pcg64Mcg,
     count: &BigUint,
@@ -155,7 +158,8 @@ mod tests {
     }
 
     fn sample(blocks: u8, samples: u64, seed: u64) -> Vec<u64> {
-        let limits = Limits { limit: 1, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
+        let limits =
+            Limits { limit: 1, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
         let numbers = limits.sample(0, &emission(blocks)).expect("above the limit");
         numbers.into_iter().map(|number| u64::try_from(number).expect("small")).collect()
     }
@@ -201,20 +205,28 @@ mod tests {
         }
         // Ten of 22 are directed: four prefixes, and three of each other family.
         let all = (0..50).map(|seed| sample(16, 22, seed)).collect::<Vec<_>>();
-        let of = |ones: u32| all.iter().flatten().filter(|number| number.count_ones() == ones).count();
-        assert!((150..220).contains(&of(15)) && (150..220).contains(&of(1)), "{} {}", of(15), of(1));
+        let of =
+            |ones: u32| all.iter().flatten().filter(|number| number.count_ones() == ones).count();
+        assert!(
+            (150..220).contains(&of(15)) && (150..220).contains(&of(1)),
+            "{} {}",
+            of(15),
+            of(1)
+        );
     }
 
     #[test]
     fn a_family_that_fits_is_there_as_a_whole_and_one_that_does_not_is_drawn_from_evenly() {
         for seed in 0..50 {
             let sample = sample(16, 100, seed);
-            let all = (0..16).flat_map(|slot| [1 << slot, 0xffff ^ (1 << slot), 0xffff << slot & 0xffff]);
+            let all =
+                (0..16).flat_map(|slot| [1 << slot, 0xffff ^ (1 << slot), 0xffff << slot & 0xffff]);
             assert!(all.into_iter().all(|number| sample.contains(&number)), "{sample:?}");
         }
         let mut met = [0; 16];
         for seed in 0..1600 {
-            for number in sample(16, 8, seed).into_iter().filter(|number| number.count_ones() == 15) {
+            for number in sample(16, 8, seed).into_iter().filter(|number| number.count_ones() == 15)
+            {
                 met[(0xffff ^ number).trailing_zeros() as usize] += 1;
             }
         }

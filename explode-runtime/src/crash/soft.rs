@@ -1,7 +1,9 @@
-//! Soft crashes: the program ends, the machine does not, so nothing that was done before is lost (EX-80, EX-81).
+//! Soft crashes: the program ends, the machine does not, so nothing that was done before is lost
+//! (EX-80, EX-81).
 //!
-//! An interval is a sequence of operations, which the log tells apart by marks ([`operation_of`]). A soft crash after one of them
-//! leaves exactly one disk: the newest version of everything is there, and nothing is pending.
+//! An interval is a sequence of operations, which the log tells apart by marks ([`operation_of`]).
+//! A soft crash after one of them leaves exactly one disk: the newest version of everything is
+//! there, and nothing is pending.
 
 use explode_ramdisk::{Event, operation_of};
 
@@ -10,8 +12,8 @@ use super::epoch::Epochs;
 use super::when::When;
 use crate::writeset::{EventError, WriteSet};
 
-/// Applies the events to the write set, and visits the write set of the machine that goes on, after each operation or only at
-/// the end; and says whether it is the last one.
+/// Applies the events to the write set, and visits the write set of the machine that goes on, after
+/// each operation or only at the end; and says whether it is the last one.
 ///
 /// # Errors
 /// As [`walk`](super::walk).

@@ -9,6 +9,7 @@ pub enum When {
     Soft,
     /// The end of each operation of the interval, each of a soft crash (EX-80).
     Prefixes,
-    /// All instants from the first to the last (`check_crashes_start` to `check_crashes_end`; EX-62).
+    /// All instants from the first to the last (`check_crashes_start` to `check_crashes_end`;
+    /// EX-62).
     Between,
 }

@@ -3,7 +3,8 @@
 use crate::plan::Settings;
 use crate::report::Summary;
 
-/// What a passing run did not look at, and which settings to raise. `None` if it looked at everything.
+/// What a passing run did not look at, and which settings to raise. `None` if it looked at
+/// everything.
 pub(super) fn incomplete(summary: &Summary, settings: &Settings) -> Option<String> {
     if summary.complete {
         return None;
@@ -23,11 +24,13 @@ pub(super) fn incomplete(summary: &Summary, settings: &Settings) -> Option<Strin
         missing.push(format!("{} checks were not made", summary.pending));
     }
     let bounds = [("states", *states), ("budget_ms", *budget_ms)];
-    let set = bounds.into_iter().filter_map(|(name, bound)| Some(format!("{name} (now {})", bound?)));
+    let set =
+        bounds.into_iter().filter_map(|(name, bound)| Some(format!("{name} (now {})", bound?)));
     raise.extend(set);
     if missing.is_empty() {
         missing.push(format!("the run stopped after {} states", summary.states));
     }
-    let raise = if raise.is_empty() { String::new() } else { format!("; raise {}", raise.join(" or ")) };
+    let raise =
+        if raise.is_empty() { String::new() } else { format!("; raise {}", raise.join(" or ")) };
     Some(format!("{}{raise} by with(|settings| ...)", missing.join(", ")))
 }

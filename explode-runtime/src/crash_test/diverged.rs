@@ -1,4 +1,5 @@
-//! The failure text of a crash test without the story of a finding: the finding is reported all the same.
+//! The failure text of a crash test without the story of a finding: the finding is reported all the
+//! same.
 
 use std::fmt::Display;
 
@@ -10,9 +11,11 @@ pub(super) fn with_causes(what: &str) -> String {
     format!("{what}\nusual causes: {CAUSES}")
 }
 
-/// The report on a store that is not deterministic: `what` was seen, with the usual causes; the finding if there is one.
+/// The report on a store that is not deterministic: `what` was seen, with the usual causes; the
+/// finding if there is one.
 pub(super) fn diverged(what: &str, finding: Option<&Finding>) -> String {
-    let mut lines = vec![status_line("DIVERGED", &format!("the store is not deterministic: {what}"))];
+    let mut lines =
+        vec![status_line("DIVERGED", &format!("the store is not deterministic: {what}"))];
     lines.extend(finding.into_iter().flat_map(found));
     lines.join("\n")
 }

@@ -1,4 +1,5 @@
-//! The steps of a crash test as a checker: it knows what the store held after each, and which of them a crash may take.
+//! The steps of a crash test as a checker: it knows what the store held after each, and which of
+//! them a crash may take.
 
 use std::fmt::Debug;
 
@@ -15,7 +16,9 @@ use crate::verdict::{Failure, Verdict, Violation};
 pub(super) const NAME: &str = "crash-test";
 
 /// The checker, as it stands in the registry.
-pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(parts: Parts<S, M>) -> CheckerDef {
+pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(
+    parts: Parts<S, M>,
+) -> CheckerDef {
     CheckerDef::new(NAME, "what a crash test says of its engine", move |_| {
         Ok(Box::new(Model { parts: parts.clone(), history: Vec::new(), before: 0, durable: 0 }))
     })
@@ -44,7 +47,8 @@ impl<S, M: Debug + PartialEq> Model<S, M> {
         if held(&self.history[least..=most]).is_some() {
             Ok(())
         } else if let Some(there) = held(&self.history[..least]) {
-            let message = format!("{least} steps were durable, {there} are there; it holds {}", shown(found));
+            let message =
+                format!("{least} steps were durable, {there} are there; it holds {}", shown(found));
             Err(Violation::new(Verdict::Lost, "durable", message))
         } else {
             let message = format!("no step so far leaves what is there; it holds {}", shown(found));
@@ -74,7 +78,8 @@ impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M>
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let store = cx.stack().engine::<Open<S>>()?;
-        let mut state = self.history.last().cloned().expect("there is a state before the first step");
+        let mut state =
+            self.history.last().cloned().expect("there is a state before the first step");
         cx.check_crashes_start(&[]);
         let mut step = Step { cx, lazy: false };
         (self.parts.step)(&mut store.borrow_mut(), &mut state, &mut step)
@@ -91,7 +96,9 @@ impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M>
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let store = stack.engine::<Open<S>>()?;
         let unreadable = |error: String| Violation::new(Verdict::Corrupt, "readable", error);
-        let read = caught(|| (self.parts.read)(&mut store.borrow_mut()).map_err(|error| error.to_string()));
+        let read = caught(|| {
+            (self.parts.read)(&mut store.borrow_mut()).map_err(|error| error.to_string())
+        });
         let found = read.and_then(|read| read).map_err(unreadable)?;
         Ok(self.judge(&found, epoch)?)
     }

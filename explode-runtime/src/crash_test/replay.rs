@@ -8,7 +8,8 @@ use crate::base::{RunError, durable_write, quoted};
 use crate::report::absolute;
 use crate::trace::{Trace, TraceError};
 
-/// The environment variable that names the trace of a finding: the test that has found it replays it.
+/// The environment variable that names the trace of a finding: the test that has found it replays
+/// it.
 pub const REPLAY: &str = "EXPLODE_REPLAY";
 
 /// Where traces are kept: `explode-traces` in the folder that cargo has built this program in.
@@ -35,18 +36,21 @@ pub(super) fn read(path: &Path) -> Result<Trace, TraceError> {
 
 /// Writes a trace, over the one that may stand there.
 pub(super) fn write(path: &Path, trace: &Trace) -> Result<(), RunError> {
-    let written =
-        std::fs::create_dir_all(folder()).and_then(|()| durable_write(path, trace.to_json().as_bytes()));
+    let written = std::fs::create_dir_all(folder())
+        .and_then(|()| durable_write(path, trace.to_json().as_bytes()));
     written.map_err(|error| RunError::unwritable(path, error, "make room there"))
 }
 
 /// What replays a trace: this very program, and of its tests the one whose thread this is.
 pub(super) fn command(path: &Path) -> String {
-    let program = env::current_exe().map_or_else(|_| OsString::from("cargo test"), PathBuf::into_os_string);
+    let program =
+        env::current_exe().map_or_else(|_| OsString::from("cargo test"), PathBuf::into_os_string);
     let (path, program) =
         (quoted(&absolute(&path.display().to_string())), quoted(&program.to_string_lossy()));
     match std::thread::current().name() {
-        Some(test) if test != "main" => format!("{REPLAY}={path} {program} --exact {}", quoted(test)),
+        Some(test) if test != "main" => {
+            format!("{REPLAY}={path} {program} --exact {}", quoted(test))
+        }
         _ => format!("{REPLAY}={path} {program}"),
     }
 }

@@ -1,4 +1,5 @@
-//! Running a crash test: exploring, and of what is found the smallest form, its story, and the command that replays it.
+//! Running a crash test: exploring, and of what is found the smallest form, its story, and the
+//! command that replays it.
 
 use crate::{base, plan, worker};
 use std::env;
@@ -23,7 +24,8 @@ use crate::trace::{Replay, Trace};
 use crate::verdict::BrokenKind;
 use crate::worker::Remote;
 
-/// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
+/// What minimising a finding may take, and telling its story: each test of a step that hangs takes
+/// its deadline.
 const BOUNDS: Bounds = Bounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
 
 /// A crash test that is about to run.
@@ -56,7 +58,11 @@ impl CrashTest {
         let components = [simfiles::def(), store].into();
         let registry = Registry { components, checkers: [checker].into(), ..Registry::default() };
         let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
-        CrashTest { registry, plan: Plan { target: name.to_owned(), ..plan }, require_complete: false }
+        CrashTest {
+            registry,
+            plan: Plan { target: name.to_owned(), ..plan },
+            require_complete: false,
+        }
     }
 
     /// So many steps, one after the other.
@@ -71,8 +77,8 @@ impl CrashTest {
         self
     }
 
-    /// A run fails that leaves out a crash disk, or that a bound on states or time stops. Without this such a run passes, and
-    /// prints one line about it.
+    /// A run fails that leaves out a crash disk, or that a bound on states or time stops. Without
+    /// this such a run passes, and prints one line about it.
     pub fn require_complete(mut self) -> CrashTest {
         self.require_complete = true;
         self
@@ -81,9 +87,9 @@ impl CrashTest {
     /// Explores, or replays what [`REPLAY`] names.
     ///
     /// # Panics
-    /// Something was found: with its story, and the command that replays it. The store is not deterministic: with the first
-    /// difference of two runs, and what was found. Something was broken. The run is not complete, and
-    /// [has to be](CrashTest::require_complete).
+    /// Something was found: with its story, and the command that replays it. The store is not
+    /// deterministic: with the first difference of two runs, and what was found. Something was
+    /// broken. The run is not complete, and [has to be](CrashTest::require_complete).
     #[track_caller]
     pub fn run(self) -> Summary {
         match self.outcome() {
@@ -112,7 +118,9 @@ impl CrashTest {
         let summary = explored.map_err(|error| error.to_string())?;
         let Heard { finding, unreplayed, broken } = heard;
         if let Some(finding) = finding {
-            return Err(self.tell(&finding).unwrap_or_else(|error| without_story(&finding, &error)));
+            return Err(self
+                .tell(&finding)
+                .unwrap_or_else(|error| without_story(&finding, &error)));
         }
         if let Some(finding) = unreplayed {
             return Err(self.not_replayed(&finding));
@@ -129,10 +137,13 @@ impl CrashTest {
         let Some(missing) = incomplete(&summary, &self.plan.settings) else { return Ok(summary) };
         let name = &self.plan.target;
         if self.require_complete {
-            return Err(format!("crash test '{name}' found nothing, and is not complete: {missing}"));
+            return Err(format!(
+                "crash test '{name}' found nothing, and is not complete: {missing}"
+            ));
         }
         note(&format!(
-            "crash test '{name}' passed, and is not complete: {missing}; require_complete() makes this fail"
+            "crash test '{name}' passed, and is not complete: {missing}; require_complete() makes \
+             this fail"
         ));
         Ok(summary)
     }
@@ -140,14 +151,16 @@ impl CrashTest {
     /// Replays the trace that is named, if it is one of this test.
     fn replay_named(&self) -> Result<(), String> {
         let Some(path) = env::var_os(REPLAY).map(PathBuf::from) else { return Ok(()) };
-        let failed =
-            |error: &dyn Display| escaped(&format!("{REPLAY}={}: {error}", path.display())).into_owned();
+        let failed = |error: &dyn Display| {
+            escaped(&format!("{REPLAY}={}: {error}", path.display())).into_owned()
+        };
         let trace = read(&path).map_err(|error| failed(&error))?;
         if trace.target != self.plan.target {
             return Ok(());
         }
         if !trace.commands().is_empty() {
-            let why = "it carries shell commands, and a crash test runs none; this is no trace of the test";
+            let why = "it carries shell commands, and a crash test runs none; this is no trace of \
+                       the test";
             return Err(failed(&why));
         }
         // Only a test that goes through to its end says that all is well.
@@ -170,7 +183,8 @@ impl CrashTest {
     fn tell(&self, finding: &Finding) -> Result<String, RunError> {
         let path = Path::new(&finding.trace);
         let trace = read(path).map_err(|error| RunError::from(BrokenKind::Tool.of(error)))?;
-        let smaller = self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
+        let smaller =
+            self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
         if let Minimised::Diverged(what) = smaller {
             return Ok(diverged(&what, Some(finding)));
         }
@@ -186,10 +200,12 @@ impl CrashTest {
 
     /// A finding that a replay did not show again: the store is not deterministic.
     fn not_replayed(&self, finding: &Finding) -> String {
-        let what = finding.not_replayed.as_deref().unwrap_or("a replay did not show what was found");
+        let what =
+            finding.not_replayed.as_deref().unwrap_or("a replay did not show what was found");
         let what = format!("the finding was not replayed: {what}");
         let differences = read(Path::new(&finding.trace)).map(|trace| {
-            self.with_workers(&trace.plan(), |remote| differences(remote, &trace)).unwrap_or_default()
+            self.with_workers(&trace.plan(), |remote| differences(remote, &trace))
+                .unwrap_or_default()
         });
         diverged(&in_lines(&what, &differences.unwrap_or_default()), Some(finding))
     }
@@ -253,7 +269,9 @@ impl Audience for Listening<'_> {
                 self.heard.finding.get_or_insert_with(|| finding.clone());
                 self.interrupt.store(true, Ordering::Relaxed);
             }
-            Message::Broken { kind, message, .. } => self.heard.broken.push((*kind, message.clone())),
+            Message::Broken { kind, message, .. } => {
+                self.heard.broken.push((*kind, message.clone()))
+            }
             _ => {}
         }
         Ok(())

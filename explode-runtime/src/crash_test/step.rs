@@ -13,7 +13,8 @@ pub struct Step<'a, 'b> {
 }
 
 impl Step<'_, '_> {
-    /// Chooses one of `options` ways to go on: 0, 1, ... `options` - 1; every one of them will be tried.
+    /// Chooses one of `options` ways to go on: 0, 1, ... `options` - 1; every one of them will be
+    /// tried.
     ///
     /// # Panics
     /// If `options` is 0.
@@ -23,7 +24,8 @@ impl Step<'_, '_> {
         self.cx.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
     }
 
-    /// What this step does need not be durable when it ends; it is when a later step ends that does not say so.
+    /// What this step does need not be durable when it ends; it is when a later step ends that does
+    /// not say so.
     pub fn is_lazy(&mut self) {
         self.lazy = true;
     }

@@ -1,8 +1,9 @@
 //! A set of keys, exact and small: about 20 bytes a key, 16 of them the key itself.
 //!
-//! The keys are hashes already. Their low bits choose one of many small tables, each with open addressing and the key's high bits
-//! as the place to look first. A table grows by a quarter when it is 85 percent full, so that at most a table in a thousand is there
-//! twice at any time: no moment needs twice the memory. No key is ever taken out.
+//! The keys are hashes already. Their low bits choose one of many small tables, each with open
+//! addressing and the key's high bits as the place to look first. A table grows by a quarter when
+//! it is 85 percent full, so that at most a table in a thousand is there twice at any time: no
+//! moment needs twice the memory. No key is ever taken out.
 
 /// How many tables.
 const TABLES: usize = 1 << 10;
@@ -133,7 +134,8 @@ mod tests {
         }
     }
 
-    /// The memory of ten million keys, at every size on the way there; debug builds take a tenth of them.
+    /// The memory of ten million keys, at every size on the way there; debug builds take a tenth of
+    /// them.
     #[test]
     fn a_key_takes_little_memory() {
         let keys: u64 = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
@@ -141,7 +143,12 @@ mod tests {
         for n in 0..keys {
             assert!(set.insert(xxh3_128(&n.to_le_bytes())));
             if n % 65_536 == 0 && n > keys / 10 {
-                assert!(set.bytes() <= set.len() * 24, "{} bytes for {} keys", set.bytes(), set.len());
+                assert!(
+                    set.bytes() <= set.len() * 24,
+                    "{} bytes for {} keys",
+                    set.bytes(),
+                    set.len()
+                );
             }
         }
         assert!(set.bytes() <= set.len() * 24, "{} bytes for {} keys", set.bytes(), set.len());

@@ -48,8 +48,8 @@ impl Known {
         let kinds = || [&self.seen.0, &self.crash_crash.0, &self.errors.0];
         let parts = kinds().map(|keys| keys.len().div_ceil(most)).into_iter().max().unwrap_or(0);
         (0..parts).map(move |part| {
-            let [seen, crash_crash, errors] =
-                kinds().map(|keys| Keys(keys.iter().skip(part * most).take(most).copied().collect()));
+            let [seen, crash_crash, errors] = kinds()
+                .map(|keys| Keys(keys.iter().skip(part * most).take(most).copied().collect()));
             Known { seen, crash_crash, errors }
         })
     }

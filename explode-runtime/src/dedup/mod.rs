@@ -36,7 +36,8 @@ impl States {
     }
 }
 
-/// A key that takes 16 bytes wherever it lies: a state takes 21 in the set, and up to twice that when the set has just grown.
+/// A key that takes 16 bytes wherever it lies: a state takes 21 in the set, and up to twice that
+/// when the set has just grown.
 #[derive(Debug, PartialEq, Eq)]
 struct Packed([u8; 16]);
 
@@ -46,8 +47,9 @@ impl Hash for Packed {
     }
 }
 
-/// The number of a check of this key of which so many further crashes during recovery are followed. A disk that was met so deep that
-/// nothing further was followed does not stand for the same disk met before that.
+/// The number of a check of this key of which so many further crashes during recovery are followed.
+/// A disk that was met so deep that nothing further was followed does not stand for the same disk
+/// met before that.
 pub fn noted_as(key: u128, further: u32) -> u128 {
     key.wrapping_add(u128::from(further) << 64)
 }
@@ -65,9 +67,11 @@ impl Checks {
     /// Notes checks that were made elsewhere.
     pub fn know(&mut self, known: &Known) {
         let Known { seen, crash_crash, errors } = known;
-        for (set, keys) in
-            [(&mut self.seen, seen), (&mut self.crash_crash, crash_crash), (&mut self.errors, errors)]
-        {
+        for (set, keys) in [
+            (&mut self.seen, seen),
+            (&mut self.crash_crash, crash_crash),
+            (&mut self.errors, errors),
+        ] {
             for key in &keys.0 {
                 set.insert(*key);
             }
@@ -84,7 +88,8 @@ impl Checks {
         self.crash_crash.insert(number)
     }
 
-    /// Notes that a check of [this number](noted_as), or one that follows from it, has shown an error.
+    /// Notes that a check of [this number](noted_as), or one that follows from it, has shown an
+    /// error.
     pub fn insert_error(&mut self, number: u128) {
         self.errors.insert(number);
     }
@@ -98,7 +103,8 @@ impl Checks {
     pub fn parts(&self, most: usize) -> impl Iterator<Item = Known> + '_ {
         let parts = |set| chunks(set, most).map(Keys);
         let seen = parts(&self.seen).map(|seen| Known { seen, ..Known::default() });
-        let nested = parts(&self.crash_crash).map(|crash_crash| Known { crash_crash, ..Known::default() });
+        let nested =
+            parts(&self.crash_crash).map(|crash_crash| Known { crash_crash, ..Known::default() });
         let errors = parts(&self.errors).map(|errors| Known { errors, ..Known::default() });
         errors.chain(nested).chain(seen)
     }

@@ -30,17 +30,25 @@ impl fmt::Display for HostId {
 
 /// Makes the devices of stacks.
 pub trait Backend: fmt::Debug {
-    /// Devices of a host that hold `image`, with an empty log. `seed` decides what a kernel's random numbers are. Each host has
-    /// devices, a log and a fence of its own.
-    fn disks(&self, host: HostId, side: Side, image: Image, recording: Recording, seed: u64) -> Devices;
+    /// Devices of a host that hold `image`, with an empty log. `seed` decides what a kernel's
+    /// random numbers are. Each host has devices, a log and a fence of its own.
+    fn disks(
+        &self,
+        host: HostId,
+        side: Side,
+        image: Image,
+        recording: Recording,
+        seed: u64,
+    ) -> Devices;
 
     /// How many hosts it can hold at a time.
     fn hosts(&self) -> u32 {
         1
     }
 
-    /// Called when a system was mounted and is about to be driven: what it has started takes turns with its driver. `threads` are
-    /// those that the layers have named, each with the name of its layer (EX-30).
+    /// Called when a system was mounted and is about to be driven: what it has started takes turns
+    /// with its driver. `threads` are those that the layers have named, each with the name of its
+    /// layer (EX-30).
     ///
     /// # Errors
     /// The kernel refuses; a thread does not exist or does not take turns.
@@ -48,13 +56,14 @@ pub trait Backend: fmt::Debug {
         Ok(())
     }
 
-    /// The versions of the packages that these programs are from, as far as the backend knows them, and of the guest's image; by name.
+    /// The versions of the packages that these programs are from, as far as the backend knows them,
+    /// and of the guest's image; by name.
     fn versions(&self, _programs: &[PathBuf]) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// The log of the calls that soft crashes repeat, for a live stack that begins with `base`. `None` where the event log itself has
-    /// what each operation changes.
+    /// The log of the calls that soft crashes repeat, for a live stack that begins with `base`.
+    /// `None` where the event log itself has what each operation changes.
     fn soft_crashes(&self, _base: Image) -> Option<Box<dyn SoftCrashLog>> {
         None
     }

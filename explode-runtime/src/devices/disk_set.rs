@@ -33,11 +33,12 @@ pub trait DiskSet: fmt::Debug {
     /// The log has no such marks.
     fn put_mark(&self, name: &str) -> Result<(), Fault>;
 
-    /// Notes from now on what of the image is read. A kernel's disks note requests only: nothing of them may be in a cache.
+    /// Notes from now on what of the image is read. A kernel's disks note requests only: nothing of
+    /// them may be in a cache.
     fn note_reads(&self);
 
-    /// What was read since [`note_reads`](DiskSet::note_reads), in order of first reads. `None` if that may have been anything, or
-    /// was not noted.
+    /// What was read since [`note_reads`](DiskSet::note_reads), in order of first reads. `None` if
+    /// that may have been anything, or was not noted.
     ///
     /// # Errors
     /// The kernel does not say.
@@ -49,7 +50,8 @@ pub trait DiskSet: fmt::Debug {
     /// The driver does not do it: it is of an older version, or has too many faults.
     fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault>;
 
-    /// Stops late writes from ending while crash disks are checked (`still`), or lets them go on. Other disks have none.
+    /// Stops late writes from ending while crash disks are checked (`still`), or lets them go on.
+    /// Other disks have none.
     ///
     /// # Errors
     /// The driver does not do it.
@@ -60,8 +62,8 @@ pub trait DiskSet: fmt::Debug {
     /// Ends the log. What is written from now on belongs to no run.
     fn fence(&self);
 
-    /// The names of the tasks that have caused the last `events` events of the live stack, oldest first (EX-74). `None` for what
-    /// is not known, as in process, where there is one thread.
+    /// The names of the tasks that have caused the last `events` events of the live stack, oldest
+    /// first (EX-74). `None` for what is not known, as in process, where there is one thread.
     fn issuers(&self, events: usize) -> Vec<Option<String>> {
         vec![None; events]
     }
@@ -86,7 +88,8 @@ impl dyn DiskSet + '_ {
     /// # Errors
     /// These are the kernel's.
     pub fn storage(&self) -> Result<&Storage, Fault> {
-        self.memory().ok_or_else(|| Fault::new("runs in process only; use --in mem").blame(Blame::Tool))
+        self.memory()
+            .ok_or_else(|| Fault::new("runs in process only; use --in mem").blame(Blame::Tool))
     }
 
     /// These devices as a type of a backend, if they are of it.

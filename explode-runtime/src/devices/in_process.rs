@@ -17,7 +17,14 @@ use crate::base::{Blame, Fault, Mode, RunError};
 pub struct InProcess;
 
 impl Backend for InProcess {
-    fn disks(&self, _host: HostId, _side: Side, image: Image, recording: Recording, _seed: u64) -> Devices {
+    fn disks(
+        &self,
+        _host: HostId,
+        _side: Side,
+        image: Image,
+        recording: Recording,
+        _seed: u64,
+    ) -> Devices {
         Rc::new(Storage::new(image, recording))
     }
 
@@ -42,11 +49,14 @@ impl Backend for InProcess {
 /// # Errors
 /// It does not exist.
 pub fn task_exists(pid: u32) -> Result<(), String> {
-    // proc(5): the state comes after the name, which is in brackets. Z has ended, and no process has asked how.
+    // proc(5): the state comes after the name, which is in brackets. Z has ended, and no process
+    // has asked how.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     match state {
-        None | Some('Z' | 'X') => Err(format!("`threads` printed {pid}, and there is no such task")),
+        None | Some('Z' | 'X') => {
+            Err(format!("`threads` printed {pid}, and there is no such task"))
+        }
         Some(_) => Ok(()),
     }
 }

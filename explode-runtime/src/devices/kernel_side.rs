@@ -22,13 +22,19 @@ pub trait KernelSide {
     /// Functions that this kernel does not have, or that must not be probed.
     fn probe(&self, failures: &Failures) -> Result<(), RunError>;
 
-    /// Hands the sequence of choices over: from here on functions of the kernel may fail in system calls of this thread, and the
-    /// kernel may act on its own between two calls. The script answers first, and nothing happens after it. Every choice of the
-    /// script is one of the kernel's side.
+    /// Hands the sequence of choices over: from here on functions of the kernel may fail in system
+    /// calls of this thread, and the kernel may act on its own between two calls. The script
+    /// answers first, and nothing happens after it. Every choice of the script is one of the
+    /// kernel's side.
     ///
     /// # Errors
     /// The kernel refuses.
-    fn hand_over(&self, failures: Failures, between: Between, script: Vec<Choice>) -> Result<(), Fault>;
+    fn hand_over(
+        &self,
+        failures: Failures,
+        between: Between,
+        script: Vec<Choice>,
+    ) -> Result<(), Fault>;
 
     /// Takes the sequence back. Returns what was chosen.
     ///
@@ -36,14 +42,15 @@ pub trait KernelSide {
     /// What was chosen is not known.
     fn take_back(&self) -> Result<Vec<Choice>, Fault>;
 
-    /// A mutate begins on the stack (`on`), or has ended. In between code of the kernel may ask for crash checks (EX-66): a request
-    /// becomes a mark of the log.
+    /// A mutate begins on the stack (`on`), or has ended. In between code of the kernel may ask for
+    /// crash checks (EX-66): a request becomes a mark of the log.
     fn hear(&self, on: bool);
 
     /// Has code of the kernel asked for crash checks since the mutate began?
     fn has_asked(&self) -> bool;
 
-    /// The first request of kernel code that was refused: all are on the stack of a crash disk, and elsewhere one with a wrong name.
+    /// The first request of kernel code that was refused: all are on the stack of a crash disk, and
+    /// elsewhere one with a wrong name.
     fn refused(&self) -> Option<Fault>;
 
     /// Holds back the threads of this stack from now on: they run when all others wait.

@@ -7,23 +7,27 @@ use explode_ramdisk::{Event, Image};
 use super::disk_set::DiskSet;
 use crate::base::Fault;
 
-/// Starts the stack's file systems on a disk of the crash side, does the work with the folders where they are mounted, unmounts them
-/// and returns what the disks hold then.
+/// Starts the stack's file systems on a disk of the crash side, does the work with the folders
+/// where they are mounted, unmounts them and returns what the disks hold then.
 pub type OnStack<'a> =
     dyn Fn(&Image, &mut dyn FnMut(&[PathBuf]) -> Result<(), Fault>) -> Result<Image, Fault> + 'a;
 
 /// The calls that a live stack has made.
 pub trait SoftCrashLog {
-    /// Takes the calls since the last time from the live devices. `hash` gets the bytes that they have written, which the marks of
-    /// the event log do not have.
+    /// Takes the calls since the last time from the live devices. `hash` gets the bytes that they
+    /// have written, which the marks of the event log do not have.
     fn take(&mut self, live: &dyn DiskSet, hash: &mut dyn FnMut(&[u8]));
 
-    /// The disk before the first mark of `log`, and the log with what each call changes before its mark. The calls are repeated to
-    /// find out.
+    /// The disk before the first mark of `log`, and the log with what each call changes before its
+    /// mark. The calls are repeated to find out.
     ///
     /// # Errors
     /// A call that cannot be repeated.
-    fn follow(&mut self, log: &[Event], on_stack: &OnStack<'_>) -> Result<(Image, Vec<Event>), Fault>;
+    fn follow(
+        &mut self,
+        log: &[Event],
+        on_stack: &OnStack<'_>,
+    ) -> Result<(Image, Vec<Event>), Fault>;
 
     /// A copy that goes its own way.
     fn fork(&self) -> Box<dyn SoftCrashLog>;

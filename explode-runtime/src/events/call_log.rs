@@ -1,7 +1,7 @@
 //! The files of a stack, whose calls are written down as its checker makes them.
 //!
-//! Invariant: every call of [`Files`] goes on to the files of the stack, those with a default of the trait, too; else the replay of a
-//! trace with such a call diverges. A lint makes sure of it.
+//! Invariant: every call of [`Files`] goes on to the files of the stack, those with a default of
+//! the trait, too; else the replay of a trace with such a call diverges. A lint makes sure of it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,7 +27,8 @@ struct Inner {
     open: BTreeMap<Fd, (String, How)>,
 }
 
-/// A step of a checker's own commands has failed, and ended its mutate, which has this number from 1; in words.
+/// A step of a checker's own commands has failed, and ended its mutate, which has this number from
+/// 1; in words.
 pub type FailedStep = (u32, String);
 
 impl CallLog {
@@ -126,7 +127,10 @@ impl Files for Noted {
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let (path, how) = self.log.file(fd);
-        self.log.made(What::Write(path, offset, data.to_vec(), how), self.files.pwrite(fd, offset, data))
+        self.log.made(
+            What::Write(path, offset, data.to_vec(), how),
+            self.files.pwrite(fd, offset, data),
+        )
     }
 
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {

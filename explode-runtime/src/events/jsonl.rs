@@ -10,8 +10,8 @@ use super::limits::{Counted, LogLimits, MOST_LINE_BYTES};
 use super::read_error::ReadError;
 
 /// What is said of a line that is no object; serde would take an array of the fields, too.
-const NOT_AN_EVENT: &str =
-    "not an event; a log has one JSON object a line, {\"e\":\"dirty\",...}, or is a log of dm-log-writes";
+const NOT_AN_EVENT: &str = "not an event; a log has one JSON object a line, \
+                            {\"e\":\"dirty\",...}, or is a log of dm-log-writes";
 
 /// Line types that a log may have and that say nothing of the disks.
 const SKIPPED: [&str; 2] = ["syscall", "choice"];
@@ -19,7 +19,8 @@ const SKIPPED: [&str; 2] = ["syscall", "choice"];
 /// Reads a log: the events, each with its line number (from 1).
 ///
 /// # Errors
-/// The first line that is not an event of `docs/reference/cli.md`; a log above the default limits; an error of the file.
+/// The first line that is not an event of `docs/reference/cli.md`; a log above the default limits;
+/// an error of the file.
 pub fn read_jsonl(input: impl BufRead) -> Result<Vec<(usize, Event)>, ReadError> {
     read_jsonl_within(input, LogLimits::default())
 }
@@ -28,7 +29,10 @@ pub fn read_jsonl(input: impl BufRead) -> Result<Vec<(usize, Event)>, ReadError>
 ///
 /// # Errors
 /// As [`read_jsonl`].
-pub fn read_jsonl_within(input: impl BufRead, limits: LogLimits) -> Result<Vec<(usize, Event)>, ReadError> {
+pub fn read_jsonl_within(
+    input: impl BufRead,
+    limits: LogLimits,
+) -> Result<Vec<(usize, Event)>, ReadError> {
     #[derive(Deserialize)]
     struct Probe {
         e: String,
@@ -46,8 +50,9 @@ pub fn read_jsonl_within(input: impl BufRead, limits: LogLimits) -> Result<Vec<(
             return Err(ReadError::Line { line, message: NOT_AN_EVENT.to_owned() });
         }
         if text.len() as u64 > MOST_LINE_BYTES {
-            let message =
-                format!("it has more than {MOST_LINE_BYTES} bytes; cut the request into smaller ones");
+            let message = format!(
+                "it has more than {MOST_LINE_BYTES} bytes; cut the request into smaller ones"
+            );
             return Err(ReadError::Line { line, message });
         }
         let probe: Probe = serde_json::from_slice(&text).map_err(bad)?;
@@ -74,11 +79,13 @@ pub fn write_jsonl<'a>(
     Ok(())
 }
 
-/// What is wrong with a line. It is one value, so serde's "line 1" of it would only confuse; the column helps.
+/// What is wrong with a line. It is one value, so serde's "line 1" of it would only confuse; the
+/// column helps.
 fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    let column = if error.column() > 0 { format!(" (column {})", error.column()) } else { String::new() };
+    let column =
+        if error.column() > 0 { format!(" (column {})", error.column()) } else { String::new() };
     match error.classify() {
         Category::Eof => format!("the line is cut off: {message}{column}"),
         Category::Syntax => format!("not JSON: {message}{column}"),

@@ -50,7 +50,8 @@ impl<R> Counted<R> {
 }
 
 impl<R: BufRead> Counted<R> {
-    /// Reads a line without its end; `None` if there is none. Of one that is too long one byte too many is returned.
+    /// Reads a line without its end; `None` if there is none. Of one that is too long one byte too
+    /// many is returned.
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
         let mut text = Vec::new();
         let left = (self.limits.bytes - self.read).saturating_add(1);
@@ -76,7 +77,8 @@ impl<R: Read> Counted<R> {
         }
     }
 
-    /// Reads so many bytes; `None` if the log ends before. Memory grows with what is there, not with `len`.
+    /// Reads so many bytes; `None` if the log ends before. Memory grows with what is there, not
+    /// with `len`.
     pub fn data(&mut self, len: u64) -> Result<Option<Vec<u8>>, ReadError> {
         let mut data = Vec::new();
         let left = (self.limits.bytes - self.read).saturating_add(1);

@@ -1,8 +1,8 @@
 //! Logs of the kernel's dm-log-writes target, which QEMU's blklogwrites driver writes too.
 //!
-//! Format (drivers/md/dm-log-writes.c): a superblock sector, then per entry a header sector and its data. All numbers are
-//! little endian, sectors of the log's own size. The log has no submit times, so an entry is a submit and its completion, and
-//! its FLUSH flag a PREFLUSH.
+//! Format (drivers/md/dm-log-writes.c): a superblock sector, then per entry a header sector and its
+//! data. All numbers are little endian, sectors of the log's own size. The log has no submit times,
+//! so an entry is a submit and its completion, and its FLUSH flag a PREFLUSH.
 
 use std::io::{Read, Write};
 
@@ -38,21 +38,30 @@ pub fn read_logwrites(input: impl Read) -> Result<Vec<(usize, Event)>, ReadError
 ///
 /// # Errors
 /// As [`read_logwrites`].
-pub fn read_logwrites_within(input: impl Read, limits: LogLimits) -> Result<Vec<(usize, Event)>, ReadError> {
+pub fn read_logwrites_within(
+    input: impl Read,
+    limits: LogLimits,
+) -> Result<Vec<(usize, Event)>, ReadError> {
     let mut input = Counted::new(input, limits);
     let bad = |offset: u64, message: String| ReadError::Byte { offset, message };
     let mut sector = vec![0; SECTOR_BYTES];
     fill(&mut input, &mut sector, 0)?;
     let (magic, version, entries) = (word(&sector, 0), word(&sector, 8), word(&sector, 16));
-    let sector_bytes = u32::from_le_bytes(sector[24..SUPER_BYTES].try_into().expect("four bytes")) as usize;
+    let sector_bytes =
+        u32::from_le_bytes(sector[24..SUPER_BYTES].try_into().expect("four bytes")) as usize;
     if magic != LOG_WRITES_MAGIC {
         return Err(bad(0, "not a dm-log-writes log".to_owned()));
     }
     if version != VERSION {
-        return Err(bad(8, format!("a log of version {version}; this explode reads version {VERSION}")));
+        return Err(bad(
+            8,
+            format!("a log of version {version}; this explode reads version {VERSION}"),
+        ));
     }
     if !sector_bytes.is_power_of_two() || !(SECTOR_BYTES..=65536).contains(&sector_bytes) {
-        let text = format!("a sector size of {sector_bytes} bytes; it is a power of two from 512 to 65536");
+        let text = format!(
+            "a sector size of {sector_bytes} bytes; it is a power of two from 512 to 65536"
+        );
         return Err(bad(24, text));
     }
     fill(&mut input, &mut vec![0; sector_bytes - SECTOR_BYTES], SECTOR_BYTES as u64)?;
@@ -67,8 +76,12 @@ pub fn read_logwrites_within(input: impl Read, limits: LogLimits) -> Result<Vec<
         }
         let scale = sector_bytes as u64;
         let end = at.checked_add(count).and_then(|end| end.checked_mul(scale));
-        let Some((_, len)) = end.zip(count.checked_mul(scale).filter(|len| *len <= MOST_BYTES)) else {
-            return Err(bad(offset, format!("entry {entry} reaches from sector {at} over {count} sectors")));
+        let Some((_, len)) = end.zip(count.checked_mul(scale).filter(|len| *len <= MOST_BYTES))
+        else {
+            return Err(bad(
+                offset,
+                format!("entry {entry} reaches from sector {at} over {count} sectors"),
+            ));
         };
         limits.check_events(events.len())?;
         let number = entry as usize;
@@ -83,7 +96,10 @@ pub fn read_logwrites_within(input: impl Read, limits: LogLimits) -> Result<Vec<
             Payload::Discard(len)
         } else {
             let Some(data) = input.data(len)? else {
-                return Err(bad(offset, format!("the log ends inside the {len} bytes of entry {entry}")));
+                return Err(bad(
+                    offset,
+                    format!("the log ends inside the {len} bytes of entry {entry}"),
+                ));
             };
             offset += len;
             Payload::Data(Bytes::from(data))
@@ -128,6 +144,8 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 fn fill(input: &mut Counted<impl Read>, buf: &mut [u8], offset: u64) -> Result<(), ReadError> {
     match input.fill(buf)? {
         true => Ok(()),
-        false => Err(ReadError::Byte { offset, message: "the log ends here, too early".to_owned() }),
+        false => {
+            Err(ReadError::Byte { offset, message: "the log ends here, too early".to_owned() })
+        }
     }
 }

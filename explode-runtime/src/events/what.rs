@@ -1,4 +1,5 @@
-//! What was done to a stack: the calls that change or sync something, each with what a command needs to make it again.
+//! What was done to a stack: the calls that change or sync something, each with what a command
+//! needs to make it again.
 
 use explode_ramdisk::files::{Fallocate, Synced};
 use serde::{Deserialize, Serialize};
@@ -93,11 +94,14 @@ impl From<Synced> for How {
 }
 
 impl Done {
-    /// Returns true if it may give back space that the file system has allocated, for others to take.
+    /// Returns true if it may give back space that the file system has allocated, for others to
+    /// take.
     pub(crate) fn gives_back(&self) -> bool {
         let gives = match &self.what {
             What::Create(_, cuts) => *cuts,
-            What::Fallocate(_, how, ..) => !matches!(how, Fallocate::Allocate | Fallocate::KeepSize),
+            What::Fallocate(_, how, ..) => {
+                !matches!(how, Fallocate::Allocate | Fallocate::KeepSize)
+            }
             What::Resize(..)
             | What::Rmdir(_)
             | What::Unlink(_)
@@ -129,7 +133,12 @@ impl Done {
     pub(crate) fn takes(&self) -> bool {
         let syncs = matches!(
             self.what,
-            What::Mutate(_) | What::Restart | What::Fsync(_) | What::Fdatasync(_) | What::Syncfs | What::Sync
+            What::Mutate(_)
+                | What::Restart
+                | What::Fsync(_)
+                | What::Fdatasync(_)
+                | What::Syncfs
+                | What::Sync
         );
         !syncs && self.error.is_none()
     }

@@ -1,7 +1,9 @@
-//! The supervisor's side of probes: it has a worker run ways and try disks, and remembers what came of each disk.
+//! The supervisor's side of probes: it has a worker run ways and try disks, and remembers what came
+//! of each disk.
 //!
-//! A worker that dies is an answer, too: if it died in the step and in the way that the trace says, the way or the disk shows the
-//! error. The next question goes to a new worker, which first goes back to where the system stood.
+//! A worker that dies is an answer, too: if it died in the step and in the way that the trace says,
+//! the way or the disk shows the error. The next question goes to a new worker, which first goes
+//! back to where the system stood.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -160,15 +162,23 @@ impl<'a, 'r> Bench<'a, 'r> {
         self.started.as_ref()
     }
 
-    /// Where the search of a way ends: at the error, looking first at a disk that keeps these pieces.
+    /// Where the search of a way ends: at the error, looking first at a disk that keeps these
+    /// pieces.
     pub fn failing(&self, first: Vec<Name>) -> Until {
         if self.trace.epoch.is_none() {
             return Until::Mutate;
         }
         let left = self.bounds.budget.map(|budget| budget.saturating_sub(self.began.elapsed()));
-        let budget_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+        let budget_ms =
+            left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         let most = self.bounds.tests.saturating_sub(self.tests);
-        Until::Failing { crashes: self.trace.recovery.len() as u32, only: None, first, most, budget_ms }
+        Until::Failing {
+            crashes: self.trace.recovery.len() as u32,
+            only: None,
+            first,
+            most,
+            budget_ms,
+        }
     }
 
     /// The same where the trace's crash was, if its log is another one now.
@@ -186,7 +196,12 @@ impl<'a, 'r> Bench<'a, 'r> {
     ///
     /// # Errors
     /// A worker cannot be started; the tool or a component is broken.
-    pub fn way(&mut self, answers: Answers, mutates: u32, until: Until) -> Result<WayEnd, RunError> {
+    pub fn way(
+        &mut self,
+        answers: Answers,
+        mutates: u32,
+        until: Until,
+    ) -> Result<WayEnd, RunError> {
         self.leave();
         self.at = None;
         let end = self.run(answers, mutates, until)?;
@@ -206,7 +221,11 @@ impl<'a, 'r> Bench<'a, 'r> {
     ///
     /// # Errors
     /// As [`way`](Bench::way).
-    pub fn stand(&mut self, choices: &[Choice], spot: &Spot) -> Result<Option<Box<Standing>>, RunError> {
+    pub fn stand(
+        &mut self,
+        choices: &[Choice],
+        spot: &Spot,
+    ) -> Result<Option<Box<Standing>>, RunError> {
         let answers = Answers::Exactly(choices.to_vec());
         match self.way(answers, spot.mutates, Until::At(spot.clone()))? {
             WayEnd::Stands(standing) => Ok(Some(standing)),
@@ -214,7 +233,8 @@ impl<'a, 'r> Bench<'a, 'r> {
         }
     }
 
-    /// Recovers and checks the disk that keeps these pieces, where the worker stands; and so on for crashes during recovery.
+    /// Recovers and checks the disk that keeps these pieces, where the worker stands; and so on for
+    /// crashes during recovery.
     ///
     /// # Errors
     /// As [`way`](Bench::way); the worker stands nowhere.
@@ -229,11 +249,16 @@ impl<'a, 'r> Bench<'a, 'r> {
         Ok(outcome)
     }
 
-    /// What a script needs, from the worker that stands at a disk, where this was found broken; with the disk that keeps these pieces, to compare with.
+    /// What a script needs, from the worker that stands at a disk, where this was found broken;
+    /// with the disk that keeps these pieces, to compare with.
     ///
     /// # Errors
     /// The worker does not stand anywhere, or dies.
-    pub fn evidence(&mut self, pieces: Vec<Name>, violation: &Violation) -> Result<Evidence, RunError> {
+    pub fn evidence(
+        &mut self,
+        pieces: Vec<Name>,
+        violation: &Violation,
+    ) -> Result<Evidence, RunError> {
         if !self.standing {
             return Err(broken(BrokenKind::Tool, "no worker stands at the disk"));
         }
@@ -271,8 +296,8 @@ impl<'a, 'r> Bench<'a, 'r> {
         }
     }
 
-    /// Runs the choices of a trace without crash checks, in a new worker or in the one of the moment. Returns the first choice
-    /// that is not the recorded one, and the events, a line each.
+    /// Runs the choices of a trace without crash checks, in a new worker or in the one of the
+    /// moment. Returns the first choice that is not the recorded one, and the events, a line each.
     ///
     /// # Errors
     /// As [`way`](Bench::way).
@@ -285,15 +310,18 @@ impl<'a, 'r> Bench<'a, 'r> {
             self.dismiss();
             self.started = Some(self.remote.start(true)?);
         }
-        let end = self.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::Mutate)?;
+        let end =
+            self.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::Mutate)?;
         let other = if let WayEnd::Diverged(what) = end { Some(what) } else { None };
         Ok((other, std::mem::take(&mut self.events)))
     }
 
     fn try_anew(&mut self, pieces: &[Vec<Name>]) -> Result<Outcome, RunError> {
         if !self.standing {
-            let (choices, spot) =
-                self.at.clone().ok_or_else(|| diverged("the disk that failed cannot be built again"))?;
+            let (choices, spot) = self
+                .at
+                .clone()
+                .ok_or_else(|| diverged("the disk that failed cannot be built again"))?;
             let mutates = spot.mutates;
             let end = self.run(Answers::Exactly(choices), mutates, Until::At(spot))?;
             if !matches!(end, WayEnd::Stands(_)) {
@@ -397,9 +425,10 @@ impl<'a, 'r> Bench<'a, 'r> {
             {
                 WayEnd::Fails(Box::new(Failing { choices, failed, spot: None, violation, promise }))
             }
-            End::Violated(violation) => {
-                WayEnd::Not(format!("mutate itself found: {}: {}", violation.verdict, violation.message))
-            }
+            End::Violated(violation) => WayEnd::Not(format!(
+                "mutate itself found: {}: {}",
+                violation.verdict, violation.message
+            )),
             End::Stood => WayEnd::Not("it stood still, and was told to end".to_owned()),
             End::Nothing(why, cut) => {
                 self.cut |= cut;
@@ -423,14 +452,21 @@ impl<'a, 'r> Bench<'a, 'r> {
             return Ok(WayEnd::Not(format!("a worker died {death}")));
         };
         let on_disk = [StepName::Recover, StepName::Mount, StepName::Check];
-        let spot = looking.filter(|_| death.step.name().is_some_and(|step| on_disk.contains(&step)));
+        let spot =
+            looking.filter(|_| death.step.name().is_some_and(|step| on_disk.contains(&step)));
         let mutates = match (&spot, death.step) {
             (Some(spot), _) => spot.mutates,
             (None, crate::verdict::Step::Mutate { mutates, .. }) => mutates,
             _ => self.trace.mutates,
         };
         choices.resize(mutates as usize, Vec::new());
-        Ok(WayEnd::Fails(Box::new(Failing { choices, failed: Vec::new(), spot, violation, promise: None })))
+        Ok(WayEnd::Fails(Box::new(Failing {
+            choices,
+            failed: Vec::new(),
+            spot,
+            violation,
+            promise: None,
+        })))
     }
 
     fn dismiss(&mut self) {
@@ -442,7 +478,10 @@ impl<'a, 'r> Bench<'a, 'r> {
 
 impl std::fmt::Debug for Bench<'_, '_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bench").field("tests", &self.tests).field("cut", &self.cut).finish_non_exhaustive()
+        f.debug_struct("Bench")
+            .field("tests", &self.tests)
+            .field("cut", &self.cut)
+            .finish_non_exhaustive()
     }
 }
 
@@ -453,7 +492,8 @@ fn probe_said(said: Said) -> Option<ProbeSaid> {
     }
 }
 
-/// A worker that was killed from outside has said nothing of the step that it was in, and nothing is to be remembered of it.
+/// A worker that was killed from outside has said nothing of the step that it was in, and nothing
+/// is to be remembered of it.
 fn says_something(death: &Death) -> Result<(), RunError> {
     match death.from_outside {
         true => Err(broken(BrokenKind::Worker, &format!("a worker died {death}; try again"))),

@@ -7,11 +7,13 @@ use crate::trace::Trace;
 use crate::worker::Remote;
 
 /// What usually makes a system take another path in a second run.
-pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, threads, or something outside of the disks that stays from \
+pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, threads, or \
+                          something outside of the disks that stays from \
                           one run to the next (a static, a file elsewhere)";
 
-/// Runs the choices of a trace up to three times and returns the first differences, one line each: of the choices from the
-/// recorded ones, and of two event logs from each other. Empty if there are none, or if the trace ends its worker.
+/// Runs the choices of a trace up to three times and returns the first differences, one line each:
+/// of the choices from the recorded ones, and of two event logs from each other. Empty if there are
+/// none, or if the trace ends its worker.
 ///
 /// # Errors
 /// A worker cannot be started.
@@ -22,7 +24,8 @@ pub fn differences(remote: &mut Remote<'_>, trace: &Trace) -> Result<Vec<String>
     let mut bench = Bench::new(remote, trace, Bounds { budget: None, tests: u64::MAX });
     let (other_choice, first) = bench.logged(trace, true)?;
     let mut found: Vec<String> = other_choice.into_iter().collect();
-    // What stays in memory from one run to the next shows in the same worker, what a start draws in a new one.
+    // What stays in memory from one run to the next shows in the same worker, what a start draws in
+    // a new one.
     for anew in [false, true] {
         let (other_choice, second) = bench.logged(trace, anew)?;
         if found.is_empty() {
@@ -36,14 +39,17 @@ pub fn differences(remote: &mut Remote<'_>, trace: &Trace) -> Result<Vec<String>
     Ok(found)
 }
 
-/// What a run that diverged is reported with: what was seen, the first differences, and what usually causes them.
+/// What a run that diverged is reported with: what was seen, the first differences, and what
+/// usually causes them.
 pub fn diverged(what: &str, differences: &[String]) -> String {
-    let none = ["two further runs of the same choices wrote the same events: what differs is in the recovery or in the check, or stays \
+    let none = ["two further runs of the same choices wrote the same events: what differs is in \
+                 the recovery or in the check, or stays \
                  outside of the runs"
         .to_owned()];
     let differences = if differences.is_empty() { &none[..] } else { differences };
     let lines = differences.iter().map(|difference| format!("first difference: {difference}"));
-    let lines = [what.to_owned()].into_iter().chain(lines).chain([format!("usual causes: {CAUSES}")]);
+    let lines =
+        [what.to_owned()].into_iter().chain(lines).chain([format!("usual causes: {CAUSES}")]);
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -54,9 +60,11 @@ fn difference(first: &[String], second: &[String]) -> Option<String> {
     let is_request =
         |line: &&String| [END_MARK, NOW_MARK].iter().any(|mark| **line == format!("mark {mark}"));
     let requests = first.iter().take(at).filter(is_request).count();
-    let said = |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "nothing more".to_owned());
+    let said =
+        |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "nothing more".to_owned());
     Some(format!(
-        "event {at} of the log, before request {} for crash checks: {}; in another run of the same choices: {}",
+        "event {at} of the log, before request {} for crash checks: {}; in another run of the \
+         same choices: {}",
         requests + 1,
         said(first),
         said(second)
@@ -75,7 +83,8 @@ mod tests {
         let other = log(&["dirty a", "mark crash checks now", "dirty c"]);
         assert_eq!(
             difference(&one, &other).unwrap(),
-            "event 2 of the log, before request 2 for crash checks: dirty b; in another run of the same choices: dirty c"
+            "event 2 of the log, before request 2 for crash checks: dirty b; in another run of \
+             the same choices: dirty c"
         );
         assert!(
             difference(&one, &one[..2])

@@ -25,7 +25,8 @@ pub struct Failure {
     pub failing: Failing,
     /// The moment of the crash, if there was one.
     pub standing: Option<Standing>,
-    /// The log was another one than recorded, and a disk of the interval was found by a search (EX-60).
+    /// The log was another one than recorded, and a disk of the interval was found by a search
+    /// (EX-60).
     pub by_search: bool,
 }
 
@@ -55,11 +56,14 @@ impl Spot {
 /// Those of [`Bench::way`].
 pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunError> {
     let Some(spot) = Spot::of(trace) else {
-        let end = bench.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::Mutate)?;
+        let end =
+            bench.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::Mutate)?;
         return Ok(match end {
-            WayEnd::Fails(failing) => {
-                Reached::Fails(Box::new(Failure { failing: *failing, standing: None, by_search: false }))
-            }
+            WayEnd::Fails(failing) => Reached::Fails(Box::new(Failure {
+                failing: *failing,
+                standing: None,
+                by_search: false,
+            })),
             WayEnd::Stands(_) => Reached::Not("it stood still at a disk".to_owned()),
             WayEnd::Not(why) => Reached::Not(why),
             WayEnd::Diverged(what) => Reached::Diverged(what),
@@ -67,7 +71,11 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
         });
     };
     let mut why = "the recorded disk does not fail that way".to_owned();
-    match bench.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::At(spot.clone()))? {
+    match bench.way(
+        Answers::Exactly(trace.choices.clone()),
+        trace.mutates,
+        Until::At(spot.clone()),
+    )? {
         WayEnd::Stands(standing) => {
             if let Outcome::Same(_, violation) = bench.attempt(&spot.pieces())? {
                 return Ok(Reached::Fails(Box::new(failure(*standing, violation, false))));
@@ -84,7 +92,9 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
     let first = spot.disks[0].blocks.clone();
     let until = bench.failing_elsewhere(first);
     match look_until(bench, Answers::Exactly(trace.choices.clone()), trace.mutates, until)? {
-        Look::Fails(failure) => Ok(Reached::Fails(Box::new(Failure { by_search: true, ..*failure }))),
+        Look::Fails(failure) => {
+            Ok(Reached::Fails(Box::new(Failure { by_search: true, ..*failure })))
+        }
         Look::Not(not) => Ok(Reached::Not(format!("{why}; {not}"))),
     }
 }
@@ -97,7 +107,8 @@ pub enum Look {
     Not(String),
 }
 
-/// Runs a way, and looks for the error in its last mutate; then stands there, if there is a disk to stand at.
+/// Runs a way, and looks for the error in its last mutate; then stands there, if there is a disk to
+/// stand at.
 ///
 /// # Errors
 /// Those of [`Bench::way`].
@@ -119,7 +130,9 @@ fn look_until(
 ) -> Result<Look, RunError> {
     match bench.way(answers, mutates, until)? {
         WayEnd::Stands(standing) => match bench.attempt(&standing.spot.pieces())? {
-            Outcome::Same(_, violation) => Ok(Look::Fails(Box::new(failure(*standing, violation, false)))),
+            Outcome::Same(_, violation) => {
+                Ok(Look::Fails(Box::new(failure(*standing, violation, false))))
+            }
             _ => Ok(Look::Not("the disk that failed that way does not any more".to_owned())),
         },
         WayEnd::Fails(failing) => {

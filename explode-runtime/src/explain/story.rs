@@ -1,4 +1,5 @@
-//! The story of a trace: what was done, what the crash kept and lost, what was promised, and what the trace shows when it is run again.
+//! The story of a trace: what was done, what the crash kept and lost, what was promised, and what
+//! the trace shows when it is run again.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +55,8 @@ impl Story {
 /// Of so many tests in all, one question about the critical write may take this part.
 const QUESTION: u64 = 8;
 
-/// Runs a trace again, and tells what it shows. The bounds are for the search for the critical write.
+/// Runs a trace again, and tells what it shows. The bounds are for the search for the critical
+/// write.
 ///
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
@@ -98,8 +100,8 @@ pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<S
     Ok(Story { trace: trace.clone(), retold: Ok(retold) })
 }
 
-/// Returns the versions that differ: name, recorded, now. The image is omitted: the packages that the stack uses are compared
-/// themselves, and the image has many more.
+/// Returns the versions that differ: name, recorded, now. The image is omitted: the packages that
+/// the stack uses are compared themselves, and the image has many more.
 fn differences(
     recorded: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

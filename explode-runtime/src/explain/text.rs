@@ -1,4 +1,5 @@
-//! A story as text: right-aligned words, what a person asks first at the top, a command to paste at the end.
+//! A story as text: right-aligned words, what a person asks first at the top, a command to paste at
+//! the end.
 
 use super::critical::{Critical, Search};
 use super::story::{Retold, Story};
@@ -12,8 +13,8 @@ use crate::worker::probe::{Moment, Pending};
 const EVENTS: usize = 40;
 
 impl Story {
-    /// Its lines; `path` is where the trace stands, `replay` the command that replays it. Of what a kernel printed when it
-    /// ended, one line.
+    /// Its lines; `path` is where the trace stands, `replay` the command that replays it. Of what a
+    /// kernel printed when it ended, one line.
     pub fn lines(&self, path: &str, replay: &str) -> Vec<String> {
         self.told(path, replay, false)
     }
@@ -32,7 +33,11 @@ impl Story {
                 for Carried { place, text: command } in self.trace.commands() {
                     text.word("Command", &format!("{}: {}", one_line(&place), one_line(&command)));
                 }
-                text.mutates(std::slice::from_ref(&self.trace.choices), &[], self.trace.mutates != 1);
+                text.mutates(
+                    std::slice::from_ref(&self.trace.choices),
+                    &[],
+                    self.trace.mutates != 1,
+                );
                 self.recorded_disks(&mut text);
             }
             Ok(retold) => self.retold(&mut text, retold),
@@ -45,11 +50,18 @@ impl Story {
         let trace = &self.trace;
         let mode = trace.mode.as_str();
         text.word("Trace", path);
-        text.detail("target", &format!("{} in {mode}, found by explode {}", trace.target, trace.explode));
+        text.detail(
+            "target",
+            &format!("{} in {mode}, found by explode {}", trace.target, trace.explode),
+        );
         let layers = trace.stack.0.iter().map(Layer::shown);
-        text.detail("stack", &format!("{} < {}", layers.collect::<Vec<_>>().join(" < "), trace.checker));
+        text.detail(
+            "stack",
+            &format!("{} < {}", layers.collect::<Vec<_>>().join(" < "), trace.checker),
+        );
         let others = trace.versions.iter().filter(|(name, _)| *name != "explode");
-        let versions: Vec<String> = others.map(|(name, version)| format!("{name} {version}")).collect();
+        let versions: Vec<String> =
+            others.map(|(name, version)| format!("{name} {version}")).collect();
         if !versions.is_empty() {
             text.detail("versions", &versions.join(", "));
         }
@@ -58,10 +70,14 @@ impl Story {
                 text.detail("differs", &format!("{name} was {recorded}, and is {now} now"));
             }
         }
-        let message = self.retold.as_ref().map_or(&trace.message, |retold| &retold.violation.message);
+        let message =
+            self.retold.as_ref().map_or(&trace.message, |retold| &retold.violation.message);
         let Brief { text: short, hidden } = brief(message);
         let shown = if all { message } else { &short };
-        text.word(if trace.by_design { "by design" } else { "FAIL" }, &format!("{}: {shown}", trace.verdict));
+        text.word(
+            if trace.by_design { "by design" } else { "FAIL" },
+            &format!("{}: {shown}", trace.verdict),
+        );
         if hidden > 0 && !all {
             text.detail("more", &format!("{hidden} lines of the kernel, with --all"));
         }
@@ -125,7 +141,10 @@ impl Story {
 
     fn recorded_disks(&self, text: &mut Text) {
         for disk in self.trace.crash_disk.iter().chain(&self.trace.recovery) {
-            let names = disk.blocks.iter().map(|(dev, sector, version)| format!("{dev}:{sector}v{version}"));
+            let names = disk
+                .blocks
+                .iter()
+                .map(|(dev, sector, version)| format!("{dev}:{sector}v{version}"));
             let names: Vec<String> = names.collect();
             let kept = if names.is_empty() { "nothing".to_owned() } else { names.join(" ") };
             text.word("Crash", &format!("kept {kept} (device:sector, version)"));
@@ -144,10 +163,12 @@ impl Text {
         self.0.push(detail_line(word, text));
     }
 
-    /// Each mutate with what was chosen, and the step of it that has failed; or all choices, if it is not known which belong together.
+    /// Each mutate with what was chosen, and the step of it that has failed; or all choices, if it
+    /// is not known which belong together.
     fn mutates(&mut self, mutates: &[Vec<Choice>], failed: &[FailedStep], together: bool) {
         for (index, choices) in mutates.iter().enumerate() {
-            let word = if together { "Choices".to_owned() } else { format!("Mutate {}", index + 1) };
+            let word =
+                if together { "Choices".to_owned() } else { format!("Mutate {}", index + 1) };
             let mut choices = choices.iter().map(choice);
             self.word(&word, &choices.next().unwrap_or_else(|| "chooses nothing".to_owned()));
             choices.for_each(|choice| self.word("", &choice));
@@ -163,7 +184,10 @@ impl Text {
         self.word("Events", &format!("{of}, up to the crash: {}{after}", events.len()));
         let left_out = events.len().saturating_sub(EVENTS);
         if left_out > 0 {
-            self.detail("", &format!("({left_out} earlier ones are not shown; --format jsonl has them)"));
+            self.detail(
+                "",
+                &format!("({left_out} earlier ones are not shown; --format jsonl has them)"),
+            );
         }
         events.iter().skip(left_out).for_each(|event| self.detail(&event.what, &told(event)));
     }
@@ -172,7 +196,10 @@ impl Text {
         let ranges = &moment.ranges;
         let kept = ranges.iter().filter(|range| range.kept.is_some()).count();
         let lost = ranges.iter().filter(|range| range.kept != range.newest()).count();
-        self.word("Crash", &format!("{crash}; of {} pending ranges {kept} kept, {lost} lost", ranges.len()));
+        self.word(
+            "Crash",
+            &format!("{crash}; of {} pending ranges {kept} kept, {lost} lost", ranges.len()),
+        );
         for range in ranges {
             let word = match range.kept {
                 None => "lost",
@@ -188,7 +215,10 @@ impl Text {
             Search::NothingPending => self.word("Critical", "no write: nothing was pending"),
             Search::NeverRecovers(all) => {
                 let all = if *all { "" } else { ", as far as they were looked at" };
-                self.word("Critical", &format!("no write: of all disks of that moment none recovers{all}"));
+                self.word(
+                    "Critical",
+                    &format!("no write: of all disks of that moment none recovers{all}"),
+                );
             }
             Search::NotMade(why) => self.word("Critical", &format!("not looked for: {why}")),
             Search::Found(critical) => self.found(critical, moment),
@@ -200,13 +230,19 @@ impl Text {
             critical;
         let Some(decided) = moment.ranges.get(*range) else { return };
         let what = if *kept { "reached the disk" } else { "was lost" };
-        let how =
-            if *certain { "no disk that a crash could still leave" } else { "no disk that was looked at" };
+        let how = if *certain {
+            "no disk that a crash could still leave"
+        } else {
+            "no disk that was looked at"
+        };
         self.word(
             "Critical",
             &format!("{} {what}: after that {how} recovers", place(decided, Some(*version))),
         );
-        self.detail("decision", &format!("{} of {}, in the order of writing", decision.0, decision.1));
+        self.detail(
+            "decision",
+            &format!("{} of {}, in the order of writing", decision.0, decision.1),
+        );
         if !certain {
             self.detail("bound", "not all disks were looked at: one of the others may recover");
         }
@@ -216,7 +252,9 @@ impl Text {
             Some(match (range.kept, there) {
                 (None, Some(_)) => format!("with {here}"),
                 (Some(_), None) => format!("without {here}"),
-                _ => format!("with version {} of {}", there.unwrap_or_default(), place(range, None)),
+                _ => {
+                    format!("with version {} of {}", there.unwrap_or_default(), place(range, None))
+                }
             })
         });
         let others = match (as_near, nearest_certain) {
@@ -294,6 +332,9 @@ mod tests {
         let more = format!("             more      {} lines of the kernel, with --all", all - 1);
         assert!(short.contains(&more) && !short.join("\n").contains("RAX: "), "{short:?}");
         let whole = whole.join("\n");
-        assert!(whole.contains(&line) && whole.contains("RAX: ") && !whole.contains("--all"), "{whole}");
+        assert!(
+            whole.contains(&line) && whole.contains("RAX: ") && !whole.contains("--all"),
+            "{whole}"
+        );
     }
 }

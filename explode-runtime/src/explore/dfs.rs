@@ -10,7 +10,8 @@ use crate::choose::Choice;
 pub struct Dfs {
     depth: u32,
     states: States,
-    /// States with combinations left, each with the script of the next; the deepest is last. There are no more than the depth.
+    /// States with combinations left, each with the script of the next; the deepest is last. There
+    /// are no more than the depth.
     open: Vec<(StateId, Vec<Choice>)>,
 }
 

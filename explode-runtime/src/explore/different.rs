@@ -1,9 +1,10 @@
-//! The most different state first: of those that wait, the one that is farthest from all that were explored (the paper's
-//! section 12 names this its biggest missed opportunity).
+//! The most different state first: of those that wait, the one that is farthest from all that were
+//! explored (the paper's section 12 names this its biggest missed opportunity).
 //!
-//! How far a state is from the explored ones is its distance from the nearest of them, by [`Sketch`]. Of equally far ones the one
-//! that waits longest comes first, so without signatures this is breadth first. A state costs a comparison of
-//! 64 bytes with each explored one when it comes, and with each one that waits when it is explored.
+//! How far a state is from the explored ones is its distance from the nearest of them, by
+//! [`Sketch`]. Of equally far ones the one that waits longest comes first, so without signatures
+//! this is breadth first. A state costs a comparison of 64 bytes with each explored one when it
+//! comes, and with each one that waits when it is explored.
 
 use std::cmp::Reverse;
 
@@ -41,7 +42,8 @@ impl MostDifferent {
 impl Frontier for MostDifferent {
     fn push(&mut self, state: StateId, arrival: Option<&Arrival>) {
         let sketch = arrival.and_then(|arrival| arrival.sketch);
-        let nearest = |sketch: Sketch| self.explored.iter().map(|other| between(other, &sketch)).min();
+        let nearest =
+            |sketch: Sketch| self.explored.iter().map(|other| between(other, &sketch)).min();
         let distance = sketch.map_or(0, |sketch| nearest(sketch).unwrap_or(FARTHEST));
         make_room(&mut self.waiting, 1);
         make_room(&mut self.sketches, 1);

@@ -2,10 +2,13 @@
 
 use super::job::{following, made_in};
 use super::states::States;
-use super::{Fifo, Finished, Frontier, Job, MostDifferent, Reached, State, StateId, Strategy, Unit};
+use super::{
+    Fifo, Finished, Frontier, Job, MostDifferent, Reached, State, StateId, Strategy, Unit,
+};
 use crate::choose::Choice;
 
-/// Tries every combination of choices of one mutate from a state, then those from the state that its frontier gives next.
+/// Tries every combination of choices of one mutate from a state, then those from the state that
+/// its frontier gives next.
 #[derive(Debug)]
 pub struct Exhaust {
     depth: u32,
@@ -49,7 +52,8 @@ impl Exhaust {
         Exhaust { depth, states, frontier, current: None }
     }
 
-    /// The memory that its states take, in bytes: those that wait, and what is kept of those that were explored.
+    /// The memory that its states take, in bytes: those that wait, and what is kept of those that
+    /// were explored.
     pub fn bytes(&self) -> usize {
         self.states.bytes() + self.frontier.bytes()
     }
@@ -89,7 +93,9 @@ impl Strategy for Exhaust {
         let current = self.current.iter().map(Current::unit);
         let mut jobs: Vec<Job> = current.flat_map(|unit| Job::all(unit, 0).split(most)).collect();
         let waiting = self.frontier.ahead(most.saturating_sub(jobs.len()));
-        jobs.extend(waiting.into_iter().map(|id| Job::all(Unit::one(self.states.get(id), Vec::new()), 0)));
+        jobs.extend(
+            waiting.into_iter().map(|id| Job::all(Unit::one(self.states.get(id), Vec::new()), 0)),
+        );
         jobs
     }
 

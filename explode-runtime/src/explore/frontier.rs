@@ -5,7 +5,8 @@ use std::fmt::Debug;
 
 use super::{Arrival, StateId};
 
-/// So many states have room at first; a long queue grows by an eighth, so that little of it is empty.
+/// So many states have room at first; a long queue grows by an eighth, so that little of it is
+/// empty.
 const FIRST: usize = 16;
 
 /// States that wait, in some order.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::unit::Unit;
 use crate::choose::Choice;
 
-/// Units that follow each other in one state: the first, and if so wanted all combinations that begin as its script does.
+/// Units that follow each other in one state: the first, and if so wanted all combinations that
+/// begin as its script does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The first unit.
@@ -25,7 +26,8 @@ impl Job {
         Job { unit, fixed: Some(fixed) }
     }
 
-    /// What is left of it after its first unit, which has made these choices, those of its state included.
+    /// What is left of it after its first unit, which has made these choices, those of its state
+    /// included.
     pub fn after(&self, choices: &[Choice]) -> Option<Job> {
         let fixed = self.fixed?;
         let made = made_in(&self.unit, choices);
@@ -34,8 +36,9 @@ impl Job {
         Some(Job { unit, fixed: Some(fixed) })
     }
 
-    /// The same units as several jobs, in the order in which they come: those that keep the whole script of the first unit, then
-    /// those that begin with each later option of its last choice, and so on.
+    /// The same units as several jobs, in the order in which they come: those that keep the whole
+    /// script of the first unit, then those that begin with each later option of its last choice,
+    /// and so on.
     pub fn split(self, most: usize) -> Vec<Job> {
         let Some(fixed) = self.fixed else { return vec![self] };
         let script = self.unit.script.clone();
@@ -60,8 +63,9 @@ pub(super) fn made_in<'a>(unit: &Unit, choices: &'a [Choice]) -> &'a [Choice] {
     &choices[unit.state.choices.len().min(choices.len())..]
 }
 
-/// The script that leads to the combination after `made`, or none after the last: the choices are an odometer whose last one turns
-/// fastest. What comes after the choice that turns is dropped: it may be other choices next time.
+/// The script that leads to the combination after `made`, or none after the last: the choices are
+/// an odometer whose last one turns fastest. What comes after the choice that turns is dropped: it
+/// may be other choices next time.
 pub(super) fn following(made: &[Choice]) -> Option<Vec<Choice>> {
     turning(made).map(|turning| turned(made, turning))
 }
@@ -81,7 +85,8 @@ mod tests {
     use super::*;
     use crate::choose::{Label, Point};
 
-    /// Runs units of a toy whose points have 3, 2 and 2 options, the last only if the first answer is not 1.
+    /// Runs units of a toy whose points have 3, 2 and 2 options, the last only if the first answer
+    /// is not 1.
     fn run(unit: &Unit) -> Vec<Choice> {
         let mut made: Vec<Choice> = Vec::new();
         for options in [3, 2, 2] {
@@ -113,7 +118,8 @@ mod tests {
         let mut left = Some(whole);
         let mut before = 0;
         while let Some(job) = left {
-            let parts: Vec<Vec<u32>> = job.clone().split(usize::MAX).into_iter().flat_map(all).collect();
+            let parts: Vec<Vec<u32>> =
+                job.clone().split(usize::MAX).into_iter().flat_map(all).collect();
             assert_eq!(parts, expected[before..]);
             before += 1;
             left = job.after(&run(&job.unit));

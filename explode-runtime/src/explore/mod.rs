@@ -1,7 +1,8 @@
 //! Strategies: which choices to try next (`docs/reference/strategies.md`).
 //!
-//! A strategy hands out [`Unit`]s of work and receives the result of each. It knows nothing of disks and checks; the runner of a unit
-//! knows nothing of queues. Whether a state is new is decided by the run, which has the seen set.
+//! A strategy hands out [`Unit`]s of work and receives the result of each. It knows nothing of
+//! disks and checks; the runner of a unit knows nothing of queues. Whether a state is new is
+//! decided by the run, which has the seen set.
 
 mod dfs;
 mod different;
@@ -64,7 +65,8 @@ pub struct Finished<'a> {
     pub unit: &'a Unit,
     /// Every choice made, those of the unit's state included.
     pub choices: &'a [Choice],
-    /// The states on its way, in order, that of its beginning only if that is the first of all; each is new or known.
+    /// The states on its way, in order, that of its beginning only if that is the first of all;
+    /// each is new or known.
     pub arrivals: &'a [(Arrival, Reached)],
     /// What the last call of mutate led to.
     pub reached: Reached,
@@ -72,17 +74,20 @@ pub struct Finished<'a> {
 
 /// Which choices to try next.
 ///
-/// A run that is resumed repeats what stands in its journal: [`next`](Strategy::next) and [`observe`](Strategy::observe) are
-/// called as before, but no unit is run. So what a strategy does must depend on nothing but its seed and what it has observed.
+/// A run that is resumed repeats what stands in its journal: [`next`](Strategy::next) and
+/// [`observe`](Strategy::observe) are called as before, but no unit is run. So what a strategy does
+/// must depend on nothing but its seed and what it has observed.
 pub trait Strategy {
-    /// The next unit, or none when everything within the bounds was tried: then the run is complete.
+    /// The next unit, or none when everything within the bounds was tried: then the run is
+    /// complete.
     fn next(&mut self) -> Option<Unit>;
 
     /// Learns what became of the unit that [`next`](Strategy::next) returned last.
     fn observe(&mut self, finished: &Finished<'_>);
 
-    /// What will certainly be wanted, the unit that [`next`](Strategy::next) returned last included: at most so many jobs, those that
-    /// come next first as far as that is known. Other workers run them meanwhile.
+    /// What will certainly be wanted, the unit that [`next`](Strategy::next) returned last
+    /// included: at most so many jobs, those that come next first as far as that is known. Other
+    /// workers run them meanwhile.
     fn ahead(&self, _most: usize) -> Vec<Job> {
         Vec::new()
     }

@@ -24,7 +24,8 @@ pub enum StrategyName {
     Weighted,
     /// Walks by priorities.
     Pct {
-        /// The depth of the bugs that are looked for: how many things must happen in the right order.
+        /// The depth of the bugs that are looked for: how many things must happen in the right
+        /// order.
         d: u32,
         /// Within how many steps of a walk.
         k: u32,
@@ -90,7 +91,9 @@ impl FromStr for StrategyName {
             ("pct", _) => return pct(parameters.unwrap_or_default()),
             ("prefix" | "own", None | Some("")) => {
                 let what = if name == "own" { "NAME" } else { "TRACE.json" };
-                return Err(UsageError(format!("strategy {name} of what? Write it as {name}:{what}")));
+                return Err(UsageError(format!(
+                    "strategy {name} of what? Write it as {name}:{what}"
+                )));
             }
             ("prefix", Some(trace)) => return Ok(StrategyName::Prefix(trace.to_owned())),
             ("own", Some(name)) => return Ok(StrategyName::Own(name.to_owned())),
@@ -103,9 +106,9 @@ impl FromStr for StrategyName {
         };
         match parameters {
             None => Ok(plain),
-            Some(parameters) => {
-                Err(UsageError(format!("strategy {name} has no parameters, and '{parameters}' was given")))
-            }
+            Some(parameters) => Err(UsageError(format!(
+                "strategy {name} has no parameters, and '{parameters}' was given"
+            ))),
         }
     }
 }
@@ -116,8 +119,11 @@ fn pct(parameters: &str) -> Result<StrategyName, UsageError> {
     for parameter in parameters.split(',').filter(|parameter| !parameter.is_empty()) {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let number = value.parse().ok().filter(|number| *number > 0);
-        let wrong =
-            || UsageError(format!("strategy pct: '{parameter}'; write it as pct:d=3,k=100, each at least 1"));
+        let wrong = || {
+            UsageError(format!(
+                "strategy pct: '{parameter}'; write it as pct:d=3,k=100, each at least 1"
+            ))
+        };
         match name {
             "d" => d = number.ok_or_else(wrong)?,
             "k" => k = number.ok_or_else(wrong)?,

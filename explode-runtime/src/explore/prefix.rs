@@ -1,8 +1,9 @@
 //! Begins with the way of a trace: what is near it is tried first.
 //!
-//! First the way itself is gone, with checks. Then every state on it is exhausted, breadth first with all that follows, the last
-//! one first: so what differs from the way in its last mutate comes before what differs in the one before, and at the end all is
-//! covered within the depth, as by [`Exhaust`].
+//! First the way itself is gone, with checks. Then every state on it is exhausted, breadth first
+//! with all that follows, the last one first: so what differs from the way in its last mutate comes
+//! before what differs in the one before, and at the end all is covered within the depth, as by
+//! [`Exhaust`].
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,8 @@ impl Strategy for FromPrefix {
             if let Some(unit) = self.here.as_mut().and_then(Exhaust::next) {
                 return Some(unit);
             }
-            self.here = Some(Exhaust::from_state(self.depth, Box::<Fifo>::default(), self.path.pop()?));
+            self.here =
+                Some(Exhaust::from_state(self.depth, Box::<Fifo>::default(), self.path.pop()?));
         }
     }
 
@@ -55,8 +57,10 @@ impl Strategy for FromPrefix {
             self.here.iter_mut().for_each(|here| here.observe(finished));
             return;
         }
-        let state =
-            |choices: u64, depth| State { choices: finished.choices[..choices as usize].to_vec(), depth };
+        let state = |choices: u64, depth| State {
+            choices: finished.choices[..choices as usize].to_vec(),
+            depth,
+        };
         // The state where all begins is known to every unit but the first, which this is.
         let new = finished.arrivals.iter().filter(|(_, reached)| *reached == Reached::New);
         self.path = new.map(|(arrival, _)| state(arrival.choices, arrival.depth)).collect();

@@ -1,9 +1,11 @@
 //! What a state is like, in 64 bytes: enough to say how far two signatures are from each other.
 //!
-//! The features of a signature are its runs of 1, 2, 3 and 4 bytes, wherever they stand. Two signatures are as far from each
-//! other as the share of features that only one of them has (Jaccard's distance). A sketch estimates that: each feature falls
-//! into one of 64 bins by its hash, and of each bin the least hash counts (one permutation minhash, Li, Owen, Zhang 2012), of
-//! which 8 bits are kept. An empty bin takes what the next one has, so that short signatures can be compared with long ones.
+//! The features of a signature are its runs of 1, 2, 3 and 4 bytes, wherever they stand. Two
+//! signatures are as far from each other as the share of features that only one of them has
+//! (Jaccard's distance). A sketch estimates that: each feature falls into one of 64 bins by its
+//! hash, and of each bin the least hash counts (one permutation minhash, Li, Owen, Zhang 2012), of
+//! which 8 bits are kept. An empty bin takes what the next one has, so that short signatures can be
+//! compared with long ones.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -27,16 +29,21 @@ impl Sketch {
                 *bin = Some(bin.map_or(hash, |known| known.min(hash)));
             }
         }
-        let filled = |bin: usize| (0..BINS).find_map(|step| Some((step, least[(bin + step) % BINS]?)));
-        let byte = |bin: usize| filled(bin).map_or(0, |(step, hash)| (hash as u8).wrapping_add(step as u8));
+        let filled =
+            |bin: usize| (0..BINS).find_map(|step| Some((step, least[(bin + step) % BINS]?)));
+        let byte = |bin: usize| {
+            filled(bin).map_or(0, |(step, hash)| (hash as u8).wrapping_add(step as u8))
+        };
         let word = |word: usize| u64::from_le_bytes(std::array::from_fn(|at| byte(word * 8 + at)));
         Sketch(std::array::from_fn(word))
     }
 
-    /// How many of the 64 bins differ: 0 for equal signatures, about 64 for such that have nothing in common.
+    /// How many of the 64 bins differ: 0 for equal signatures, about 64 for such that have nothing
+    /// in common.
     pub fn distance(&self, other: &Sketch) -> u32 {
-        let differ =
-            |(one, two): (&u64, &u64)| (one ^ two).to_le_bytes().iter().filter(|byte| **byte != 0).count();
+        let differ = |(one, two): (&u64, &u64)| {
+            (one ^ two).to_le_bytes().iter().filter(|byte| **byte != 0).count()
+        };
         self.0.iter().zip(&other.0).map(differ).sum::<usize>() as u32
     }
 }
@@ -52,7 +59,10 @@ mod tests {
     #[test]
     fn equal_signatures_have_no_distance_and_strangers_the_largest() {
         let (zeroes, letters) = ([0_u8; 100], b"abcdefghijklmnopqrstuvwxyz");
-        assert_eq!((distance(&zeroes, &zeroes), distance(letters, letters), distance(b"", b"")), (0, 0, 0));
+        assert_eq!(
+            (distance(&zeroes, &zeroes), distance(letters, letters), distance(b"", b"")),
+            (0, 0, 0)
+        );
         assert_eq!((distance(&zeroes, letters), distance(b"", letters)), (64, 64));
     }
 
@@ -60,10 +70,14 @@ mod tests {
     #[test]
     fn the_distance_follows_what_is_common() {
         let text = |changed: usize| -> Vec<u8> {
-            (0..200).map(|at: usize| if at < changed { b'#' } else { (at * at % 251) as u8 }).collect()
+            (0..200)
+                .map(|at: usize| if at < changed { b'#' } else { (at * at % 251) as u8 })
+                .collect()
         };
-        let distances: Vec<u32> =
-            [0, 10, 50, 100, 200].iter().map(|changed| distance(&text(0), &text(*changed))).collect();
+        let distances: Vec<u32> = [0, 10, 50, 100, 200]
+            .iter()
+            .map(|changed| distance(&text(0), &text(*changed)))
+            .collect();
         assert!(distances.is_sorted(), "{distances:?}");
         // Jaccard's distances are 0, 0.05, 0.25, 0.5 and 1.
         assert_eq!(distances[0], 0);

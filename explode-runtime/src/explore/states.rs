@@ -1,8 +1,9 @@
 //! Where states are kept while they wait: each as what it adds to the state before it.
 //!
-//! A node is a few small numbers in one row of bytes: how far back the node of the state before it begins, its depth, and the
-//! numbers of the choices that were added. The whole [`State`] is made when it is wanted. Nodes stay when their states are explored:
-//! a state that was ever reached costs about five bytes, and a byte or two for each choice of its last mutate.
+//! A node is a few small numbers in one row of bytes: how far back the node of the state before it
+//! begins, its depth, and the numbers of the choices that were added. The whole [`State`] is made
+//! when it is wanted. Nodes stay when their states are explored: a state that was ever reached
+//! costs about five bytes, and a byte or two for each choice of its last mutate.
 
 use super::State;
 use crate::choose::{Choice, ChoiceBook};
@@ -57,7 +58,8 @@ impl States {
             at -= node.back;
             node = self.node(StateId(at));
         }
-        let choice = |number: &u32| self.book.get(*number).expect("a node has choices of the book").clone();
+        let choice =
+            |number: &u32| self.book.get(*number).expect("a node has choices of the book").clone();
         State { choices: numbers.iter().rev().map(choice).collect(), depth }
     }
 

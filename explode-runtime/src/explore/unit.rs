@@ -16,7 +16,8 @@ pub struct State {
     pub depth: u32,
 }
 
-/// A unit of work: restore a state, then call mutate. Its result is a function of it and of the run's options.
+/// A unit of work: restore a state, then call mutate. Its result is a function of it and of the
+/// run's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     /// Where to begin; its checks have been made.

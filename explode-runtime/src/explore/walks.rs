@@ -1,13 +1,16 @@
-//! Random walks: each begins at the pristine disks, nothing is saved or restored (EX-17). They never end by themselves.
+//! Random walks: each begins at the pristine disks, nothing is saved or restored (EX-17). They
+//! never end by themselves.
 //!
-//! A walk answers by its [policy](crate::choose::Policy), and nothing fails in it. Then, if it has met points at which something could
-//! have failed, or another thread could have run, up to four walks follow: each goes the same way up to one of these points, drawn
-//! among all that were met, takes a drawn fault there, and goes on by a policy of its own. No walk takes the same way to the same fault
-//! as one before. If the stack allows more than one fault, such a walk has points left, and is followed in the same way. So each fault
-//! is drawn within the stack's budget, and at a place that is there.
+//! A walk answers by its [policy](crate::choose::Policy), and nothing fails in it. Then, if it has
+//! met points at which something could have failed, or another thread could have run, up to four
+//! walks follow: each goes the same way up to one of these points, drawn among all that were met,
+//! takes a drawn fault there, and goes on by a policy of its own. No walk takes the same way to the
+//! same fault as one before. If the stack allows more than one fault, such a walk has points left,
+//! and is followed in the same way. So each fault is drawn within the stack's budget, and at a
+//! place that is there.
 //!
-//! Walks come in rounds of 1, 2, 4, up to 16: the walks of a round depend on nothing that is found in it, so that workers can run
-//! them at the same time.
+//! Walks come in rounds of 1, 2, 4, up to 16: the walks of a round depend on nothing that is found
+//! in it, so that workers can run them at the same time.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -16,13 +19,15 @@ use crate::choose::{Choice, Draws, Kind, Policy, choices_hash};
 
 /// The largest round.
 const ROUND: usize = 16;
-/// So many faults are in one walk at most, where the stack has no budget of its own: points that a checker asks.
+/// So many faults are in one walk at most, where the stack has no budget of its own: points that a
+/// checker asks.
 const MOST_FAULTS: u32 = 4;
 /// So many walks with a fault follow a walk.
 const FOLLOWING: usize = 4;
 /// So often a fault is drawn that no walk has taken before.
 const DRAWS: usize = 8 * FOLLOWING;
-/// Walks with faults have numbers from here on, so that those without are the same whether there are faults or not.
+/// Walks with faults have numbers from here on, so that those without are the same whether there
+/// are faults or not.
 const WITH_FAULT: u64 = 1 << 63;
 
 /// Walks of `depth` mutates.
@@ -68,7 +73,17 @@ impl Walks {
 
     fn by(seed: u64, depth: u32, by: By) -> Walks {
         let (round, following) = (VecDeque::new(), VecDeque::new());
-        Walks { seed, depth, by, round, following, drawn: HashSet::new(), size: 1, plain: 0, with_fault: 0 }
+        Walks {
+            seed,
+            depth,
+            by,
+            round,
+            following,
+            drawn: HashSet::new(),
+            size: 1,
+            plain: 0,
+            with_fault: 0,
+        }
     }
 
     fn policy(&self, walk: u64) -> Policy {
@@ -88,7 +103,8 @@ impl Walks {
         for _ in 0..self.size {
             self.plain += 1;
             let policy = self.policy(self.plain);
-            let unit = Unit { state: State::default(), script: Vec::new(), mutates: self.depth, policy };
+            let unit =
+                Unit { state: State::default(), script: Vec::new(), mutates: self.depth, policy };
             self.round.push_back((unit, 0));
         }
         self.size = (self.size * 2).min(ROUND);
@@ -129,8 +145,8 @@ impl Walks {
     }
 }
 
-/// A fault in place of one of the choices from `begin` on: first its kind is drawn, then its label, then one of the choices with that
-/// label, then what happens.
+/// A fault in place of one of the choices from `begin` on: first its kind is drawn, then its label,
+/// then one of the choices with that label, then what happens.
 fn drawn(choices: &[Choice], begin: usize, draws: &mut Draws) -> Option<(usize, Choice)> {
     let mut sites: Vec<(usize, &Choice)> = choices.iter().enumerate().skip(begin).collect();
     sites.retain(|(_, choice)| choice.kind.is_fault() && choice.rank() == 0);

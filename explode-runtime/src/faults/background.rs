@@ -1,9 +1,12 @@
-//! What the kernel does on its own, as choices between two calls (EX-42, EX-57, EX-58, EX-83; `docs/model/scheduling.md`).
+//! What the kernel does on its own, as choices between two calls (EX-42, EX-57, EX-58, EX-83;
+//! `docs/model/scheduling.md`).
 //!
-//! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and in a guest of ours only on request. With
-//! the options of a component that stands on a kernel ([`BETWEEN_OPTIONS`]) each is tried after each call of the checker that changes
-//! or syncs anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
-//! `KernelDisks::between_calls` (`ekm-kmod/host/src/elsewhere.rs`) makes the choice and says which threads must have run.
+//! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and in a
+//! guest of ours only on request. With the options of a component that stands on a kernel
+//! ([`BETWEEN_OPTIONS`]) each is tried after each call of the checker that changes or syncs
+//! anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
+//! `KernelDisks::between_calls` (`ekm-kmod/host/src/elsewhere.rs`) makes the choice and says which
+//! threads must have run.
 
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};
@@ -50,7 +53,8 @@ pub struct Between {
 pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "between",
-        about: "what the kernel may do on its own between two calls: none, all, or some of writeback, file, commit (ext4), reclaim, \
+        about: "what the kernel may do on its own between two calls: none, all, or some of \
+                writeback, file, commit (ext4), reclaim, \
                 with commas between them",
         default: "none",
     },
@@ -119,7 +123,8 @@ mod tests {
 
     #[test]
     fn things_by_their_words() {
-        let of = |words: &str, can: &[Own]| Between::of(&Options::none().with("between", words), can);
+        let of =
+            |words: &str, can: &[Own]| Between::of(&Options::none().with("between", words), can);
         let all = [Own::Writeback, Own::File, Own::Commit, Own::Reclaim];
         assert!(of("none", &all).unwrap().is_none());
         let some = of("writeback,commit", &all).unwrap();
@@ -133,10 +138,16 @@ mod tests {
 
     #[test]
     fn after_the_last_one_nothing_is_left() {
-        let commit = Between::of(&Options::none().with("between", "commit"), &[Own::Commit]).unwrap();
+        let commit =
+            Between::of(&Options::none().with("between", "commit"), &[Own::Commit]).unwrap();
         let label = Label { site: "after unlink".to_owned(), ..Label::default() };
-        let choice =
-            |value| Choice { kind: Kind::Thread, options: 2, value, name: None, label: label.clone() };
+        let choice = |value| Choice {
+            kind: Kind::Thread,
+            options: 2,
+            value,
+            name: None,
+            label: label.clone(),
+        };
         assert!(!commit.left_after(&[choice(0), choice(0)]).is_none());
         assert!(commit.left_after(&[choice(0), choice(1)]).is_none());
     }

@@ -6,7 +6,9 @@ use crate::writeset::EventError;
 /// The fault of a log that contradicts itself, or of which too much is pending.
 pub(super) fn contradiction(error: EventError) -> Fault {
     if error.error.is_limit() {
-        return tool(format!("too much is pending: {error}; use a larger --block, or --atom request"));
+        return tool(format!(
+            "too much is pending: {error}; use a larger --block, or --atom request"
+        ));
     }
     tool(format!("the event log contradicts itself: {error}"))
 }

@@ -20,9 +20,17 @@ pub fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 
 }
 
 /// The same, where the check is told of another epoch.
-pub(super) fn key_of_told(image: Identity, epoch: Epoch, told: Epoch, args: &[String], rest: &[u8]) -> u128 {
+pub(super) fn key_of_told(
+    image: Identity,
+    epoch: Epoch,
+    told: Epoch,
+    args: &[String],
+    rest: &[u8],
+) -> u128 {
     match (epoch, told) {
-        (Epoch::Soft, Epoch::InBetween) => key(image, epoch, args, &[rest, b"told in-between"].concat()),
+        (Epoch::Soft, Epoch::InBetween) => {
+            key(image, epoch, args, &[rest, b"told in-between"].concat())
+        }
         _ => key(image, epoch, args, rest),
     }
 }

@@ -1,4 +1,5 @@
-//! One crash disk, and every disk that a crash during its recovery leaves: recovered, mounted, checked.
+//! One crash disk, and every disk that a crash during its recovery leaves: recovered, mounted,
+//! checked.
 //!
 //! ```text
 //! events -> write set -> crash disks -> known? -> recover -> mount -> check(epoch) -> verdict
@@ -6,8 +7,9 @@
 //!                                                    +-> disks of a crash during this recovery: the same again
 //! ```
 //!
-//! [`judge()`] is the only place where this happens. Exploring, replaying, probing and benchmarking differ in their [`JudgeHooks`]. The
-//! disks come from a [`Pipeline`], which follows the log of a running system.
+//! [`judge()`] is the only place where this happens. Exploring, replaying, probing and benchmarking
+//! differ in their [`JudgeHooks`]. The disks come from a [`Pipeline`], which follows the log of a
+//! running system.
 
 mod contradiction;
 pub mod equivalence;
@@ -36,9 +38,14 @@ use explode_ramdisk::{Image, Recording};
 use crate::crash::{Counts, CrashDisk};
 use types::Announced;
 
-/// Judges a crash disk, and to the depth that the crash says every disk that a crash during its recovery leaves. Returns true if all
-/// of them are sound.
-pub fn judge(crash: &Crash<'_>, key: u128, disk: &CrashDisk<'_>, hooks: &mut dyn JudgeHooks) -> bool {
+/// Judges a crash disk, and to the depth that the crash says every disk that a crash during its
+/// recovery leaves. Returns true if all of them are sound.
+pub fn judge(
+    crash: &Crash<'_>,
+    key: u128,
+    disk: &CrashDisk<'_>,
+    hooks: &mut dyn JudgeHooks,
+) -> bool {
     walk(crash, key, disk, &mut Vec::new(), hooks)
 }
 
@@ -81,13 +88,19 @@ fn walk(
     sound
 }
 
-/// Recovers, mounts and checks one disk; nothing else is known of it or follows from it. What the recovery writes is recorded if a
-/// crash during it is followed (`deeper`).
-pub fn check_once(check: &Check<'_>, image: Image, deeper: bool, hooks: &mut dyn JudgeHooks) -> Judged {
+/// Recovers, mounts and checks one disk; nothing else is known of it or follows from it. What the
+/// recovery writes is recorded if a crash during it is followed (`deeper`).
+pub fn check_once(
+    check: &Check<'_>,
+    image: Image,
+    deeper: bool,
+    hooks: &mut dyn JudgeHooks,
+) -> Judged {
     let Crash { judge, checker, told, args, .. } = *check.crash;
     let judge = if hooks.wants_reads() { judge.noting_reads() } else { judge };
     let recording = if deeper { Recording::On } else { Recording::Off };
-    let judged = judge.check(image, checker, (told, args), recording, &mut Announced { check, hooks });
+    let judged =
+        judge.check(image, checker, (told, args), recording, &mut Announced { check, hooks });
     hooks.after(check);
     judged
 }

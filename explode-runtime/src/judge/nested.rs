@@ -5,7 +5,9 @@ use explode_ramdisk::{Event, Image};
 use super::contradiction::contradiction;
 use super::stacks::Judge;
 use crate::base::Fault;
-use crate::crash::{Counts, CrashDisk, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
+use crate::crash::{
+    Counts, CrashDisk, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named,
+};
 use crate::plan::Settings;
 use crate::writeset::WriteSet;
 
@@ -19,8 +21,8 @@ pub enum NeighboursOf<'a> {
 }
 
 impl Judge<'_> {
-    /// Visits every disk that a crash during a recovery can leave (EX-78): what the recovery of `crash_disk` wrote, applied to
-    /// that disk; but not the crash disk itself.
+    /// Visits every disk that a crash during a recovery can leave (EX-78): what the recovery of
+    /// `crash_disk` wrote, applied to that disk; but not the crash disk itself.
     ///
     /// # Errors
     /// An event that contradicts the recovery's log.
@@ -64,8 +66,8 @@ impl Judge<'_> {
         walk_named(write_set, recovery, When::Between, pieces, &mut visit).map_err(contradiction)
     }
 
-    /// The neighbours of the disk that has kept these pieces, of all that a crash during a recovery can leave: for which `wanted`
-    /// says so, or at a known place.
+    /// The neighbours of the disk that has kept these pieces, of all that a crash during a recovery
+    /// can leave: for which `wanted` says so, or at a known place.
     ///
     /// # Errors
     /// As [`crash_crash_disks`](Judge::crash_crash_disks).

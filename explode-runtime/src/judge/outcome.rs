@@ -13,7 +13,8 @@ pub struct Judged {
     pub judgement: Judgement,
     /// What was written from the first recover to the last mount; empty unless it was asked for.
     pub recovery: Arc<Vec<Event>>,
-    /// What of the disk was read, from the first recover to the end of the check; none unless it was asked for, and can be said.
+    /// What of the disk was read, from the first recover to the end of the check; none unless it
+    /// was asked for, and can be said.
     pub reads: Option<Vec<Read>>,
     /// The step in which the check has ended workers. It was not made again then.
     pub died: Option<StepName>,
@@ -35,7 +36,8 @@ pub enum Judgement {
 }
 
 impl Judged {
-    /// A check that was not made here, whose judgement is known, with what the recovery wrote if that is known.
+    /// A check that was not made here, whose judgement is known, with what the recovery wrote if
+    /// that is known.
     pub fn known(judgement: Judgement, recovery: Arc<Vec<Event>>) -> Judged {
         Judged { judgement, recovery, reads: None, died: None }
     }

@@ -1,7 +1,8 @@
 //! A running system's log, followed to the crash disks that checkers ask for.
 //!
-//! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker asks for crash checks it gives the
-//! request with every disk of the interval. It knows no strategy and no report.
+//! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker
+//! asks for crash checks it gives the request with every disk of the interval. It knows no strategy
+//! and no report.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -88,12 +89,17 @@ impl<'a> Pipeline<'a> {
         Pipeline { judge: self.judge.of_host(host), ..self }
     }
 
-    /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
+    /// What follows begins anew, on what was put to rest as `base`. The events from the beginning
+    /// go on.
     pub(crate) fn chop(&mut self, base: Image) {
         let judge = self.judge;
         let Judge { blueprint, plan, backend, .. } = judge;
         let is_read = self.reader.is_some();
-        *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(blueprint, plan, backend, base) };
+        *self = Pipeline {
+            judge,
+            kept: self.kept.take(),
+            ..Pipeline::new(blueprint, plan, backend, base)
+        };
         if is_read {
             self.keep_for_checker();
         }
@@ -104,7 +110,8 @@ impl<'a> Pipeline<'a> {
         self.reader = Some(LogReader::new(self.write_set.clone()));
     }
 
-    /// The events since the checker's last call of this, or since the start. The engine keeps its own.
+    /// The events since the checker's last call of this, or since the start. The engine keeps its
+    /// own.
     ///
     /// # Errors
     /// The log cannot be read, or the checker does not say that it reads it.
@@ -125,7 +132,8 @@ impl<'a> Pipeline<'a> {
         self.take(vec![mark(name)])
     }
 
-    /// The name of the oldest open request, if there is one: [`At::Request`] is its place from now on.
+    /// The name of the oldest open request, if there is one: [`At::Request`] is its place from now
+    /// on.
     ///
     /// # Errors
     /// As [`Pipeline::begin`].
@@ -170,8 +178,8 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on from there. `interval` is its
-    /// number in the run, `made` the choices that led here.
+    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on
+    /// from there. `interval` is its number in the run, `made` the choices that led here.
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it.
@@ -189,7 +197,8 @@ impl<'a> Pipeline<'a> {
         if let Some(at) = ask.at {
             if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
                 return Err(tool(
-                    "crash checks at a mark do not go together with soft crashes on a kernel".to_owned(),
+                    "crash checks at a mark do not go together with soft crashes on a kernel"
+                        .to_owned(),
                 ));
             }
             let AtMark { write_set, recent } = match at {
@@ -211,7 +220,8 @@ impl<'a> Pipeline<'a> {
         let settings = &self.judge.plan.settings;
         let seed = SampleSeed { seed: settings.seed, choices: choices_hash(made), interval };
         let limits = Limits { limit: settings.limit, samples: settings.samples, seed };
-        // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
+        // Without a word from the checker no two requests for crash checks are alike: it may
+        // remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
         let rest = ask.checker.disk_check_key().unwrap_or_else(place);
         let when = match ask.when {
@@ -229,11 +239,12 @@ impl<'a> Pipeline<'a> {
         Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
     }
 
-    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible. `at` is as in
-    /// [`asked`](Pipeline::asked).
+    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it
+    /// is possible. `at` is as in [`asked`](Pipeline::asked).
     ///
     /// # Errors
-    /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were while others were visited.
+    /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were
+    /// while others were visited.
     pub fn candidates(
         &mut self,
         devices: &dyn DiskSet,
@@ -298,8 +309,8 @@ impl<'a> Pipeline<'a> {
         self.kept.iter_mut().for_each(|kept| kept.push(Event::Mark { name: name.to_owned() }));
     }
 
-    /// Takes the events that the devices have logged. Clones that are made after that begin with the same write set, and each can
-    /// enumerate the same disks.
+    /// Takes the events that the devices have logged. Clones that are made after that begin with
+    /// the same write set, and each can enumerate the same disks.
     ///
     /// # Errors
     /// The log cannot be read, or contradicts itself.
@@ -326,7 +337,9 @@ impl<'a> Pipeline<'a> {
             if let Some(name) = asked_name(&self.log[at]) {
                 let mut write_set = self.write_set.clone();
                 for (index, event) in self.log[..at].iter().enumerate() {
-                    write_set.apply(event).map_err(|error| contradiction(EventError { index, error }))?;
+                    write_set
+                        .apply(event)
+                        .map_err(|error| contradiction(EventError { index, error }))?;
                 }
                 let recent = self.log[self.before.min(at)..at].to_vec();
                 self.requests.push_back((name.to_owned(), AtMark { write_set, recent }));
@@ -338,7 +351,9 @@ impl<'a> Pipeline<'a> {
     fn advance(&mut self) -> Result<(), Fault> {
         self.before = 0;
         for (index, event) in self.log.drain(..).enumerate() {
-            self.write_set.apply(&event).map_err(|error| contradiction(EventError { index, error }))?;
+            self.write_set
+                .apply(&event)
+                .map_err(|error| contradiction(EventError { index, error }))?;
         }
         Ok(())
     }
@@ -367,7 +382,8 @@ pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
     devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };
     Err(tool(format!(
-        "the system did not stand still while its crash disks were checked: events logged meanwhile: {}, the first one {}",
+        "the system did not stand still while its crash disks were checked: events logged \
+         meanwhile: {}, the first one {}",
         moved.len(),
         events::in_short(event)
     )))
@@ -376,7 +392,8 @@ pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
 /// A checker that has not said that it reads the log does.
 fn not_read() -> Fault {
     tool(
-        "the checker reads or marks the log; let its facts say so: CheckerFacts::default().reads_log(true)"
+        "the checker reads or marks the log; let its facts say so: \
+         CheckerFacts::default().reads_log(true)"
             .to_owned(),
     )
 }

@@ -1,4 +1,5 @@
-//! The log of a unit, as its checker reads it: all events since the start, and the places that the checker has marked (EX-65).
+//! The log of a unit, as its checker reads it: all events since the start, and the places that the
+//! checker has marked (EX-65).
 
 use std::ops::Range;
 
@@ -28,7 +29,8 @@ pub(super) struct LogReader {
 pub(super) struct AtMark {
     /// At the mark.
     pub write_set: WriteSet,
-    /// The events from the mark before, or from the start or the last request for crash checks, up to this one.
+    /// The events from the mark before, or from the start or the last request for crash checks, up
+    /// to this one.
     pub recent: Vec<Event>,
 }
 
@@ -68,9 +70,12 @@ impl LogReader {
         let wanted = mark(name);
         let at = self.events.iter().rposition(|event| *event == wanted);
         let at = at.ok_or_else(|| {
-            tool(format!("crash checks at the mark '{name}', which is not in the log; call Cx::mark first"))
+            tool(format!(
+                "crash checks at the mark '{name}', which is not in the log; call Cx::mark first"
+            ))
         })?;
-        let is_mark = |event: &Event| matches!(event, Event::Mark { name } if name.starts_with(MARK));
+        let is_mark =
+            |event: &Event| matches!(event, Event::Mark { name } if name.starts_with(MARK));
         let from = self.events[..at].iter().rposition(is_mark).map_or(0, |before| before + 1);
         let mut write_set = self.begun.clone();
         let mut spoils = self.spoils.iter().peekable();

@@ -1,11 +1,14 @@
-//! A request for crash checks while the system stands still: its disks can be gone through as often as one likes.
+//! A request for crash checks while the system stands still: its disks can be gone through as often
+//! as one likes.
 
 use explode_ramdisk::{Event, Image};
 
 use super::contradiction::contradiction;
 use super::key::key_of_told;
 use crate::base::Fault;
-use crate::crash::{Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
+use crate::crash::{
+    Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named,
+};
 use crate::writeset::{EventError, WriteSet};
 
 /// One crash disk on its way to a check.
@@ -15,7 +18,8 @@ pub struct Candidate<'a> {
     pub disk: &'a CrashDisk<'a>,
     /// When a crash can leave it.
     pub epoch: Epoch,
-    /// What `check` is told of that: a soft crash before the last operation of an interval is judged as any crash in between.
+    /// What `check` is told of that: a soft crash before the last operation of an interval is
+    /// judged as any crash in between.
     pub told: Epoch,
     /// What the checker's caller wants `check` to know.
     pub args: &'a [String],
@@ -25,7 +29,8 @@ pub struct Candidate<'a> {
     pub rest: &'a [u8],
     /// What a sample of it is drawn from.
     pub seed: SampleSeed,
-    /// A hash of every event so far: a replay with an equal one has the same blocks at the same places.
+    /// A hash of every event so far: a replay with an equal one has the same blocks at the same
+    /// places.
     pub log_hash: u128,
 }
 
@@ -65,25 +70,28 @@ impl Asked<'_> {
         if epoch == Epoch::Begin { self.begin } else { self.args }
     }
 
-    /// The events of the interval, with the instant before the first of them; of a request about one instant those since the
-    /// request before.
+    /// The events of the interval, with the instant before the first of them; of a request about
+    /// one instant those since the request before.
     pub fn events(&self) -> (u64, &[Event]) {
         let instant = self.write_set.instant();
         if self.recent.is_empty() {
             return (instant, self.log);
         }
-        let counted = self.recent.iter().filter(|event| !matches!(event, Event::Mark { .. })).count();
+        let counted =
+            self.recent.iter().filter(|event| !matches!(event, Event::Mark { .. })).count();
         (instant - counted as u64, self.recent)
     }
 
-    /// Visits every crash disk, or a sample of them, once per epoch in which it is possible; returns the write set at the end.
+    /// Visits every crash disk, or a sample of them, once per epoch in which it is possible;
+    /// returns the write set at the end.
     ///
     /// # Errors
     /// An event that contradicts the log before it.
     pub fn walk(&self, mut visit: impl FnMut(&Candidate<'_>)) -> Result<(Counts, WriteSet), Fault> {
         let mut write_set = self.write_set.clone();
-        let counts =
-            walk(&mut write_set, self.log, self.when, &self.limits, |disk| self.candidates(disk, &mut visit));
+        let counts = walk(&mut write_set, self.log, self.when, &self.limits, |disk| {
+            self.candidates(disk, &mut visit)
+        });
         Ok((counts.map_err(contradiction)?, write_set))
     }
 
@@ -91,22 +99,36 @@ impl Asked<'_> {
     ///
     /// # Errors
     /// As [`walk`](Asked::walk).
-    pub fn named(&self, pieces: &[Name], mut visit: impl FnMut(&Candidate<'_>)) -> Result<(), Fault> {
+    pub fn named(
+        &self,
+        pieces: &[Name],
+        mut visit: impl FnMut(&Candidate<'_>),
+    ) -> Result<(), Fault> {
         let mut visit = |disk: &CrashDisk<'_>| self.candidates(disk, &mut visit);
-        walk_named(self.write_set.clone(), self.log, self.when, pieces, &mut visit).map_err(contradiction)
+        walk_named(self.write_set.clone(), self.log, self.when, pieces, &mut visit)
+            .map_err(contradiction)
     }
 
-    /// The neighbours of the disk that has kept these pieces, has this identity, and is possible in this epoch.
+    /// The neighbours of the disk that has kept these pieces, has this identity, and is possible in
+    /// this epoch.
     ///
     /// # Errors
     /// As [`walk`](Asked::walk).
-    pub fn neighbours(&self, pieces: &[Name], id: &str, epoch: Epoch) -> Result<Option<Neighbours>, Fault> {
-        let wanted =
-            |disk: &CrashDisk<'_>| disk.epochs().contains(epoch) && disk.identity().to_string() == id;
-        Neighbours::of(self.write_set.clone(), self.log, self.when, pieces, &wanted).map_err(contradiction)
+    pub fn neighbours(
+        &self,
+        pieces: &[Name],
+        id: &str,
+        epoch: Epoch,
+    ) -> Result<Option<Neighbours>, Fault> {
+        let wanted = |disk: &CrashDisk<'_>| {
+            disk.epochs().contains(epoch) && disk.identity().to_string() == id
+        };
+        Neighbours::of(self.write_set.clone(), self.log, self.when, pieces, &wanted)
+            .map_err(contradiction)
     }
 
-    /// What is on the devices at its end if all writes are dropped from then on: see [`WriteSet::submitted`].
+    /// What is on the devices at its end if all writes are dropped from then on: see
+    /// [`WriteSet::submitted`].
     ///
     /// # Errors
     /// As [`walk`](Asked::walk).
@@ -121,7 +143,8 @@ impl Asked<'_> {
     fn candidates(&self, disk: &CrashDisk<'_>, visit: &mut dyn FnMut(&Candidate<'_>)) {
         let Asked { rest, log_hash, .. } = self;
         for epoch in disk.epochs().iter() {
-            let (args, told, seed) = (self.args(epoch), disk.epochs().told(epoch), self.limits.seed);
+            let (args, told, seed) =
+                (self.args(epoch), disk.epochs().told(epoch), self.limits.seed);
             let key = key_of_told(disk.identity(), epoch, told, args, rest);
             visit(&Candidate { disk, epoch, told, args, key, rest, seed, log_hash: *log_hash });
         }

@@ -11,14 +11,16 @@ use crate::devices::{DiskSet, Side};
 use crate::stack::Stack;
 
 impl Pipeline<'_> {
-    /// Takes the calls behind the operations of the log. The marks do not say what they have written; the hash does.
+    /// Takes the calls behind the operations of the log. The marks do not say what they have
+    /// written; the hash does.
     pub(super) fn take_calls(&mut self, devices: &dyn DiskSet) {
         if let Some(calls) = &mut self.soft {
             calls.take(devices, &mut |data| self.log_hash.update(data));
         }
     }
 
-    /// Puts what each operation has changed before its mark, and what was there before into the write set.
+    /// Puts what each operation has changed before its mark, and what was there before into the
+    /// write set.
     ///
     /// # Errors
     /// A call that cannot be repeated.
@@ -37,7 +39,8 @@ impl Pipeline<'_> {
 }
 
 impl Judge<'_> {
-    /// Starts the file systems of a disk on the crash side, does the work there, unmounts them, and returns what they leave.
+    /// Starts the file systems of a disk on the crash side, does the work there, unmounts them, and
+    /// returns what they leave.
     ///
     /// # Errors
     /// What could not be done.
@@ -49,7 +52,8 @@ impl Judge<'_> {
     ) -> Result<Image, Fault> {
         let settings = &self.plan.settings;
         let (rules, seed) = (settings.rules, settings.seed);
-        let devices = self.backend.disks(self.host, Side::Crash, image.clone(), Recording::Off, seed);
+        let devices =
+            self.backend.disks(self.host, Side::Crash, image.clone(), Recording::Off, seed);
         let stack = Stack::build_again(self.blueprint, devices, rules, seed);
         let mut stack = stack.map_err(|error| Fault::new(error).blame(Blame::Tool))?;
         let roots = stack.start_file_systems(systems).map_err(|fault| fault.of("mount"))?;

@@ -27,7 +27,11 @@ pub struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     /// Makes stacks of this plan, whose blueprint this is, in this backend.
-    pub(super) fn new(blueprint: &'a Blueprint, plan: &'a Plan, backend: &'a dyn Backend) -> Judge<'a> {
+    pub(super) fn new(
+        blueprint: &'a Blueprint,
+        plan: &'a Plan,
+        backend: &'a dyn Backend,
+    ) -> Judge<'a> {
         Judge { blueprint, plan, backend, host: HostId::default(), note_reads: false }
     }
 
@@ -49,7 +53,8 @@ impl Judge<'_> {
         self.plan.settings.crash_depth
     }
 
-    /// Recovers a crash disk as a fresh stack, and lets the checker look. `recording` is for what the recovery writes.
+    /// Recovers a crash disk as a fresh stack, and lets the checker look. `recording` is for what
+    /// the recovery writes.
     pub(super) fn check(
         self,
         image: Image,
@@ -65,12 +70,14 @@ impl Judge<'_> {
         let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let settings = &self.plan.settings;
-            let devices = self.backend.disks(self.host, Side::Crash, image, recording, settings.seed);
+            let devices =
+                self.backend.disks(self.host, Side::Crash, image, recording, settings.seed);
             if self.note_reads {
                 devices.note_reads();
             }
-            let mut stack = Stack::build_again(self.blueprint, devices, settings.rules, settings.seed)
-                .map_err(|error| Failure::from(BrokenKind::Tool.of(error)))?;
+            let mut stack =
+                Stack::build_again(self.blueprint, devices, settings.rules, settings.seed)
+                    .map_err(|error| Failure::from(BrokenKind::Tool.of(error)))?;
             let mut announce = |watch: &mut dyn Watch, stage| {
                 stopped = !watch.before(stage);
                 if stopped { Err(Failure::Stop) } else { Ok(()) }
@@ -92,7 +99,8 @@ impl Judge<'_> {
             Ok(Ok(Recovery::Clean)) => Judgement::Ok,
             Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
             Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
-            // Whoever says that it cannot go on, where a block cannot be read, has said so: that is all there is to promise.
+            // Whoever says that it cannot go on, where a block cannot be read, has said so: that is
+            // all there is to promise.
             Ok(Err(Failure::Broken(_))) if damaged => Judgement::Ok,
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
             Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,

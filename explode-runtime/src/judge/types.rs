@@ -25,7 +25,8 @@ pub struct Crash<'a> {
     pub checker: &'a dyn DiskCheck,
     /// When the crash can leave its disk.
     pub epoch: Epoch,
-    /// The epoch that the check is called with: a soft crash before the last operation of an interval is judged as any crash in between.
+    /// The epoch that the check is called with: a soft crash before the last operation of an
+    /// interval is judged as any crash in between.
     pub told: Epoch,
     /// The arguments of the check.
     pub args: &'a [String],
@@ -39,12 +40,18 @@ pub struct Crash<'a> {
 
 impl<'a> Crash<'a> {
     /// The crash that leaves a candidate of a request.
-    pub fn of(judge: Judge<'a>, ask: &Ask<'a>, candidate: &'a Candidate<'_>, depth: u32) -> Crash<'a> {
+    pub fn of(
+        judge: Judge<'a>,
+        ask: &Ask<'a>,
+        candidate: &'a Candidate<'_>,
+        depth: u32,
+    ) -> Crash<'a> {
         let Candidate { epoch, told, args, rest, seed, .. } = *candidate;
         Crash { judge, checker: ask.checker, epoch, told, args, rest, seed, depth }
     }
 
-    /// What samples of the disks of a crash during the recovery of a check are drawn from: its key, whatever led to it.
+    /// What samples of the disks of a crash during the recovery of a check are drawn from: its key,
+    /// whatever led to it.
     pub fn nested_seed(&self, key: u128) -> SampleSeed {
         SampleSeed { seed: self.seed.seed, choices: key, interval: 0 }
     }
@@ -117,7 +124,8 @@ pub trait JudgeHooks {
         true
     }
 
-    /// The stack has recovered, and its recovery wrote these events. The checker has not looked yet.
+    /// The stack has recovered, and its recovery wrote these events. The checker has not looked
+    /// yet.
     fn recovered(&mut self, _check: &Check<'_>, _stack: &Stack, _events: &[Event]) {}
 
     /// The check was made, or stopped.
@@ -129,7 +137,8 @@ pub trait JudgeHooks {
         (outcome, sound)
     }
 
-    /// Which disks of a crash during this recovery follow. It is asked only within the depth and of a sound outcome.
+    /// Which disks of a crash during this recovery follow. It is asked only within the depth and of
+    /// a sound outcome.
     fn descend(&mut self, _check: &Check<'_>, outcome: &Judged) -> Descend {
         if outcome.recovery.is_empty() { Descend::No } else { Descend::All }
     }

@@ -10,6 +10,7 @@ pub(super) trait Watch {
     /// A stage begins. Returns true if it shall.
     fn before(&mut self, stage: Stage) -> bool;
 
-    /// The stack has recovered, and its recovery wrote these events. The checker has not looked yet.
+    /// The stack has recovered, and its recovery wrote these events. The checker has not looked
+    /// yet.
     fn recovered(&mut self, stack: &Stack, events: &[Event]);
 }

@@ -38,16 +38,28 @@ impl Plan {
         {
             let Plan { target, stack, checker, checker_options, .. } = plan;
             let bounds = Bounds::on(Mode::Vm);
-            return Ok(Plan::with_bounds(target, Mode::Vm, stack, &checker, checker_options, bounds));
+            return Ok(Plan::with_bounds(
+                target,
+                Mode::Vm,
+                stack,
+                &checker,
+                checker_options,
+                bounds,
+            ));
         }
         Ok(plan)
     }
 
-    /// A checker on a stack: the target that is just that, or with the default bounds of where it can run.
+    /// A checker on a stack: the target that is just that, or with the default bounds of where it
+    /// can run.
     ///
     /// # Errors
     /// A component that is not there.
-    pub fn of_parts(registry: &Registry, checker: &str, stack: StackSpec) -> Result<Plan, UsageError> {
+    pub fn of_parts(
+        registry: &Registry,
+        checker: &str,
+        stack: StackSpec,
+    ) -> Result<Plan, UsageError> {
         let same = |target: &&Target| target.checker == checker && target.stack == stack;
         let plain = |target: &&Target| target.checker_options.is_empty();
         if let Some(target) = registry.targets.iter().filter(plain).find(same) {
@@ -83,13 +95,20 @@ impl Plan {
                     let text = format!("component '{name}' cannot run in {mode}; use --in {other}");
                     return Err(UsageError(text).into());
                 }
-                missing.get_or_insert_with(|| format!("component '{name}' needs a kernel; use --in {other}"));
+                missing.get_or_insert_with(|| {
+                    format!("component '{name}' needs a kernel; use --in {other}")
+                });
             }
             let below: Vec<&str> = self.stack.names()[..index].to_vec();
-            if let Some(child) = layer.children.iter().find(|child| !below.contains(&child.as_str())) {
-                return Err(
-                    UsageError::unknown(&format!("layer below '{}'", layer.name), child, below).into()
-                );
+            if let Some(child) =
+                layer.children.iter().find(|child| !below.contains(&child.as_str()))
+            {
+                return Err(UsageError::unknown(
+                    &format!("layer below '{}'", layer.name),
+                    child,
+                    below,
+                )
+                .into());
             }
         }
         let def = registry.checker_of(self)?;
@@ -98,13 +117,15 @@ impl Plan {
         let name = &self.checker;
         let hosts_commands = registry.components.host_commands(&self.stack);
         if hosts_commands && !def.needs_command_host {
-            let text = format!("checker '{name}' cannot run on 'folder', where only shell commands do");
+            let text =
+                format!("checker '{name}' cannot run on 'folder', where only shell commands do");
             return Err(UsageError(text).into());
         }
         if def.needs_command_host && !hosts_commands && self.mode == Mode::Mem {
             missing.get_or_insert_with(|| {
                 format!(
-                    "the commands of checker '{name}' need a kernel below them; use --in vm or --in here, or stand them on \
+                    "the commands of checker '{name}' need a kernel below them; use --in vm or \
+                     --in here, or stand them on \
                      'folder'"
                 )
             });

@@ -8,7 +8,8 @@ use crate::stack::StackSpec;
 pub struct System {
     /// Its name.
     pub name: &'static str,
-    /// Whose code it is: where it is asked whose fault something is, rows of one driver are one system.
+    /// Whose code it is: where it is asked whose fault something is, rows of one driver are one
+    /// system.
     pub driver: &'static str,
     /// Bottom first; the top layer is the system.
     pub stack: StackSpec,
@@ -29,10 +30,13 @@ pub struct Question {
     pub set: Vec<(&'static str, OptionValue)>,
     /// How far it goes.
     pub bounds: Bounds,
-    /// Is it about one way to make things durable? Then a report says on which systems this way is safe (EX-117).
+    /// Is it about one way to make things durable? Then a report says on which systems this way is
+    /// safe (EX-117).
     pub way: bool,
-    /// The promises that this way is about, by the words of findings: it is not safe where one is broken, whichever check finds that.
+    /// The promises that this way is about, by the words of findings: it is not safe where one is
+    /// broken, whichever check finds that.
     pub words: Vec<&'static str>,
-    /// The promises of other checks that this way is one of those to keep: where one is broken, it is in doubt whether this way is safe.
+    /// The promises of other checks that this way is one of those to keep: where one is broken, it
+    /// is in doubt whether this way is safe.
     pub doubts: Vec<&'static str>,
 }

@@ -40,7 +40,10 @@ impl Origin {
         let disks = self.pristine != now.pristine;
         let others = [(checker, "the checker's defaults"), (disks, "the pristine disks")];
         let others = others.into_iter().filter(|(differ, _)| *differ);
-        versions.chain(layers).chain(others.map(|(_, what)| format!("{what} were others"))).collect()
+        versions
+            .chain(layers)
+            .chain(others.map(|(_, what)| format!("{what} were others")))
+            .collect()
     }
 }
 
@@ -51,7 +54,9 @@ mod tests {
     #[test]
     fn each_change_is_named_and_nothing_else() {
         let origin = |linux: &str, size: &str, pristine: &str| Origin {
-            versions: [("linux", linux), ("explode", "1")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+            versions: [("linux", linux), ("explode", "1")]
+                .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                .into(),
             pristine: pristine.to_owned(),
             stack: StackSpec::default()
                 .plug("disk", Options::none().with_defaults(Options::none().with("size", size))),

@@ -1,4 +1,5 @@
-//! A plan: everything that decides what a run does. It is printed before the first step, and stands in every trace.
+//! A plan: everything that decides what a run does. It is printed before the first step, and stands
+//! in every trace.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,8 @@ pub struct Settings {
     pub skip: bool,
 }
 
-/// The largest crash depth. The check of a crash during recovery runs inside the check of the disk above it, on the worker's stack.
+/// The largest crash depth. The check of a crash during recovery runs inside the check of the disk
+/// above it, on the worker's stack.
 pub const MOST_CRASH_DEPTH: u32 = 64;
 /// The largest limit below which all disks of an emission are checked: their keys stay in memory.
 const MOST_LIMIT: u64 = 10_000_000;
@@ -61,7 +63,8 @@ const MOST_SAMPLES: u64 = 1_000_000;
 /// `limit` or `samples` is too large.
 pub fn check_samples(limit: u64, samples: u64) -> Result<(), UsageError> {
     let check = |option: &str, value: u64, most: u64| {
-        let text = format!("--{option} {value}: use at most {most}, what is checked is kept in memory");
+        let text =
+            format!("--{option} {value}: use at most {most}, what is checked is kept in memory");
         if value > most { Err(UsageError(text)) } else { Ok(()) }
     };
     check("limit", limit, MOST_LIMIT)?;
@@ -88,7 +91,8 @@ pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
     if budget_ms > 0 {
         return Ok(());
     }
-    let text = "a budget of 0 leaves no time for anything; use at least 1ms, or leave --budget away";
+    let text =
+        "a budget of 0 leaves no time for anything; use at least 1ms, or leave --budget away";
     Err(UsageError(text.to_owned()))
 }
 
@@ -178,8 +182,8 @@ impl Plan {
             ..
         } = &self.settings;
         if self.settings.soft && self.settings.crash_depth > 0 {
-            let text =
-                "soft crashes are not looked for during recovery; leave --crash-depth away with --soft";
+            let text = "soft crashes are not looked for during recovery; leave --crash-depth away \
+                        with --soft";
             return Err(UsageError(text.to_owned()));
         }
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
@@ -189,12 +193,15 @@ impl Plan {
             )));
         }
         if *samples < 2 {
-            return Err(UsageError("a sample has at least 2 disks, the empty and the full one".to_owned()));
+            return Err(UsageError(
+                "a sample has at least 2 disks, the empty and the full one".to_owned(),
+            ));
         }
         check_samples(*limit, *samples)?;
         if *crash_depth > MOST_CRASH_DEPTH {
             let text = format!(
-                "a crash depth of {crash_depth}; use at most {MOST_CRASH_DEPTH}: each check of a crash during recovery runs inside another, \
+                "a crash depth of {crash_depth}; use at most {MOST_CRASH_DEPTH}: each check of a \
+                 crash during recovery runs inside another, \
                  on the worker's stack"
             );
             return Err(UsageError(text));
@@ -203,7 +210,8 @@ impl Plan {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
         }
         if *states == Some(0) {
-            let text = "0 states are none to look at; use at least 1, the first, or leave --states away";
+            let text =
+                "0 states are none to look at; use at least 1, the first, or leave --states away";
             return Err(UsageError(text.to_owned()));
         }
         if let Some(budget_ms) = *budget_ms {
@@ -216,14 +224,16 @@ impl Plan {
         check_deadline(*deadline_ms)?;
         if strategy.is_endless() && states.or(*budget_ms).is_none() {
             let text = format!(
-                "walks of strategy {strategy} never end by themselves; say when to stop with --budget or --states"
+                "walks of strategy {strategy} never end by themselves; say when to stop with \
+                 --budget or --states"
             );
             return Err(UsageError(text));
         }
         if let Some(prefix) = prefix.as_ref().filter(|prefix| prefix.mutates > *depth) {
             let mutates = prefix.mutates;
             let text = format!(
-                "the trace to begin with has {mutates} mutates, and the depth is {depth}; use --depth {mutates} or more"
+                "the trace to begin with has {mutates} mutates, and the depth is {depth}; use \
+                 --depth {mutates} or more"
             );
             return Err(UsageError(text));
         }
@@ -244,7 +254,8 @@ impl Plan {
             StrategyName::Weighted => Box::new(Walks::weighted(seed, depth)),
             StrategyName::Pct { d, k } => Box::new(Walks::pct(seed, depth, *d, *k)),
             StrategyName::Prefix(trace) => {
-                let missing = || UsageError(format!("the trace {trace} to begin with was not read"));
+                let missing =
+                    || UsageError(format!("the trace {trace} to begin with was not read"));
                 Box::new(FromPrefix::new(depth, self.settings.prefix.clone().ok_or_else(missing)?))
             }
             StrategyName::Own(name) => {

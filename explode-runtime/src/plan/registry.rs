@@ -1,4 +1,5 @@
-//! What can be named: components, checkers, targets. Filled by those who have some; the engine has none of its own.
+//! What can be named: components, checkers, targets. Filled by those who have some; the engine has
+//! none of its own.
 
 use std::borrow::Cow;
 
@@ -70,23 +71,26 @@ impl Registry {
         recognised.map_or_else(|| self.checker(&plan.checker), Ok)
     }
 
-    /// The names of the checkers that suit this stack and can start from files which they have not made, in order of registration.
+    /// The names of the checkers that suit this stack and can start from files which they have not
+    /// made, in order of registration.
     pub fn checkers_of_populated(&self, stack: &Stack) -> Vec<&str> {
         let suits = |def: &&CheckerDef| {
-            let facts = (def.build)(&Options::none()).ok().and_then(|checker| checker.facts(stack).ok());
+            let facts =
+                (def.build)(&Options::none()).ok().and_then(|checker| checker.facts(stack).ok());
             facts.is_some_and(|facts| facts.populated_ok)
         };
         self.checkers.iter().filter(suits).map(|def| &*def.name).collect()
     }
 
-    /// The stack of a component that is named alone: what it needs is put below it; a row of the matrix with that name says it whole,
-    /// with a disk that is large enough.
+    /// The stack of a component that is named alone: what it needs is put below it; a row of the
+    /// matrix with that name says it whole, with a disk that is large enough.
     pub fn stack_of(&self, component: &str) -> Result<StackSpec, UsageError> {
         if let Some(system) = self.systems.iter().find(|system| system.name == component) {
             return Ok(system.stack.clone());
         }
         let def = self.component(component)?;
-        let below = def.on.as_deref().map_or(Ok(StackSpec::default()), |below| self.stack_of(below))?;
+        let below =
+            def.on.as_deref().map_or(Ok(StackSpec::default()), |below| self.stack_of(below))?;
         Ok(below.plug(component, Options::none()))
     }
 
@@ -119,7 +123,8 @@ mod tests {
         let mut registry = Registry::default();
         registry.components.absent = absent;
         let said = |error: UsageError| error.0;
-        let getting = "is not in this build; it is in one with the cargo feature 'engines': cargo run --features engines -- run ...";
+        let getting = "is not in this build; it is in one with the cargo feature 'engines': cargo \
+                       run --features engines -- run ...";
         assert_eq!(
             registry.component("redb").map_err(said).unwrap_err(),
             format!("component 'redb' {getting}")

@@ -1,11 +1,13 @@
-//! Text that others wrote, for a terminal: names, messages, labels and the output of commands may hold characters that a terminal obeys.
+//! Text that others wrote, for a terminal: names, messages, labels and the output of commands may
+//! hold characters that a terminal obeys.
 
 use std::borrow::Cow;
 
-/// Replaces every character that a terminal obeys by its escape, `\u001b` for ESC, but for newlines and tabs.
+/// Replaces every character that a terminal obeys by its escape, `\u001b` for ESC, but for newlines
+/// and tabs.
 ///
-/// These are the control characters C0 and C1, DEL, and the characters that change the direction of text or end a line. The escape
-/// is that of JSON: JSON text stays the same value.
+/// These are the control characters C0 and C1, DEL, and the characters that change the direction of
+/// text or end a line. The escape is that of JSON: JSON text stays the same value.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     replaced(text, |letter| letter != '\n' && letter != '\t' && is_obeyed(letter))
 }

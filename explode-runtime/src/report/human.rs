@@ -1,4 +1,5 @@
-//! The messages for a person: right-aligned words, quiet when all is well, and a command to paste at the end of a finding.
+//! The messages for a person: right-aligned words, quiet when all is well, and a command to paste
+//! at the end of a finding.
 
 use std::io::{self, Write};
 
@@ -37,7 +38,14 @@ impl<W: Write> Human<W> {
     /// Writes to `out`, in colour if wanted. `program` is how the user calls this program.
     pub fn new(out: W, colour: bool, program: &str) -> Human<W> {
         let paste = Paste::new(program);
-        Human { out, colour, paste, first_replay: None, told: Vec::new(), sparse: Sparse::default() }
+        Human {
+            out,
+            colour,
+            paste,
+            first_replay: None,
+            told: Vec::new(),
+            sparse: Sparse::default(),
+        }
     }
 
     /// Writes one message; of progress only what a reader of a file can do with.
@@ -85,15 +93,20 @@ impl<W: Write> Human<W> {
         self.line("Explode", Colour::Green, &format!("{version}  {} in {mode}", run.target))?;
         let layers: Vec<String> = run.stack.0.iter().map(Layer::shown).collect();
         self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
-        let crashes = if *soft { "soft crashes".to_owned() } else { format!("crash-depth {crash_depth}") };
-        let mut bounds = format!("depth {depth}, limit {limit} disks, samples {samples}, {crashes}");
+        let crashes =
+            if *soft { "soft crashes".to_owned() } else { format!("crash-depth {crash_depth}") };
+        let mut bounds =
+            format!("depth {depth}, limit {limit} disks, samples {samples}, {crashes}");
         chop.iter().for_each(|chop| bounds += &format!(", chop {chop}"));
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
-        budget_ms.iter().for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
+        budget_ms
+            .iter()
+            .for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
         bounds += &format!(", deadline {}s", *deadline_ms as f64 / 1000.0);
         self.line("Bounds", Colour::Plain, &format!("{bounds}; strategy {strategy}, seed {seed}"))?;
         let replace = if rules.replace_versions { ", versions replaced" } else { "" };
-        let (completion, atom, block) = (lower(&rules.completion), lower(&rules.atom), rules.block_bytes);
+        let (completion, atom, block) =
+            (lower(&rules.completion), lower(&rules.atom), rules.block_bytes);
         self.line(
             "Device",
             Colour::Plain,
@@ -108,7 +121,11 @@ impl<W: Write> Human<W> {
             self.line("Hides", Colour::Plain, hidden)?;
         }
         if !run.leaves_out.is_empty() {
-            self.line("Leaves out", Colour::Yellow, &format!("{}: not there", run.leaves_out.join(", ")))?;
+            self.line(
+                "Leaves out",
+                Colour::Yellow,
+                &format!("{}: not there", run.leaves_out.join(", ")),
+            )?;
         }
         self.line("Folder", Colour::Plain, &run.out)
     }
@@ -148,7 +165,8 @@ impl<W: Write> Human<W> {
 
     fn summary(&mut self, summary: &Summary) -> io::Result<()> {
         let Summary { states, operations, choices, findings, seconds, .. } = summary;
-        let complete = if summary.complete { "complete within these bounds" } else { "not complete" };
+        let complete =
+            if summary.complete { "complete within these bounds" } else { "not complete" };
         let colour = if findings.is_zero() { Colour::Green } else { Colour::Red };
         let found = plural(findings, "finding");
         let operations = plural(operations, "operation");
@@ -157,7 +175,8 @@ impl<W: Write> Human<W> {
             count => format!(" of {count} topologies"),
         });
         let head = format!(
-            "[{seconds:>6.1}s] {found}; {states} states{of}, {operations}, {choices} choices; {complete}"
+            "[{seconds:>6.1}s] {found}; {states} states{of}, {operations}, {choices} choices; \
+             {complete}"
         );
         self.line("Summary", colour, &head)?;
         let disks = format!(
@@ -173,16 +192,19 @@ impl<W: Write> Human<W> {
         if !summary.crash_crash_disks.is_zero() || !summary.crash_crash_left_out.is_zero() {
             let Summary { crash_crash_disks, crash_crash_left_out, .. } = summary;
             let text = format!(
-                "{crash_crash_disks} disks of crashes during it checked; {crash_crash_left_out} left out"
+                "{crash_crash_disks} disks of crashes during it checked; {crash_crash_left_out} \
+                 left out"
             );
             self.detail("recovery", &text)?;
         }
         if !summary.by_design.is_zero() {
-            let text = format!("{} show what the profile excludes", plural(&summary.by_design, "check"));
+            let text =
+                format!("{} show what the profile excludes", plural(&summary.by_design, "check"));
             self.detail("by design", &text)?;
         }
         if !summary.broken.is_zero() {
-            let text = format!("{}: the tool or a component failed", plural(&summary.broken, "time"));
+            let text =
+                format!("{}: the tool or a component failed", plural(&summary.broken, "time"));
             self.line("BROKEN", Colour::Yellow, &text)?;
         }
         match self.first_replay.take() {

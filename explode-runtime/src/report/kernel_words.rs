@@ -1,4 +1,5 @@
-//! What a kernel prints when it ends, in one line for people: the line that says what and where, without registers and stacks.
+//! What a kernel prints when it ends, in one line for people: the line that says what and where,
+//! without registers and stacks.
 
 /// Words of the line that says what has happened.
 const WORDS: [&str; 6] =
@@ -20,7 +21,8 @@ pub fn brief(text: &str) -> Brief {
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(|line| WORDS.iter().any(|word| line.contains(word)));
     let is_dump = |line: &&&str| DUMP.iter().any(|word| line.starts_with(word));
-    let Some(first) = first.filter(|first| lines[*first + 1..].iter().any(|line| is_dump(&line))) else {
+    let Some(first) = first.filter(|first| lines[*first + 1..].iter().any(|line| is_dump(&line)))
+    else {
         return Brief { text: text.to_owned(), hidden: 0 };
     };
     let mut short = lines[..=first].join("\n");
@@ -55,9 +57,12 @@ mod tests {
 
     #[test]
     fn a_warning_is_one_line_with_its_place() {
-        let warning = "in step finish: WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 mark_buffer_dirty+0x63/0xa0\n\
-                       Modules linked in: hfs(O)\nRIP: 0010:mark_buffer_dirty+0x63/0xa0\nRAX: 1\nCall Trace:\n hfs_put_super+0x24/0x30 [hfs]";
-        let line = "in step finish: WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 mark_buffer_dirty+0x63/0xa0";
+        let warning = "in step finish: WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 \
+                       mark_buffer_dirty+0x63/0xa0\n\
+                       Modules linked in: hfs(O)\nRIP: 0010:mark_buffer_dirty+0x63/0xa0\nRAX: \
+                       1\nCall Trace:\n hfs_put_super+0x24/0x30 [hfs]";
+        let line = "in step finish: WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 \
+                    mark_buffer_dirty+0x63/0xa0";
         assert_eq!(short(warning), (line.to_owned(), 5));
         let repeated = format!("{warning}; the unit is repeated");
         assert_eq!(short(&repeated), (format!("{line}; the unit is repeated"), 5));
@@ -65,7 +70,8 @@ mod tests {
 
     #[test]
     fn an_oops_has_its_function() {
-        let oops = "in step mount: Oops: divide error: 0000 [#1] SMP\nCPU: 0 PID: 1\nRIP: 0010:journal_init+0xd0f/0x1810 [reiserfs]\nCode: f7";
+        let oops = "in step mount: Oops: divide error: 0000 [#1] SMP\nCPU: 0 PID: 1\nRIP: \
+                    0010:journal_init+0xd0f/0x1810 [reiserfs]\nCode: f7";
         assert_eq!(
             short(oops),
             ("in step mount: Oops: divide error: 0000 [#1] SMP in journal_init".to_owned(), 3)
@@ -76,8 +82,8 @@ mod tests {
 
     #[test]
     fn a_finding_of_a_run_is_told_in_one_line_and_whole_in_json() {
-        let message =
-            "in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\nRIP: 0010:f+0x1/0x2\nRAX: 1";
+        let message = "in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\nRIP: \
+                       0010:f+0x1/0x2\nRAX: 1";
         let finding: Finding = serde_json::from_value(serde_json::json!({
             "id": "0", "verdict": "kernel-warn", "by_design": false, "message": message, "epoch": null,
             "signature": "c/kernel-warn/mount", "count": 1, "trace": "t.json", "replayed": true,
@@ -88,7 +94,8 @@ mod tests {
         let mut out = Vec::new();
         Human::new(&mut out, false, "explode").message(&Message::Finding(finding)).unwrap();
         let out = String::from_utf8(out).unwrap();
-        let told = "FAIL kernel-warn: in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\n";
+        let told =
+            "FAIL kernel-warn: in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\n";
         assert!(out.contains(told), "{out}");
         assert!(out.contains("more      2 lines of the kernel: explode show --all /"), "{out}");
         assert!(!out.contains("RAX"), "{out}");

@@ -1,6 +1,7 @@
-//! How a line for a person is laid out: a status word, right-aligned, and text; below it details, each with a word of its own. The
-//! second line of a text begins where its first does. A text cannot imitate another line: what a terminal obeys in it is escaped
-//! ([`one_line`]), and further lines of it have no columns.
+//! How a line for a person is laid out: a status word, right-aligned, and text; below it details,
+//! each with a word of its own. The second line of a text begins where its first does. A text
+//! cannot imitate another line: what a terminal obeys in it is escaped ([`one_line`]), and further
+//! lines of it have no columns.
 
 use super::escape::one_line;
 
@@ -19,14 +20,17 @@ pub fn detail_line(word: &str, text: &str) -> String {
     format!("{:WORD$} {:<9} {}", "", one_line(word), laid_out(text, DETAIL))
 }
 
-/// A text whose further lines begin at this column. Spaces in a row become one there: else such a line could look like a detail.
+/// A text whose further lines begin at this column. Spaces in a row become one there: else such a
+/// line could look like a detail.
 fn laid_out(text: &str, column: usize) -> String {
     let mut lines = text.split('\n').map(one_line);
     let mut laid_out = lines.next().unwrap_or_default().into_owned();
     for line in lines {
         laid_out.push_str(&format!("\n{:column$}", ""));
         let mut before = None;
-        laid_out.extend(line.chars().filter(|letter| before.replace(*letter) != Some(' ') || *letter != ' '));
+        laid_out.extend(
+            line.chars().filter(|letter| before.replace(*letter) != Some(' ') || *letter != ' '),
+        );
     }
     laid_out
 }
@@ -38,13 +42,17 @@ mod tests {
     #[test]
     fn texts_of_several_lines_stand_below_each_other() {
         assert_eq!(status_line("FAIL", "one\ntwo"), "        FAIL one\n             two");
-        assert_eq!(detail_line("bug", "one\ntwo"), "             bug       one\n                       two");
+        assert_eq!(
+            detail_line("bug", "one\ntwo"),
+            "             bug       one\n                       two"
+        );
     }
 
     #[test]
     fn a_text_cannot_imitate_a_line() {
         let evil = "gone\nreplay    evil\n\tx\x1b[2A\r";
-        let line = "        FAIL gone\n             replay evil\n             \\tx\\u001b[2A\\u000d";
+        let line =
+            "        FAIL gone\n             replay evil\n             \\tx\\u001b[2A\\u000d";
         assert_eq!(status_line("FAIL", evil), line);
         assert_eq!(detail_line("a\nb", ""), "             a\\nb      ");
     }

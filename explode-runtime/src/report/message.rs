@@ -21,8 +21,9 @@ pub enum Message {
     Progress(Progress),
     /// A finding, or something that is by design.
     Finding(Finding),
-    /// Something that could not be done; reported once, counted in the summary. The only message of a run that is refused, and the
-    /// last one of a run that an error ends: that one is not counted.
+    /// Something that could not be done; reported once, counted in the summary. The only message of
+    /// a run that is refused, and the last one of a run that an error ends: that one is not
+    /// counted.
     Broken {
         /// Who or what stands in the way.
         kind: BrokenKind,
@@ -37,10 +38,12 @@ pub enum Message {
 }
 
 impl Message {
-    /// Returns the message about an error that ends a run; `None` if the user has named something wrong.
+    /// Returns the message about an error that ends a run; `None` if the user has named something
+    /// wrong.
     pub fn ended_by(error: &RunError) -> Option<Message> {
         let Broken { kind, message } = error.as_broken()?;
-        let profile = if let RunError::NotPromised(line) = error { Some(line.clone()) } else { None };
+        let profile =
+            if let RunError::NotPromised(line) = error { Some(line.clone()) } else { None };
         Some(Message::Broken { kind, message, profile })
     }
 }
@@ -201,7 +204,8 @@ impl Summary {
         Count(&self.left_out.0 + &self.crash_crash_left_out.0)
     }
 
-    /// Disks whose verdict is known: checked, or equal to one that was, of crashes and of crashes during recovery.
+    /// Disks whose verdict is known: checked, or equal to one that was, of crashes and of crashes
+    /// during recovery.
     pub fn disks_checked(&self) -> Count {
         Count(&self.checked.0 + &self.equivalent.0 + &self.crash_crash_disks.0)
     }

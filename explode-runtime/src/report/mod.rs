@@ -1,4 +1,5 @@
-//! What a run says: one stream of messages that every output is made from (`docs/reference/cli.md`).
+//! What a run says: one stream of messages that every output is made from
+//! (`docs/reference/cli.md`).
 
 mod escape;
 mod human;

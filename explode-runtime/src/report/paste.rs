@@ -19,14 +19,16 @@ impl Paste {
         Paste { program: quoted(program), folder: None }
     }
 
-    /// Commands that first go to the working folder of this process, if the plan with these parts has shell commands
-    /// that depend on it: any on this machine, and for a guest those that name a program by a relative path.
+    /// Commands that first go to the working folder of this process, if the plan with these parts
+    /// has shell commands that depend on it: any on this machine, and for a guest those that name a
+    /// program by a relative path.
     #[must_use = "this returns the commands"]
     pub fn for_plan(&self, mode: Mode, stack: &StackSpec, checker_options: &Options) -> Paste {
         let layers = stack.0.iter().filter(|layer| layer.has_commands());
         let checker = is_of_commands(checker_options).then_some(checker_options);
         let mut commands = layers.map(|layer| &layer.options).chain(checker);
-        let is_relative = |program: Program| program.name.contains('/') && !program.name.starts_with('/');
+        let is_relative =
+            |program: Program| program.name.contains('/') && !program.name.starts_with('/');
         let here = match mode {
             Mode::Mem | Mode::Here => commands.next().is_some(),
             Mode::Vm => commands.flat_map(programs_of).any(is_relative),
@@ -44,9 +46,11 @@ impl Paste {
     }
 }
 
-/// The path from the root, with its symbolic links; as it is if there is no working folder any more.
+/// The path from the root, with its symbolic links; as it is if there is no working folder any
+/// more.
 pub fn absolute(path: &str) -> String {
-    std::path::absolute(Path::new(path)).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+    std::path::absolute(Path::new(path))
+        .map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
 #[cfg(test)]

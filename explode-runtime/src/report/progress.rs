@@ -1,4 +1,5 @@
-//! Progress for a person: in words, as a share of the whole, and when it is worth a line that stays.
+//! Progress for a person: in words, as a share of the whole, and when it is worth a line that
+//! stays.
 
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ pub fn rate(count: &Count, elapsed_ms: u64) -> f64 {
     if elapsed_ms == 0 { 0.0 } else { tenths as f64 / 10.0 }
 }
 
-/// How much of a run is over, from 0 to 1: by its states or its budget, whichever ends it first. None if neither is bounded.
+/// How much of a run is over, from 0 to 1: by its states or its budget, whichever ends it first.
+/// None if neither is bounded.
 pub fn share(settings: &Settings, states: u64, elapsed: Duration) -> Option<f64> {
     let of = |done: f64, most: u64| (done / most.max(1) as f64).min(1.0);
     let states = settings.states.map(|most| of(states as f64, most));
@@ -86,7 +88,8 @@ mod tests {
     fn a_line_says_everything_in_words() {
         assert_eq!(
             progress_text(&progress()),
-            "[  12.3s] 2 findings; 1 state, 345 disks at 28.0/s, about 3.7 x 10^19 left out, 6 equivalent"
+            "[  12.3s] 2 findings; 1 state, 345 disks at 28.0/s, about 3.7 x 10^19 left out, 6 \
+             equivalent"
         );
         let fast = progress_text(&Progress { checked: 1.into(), rate: 2831.4, ..progress() });
         assert!(fast.contains(", 1 disk at 2831/s, "), "{fast}");

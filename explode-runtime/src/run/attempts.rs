@@ -1,10 +1,11 @@
 //! Running a unit until it has ended, however many workers die of it.
 //!
-//! The first time that a worker dies in a step the unit is repeated as it was. The second time the step is an error: if a replay
-//! dies there too, it is one of the checked system, and the unit goes on past it. If not, the unit is repeated again; a step that
-//! goes on like that is given up as broken. If a worker was ended from outside, that says nothing of the step that it was in: the
-//! unit is just repeated. Only the last attempt counts, and what a replay has confirmed: that is reported even if the run ends
-//! before the unit gets there again.
+//! The first time that a worker dies in a step the unit is repeated as it was. The second time the
+//! step is an error: if a replay dies there too, it is one of the checked system, and the unit goes
+//! on past it. If not, the unit is repeated again; a step that goes on like that is given up as
+//! broken. If a worker was ended from outside, that says nothing of the step that it was in: the
+//! unit is just repeated. Only the last attempt counts, and what a replay has confirmed: that is
+//! reported even if the run ends before the unit gets there again.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ use crate::worker::{Crew, Listener, Order, Outcome, Past, Snapshot, Started, Uni
 
 /// A step whose deaths do not reproduce is given up after so many replays.
 const REPLAYS: u32 = 2;
-/// So many deaths in one unit outside of all steps give it up: they say nothing of the checked system.
+/// So many deaths in one unit outside of all steps give it up: they say nothing of the checked
+/// system.
 const OUTSIDE: u32 = 10;
 /// So many deaths in one unit end the run.
 const DEATHS: u32 = 100;
@@ -129,7 +131,9 @@ impl<'a> Attempts<'a> {
             let snapshot = hearing.wary.take();
             let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
             if in_all == DEATHS {
-                let why = format!("the run ends: {DEATHS} workers have died of one unit, the last {death}");
+                let why = format!(
+                    "the run ends: {DEATHS} workers have died of one unit, the last {death}"
+                );
                 hearing.run.findings.broken(&BrokenKind::Worker.of(why), 1);
                 confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
@@ -181,7 +185,8 @@ impl<'a> Attempts<'a> {
         if !order.wary.contains(&step) {
             order.wary.push(step);
         }
-        let Some((_, snapshot)) = snapshot.filter(|(wary, _)| *wary == step && here.times > 1) else {
+        let Some((_, snapshot)) = snapshot.filter(|(wary, _)| *wary == step && here.times > 1)
+        else {
             return Ok(Then::Repeat);
         };
         let Some(name) = step.name() else {
@@ -219,7 +224,8 @@ impl<'a> Attempts<'a> {
                 if here.replays < REPLAYS {
                     return Ok(Then::Repeat);
                 }
-                let why = format!("a worker died {death}, again and again, but in no replay; given up");
+                let why =
+                    format!("a worker died {death}, again and again, but in no replay; given up");
                 Outcome::Broken(BrokenKind::Worker.of(why))
             }
         };
@@ -243,7 +249,8 @@ impl<'a> Attempts<'a> {
                 (self.alive, self.last_counts) = (true, false);
                 return true;
             }
-            Ok(_) => "its first start made other disks than the one before: the stack is not deterministic"
+            Ok(_) => "its first start made other disks than the one before: the stack is not \
+                      deterministic"
                 .to_owned(),
             Err(error) => error.to_string(),
         };

@@ -1,8 +1,9 @@
 //! Runs whose units are run elsewhere: jobs and results are files (`docs/guide/jobs.md`).
 //!
-//! `DIR/plan` says which run it is. `DIR/jobs/ID` is a job, with all that its worker needs; `DIR/results/ID` is what came of it;
-//! `DIR/run` is the run folder. Each file is a line that says what it is, then records in the form of the journal. Files come by
-//! rename, so that each is whole or not there.
+//! `DIR/plan` says which run it is. `DIR/jobs/ID` is a job, with all that its worker needs;
+//! `DIR/results/ID` is what came of it; `DIR/run` is the run folder. Each file is a line that says
+//! what it is, then records in the form of the journal. Files come by rename, so that each is whole
+//! or not there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -89,7 +90,8 @@ impl JobFolder {
             let text = format!("{} is not empty; name a folder that is not there", path.display());
             return Err(UsageError(text).into());
         }
-        let header = Header { explode: env!("CARGO_PKG_VERSION").to_owned(), plan: plan.clone(), started };
+        let header =
+            Header { explode: env!("CARGO_PKG_VERSION").to_owned(), plan: plan.clone(), started };
         let folder = JobFolder { path: path.to_owned(), header };
         for sub in [folder.jobs(), folder.results()] {
             fs::create_dir_all(&sub).map_err(|error| RunError::unwritable(&sub, error, NEXT))?;
@@ -163,7 +165,8 @@ impl JobFolder {
             let folder = folder.join("results");
             let unreadable =
                 |error| UsageError(format!("{}: {error}; name a folder of jobs", folder.display()));
-            let entries = fs::read_dir(&folder).map_err(unreadable)?.collect::<io::Result<Vec<_>>>();
+            let entries =
+                fs::read_dir(&folder).map_err(unreadable)?.collect::<io::Result<Vec<_>>>();
             let mut files: Vec<PathBuf> =
                 entries.map_err(unreadable)?.into_iter().map(|entry| entry.path()).collect();
             files.sort();
@@ -203,12 +206,15 @@ impl JobFile {
     /// Runs its units with the workers of a crew. Returns the file of its result.
     ///
     /// # Errors
-    /// The worker cannot be started, or starts with something else than the run; `stop` says that it is to end.
+    /// The worker cannot be started, or starts with something else than the run; `stop` says that
+    /// it is to end.
     pub fn run(&self, crew: &mut dyn Crew, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, RunError> {
         let started = first_start(crew)?;
         if started.origin != self.header.started.origin {
             let changes = self.header.started.origin.changes(&started.origin).join("; ");
-            let text = format!("the job cannot be run here: {changes}; run it with what it was planned with");
+            let text = format!(
+                "the job cannot be run here: {changes}; run it with what it was planned with"
+            );
             return Err(UsageError(text).into());
         }
         let sketches = self.plan().strategy()?.wants_sketches();
@@ -339,7 +345,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
 }
 
 fn read(path: &Path, next: &str) -> Result<Vec<u8>, RunError> {
-    fs::read(path).map_err(|error| UsageError(format!("{}: {error}; {next}", path.display())).into())
+    fs::read(path)
+        .map_err(|error| UsageError(format!("{}: {error}; {next}", path.display())).into())
 }
 
 fn damaged(name: &str) -> RunError {
@@ -351,19 +358,22 @@ fn header<'a>(bytes: &'a [u8], magic: &[u8], name: &str) -> Result<(Header, &'a 
     let (header, rest) = unframe::<Header>(rest).ok_or_else(|| damaged(name))?;
     if header.explode != env!("CARGO_PKG_VERSION") {
         let version = &header.explode;
-        let text = format!("{name}: written by explode {version}; use that version, or plan the run anew");
+        let text =
+            format!("{name}: written by explode {version}; use that version, or plan the run anew");
         return Err(UsageError(text).into());
     }
     Ok((header, rest))
 }
 
 fn parse_result(bytes: &[u8], run: u128, name: &str) -> Result<JobResult, RunError> {
-    let damaged =
-        || UsageError(format!("{name}: not a result, or damaged; remove it, and run its job again"));
+    let damaged = || {
+        UsageError(format!("{name}: not a result, or damaged; remove it, and run its job again"))
+    };
     let rest = bytes.strip_prefix(RESULT).ok_or_else(damaged)?;
     let (of, rest) = unframe::<u128>(rest).ok_or_else(damaged)?;
     if of != run {
-        let text = format!("{name}: the result of a job of another run, or of other options; remove it");
+        let text =
+            format!("{name}: the result of a job of another run, or of other options; remove it");
         return Err(UsageError(text).into());
     }
     Ok(unframe(rest).ok_or_else(damaged)?.0)

@@ -9,12 +9,13 @@ use crate::plan::{Plan, Registry};
 use crate::report::Summary;
 use crate::worker::InThread;
 
-/// Explores a plan in a backend to its end, or until a bound or the budget stops it. The audience hears every message. There are no
-/// deadlines, and nothing to resume: for those, see [`Supervisor`].
+/// Explores a plan in a backend to its end, or until a bound or the budget stops it. The audience
+/// hears every message. There are no deadlines, and nothing to resume: for those, see
+/// [`Supervisor`].
 ///
 /// # Errors
-/// Wrong usage, a component that cannot start, a run folder that cannot be written. What was found before stands in the folder and
-/// was reported; traces that could not be written are in the error.
+/// Wrong usage, a component that cannot start, a run folder that cannot be written. What was found
+/// before stands in the folder and was reported; traces that could not be written are in the error.
 pub fn explore(
     registry: &Registry,
     plan: &Plan,
@@ -24,7 +25,8 @@ pub fn explore(
     explore_with(registry, plan, backend, audience, None)
 }
 
-/// The same by a strategy of the caller's own, which the plan calls [`StrategyName::Own`](crate::explore::StrategyName::Own).
+/// The same by a strategy of the caller's own, which the plan calls
+/// [`StrategyName::Own`](crate::explore::StrategyName::Own).
 ///
 /// # Errors
 /// As [`explore`]; the plan names another strategy.

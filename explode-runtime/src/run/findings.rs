@@ -1,4 +1,5 @@
-//! What a run has found: bugs by signature, and what was broken; each is written, replayed and told.
+//! What a run has found: bugs by signature, and what was broken; each is written, replayed and
+//! told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,12 +68,15 @@ pub(super) struct Told {
 /// What is said of a finding then.
 const LATE: &str = "the time of the run was up before its replay";
 
-/// So many errors of one signature are replayed before it is given up: one that does not reproduce is no finding.
+/// So many errors of one signature are replayed before it is given up: one that does not reproduce
+/// is no finding.
 const TRIES: u32 = 3;
 
 impl Bug {
     fn is_due(&self) -> bool {
-        !self.waiting && self.tries < TRIES && self.told.as_ref().is_none_or(|(finding, _)| !finding.replayed)
+        !self.waiting
+            && self.tries < TRIES
+            && self.told.as_ref().is_none_or(|(finding, _)| !finding.replayed)
     }
 }
 
@@ -113,8 +117,8 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Does an error that ends its worker do so in a replay, too? Asked once a signature, if the answer is yes; else this is
-    /// what the replay said.
+    /// Does an error that ends its worker do so in a replay, too? Asked once a signature, if the
+    /// answer is yes; else this is what the replay said.
     ///
     /// # Errors
     /// The trace cannot be written.
@@ -142,9 +146,14 @@ impl<'a> Findings<'a> {
         !self.fresh.is_empty()
     }
 
-    /// Writes the trace of each fresh error, replays it, and tells it; then what was broken. When the time is up nothing is replayed any
-    /// more, unless without it there would be no finding at all.
-    pub fn report(&mut self, audience: &mut dyn Audience, time: Time<'_>) -> Result<Told, RunError> {
+    /// Writes the trace of each fresh error, replays it, and tells it; then what was broken. When
+    /// the time is up nothing is replayed any more, unless without it there would be no finding at
+    /// all.
+    pub fn report(
+        &mut self,
+        audience: &mut dyn Audience,
+        time: Time<'_>,
+    ) -> Result<Told, RunError> {
         let mut any_late = false;
         let any = !self.fresh.is_empty() || !self.fresh_broken.is_empty();
         let mut fresh = std::mem::take(&mut self.fresh).into_iter();
@@ -152,8 +161,10 @@ impl<'a> Findings<'a> {
             let trace = Trace::of(self.plan, &self.origin, &error);
             let id = self.id(&signature);
             let path = audience.keep(&id, &trace).map_err(|failed| {
-                let others = fresh.by_ref().map(|(_, error)| Trace::of(self.plan, &self.origin, &error));
-                failed.with_unsaved(std::iter::once(trace).chain(others).map(|trace| trace.to_json()))
+                let others =
+                    fresh.by_ref().map(|(_, error)| Trace::of(self.plan, &self.origin, &error));
+                failed
+                    .with_unsaved(std::iter::once(trace).chain(others).map(|trace| trace.to_json()))
             })?;
             let dispensable = error.by_design.is_some() || self.distinct() > 0;
             let mut late = false;
@@ -228,7 +239,10 @@ impl<'a> Findings<'a> {
         for bug in self.bugs.values() {
             let Some((finding, told)) = &bug.told else { continue };
             if bug.count > *told {
-                audience.tell(&Message::Finding(Finding { count: bug.count.into(), ..finding.clone() }))?;
+                audience.tell(&Message::Finding(Finding {
+                    count: bug.count.into(),
+                    ..finding.clone()
+                }))?;
             }
         }
         Ok(())

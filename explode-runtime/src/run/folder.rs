@@ -1,6 +1,7 @@
 //! The run folder: `run.jsonl` with every message, `traces/<id>.json` with every finding.
 //!
-//! Whatever is kept is written durably, and is a plain file in a folder of the user's: see [`crate::base`].
+//! Whatever is kept is written durably, and is a plain file in a folder of the user's: see
+//! [`crate::base`].
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
@@ -8,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::names::{JOURNAL, MESSAGES, TAG, TRACES};
 use crate::base::{
-    RunError, UsageError, check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain,
-    read_plain_at_most, remove_temporary, sync_folder,
+    RunError, UsageError, check_folder, check_plain, durable_write, foreign_owner, make_folder,
+    open_plain, read_plain_at_most, remove_temporary, sync_folder,
 };
 use crate::plan::Plan;
 use crate::report::Message;
@@ -20,7 +21,8 @@ const MOST_TAG_BYTES: u64 = 1 << 10;
 /// What to do about a folder that was there before.
 pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
 
-/// Where a run keeps what it finds. As long as this is there, no other process goes on with the run.
+/// Where a run keeps what it finds. As long as this is there, no other process goes on with the
+/// run.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -40,15 +42,18 @@ impl Claim {
     /// Claims a run folder.
     ///
     /// # Errors
-    /// It is no run folder, or another user's, or something in it is no plain file, or the run is still going on (usage); it
-    /// cannot be written.
+    /// It is no run folder, or another user's, or something in it is no plain file, or the run is
+    /// still going on (usage); it cannot be written.
     pub fn of(folder: &Path) -> Result<Claim, RunError> {
         check_owner(folder)?;
         let path = folder.join(MESSAGES);
         let opened = open_plain(&path, File::options().read(true).append(true));
         let messages = opened.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                let text = format!("{}: {error}; name the folder of a run, with its journal", path.display());
+                let text = format!(
+                    "{}: {error}; name the folder of a run, with its journal",
+                    path.display()
+                );
                 UsageError(text).into()
             }
             _ => RunError::unwritable(&path, error, RESUMED),
@@ -59,7 +64,8 @@ impl Claim {
     }
 }
 
-/// Refuses a folder of another user that is to be resumed: what stands in it decides which commands are run.
+/// Refuses a folder of another user that is to be resumed: what stands in it decides which commands
+/// are run.
 ///
 /// # Errors
 /// Another user owns it; the text says who, and what to do.
@@ -75,7 +81,8 @@ fn check_owner_of(path: &Path, found: &fs::Metadata) -> Result<(), UsageError> {
     let Some(owner) = foreign_owner(found) else { return Ok(()) };
     let path = path.display();
     Err(UsageError(format!(
-        "--resume {path}: this belongs to {owner}, and decides which commands are run as you; let its owner resume it, \
+        "--resume {path}: this belongs to {owner}, and decides which commands are run as you; let \
+         its owner resume it, \
          or, if you trust it, copy the folder (cp -r) and resume the copy"
     )))
 }
@@ -120,20 +127,24 @@ fn whole_lines(mut file: &File) -> io::Result<u64> {
     }
 }
 
-/// Returns true if the folder has a tag of this secret for this plan. A tag that is absent or cannot be read is none.
+/// Returns true if the folder has a tag of this secret for this plan. A tag that is absent or
+/// cannot be read is none.
 pub fn is_tagged(folder: &Path, plan: &Plan, secret: &Secret) -> bool {
     let tag = read_plain_at_most(&folder.join(TAG), MOST_TAG_BYTES).ok();
     let tag = tag.and_then(|tag| String::from_utf8(tag).ok());
     tag.is_some_and(|tag| secret.verifies(Tagged::Run, plan, tag.trim_end()))
 }
 
-/// Takes the lock of a run, which ends with the last handle of the file. A file system that has no locks gives none.
+/// Takes the lock of a run, which ends with the last handle of the file. A file system that has no
+/// locks gives none.
 fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
     match messages.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
             let folder = folder.display();
-            let text = format!("{folder}: this run is still going on in another process; wait for it to end");
+            let text = format!(
+                "{folder}: this run is still going on in another process; wait for it to end"
+            );
             Err(UsageError(text).into())
         }
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
@@ -142,7 +153,8 @@ fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
 }
 
 impl RunFolder {
-    /// Makes the folder; it must be absent or empty. Without a path, `explode-runs/<target>-<n>` with the first free n.
+    /// Makes the folder; it must be absent or empty. Without a path, `explode-runs/<target>-<n>`
+    /// with the first free n.
     ///
     /// # Errors
     /// A folder with something in it, or one that cannot be made.
@@ -150,8 +162,11 @@ impl RunFolder {
         let path = fresh_folder(path, target)?;
         let failed = |error| RunError::folder(&path, error);
         make_folder(&path.join(TRACES)).map_err(failed)?;
-        let messages =
-            File::options().append(true).create_new(true).open(path.join(MESSAGES)).map_err(failed)?;
+        let messages = File::options()
+            .append(true)
+            .create_new(true)
+            .open(path.join(MESSAGES))
+            .map_err(failed)?;
         lock(&messages, &path)?;
         sync_folder(&path).map_err(failed)?;
         Ok(RunFolder { path, messages, resumed: false })
@@ -177,7 +192,8 @@ impl RunFolder {
     /// Writes the tag of its plan, durably.
     pub(super) fn write_tag(&self, tag: &str) -> Result<(), RunError> {
         let path = self.path.join(TAG);
-        durable_write(&path, format!("{tag}\n").as_bytes()).map_err(|error| self.refused(&path, error))
+        durable_write(&path, format!("{tag}\n").as_bytes())
+            .map_err(|error| self.refused(&path, error))
     }
 
     /// The folder.
@@ -220,11 +236,16 @@ impl RunFolder {
 
     /// The file system refused something in it.
     fn refused(&self, path: &Path, error: io::Error) -> RunError {
-        if self.resumed { RunError::unwritable(path, error, RESUMED) } else { RunError::folder(path, error) }
+        if self.resumed {
+            RunError::unwritable(path, error, RESUMED)
+        } else {
+            RunError::folder(path, error)
+        }
     }
 }
 
-/// Makes the first of `explode-runs/<target>-<n>` that is not there; of two runs at once each makes its own.
+/// Makes the first of `explode-runs/<target>-<n>` that is not there; of two runs at once each makes
+/// its own.
 fn free_folder(target: &str) -> Result<PathBuf, RunError> {
     let runs = Path::new("explode-runs");
     make_folder(runs).map_err(|error| RunError::folder(runs, error))?;
@@ -242,14 +263,16 @@ fn free_folder(target: &str) -> Result<PathBuf, RunError> {
     }
 }
 
-/// Finds a place for a folder and makes it; it must be absent or empty. Without a path, `explode-runs/<name>-<n>` with the first free n.
+/// Finds a place for a folder and makes it; it must be absent or empty. Without a path,
+/// `explode-runs/<name>-<n>` with the first free n.
 ///
 /// # Errors
 /// A folder with something in it, or one that cannot be made.
 pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError> {
     let path = match path {
         Some(path) => {
-            let unfit = |what| UsageError(format!("--out {}: {what}; name another one", path.display()));
+            let unfit =
+                |what| UsageError(format!("--out {}: {what}; name another one", path.display()));
             if path.exists() && !path.is_dir() {
                 return Err(unfit("this is not a folder").into());
             }

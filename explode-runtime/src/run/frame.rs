@@ -1,4 +1,5 @@
-//! Records as bytes: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both little-endian, and that in postcard's form.
+//! Records as bytes: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both little-endian,
+//! and that in postcard's form.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,9 +10,12 @@ const HEAD_BYTES: usize = 12;
 
 /// A record as it is written.
 pub(in crate::run) fn frame(record: &impl Serialize) -> Vec<u8> {
-    let mut frame = postcard::to_extend(record, vec![0; HEAD_BYTES]).expect("a record is plain data");
+    let mut frame =
+        postcard::to_extend(record, vec![0; HEAD_BYTES]).expect("a record is plain data");
     let (head, body) = frame.split_at_mut(HEAD_BYTES);
-    head[..4].copy_from_slice(&u32::try_from(body.len()).expect("a unit is less than 4 GiB").to_le_bytes());
+    head[..4].copy_from_slice(
+        &u32::try_from(body.len()).expect("a unit is less than 4 GiB").to_le_bytes(),
+    );
     head[4..].copy_from_slice(&xxh3_64(body).to_le_bytes());
     frame
 }

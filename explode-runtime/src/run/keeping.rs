@@ -20,7 +20,10 @@ pub struct Keeping {
 impl Keeping {
     /// An empty set, and a journal in this folder.
     pub fn new(plan: &Plan, folder: &Path) -> Keeping {
-        Keeping { checks: Checks::default(), journal: Journal::of(folder, plan, &Origin::default()) }
+        Keeping {
+            checks: Checks::default(),
+            journal: Journal::of(folder, plan, &Origin::default()),
+        }
     }
 
     /// Looks up the keys of checks, as a worker does; how many are new?

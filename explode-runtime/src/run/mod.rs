@@ -1,4 +1,5 @@
-//! Running a plan to its end: the supervisor, its workers, findings, the journal and the run folder.
+//! Running a plan to its end: the supervisor, its workers, findings, the journal and the run
+//! folder.
 
 mod attempts;
 mod confirm;

@@ -30,7 +30,11 @@ pub(super) struct Progressing<'a> {
 }
 
 impl<'a> Progressing<'a> {
-    pub fn new(plan: &'a Plan, started: &Started, interrupt: Option<&'a AtomicBool>) -> Progressing<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        started: &Started,
+        interrupt: Option<&'a AtomicBool>,
+    ) -> Progressing<'a> {
         let now = Instant::now();
         Progressing {
             settings: &plan.settings,
@@ -48,7 +52,8 @@ impl<'a> Progressing<'a> {
         self.settings.states.is_some_and(|most| self.totals.states() >= most) || self.time.is_up()
     }
 
-    /// Tells progress, if that is due; so many states wait, and the running unit has made so many checks.
+    /// Tells progress, if that is due; so many states wait, and the running unit has made so many
+    /// checks.
     pub fn tell(
         &mut self,
         waiting: usize,
@@ -84,7 +89,8 @@ impl<'a> Progressing<'a> {
     pub fn finish(&self) -> Summary {
         let mut summary = self.totals.summary.clone();
         summary.states = self.totals.states().into();
-        summary.topologies = Some(self.totals.topologies()).filter(|count| *count > 0).map(Count::from);
+        summary.topologies =
+            Some(self.totals.topologies()).filter(|count| *count > 0).map(Count::from);
         summary.findings = self.findings.distinct().into();
         summary.broken = self.findings.times_broken.into();
         summary.complete = !self.stopped

@@ -9,7 +9,11 @@ use crate::worker::{Crew, StartError, Started};
 const KEYS: usize = 1 << 16;
 
 /// Starts a worker that knows which checks are merged; one that dies may try once more.
-pub(super) fn start(crew: &mut dyn Crew, merged: &Checks, keep_events: bool) -> Result<Started, RunError> {
+pub(super) fn start(
+    crew: &mut dyn Crew,
+    merged: &Checks,
+    keep_events: bool,
+) -> Result<Started, RunError> {
     let mut once = || -> Result<Started, StartError> {
         let started = crew.start(keep_events)?;
         tell(crew, merged).map_err(StartError::Died)?;
@@ -21,7 +25,8 @@ pub(super) fn start(crew: &mut dyn Crew, merged: &Checks, keep_events: bool) -> 
     }
 }
 
-/// Starts a crew's first worker, which knows of no merged checks; one that dies is started once more.
+/// Starts a crew's first worker, which knows of no merged checks; one that dies is started once
+/// more.
 ///
 /// # Errors
 /// It does not start.

@@ -1,4 +1,5 @@
-//! The supervisor: strategy, totals, findings, journal. Workers do the rest (`docs/internals/architecture.md`).
+//! The supervisor: strategy, totals, findings, journal. Workers do the rest
+//! (`docs/internals/architecture.md`).
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -40,7 +41,8 @@ pub struct Supervisor<'a> {
     plan: &'a Plan,
     crew: &'a mut dyn Crew,
     audience: &'a mut dyn Audience,
-    /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the one that the plan names.
+    /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the
+    /// one that the plan names.
     pub strategy: Option<Box<dyn Strategy>>,
     /// What is kept.
     pub keep: Keep,
@@ -48,13 +50,18 @@ pub struct Supervisor<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// More workers.
     pub helpers: Option<Helpers<'a>>,
-    /// Units are run elsewhere: their results, and how the stack has started there. The run ends where a result is missing.
+    /// Units are run elsewhere: their results, and how the stack has started there. The run ends
+    /// where a result is missing.
     pub elsewhere: Option<(&'a mut Results, Started)>,
 }
 
 impl<'a> Supervisor<'a> {
     /// One that keeps nothing, and is not interrupted.
-    pub fn new(plan: &'a Plan, crew: &'a mut dyn Crew, audience: &'a mut dyn Audience) -> Supervisor<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        crew: &'a mut dyn Crew,
+        audience: &'a mut dyn Audience,
+    ) -> Supervisor<'a> {
         Supervisor {
             plan,
             crew,
@@ -120,7 +127,8 @@ impl<'a> Supervisor<'a> {
         audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
         let mut unkept = None;
         let is_there = results.is_none();
-        let mut attempts = Attempts::new(crew, started, is_there, keep_events, strategy.wants_sketches());
+        let mut attempts =
+            Attempts::new(crew, started, is_there, keep_events, strategy.wants_sketches());
         while let Some(unit) = strategy.next() {
             if run.bound_reached() {
                 run.stopped = true;
@@ -129,7 +137,8 @@ impl<'a> Supervisor<'a> {
             let waiting = strategy.waiting();
             let ran = match (store, &mut results) {
                 (Some(store), _) => {
-                    let mut others = Others { store, strategy: strategy.as_ref(), attempts: &mut attempts };
+                    let mut others =
+                        Others { store, strategy: strategy.as_ref(), attempts: &mut attempts };
                     others.take(&unit, &mut run, audience)?
                 }
                 (None, Some(results)) => match results.take(&unit) {
@@ -166,7 +175,8 @@ impl<'a> Supervisor<'a> {
                 store.merged(&unit, merged.known.clone());
             }
             add(&mut run.findings, &merged);
-            let choices: Vec<Choice> = unit.state.choices.iter().chain(&merged.choices).cloned().collect();
+            let choices: Vec<Choice> =
+                unit.state.choices.iter().chain(&merged.choices).cloned().collect();
             let (arrivals, reached) = (&merged.arrivals, merged.reached());
             strategy.observe(&Finished { unit: &unit, choices: &choices, arrivals, reached });
             if run.findings.is_any_fresh() {
@@ -214,7 +224,8 @@ struct Others<'a, 's> {
 }
 
 impl Others<'_, '_> {
-    /// The result of a unit that another worker has run, or is running; meanwhile other units are run. None if no other worker does.
+    /// The result of a unit that another worker has run, or is running; meanwhile other units are
+    /// run. None if no other worker does.
     fn take(
         &mut self,
         unit: &Unit,
@@ -254,12 +265,17 @@ fn add(findings: &mut Findings<'_>, merged: &Merged) {
 }
 
 /// Repeats what an earlier process has written down of a unit, in place of running it.
-fn repeat(run: &mut Progressing<'_>, strategy: &mut dyn Strategy, record: Record) -> Result<(), UsageError> {
+fn repeat(
+    run: &mut Progressing<'_>,
+    strategy: &mut dyn Strategy,
+    record: Record,
+) -> Result<(), UsageError> {
     let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
     let unit = strategy.next().ok_or_else(unknown)?;
     let Record { unit: recorded, merged, findings, elapsed_ms } = record;
     if unit.id() != recorded {
-        let text = "the journal was written by a strategy that went another way; begin the run anew";
+        let text =
+            "the journal was written by a strategy that went another way; begin the run anew";
         return Err(UsageError(text.to_owned()));
     }
     run.totals.repeat(&merged);
@@ -272,7 +288,10 @@ fn repeat(run: &mut Progressing<'_>, strategy: &mut dyn Strategy, record: Record
 }
 
 /// The strategy that the plan names, or the caller's own.
-fn strategy_of(plan: &Plan, own: Option<Box<dyn Strategy>>) -> Result<Box<dyn Strategy>, UsageError> {
+fn strategy_of(
+    plan: &Plan,
+    own: Option<Box<dyn Strategy>>,
+) -> Result<Box<dyn Strategy>, UsageError> {
     match own {
         None => plan.strategy(),
         Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => Ok(own),

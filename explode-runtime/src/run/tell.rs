@@ -1,4 +1,5 @@
-//! The audience of a run: every message goes to the listener and to the run folder; traces are kept and confirmed.
+//! The audience of a run: every message goes to the listener and to the run folder; traces are kept
+//! and confirmed.
 
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use crate::run::confirm::{Confirm, Confirmation};
 use crate::trace::{Secret, Tagged, Trace};
 use crate::worker::Started;
 
-/// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a wire.
+/// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a
+/// wire.
 pub trait Audience {
     /// The run begins; returns its folder.
     ///
@@ -50,7 +52,8 @@ pub trait Audience {
     }
 }
 
-/// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a trace.
+/// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a
+/// trace.
 pub struct Local<'a> {
     out: Option<&'a Path>,
     /// The folder that is there, until it is opened.
@@ -71,7 +74,11 @@ pub struct Local<'a> {
 
 impl<'a> Local<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
-    pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
+    pub fn new(
+        out: Option<&'a Path>,
+        confirm: Confirm<'a>,
+        sink: &'a mut dyn FnMut(&Message),
+    ) -> Local<'a> {
         Local {
             out,
             claim: None,
@@ -87,12 +94,16 @@ impl<'a> Local<'a> {
     }
 
     /// The same in a folder that is there: messages and traces are added to it.
-    pub fn resuming(claim: Claim, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
+    pub fn resuming(
+        claim: Claim,
+        confirm: Confirm<'a>,
+        sink: &'a mut dyn FnMut(&Message),
+    ) -> Local<'a> {
         Local { claim: Some(claim), ..Local::new(None, confirm, sink) }
     }
 
-    /// Tags what a run of this plan writes with the secret: the folder, if it is a new one, and each trace. Without commands nothing is
-    /// tagged.
+    /// Tags what a run of this plan writes with the secret: the folder, if it is a new one, and
+    /// each trace. Without commands nothing is tagged.
     pub fn tag_with(&mut self, secret: &'a Secret, plan: &Plan) {
         if !plan.commands().is_empty() {
             self.secret = Some(secret);
@@ -100,8 +111,9 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// Writes the events of each unit of work to a file, as JSON lines. A mark `unit <n>` comes before those of the n-th. The file
-    /// is opened once the run folder is there; `path` is its name in errors.
+    /// Writes the events of each unit of work to a file, as JSON lines. A mark `unit <n>` comes
+    /// before those of the n-th. The file is opened once the run folder is there; `path` is its
+    /// name in errors.
     pub fn write_events(&mut self, path: &Path, output: Output) {
         self.events = Some((path.to_owned(), output));
         self.wants_events = true;
@@ -195,7 +207,8 @@ impl EventFile {
 
     fn finish(self) -> Result<(), RunError> {
         let EventFile { path, file, units: _ } = self;
-        let written = file.into_inner().map_err(io::IntoInnerError::into_error).and_then(Writing::commit);
+        let written =
+            file.into_inner().map_err(io::IntoInnerError::into_error).and_then(Writing::commit);
         written.map_err(|error| unwritable(&path, error))
     }
 

@@ -13,7 +13,8 @@ pub(super) struct Time<'a> {
 impl<'a> Time<'a> {
     /// It ends so many milliseconds from now, if ever, and when `interrupt` is set.
     pub fn new(budget_ms: Option<u64>, interrupt: Option<&'a AtomicBool>) -> Time<'a> {
-        let until = budget_ms.and_then(|budget| Instant::now().checked_add(Duration::from_millis(budget)));
+        let until =
+            budget_ms.and_then(|budget| Instant::now().checked_add(Duration::from_millis(budget)));
         Time { until, interrupt }
     }
 

@@ -1,7 +1,7 @@
 //! The totals of a run: the only place where anything is counted.
 //!
-//! One worker or many, a resumed run, and jobs that were run elsewhere: [`Totals::merge`] is called with each unit's result in the
-//! order of the units, and takes from it what is new.
+//! One worker or many, a resumed run, and jobs that were run elsewhere: [`Totals::merge`] is called
+//! with each unit's result in the order of the units, and takes from it what is new.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,8 @@ pub(super) struct Totals {
 /// What a unit has added to the totals.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Merged {
-    /// The choices that were made after those of the unit's state. The journal writes them in its own way.
+    /// The choices that were made after those of the unit's state. The journal writes them in its
+    /// own way.
     #[serde(skip)]
     pub choices: Vec<Choice>,
     /// The states on its way, in order.
@@ -85,7 +86,8 @@ impl Totals {
         Totals { crash_depth, ..Totals::default() }
     }
 
-    /// Merges the result of a unit, whose turn it is. If the run ends at so many `states`, what comes after that state is left out.
+    /// Merges the result of a unit, whose turn it is. If the run ends at so many `states`, what
+    /// comes after that state is left out.
     pub fn merge(&mut self, unit: &Unit, result: &UnitResult, states: Option<u64>) -> Merged {
         let known = unit.state.choices.len();
         let mut merged = Merged::default();
@@ -104,7 +106,9 @@ impl Totals {
             merged.arrivals.push((arrival.clone(), reached));
             // At depth 0 no mutate has led anywhere yet.
             merged.reached = (arrival.depth > 0).then_some(reached);
-            if (index < last || result.is_cut) && states.is_some_and(|most| self.states.len() >= most) {
+            if (index < last || result.is_cut)
+                && states.is_some_and(|most| self.states.len() >= most)
+            {
                 merged.is_cut = true;
                 break;
             }
@@ -142,11 +146,15 @@ impl Totals {
             counts.pending += 1;
             known.seen.0.push(*key);
         }
-        for number in segment.nested.0.iter().filter(|number| self.checks.insert_crash_crash(**number)) {
+        for number in
+            segment.nested.0.iter().filter(|number| self.checks.insert_crash_crash(**number))
+        {
             known.crash_crash.0.push(*number);
             new.insert(*number);
         }
-        for left_out in segment.nested_left_out.iter().filter(|left_out| new.contains(&left_out.number)) {
+        for left_out in
+            segment.nested_left_out.iter().filter(|left_out| new.contains(&left_out.number))
+        {
             counts.crash_crash_left_out += left_out.count.0.clone();
         }
         for number in segment.unsound.0.iter().filter(|number| !self.checks.is_error(**number)) {
@@ -164,7 +172,9 @@ impl Totals {
         counts.operations += segment.operations;
         counts.crash_disks += segment.crash_disks.0.clone();
         counts.left_out += segment.left_out.0.clone();
-        debug_assert!(segment.shown.iter().all(|(error, _)| (*error as usize) < result.errors.len()));
+        debug_assert!(
+            segment.shown.iter().all(|(error, _)| (*error as usize) < result.errors.len())
+        );
     }
 
     /// Makes a merge of an earlier process again.

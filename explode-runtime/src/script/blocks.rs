@@ -1,5 +1,6 @@
-//! Blocks of a disk as lines of a script: only the bytes that change, or the blocks as a whole, compressed, where these are many places
-//! (the log that mkfs.xfs writes has a header in each sector).
+//! Blocks of a disk as lines of a script: only the bytes that change, or the blocks as a whole,
+//! compressed, where these are many places (the log that mkfs.xfs writes has a header in each
+//! sector).
 
 use std::io::Write as _;
 
@@ -15,7 +16,8 @@ use crate::worker::Block;
 const GAP: u64 = 48;
 /// Places on a line.
 const PLACES: usize = 8;
-/// A place costs a process of the script's shell. From more than so many on the blocks are compressed instead.
+/// A place costs a process of the script's shell. From more than so many on the blocks are
+/// compressed instead.
 const MOST_PLACES: usize = 40;
 /// What such a line begins with; it needs gzip.
 pub(super) const UNPACK: &str = "unpack ";
@@ -29,14 +31,16 @@ struct Run {
     bytes: Vec<u8>,
 }
 
-/// Lines that put these blocks where they belong; `before` are the bytes of a block as it is by then.
+/// Lines that put these blocks where they belong; `before` are the bytes of a block as it is by
+/// then.
 pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -> Vec<String> {
     let mut filled: Vec<(u8, Vec<String>)> = Vec::new();
     let mut runs: Vec<Run> = Vec::new();
     for (number, bytes) in blocks {
         let before = before(*number).unwrap_or_else(|| vec![0; bytes.len()]);
         let sectors = bytes.chunks(SECTOR_BYTES).zip(before.chunks(SECTOR_BYTES));
-        for (sector, (now, before)) in (number * (bytes.len() / SECTOR_BYTES) as u64..).zip(sectors) {
+        for (sector, (now, before)) in (number * (bytes.len() / SECTOR_BYTES) as u64..).zip(sectors)
+        {
             if now != before && now.iter().all(|byte| *byte == now[0]) {
                 fill(&mut filled, now[0], sector);
             } else {
@@ -47,7 +51,9 @@ pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -
     if filled.iter().map(|(_, places)| places.len()).sum::<usize>() + runs.len() > MOST_PLACES {
         return packed(blocks);
     }
-    let places = filled.into_iter().map(|(byte, places)| format!("fill '\\{byte:03o}' {}", places.join(" ")));
+    let places = filled
+        .into_iter()
+        .map(|(byte, places)| format!("fill '\\{byte:03o}' {}", places.join(" ")));
     let mut lines: Vec<String> = places.collect();
     if !runs.is_empty() {
         let places = runs.iter().map(|run| (run.offset, run.bytes.len() as u64));
@@ -74,7 +80,8 @@ fn packed(blocks: &[Block]) -> Vec<String> {
 
 /// A command for some places, first and how many of each, with bytes on its standard input.
 fn document(command: &str, places: &[(u64, u64)], bytes: &[u8]) -> Vec<String> {
-    let places: Vec<String> = places.iter().map(|(first, count)| format!("{first}:{count}")).collect();
+    let places: Vec<String> =
+        places.iter().map(|(first, count)| format!("{first}:{count}")).collect();
     let mut lines = Vec::new();
     for (index, places) in places.chunks(PLACES).enumerate() {
         let begin = if index == 0 { command } else { "    " };
@@ -90,7 +97,9 @@ fn document(command: &str, places: &[(u64, u64)], bytes: &[u8]) -> Vec<String> {
 
 /// The bytes of a sector that differ, with the equal ones in between where these are few.
 fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<Run>) {
-    for (at, (byte, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
+    for (at, (byte, _)) in
+        now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before)
+    {
         let place = offset + at as u64;
         match runs.last_mut() {
             Some(run) if place - (run.offset + run.bytes.len() as u64) < GAP.min(at as u64 + 1) => {
@@ -181,7 +190,10 @@ mod tests {
             sum.end()
         };
         // printf '' | cksum; printf 123456789 | cksum; head -c 1000 /dev/zero | cksum
-        assert_eq!([of(b""), of(b"123456789"), of(&[0; 1000])], [4_294_967_295, 930_766_865, 2_610_763_910]);
+        assert_eq!(
+            [of(b""), of(b"123456789"), of(&[0; 1000])],
+            [4_294_967_295, 930_766_865, 2_610_763_910]
+        );
     }
 
     #[test]
@@ -207,8 +219,9 @@ mod tests {
     #[test]
     fn many_places_are_compressed_blocks() {
         let mut block = vec![0; 4096];
-        let places =
-            |block: &[u8]| lines(&[(2, block.to_vec()), (3, vec![5; 4096]), (9, vec![6; 4096])], &|_| None);
+        let places = |block: &[u8]| {
+            lines(&[(2, block.to_vec()), (3, vec![5; 4096]), (9, vec![6; 4096])], &|_| None)
+        };
         (0..MOST_PLACES - 2).for_each(|place| block[place * 100] = 1);
         assert!(places(&block)[0].starts_with("fill"), "{:?}", places(&block));
         block[4095] = 1;
@@ -229,6 +242,9 @@ mod tests {
         let said = lines(&[(2, block.clone())], &|_| None);
         assert_eq!(said[..2], ["fill '\\377' 17:2".to_owned(), "put 10240:1 <<'END'".to_owned()]);
         assert_eq!(said.last().unwrap(), "END");
-        assert_eq!(lines(&[(2, vec![0; 4096])], &|_| Some(block.clone())), ["fill '\\000' 17:2 20:1"]);
+        assert_eq!(
+            lines(&[(2, vec![0; 4096])], &|_| Some(block.clone())),
+            ["fill '\\000' 17:2 20:1"]
+        );
     }
 }

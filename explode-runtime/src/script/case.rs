@@ -65,7 +65,9 @@ fn refuse(trace: &Trace) -> Result<(), Refused> {
         return refuse("its system runs in process, and no kernel has a part in it");
     }
     if let Some(step) = trace.died {
-        return refuse(&format!("its step {step} hangs, or ends the process or the kernel that it runs in"));
+        return refuse(&format!(
+            "its step {step} hangs, or ends the process or the kernel that it runs in"
+        ));
     }
     match trace.epoch {
         None => return refuse("it was seen while the system ran, without a crash"),
@@ -77,8 +79,8 @@ fn refuse(trace: &Trace) -> Result<(), Refused> {
     trace.choices.iter().find_map(beyond).map_or(Ok(()), |why| refuse(&why))
 }
 
-/// What happens by this choice that no command makes happen. The choices of a checker, and what the kernel does in its own time, the
-/// commands and the recorded disk have.
+/// What happens by this choice that no command makes happen. The choices of a checker, and what the
+/// kernel does in its own time, the commands and the recorded disk have.
 fn beyond(choice: &Choice) -> Option<String> {
     let label = &choice.label;
     match choice.kind {
@@ -87,16 +89,19 @@ fn beyond(choice: &Choice) -> Option<String> {
         Kind::IoFailure => {
             let what = choice.name.clone().unwrap_or_else(|| label.to_string());
             Some(format!(
-                "in it a block of the medium goes bad by choice ({what}), which no command makes it do"
+                "in it a block of the medium goes bad by choice ({what}), which no command makes \
+                 it do"
             ))
         }
         _ => Some(format!(
-            "in it a function of the kernel or a request fails by choice ({label}), which no command makes it do"
+            "in it a function of the kernel or a request fails by choice ({label}), which no \
+             command makes it do"
         )),
     }
 }
 
-/// Runs a trace again, and gathers what a script needs. The bounds are for a search, if the recorded disk is not there any more.
+/// Runs a trace again, and gathers what a script needs. The bounds are for a search, if the
+/// recorded disk is not there any more.
 ///
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
@@ -112,7 +117,9 @@ pub fn gather(
     let failure = match reach(&mut bench, trace)? {
         Reached::Fails(failure) => *failure,
         Reached::Not(why) => return Ok(Err(Refused::NotSeen(why))),
-        Reached::Diverged(what) => return Ok(Err(Refused::NotSeen(format!("the replay diverged: {what}")))),
+        Reached::Diverged(what) => {
+            return Ok(Err(Refused::NotSeen(format!("the replay diverged: {what}"))));
+        }
     };
     let Failure { failing, standing: Some(standing), .. } = failure else {
         return Ok(Err(Refused::Cannot("it has no crash disk".to_owned())));
@@ -125,7 +132,14 @@ pub fn gather(
     let is_sound = bench.attempt(&pieces)? == Outcome::Sound;
     let evidence = bench.evidence(whole, &failing.violation)?;
     let promise = bench.leave().or(failing.promise);
-    Ok(case(trace, failing.violation, promise, (failing.choices, standing.moments), evidence, is_sound))
+    Ok(case(
+        trace,
+        failing.violation,
+        promise,
+        (failing.choices, standing.moments),
+        evidence,
+        is_sound,
+    ))
 }
 
 /// The pieces of the disk that has lost nothing, at the last moment.
@@ -154,7 +168,8 @@ fn case(
         None => {
             let (checker, promise) = (&trace.checker, &violation.promise);
             let text = format!(
-                "the checker {checker} does not say for a shell what it demands where `{promise}` is broken"
+                "the checker {checker} does not say for a shell what it demands where `{promise}` \
+                 is broken"
             );
             return Err(refused(text));
         }
@@ -172,7 +187,8 @@ fn case(
     });
     if let Some(text) = texts.chain(checks).find(|text| is_in_quotes(text)) {
         return Err(refused(format!(
-            "`{text}` has {{path}} or {{dev}} between single quotes, where a script has a variable; use double quotes"
+            "`{text}` has {{path}} or {{dev}} between single quotes, where a script has a \
+             variable; use double quotes"
         )));
     }
     Ok(Case {
@@ -216,7 +232,13 @@ mod tests {
     use crate::choose::{Choice, Kind, Label};
 
     fn choice(kind: Kind, value: u32, name: &str) -> Choice {
-        Choice { kind, options: 3, value, name: Some(name.to_owned()), label: Label::named("somewhere") }
+        Choice {
+            kind,
+            options: 3,
+            value,
+            name: Some(name.to_owned()),
+            label: Label::named("somewhere"),
+        }
     }
 
     #[test]
@@ -225,7 +247,10 @@ mod tests {
         for value in [1, 2] {
             let why = beyond(&choice(Kind::IoFailure, value, "ramdisk block 7 unreadable"));
             let why = why.expect("a fault");
-            assert!(why.contains("the medium goes bad by choice (ramdisk block 7 unreadable)"), "{why}");
+            assert!(
+                why.contains("the medium goes bad by choice (ramdisk block 7 unreadable)"),
+                "{why}"
+            );
         }
     }
 
@@ -244,7 +269,9 @@ mod tests {
 
     #[test]
     fn a_variable_between_single_quotes_is_none() {
-        for text in ["grep 'a' $mnt/f", "echo \"it's $mnt\"", r"echo it\'s $mnt", "a '$other' $dev", "a \\"] {
+        for text in
+            ["grep 'a' $mnt/f", "echo \"it's $mnt\"", r"echo it\'s $mnt", "a '$other' $dev", "a \\"]
+        {
             assert!(!is_in_quotes(text), "{text}");
         }
         for text in ["sh -c 'cat $mnt/f'", "a \"b\" '$dev'"] {

@@ -1,4 +1,5 @@
-//! Bytes that a script needs, as files that it makes: by plain commands where the bytes are a pattern, else from base64.
+//! Bytes that a script needs, as files that it makes: by plain commands where the bytes are a
+//! pattern, else from base64.
 
 use super::blocks::base64;
 use super::words::word;
@@ -30,7 +31,10 @@ impl Data {
             let mut places = (0..known.len()).step_by(512);
             places.find(|at| known[*at..].starts_with(bytes))
         };
-        self.0.iter().zip(1..).find_map(|(known, number)| Some((format!("data{number}"), whole(known)?)))
+        self.0
+            .iter()
+            .zip(1..)
+            .find_map(|(known, number)| Some((format!("data{number}"), whole(known)?)))
     }
 
     /// The lines that make them, in `$work`.
@@ -51,7 +55,10 @@ fn file(name: &str, bytes: &[u8]) -> Vec<String> {
             let inside = commands.into_iter().map(|command| format!("    {command}"));
             [vec!["{".to_owned()], inside.collect(), vec![format!("}} > {name}")]].concat()
         }
-        None => [vec![format!("base64 -d > {name} <<'END'")], base64(bytes), vec!["END".to_owned()]].concat(),
+        None => {
+            [vec![format!("base64 -d > {name} <<'END'")], base64(bytes), vec!["END".to_owned()]]
+                .concat()
+        }
     }
 }
 
@@ -81,14 +88,18 @@ fn commands(bytes: &[u8]) -> Option<Vec<String>> {
     Some(commands)
 }
 
-/// A line that is printable, as often as it is there in a row, or a few printable bytes at the end; returns how many bytes that is.
+/// A line that is printable, as often as it is there in a row, or a few printable bytes at the end;
+/// returns how many bytes that is.
 fn line(rest: &[u8], commands: &mut Vec<String>) -> Option<usize> {
     let printable = |bytes: &[u8]| bytes.iter().all(|byte| (b' '..=b'~').contains(byte));
     let end = rest.iter().take(LONGEST_LINE).position(|byte| *byte == b'\n');
     match end {
         Some(end) if printable(&rest[..end]) => {
             let line = &rest[..=end];
-            let same = rest.chunks(line.len()).take_while(|chunk| line.starts_with(chunk)).map(<[u8]>::len);
+            let same = rest
+                .chunks(line.len())
+                .take_while(|chunk| line.starts_with(chunk))
+                .map(<[u8]>::len);
             let same: usize = same.sum();
             let text = word(&String::from_utf8_lossy(&line[..end]));
             commands.push(format!("yes {text} | head -c {same}"));
@@ -114,7 +125,10 @@ mod tests {
             commands(&[&[0; 100][..], b"test"].concat()).unwrap(),
             ["head -c 100 /dev/zero", "printf %s test"]
         );
-        assert_eq!(commands(&[b'N'; 5000]).unwrap(), ["head -c 5000 /dev/zero | tr '\\000' '\\116'"]);
+        assert_eq!(
+            commands(&[b'N'; 5000]).unwrap(),
+            ["head -c 5000 /dev/zero | tr '\\000' '\\116'"]
+        );
         assert_eq!(commands(&(0..=255).collect::<Vec<u8>>()), None);
         assert_eq!(commands(b"").unwrap(), [""; 0]);
     }
@@ -123,7 +137,10 @@ mod tests {
     fn what_is_there_is_found() {
         let mut data = Data::default();
         assert_eq!(data.name(&[1; 1024]), "data1");
-        assert_eq!((data.name(&[2; 512]), data.name(&[1; 1024])), ("data2".to_owned(), "data1".to_owned()));
+        assert_eq!(
+            (data.name(&[2; 512]), data.name(&[1; 1024])),
+            ("data2".to_owned(), "data1".to_owned())
+        );
         assert_eq!(data.find(&[2; 512]), Some(("data2".to_owned(), 0)));
         assert_eq!(data.find(&[3; 512]), None);
     }

@@ -1,4 +1,5 @@
-//! What the check demands, as tests of a shell: functions that look at contents, and lines that ask.
+//! What the check demands, as tests of a shell: functions that look at contents, and lines that
+//! ask.
 
 use super::data::Data;
 use super::words::{hexadecimal, runnable, word};
@@ -13,19 +14,27 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
             Demand::Directory(path) => asked.push(format!("demand_directory {}", word(path))),
             Demand::Nothing(path) => asked.push(format!("demand_nothing {}", word(path))),
             Demand::File(path, any) => {
-                asked.push(format!("demand_file {} {}", word(path), contents(any, data, &mut functions)));
+                asked.push(format!(
+                    "demand_file {} {}",
+                    word(path),
+                    contents(any, data, &mut functions)
+                ));
             }
             Demand::Perhaps(path, any) => {
-                asked.push(format!("demand_perhaps {} {}", word(path), contents(any, data, &mut functions)));
+                asked.push(format!(
+                    "demand_perhaps {} {}",
+                    word(path),
+                    contents(any, data, &mut functions)
+                ));
             }
             Demand::Symlink(path, target) => {
                 asked.push(format!("demand_symlink {} {}", word(path), word(target)));
             }
             Demand::Mode(path, mode) => asked.push(format!("demand_mode {} {mode:o}", word(path))),
             Demand::Xattrs(path, attributes) => {
-                let each = attributes
-                    .iter()
-                    .map(|(name, value)| format!(" {}", word(&format!("{name}={}", hexadecimal(value)))));
+                let each = attributes.iter().map(|(name, value)| {
+                    format!(" {}", word(&format!("{name}={}", hexadecimal(value))))
+                });
                 asked.push(format!("demand_xattrs {}{}", word(path), each.collect::<String>()));
             }
             Demand::Command { text, environment, done } => {
@@ -52,12 +61,15 @@ pub(super) fn programs(demands: &[Demand]) -> impl Iterator<Item = &'static str>
 fn contents(any: &[Contents], data: &mut Data, functions: &mut Vec<String>) -> String {
     let mut names = Vec::new();
     for Contents { least, most, parts } in any {
-        let name =
-            format!("contents{}", functions.iter().filter(|line| line.starts_with("contents")).count() + 1);
+        let name = format!(
+            "contents{}",
+            functions.iter().filter(|line| line.starts_with("contents")).count() + 1
+        );
         let most = most.map_or_else(|| "-".to_owned(), |most| most.to_string());
         functions.push(format!("{name}() {{"));
         let parts = parts.iter().filter(|(_, bytes)| !bytes.is_empty());
-        let tests = parts.map(|(at, bytes)| format!("bytes_at \"$1\" {at} \"$work/{}\"", data.name(bytes)));
+        let tests =
+            parts.map(|(at, bytes)| format!("bytes_at \"$1\" {at} \"$work/{}\"", data.name(bytes)));
         let tests: Vec<String> =
             [format!("size_of \"$1\" {least} {most}")].into_iter().chain(tests).collect();
         functions.push(format!("    {}", tests.join(" &&\n        ")));
@@ -67,9 +79,16 @@ fn contents(any: &[Contents], data: &mut Data, functions: &mut Vec<String>) -> S
     names.join(" ")
 }
 
-fn command(text: &str, environment: &[(String, String)], done: &str, data: &mut Data) -> Vec<String> {
+fn command(
+    text: &str,
+    environment: &[(String, String)],
+    done: &str,
+    data: &mut Data,
+) -> Vec<String> {
     let mut lines = vec!["check_command() (".to_owned()];
-    lines.extend(environment.iter().map(|(name, value)| format!("    export {name}={}", word(value))));
+    lines.extend(
+        environment.iter().map(|(name, value)| format!("    export {name}={}", word(value))),
+    );
     lines.push(format!("    export EXPLODE_DONE=\"$work/{}\"", data.name(done.as_bytes())));
     lines.push(format!("    {}", runnable(text)));
     lines.push(")".to_owned());

@@ -9,31 +9,40 @@ impl Case {
     /// The list, as comments.
     pub(super) fn listed(&self) -> Vec<String> {
         let system = &self.system;
-        let options =
-            if system.options.is_empty() { String::new() } else { format!(" -o {}", system.options) };
+        let options = if system.options.is_empty() {
+            String::new()
+        } else {
+            format!(" -o {}", system.options)
+        };
         let mut own = vec![
             format!("{} DEVICE", system.make.trim()),
             format!("mount -t {}{options} DEVICE FOLDER; umount FOLDER", system.driver),
         ];
-        let looks =
-            system.repair.iter().map(|(line, _)| line).chain(system.strict.iter().map(|(line, _)| line));
+        let looks = system
+            .repair
+            .iter()
+            .map(|(line, _)| line)
+            .chain(system.strict.iter().map(|(line, _)| line));
         own.extend(looks.map(|line| format!("{} DEVICE", line.trim())));
         let mut lines = vec![
             "# This file runs the following as root. Its own functions, below, call plain programs."
                 .to_owned(),
         ];
         lines.extend(own.iter().map(|line| comment_line(&format!("  {line}"))));
-        lines.extend(self.carried().iter().map(|text| comment_line(&format!("  of the trace: {text}"))));
+        lines.extend(
+            self.carried().iter().map(|text| comment_line(&format!("  of the trace: {text}"))),
+        );
         lines
     }
 
     /// The commands of the trace that the script has, each once.
     fn carried(&self) -> Vec<&str> {
-        let steps =
-            self.done.iter().filter(|done| done.error.is_none()).filter_map(|done| match &done.what {
+        let steps = self.done.iter().filter(|done| done.error.is_none()).filter_map(|done| {
+            match &done.what {
                 What::Shell(text) => Some(text.as_str()),
                 _ => None,
-            });
+            }
+        });
         let checks = self.demands.iter().filter_map(|demand| match demand {
             Demand::Command { text, .. } => Some(text.as_str()),
             _ => None,
@@ -80,11 +89,20 @@ mod tests {
         };
         Case {
             trace: Trace::from_json(trace).unwrap(),
-            violation: Violation::new(Verdict::CheckFailed, "check", "gone\n\x1b]0;evil\x07".to_owned()),
+            violation: Violation::new(
+                Verdict::CheckFailed,
+                "check",
+                "gone\n\x1b]0;evil\x07".to_owned(),
+            ),
             promise: None,
             choices: Vec::new(),
             moments: Vec::new(),
-            done: vec![step(EVIL, None), step("sync", None), step(EVIL, None), step("not run", Some("why"))],
+            done: vec![
+                step(EVIL, None),
+                step("sync", None),
+                step(EVIL, None),
+                step("not run", Some("why")),
+            ],
             bytes: 1 << 20,
             system,
             demands: vec![check],
@@ -96,7 +114,8 @@ mod tests {
     #[test]
     fn a_script_begins_with_what_it_runs_as_root() {
         let list = [
-            "# This file runs the following as root. Its own functions, below, call plain programs.",
+            "# This file runs the following as root. Its own functions, below, call plain \
+             programs.",
             "#   mkfs.ext2 -q DEVICE",
             "#   mount -t ext2 -o sync DEVICE FOLDER; umount FOLDER",
             "#   e2fsck -f -y DEVICE",
@@ -109,7 +128,8 @@ mod tests {
         let lines: Vec<&str> = script.lines().collect();
         assert_eq!((lines[0], &lines[1..=list.len()]), ("#!/bin/sh", &list[..]));
         assert!(test.script.contains(&format!("\n{}\n", list.join("\n"))), "{}", test.script);
-        // Up to the first command all is comments, whatever the message, the path and the commands are.
+        // Up to the first command all is comments, whatever the message, the path and the commands
+        // are.
         let comments = lines.iter().take_while(|line| line.starts_with('#')).count();
         assert_eq!((lines[comments], lines[comments + 1]), ("", "set -u"));
     }
@@ -121,7 +141,10 @@ mod tests {
         assert!(!script.contains(obeyed) && !test.script.contains(obeyed));
         let command = runnable("printf '%s' \"$a\r\x1b\\\\\"\nprintf b");
         assert!(!command.contains(obeyed), "{command}");
-        let ran = std::process::Command::new("sh").args(["-c", &format!("a=1; {command}")]).output().unwrap();
+        let ran = std::process::Command::new("sh")
+            .args(["-c", &format!("a=1; {command}")])
+            .output()
+            .unwrap();
         assert_eq!(String::from_utf8(ran.stdout).unwrap(), "1\r\x1b\\b");
         assert_eq!(runnable("sync -f \"$mnt\""), "sync -f \"$mnt\"");
     }

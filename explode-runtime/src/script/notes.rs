@@ -28,19 +28,25 @@ impl Notes<'_> {
     pub fn lost_elsewhere(&self, crash: &[Block], other: &[Block]) -> Vec<String> {
         let told = |range: &Pending| {
             let blocks = crash.iter().chain(other);
-            let mut blocks =
-                blocks.map(|block| (block.0 * SECTORS_PER_BLOCK, (block.0 + 1) * SECTORS_PER_BLOCK));
-            range.sectors.iter().all(|(at, len)| blocks.any(|(first, end)| *at < end && at + len > first))
+            let mut blocks = blocks
+                .map(|block| (block.0 * SECTORS_PER_BLOCK, (block.0 + 1) * SECTORS_PER_BLOCK));
+            range
+                .sectors
+                .iter()
+                .all(|(at, len)| blocks.any(|(first, end)| *at < end && at + len > first))
         };
         let ranges = self.moments.last().into_iter().flat_map(|moment| &moment.ranges);
         let lost = ranges.filter(|range| range.kept != range.newest() && !told(range));
-        lost.map(|range| format!("Sector {}, {} bytes: {}", range.name(0).1, range.bytes(), state(range)))
-            .collect()
+        lost.map(|range| {
+            format!("Sector {}, {} bytes: {}", range.name(0).1, range.bytes(), state(range))
+        })
+        .collect()
     }
 
     fn ranges(&self, block: u64) -> Vec<&Pending> {
         let (first, end) = (block * SECTORS_PER_BLOCK, (block + 1) * SECTORS_PER_BLOCK);
-        let touches = |range: &&Pending| range.sectors.iter().any(|(at, len)| *at < end && at + len > first);
+        let touches =
+            |range: &&Pending| range.sectors.iter().any(|(at, len)| *at < end && at + len > first);
         self.moments.last().into_iter().flat_map(|moment| &moment.ranges).filter(touches).collect()
     }
 
@@ -65,8 +71,12 @@ fn state(range: &Pending) -> String {
         String::new()
     };
     match range.kept {
-        Some(kept) if Some(kept) == range.newest() => format!("was pending, and reached the disk{of}"),
-        Some(kept) => format!("was pending; version {kept} reached the disk, and a later one was lost{of}"),
+        Some(kept) if Some(kept) == range.newest() => {
+            format!("was pending, and reached the disk{of}")
+        }
+        Some(kept) => {
+            format!("was pending; version {kept} reached the disk, and a later one was lost{of}")
+        }
         None => format!("was pending, and was lost{of}"),
     }
 }

@@ -1,4 +1,5 @@
-//! The disks of a script that are recorded: the new file system, what the crash has left, and what it would have left.
+//! The disks of a script that are recorded: the new file system, what the crash has left, and what
+//! it would have left.
 
 use super::blocks::{self, Checksum, UNPACK};
 use super::case::Case;
@@ -24,7 +25,8 @@ impl Case {
         let notes = Notes { moments };
         let (kept, lost) = notes.counts();
         let other = disks.other.as_deref().filter(|blocks| !blocks.is_empty());
-        let other_sum = other.map_or(0, |other| sum(*bytes, &[&disks.pristine, &disks.crash, other]));
+        let other_sum =
+            other.map_or(0, |other| sum(*bytes, &[&disks.pristine, &disks.crash, other]));
         let settings = vec![
             format!("kept_writes={kept} lost_writes={lost}"),
             format!("crash_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash])),
@@ -41,7 +43,8 @@ impl Case {
         functions.extend(function("crash_disk", crash.into_iter().chain(not_there).collect()));
         functions.push(String::new());
         functions.push("# What it would have besides if no write was lost.".to_owned());
-        let at_crash = |number: u64| find(&disks.crash, number).or_else(|| find(&disks.pristine, number));
+        let at_crash =
+            |number: u64| find(&disks.crash, number).or_else(|| find(&disks.pristine, number));
         let missing = other.unwrap_or_default();
         let missing = noted(missing, &|_| "what the crash has lost".to_owned(), &at_crash, data);
         functions.extend(function("other_disk", missing));
@@ -50,8 +53,9 @@ impl Case {
     }
 }
 
-/// Lines that put blocks where they belong, with a comment for each; those in a row of which the same is said are one. What is some of
-/// the data is copied; `before` are the bytes of a block as it is by then.
+/// Lines that put blocks where they belong, with a comment for each; those in a row of which the
+/// same is said are one. What is some of the data is copied; `before` are the bytes of a block as
+/// it is by then.
 fn noted(
     blocks: &[Block],
     note: &dyn Fn(&Block) -> String,
@@ -72,7 +76,9 @@ fn noted(
         let end = begin + 1 + alike.count();
         lines.push(format!("# {}: {note}", sectors(first, (end - begin) as u64)));
         match copied {
-            Some((name, at)) => lines.push(format!("copy \"$work/{name}\" {} {}:8", at / 512, first * 8)),
+            Some((name, at)) => {
+                lines.push(format!("copy \"$work/{name}\" {} {}:8", at / 512, first * 8))
+            }
             None => lines.extend(blocks::lines(&blocks[begin..end], before)),
         }
         begin = end;

@@ -48,8 +48,10 @@ impl Case {
         };
         lines.push("#".to_owned());
         lines.extend(comment(&format!(
-            "usage: as root, `sh SCRIPT [--control] [DEVICE]`. Exit code 1: the loss is there. 0: it is not. 2: something is missing, or \
-             could not be done.\nNeeds {}, a loop device or a block device that may be overwritten, and the file system {} in the kernel.{attr}",
+            "usage: as root, `sh SCRIPT [--control] [DEVICE]`. Exit code 1: the loss is there. 0: \
+             it is not. 2: something is missing, or \
+             could not be done.\nNeeds {}, a loop device or a block device that may be \
+             overwritten, and the file system {} in the kernel.{attr}",
             programs.join(", "),
             self.system.driver
         )));
@@ -69,8 +71,9 @@ impl Case {
         format!("{text}\n{LIBRARY}\n{RECORDED}\n{ALONE}")
     }
 
-    /// The disk to compare with: one that was recorded and has lost nothing, if there is such a one, is sound and is another one than
-    /// the crash disk; else what an unmount leaves, if the demands hold after the workload.
+    /// The disk to compare with: one that was recorded and has lost nothing, if there is such a
+    /// one, is sound and is another one than the crash disk; else what an unmount leaves, if the
+    /// demands hold after the workload.
     fn control(&self) -> &'static str {
         match &self.disks.other {
             Some(blocks) if !blocks.is_empty() => "recorded",
@@ -102,7 +105,10 @@ impl Case {
         );
         if let Some(line) = promise {
             let kept = if line.kept { "Promised by" } else { "Not promised by" };
-            text.push_str(&format!("\n{kept} {}: \"{}\" ({})", line.system, line.quote, line.source));
+            text.push_str(&format!(
+                "\n{kept} {}: \"{}\" ({})",
+                line.system, line.quote, line.source
+            ));
         }
         let options = trace.stack.0.iter().flat_map(|layer| layer.options.iter());
         let options: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
@@ -115,15 +121,24 @@ impl Case {
     /// What it does not show.
     pub(super) fn honesty(&self, path: &str) -> String {
         let deaf = self.trace.stack.0.iter().any(|layer| {
-            layer.options.iter().any(|(name, value)| name == "flushes" && value.to_string() == "dropped")
+            layer
+                .options
+                .iter()
+                .any(|(name, value)| name == "flushes" && value.to_string() == "dropped")
         });
-        let deaf = if deaf { " The disk was one that does nothing when it is told to flush." } else { "" };
+        let deaf =
+            if deaf { " The disk was one that does nothing when it is told to flush." } else { "" };
         format!(
-            "The workload is done anew, by commands; nothing is concluded from what it leaves. The disk that the crash has left is \
-             recorded: its blocks were written by the kernel named above, to a disk with a volatile write cache, and are in this file. \
-             Which of the pending writes reach such a disk when its power fails is not known; this is one of the disks that it may hold.{deaf} \
-             So a kernel that writes or flushes otherwise is not shown to be right or wrong by this: run it on dm-log-writes, and look at \
-             the disk after the last flush before the promise was made (replay-log of xfstests; `explode crash-disks` reads that log, too).\n\
+            "The workload is done anew, by commands; nothing is concluded from what it leaves. \
+             The disk that the crash has left is \
+             recorded: its blocks were written by the kernel named above, to a disk with a \
+             volatile write cache, and are in this file. \
+             Which of the pending writes reach such a disk when its power fails is not known; \
+             this is one of the disks that it may hold.{deaf} \
+             So a kernel that writes or flushes otherwise is not shown to be right or wrong by \
+             this: run it on dm-log-writes, and look at \
+             the disk after the last flush before the promise was made (replay-log of xfstests; \
+             `explode crash-disks` reads that log, too).\n\
              Replay of the whole: explode replay {}",
             quoted(path)
         )
@@ -138,7 +153,8 @@ impl Case {
         let mut settings = vec![
             format!("bytes={bytes}"),
             format!("type={}", word(&system.driver)),
-            "# When the check's demands hold: after the workload, or in the midst of it.".to_owned(),
+            "# When the check's demands hold: after the workload, or in the midst of it."
+                .to_owned(),
             format!("when={}", if self.is_after() { "after" } else { "amid" }),
         ];
         settings.extend(of_system(system));
@@ -146,7 +162,8 @@ impl Case {
         functions.extend(function("make_data", data.lines()));
         functions.push(String::new());
         functions.push(
-            "# What was done, each call by a command that makes it; the last comment says which.".to_owned(),
+            "# What was done, each call by a command that makes it; the last comment says which."
+                .to_owned(),
         );
         functions.extend(function("workload", workload));
         functions.push(String::new());
@@ -157,7 +174,8 @@ impl Case {
     }
 }
 
-/// A function of the shell; here documents, and commands of several lines, are not moved to the right.
+/// A function of the shell; here documents, and commands of several lines, are not moved to the
+/// right.
 pub(super) fn function(name: &str, lines: Vec<String>) -> Vec<String> {
     let mut into = vec![format!("{name}() {{")];
     let mut inside = false;
@@ -185,7 +203,8 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
         Some((line, codes)) => (Some(line), codes.clone()),
         None => (None, Vec::new()),
     };
-    let name = repair.and_then(|line| line.split_whitespace().next()).unwrap_or("no repair: mounting");
+    let name =
+        repair.and_then(|line| line.split_whitespace().next()).unwrap_or("no repair: mounting");
     let codes: Vec<String> = [0].into_iter().chain(repaired).map(|code| code.to_string()).collect();
     let on_device = |line: Option<&String>| match line {
         Some(line) => format!("{} \"$dev\"", line.trim()),
@@ -193,8 +212,9 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
     };
     // What it says goes into this file (`look_strictly`).
     let finds = strict.as_ref().and_then(|(_, finds)| finds.as_ref());
-    let finds =
-        finds.map(|words| format!(" && ! grep -qF {} \"$work/said\"", word(words))).unwrap_or_default();
+    let finds = finds
+        .map(|words| format!(" && ! grep -qF {} \"$work/said\"", word(words)))
+        .unwrap_or_default();
     vec![
         format!("repairer={} repaired='{}'", word(name), codes.join(" ")),
         format!("strict={}", if strict.is_some() { "yes" } else { "no" }),
@@ -208,9 +228,13 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
 /// The programs that a script of this case calls.
 fn programs(case: &Case) -> Vec<String> {
     let PlainFileSystem { make, repair, strict, .. } = &case.system;
-    let plain = "base64 cksum cmp cut dd grep head mktemp mount sed sync tail tr truncate umount wc yes";
-    let lines =
-        [Some(make), repair.as_ref().map(|repair| &repair.0), strict.as_ref().map(|strict| &strict.0)];
+    let plain =
+        "base64 cksum cmp cut dd grep head mktemp mount sed sync tail tr truncate umount wc yes";
+    let lines = [
+        Some(make),
+        repair.as_ref().map(|repair| &repair.0),
+        strict.as_ref().map(|strict| &strict.0),
+    ];
     let tools = lines.into_iter().flatten().filter_map(|line| line.split_whitespace().next());
     let mut programs: Vec<String> = plain.split(' ').chain(tools).map(str::to_owned).collect();
     let texts = case.demands.iter().filter_map(|demand| match demand {
@@ -225,7 +249,8 @@ fn programs(case: &Case) -> Vec<String> {
     programs.extend(more.map(str::to_owned));
     let named = texts.chain(steps).flat_map(|text| crate::base::programs(text));
     let is_shown = |name: &String| printable(name).is_none();
-    programs.extend(named.filter(|program| program.sure).map(|program| program.name).filter(is_shown));
+    programs
+        .extend(named.filter(|program| program.sure).map(|program| program.name).filter(is_shown));
     all(programs, &[])
 }
 
@@ -254,8 +279,11 @@ mod tests {
         };
         let work = tempfile::tempdir().unwrap();
         let look = "strict_it > \"$work/said\" 2>&1";
-        let text =
-            format!("work={} dev=disk\n{}\n{look}", work.path().display(), of_system(&system).join("\n"));
+        let text = format!(
+            "work={} dev=disk\n{}\n{look}",
+            work.path().display(),
+            of_system(&system).join("\n")
+        );
         Command::new("sh").args(["-c", &text]).status().unwrap().code()
     }
 

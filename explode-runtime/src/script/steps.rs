@@ -15,7 +15,8 @@ pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> 
         if let What::Mutate(number) = what {
             let chosen = choices.get(*number as usize - 1).into_iter().flatten();
             let names: Vec<&str> = chosen.filter_map(|choice| choice.name.as_deref()).collect();
-            let names = if names.is_empty() { String::new() } else { format!(": {}", names.join("; ")) };
+            let names =
+                if names.is_empty() { String::new() } else { format!(": {}", names.join("; ")) };
             lines.push(format!("# Step {number}{}", one_line(&names)));
             continue;
         }
@@ -33,27 +34,36 @@ pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> 
 fn command(what: &What, data: &mut Data) -> (String, String) {
     match what {
         What::Mutate(_) => (String::new(), String::new()),
-        What::Restart => {
-            ("umount \"$mnt\" && mount_it".to_owned(), "everything is durable from here on".to_owned())
+        What::Restart => (
+            "umount \"$mnt\" && mount_it".to_owned(),
+            "everything is durable from here on".to_owned(),
+        ),
+        What::Create(file, false) => {
+            (format!(": >> {}", path(file)), format!("open(\"{file}\", O_CREAT)"))
         }
-        What::Create(file, false) => (format!(": >> {}", path(file)), format!("open(\"{file}\", O_CREAT)")),
         What::Create(file, true) => {
             (format!(": > {}", path(file)), format!("open(\"{file}\", O_CREAT | O_TRUNC)"))
         }
         What::Write(file, at, bytes, how) => write(file, *at, bytes, *how, data),
-        What::Resize(file, size) => {
-            (format!("truncate -s {size} {}", path(file)), format!("ftruncate of \"{file}\" to {size}"))
-        }
+        What::Resize(file, size) => (
+            format!("truncate -s {size} {}", path(file)),
+            format!("ftruncate of \"{file}\" to {size}"),
+        ),
         What::Fsync(file) => (format!("sync {}", path(file)), format!("fsync of \"{file}\"")),
-        What::Fdatasync(file) => (format!("sync -d {}", path(file)), format!("fdatasync of \"{file}\"")),
+        What::Fdatasync(file) => {
+            (format!("sync -d {}", path(file)), format!("fdatasync of \"{file}\""))
+        }
         What::Mkdir(name) => (format!("mkdir {}", path(name)), "mkdir".to_owned()),
         What::Rmdir(name) => (format!("rmdir {}", path(name)), "rmdir".to_owned()),
         What::Link(from, to) => (format!("ln {} {}", path(from), path(to)), "link".to_owned()),
         What::Unlink(name) => (format!("rm {}", path(name)), "unlink".to_owned()),
-        What::Rename(from, to) => (format!("mv -T {} {}", path(from), path(to)), "rename".to_owned()),
-        What::RenameNoReplace(from, to) => {
-            (format!("mv -nT {} {}", path(from), path(to)), "renameat2 with RENAME_NOREPLACE".to_owned())
+        What::Rename(from, to) => {
+            (format!("mv -T {} {}", path(from), path(to)), "rename".to_owned())
         }
+        What::RenameNoReplace(from, to) => (
+            format!("mv -nT {} {}", path(from), path(to)),
+            "renameat2 with RENAME_NOREPLACE".to_owned(),
+        ),
         What::Symlink(target, name) => {
             (format!("ln -s -- {} {}", word(target), path(name)), "symlink".to_owned())
         }
@@ -61,7 +71,11 @@ fn command(what: &What, data: &mut Data) -> (String, String) {
         What::Chmod(name, mode) => (format!("chmod {mode:05o} {}", path(name)), "chmod".to_owned()),
         What::Setxattr(file, name, value) => {
             // Without a value it is empty.
-            let value = if value.is_empty() { String::new() } else { format!(" -v {}", hexadecimal(value)) };
+            let value = if value.is_empty() {
+                String::new()
+            } else {
+                format!(" -v {}", hexadecimal(value))
+            };
             (format!("setfattr -n {}{value} {}", word(name), path(file)), "setxattr".to_owned())
         }
         What::Removexattr(file, name) => {
@@ -76,7 +90,9 @@ fn command(what: &What, data: &mut Data) -> (String, String) {
         }
         // No script is made of these: `Done::beyond_commands`.
         What::Exchange(..) => ("false".to_owned(), "renameat2 with RENAME_EXCHANGE".to_owned()),
-        What::Unnamed(directory) => ("false".to_owned(), format!("open(\"{directory}\", O_TMPFILE)")),
+        What::Unnamed(directory) => {
+            ("false".to_owned(), format!("open(\"{directory}\", O_TMPFILE)"))
+        }
         What::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs".to_owned()),
         What::Sync => ("sync".to_owned(), "sync".to_owned()),
         What::Shell(text) => {
@@ -115,7 +131,9 @@ fn write(file: &str, at: u64, bytes: &[u8], how: How, data: &mut Data) -> (Strin
         How::Plain => ("", "pwrite"),
         How::DataSynced => (" oflag=dsync", "pwrite through O_DSYNC"),
         How::Synced => (" oflag=sync", "pwrite through O_SYNC"),
-        How::Mapped => (" && sync -d", "stored through a shared mapping, and msync; dd and fdatasync here"),
+        How::Mapped => {
+            (" && sync -d", "stored through a shared mapping, and msync; dd and fdatasync here")
+        }
     };
     let comment = format!("{call}: {len} bytes at byte {at} of \"{file}\"");
     if len == 0 {
@@ -133,7 +151,11 @@ fn unit(at: u64, len: u64) -> u64 {
     if at == 0 {
         return len;
     }
-    if at.is_multiple_of(len) { len } else { 1 << at.trailing_zeros().min(len.trailing_zeros()).min(16) }
+    if at.is_multiple_of(len) {
+        len
+    } else {
+        1 << at.trailing_zeros().min(len.trailing_zeros()).min(16)
+    }
 }
 
 /// A comment of the shell, whatever is in it.
@@ -180,14 +202,18 @@ mod tests {
         );
         assert_eq!(
             call(What::Write("/a".into(), 4096, vec![1; 4096], How::DataSynced)),
-            "dd if=\"$work/data1\" of=\"$mnt/a\" bs=4096 seek=1 conv=notrunc status=none oflag=dsync"
+            "dd if=\"$work/data1\" of=\"$mnt/a\" bs=4096 seek=1 conv=notrunc status=none \
+             oflag=dsync"
         );
         for (what, line) in [
             (
                 What::Setxattr("/a".into(), "user.a".into(), b"v\xff".to_vec()),
                 "setfattr -n user.a -v 0x76ff \"$mnt/a\"",
             ),
-            (What::Setxattr("/a".into(), "user.a b".into(), Vec::new()), "setfattr -n 'user.a b' \"$mnt/a\""),
+            (
+                What::Setxattr("/a".into(), "user.a b".into(), Vec::new()),
+                "setfattr -n 'user.a b' \"$mnt/a\"",
+            ),
             (What::Removexattr("/a".into(), "user.a".into()), "setfattr -x user.a \"$mnt/a\""),
             (What::Symlink("-to the".into(), "/l".into()), "ln -s -- '-to the' \"$mnt/l\""),
             (What::Chmod("/d".into(), 0o700), "chmod 00700 \"$mnt/d\""),

@@ -14,8 +14,8 @@ pub(super) fn word(text: &str) -> String {
     }
 }
 
-/// A word of the shell that is this text, with the characters that a terminal obeys as octal numbers; `None` if it has none of them.
-/// Newlines at its end are lost.
+/// A word of the shell that is this text, with the characters that a terminal obeys as octal
+/// numbers; `None` if it has none of them. Newlines at its end are lost.
 pub(super) fn printable(text: &str) -> Option<String> {
     if matches!(escaped(text), Cow::Borrowed(_)) {
         return None;
@@ -38,7 +38,11 @@ pub(super) fn printable(text: &str) -> Option<String> {
 /// A path of the file system, as a word of the shell.
 pub(super) fn path(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%, ".contains(c);
-    if path.chars().all(plain) { format!("\"$mnt{path}\"") } else { format!("\"$mnt\"{}", word(path)) }
+    if path.chars().all(plain) {
+        format!("\"$mnt{path}\"")
+    } else {
+        format!("\"$mnt\"{}", word(path))
+    }
 }
 
 /// Bytes as getfattr(1) writes them with `-e hex`, and setfattr(1) takes them.
@@ -47,7 +51,8 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     format!("0x{digits}")
 }
 
-/// A command of the trace as the script has it: one that has control characters, as text that a terminal can show.
+/// A command of the trace as the script has it: one that has control characters, as text that a
+/// terminal can show.
 pub(super) fn runnable(text: &str) -> String {
     printable(text).map_or_else(|| text.to_owned(), |word| format!("eval {word}"))
 }
@@ -58,7 +63,9 @@ mod tests {
 
     #[test]
     fn a_word_is_its_text_and_shows_no_control_characters() {
-        for text in ["", "a", "it's", "a\x1b]0;b\x07'\\n\u{9b}%s", "\u{202e}x", "two\nlines\t", "\\033\x1b"] {
+        for text in
+            ["", "a", "it's", "a\x1b]0;b\x07'\\n\u{9b}%s", "\u{202e}x", "two\nlines\t", "\\033\x1b"]
+        {
             let word = word(text);
             assert!(!word.contains(|c: char| c.is_control() && !"\n\t".contains(c)), "{word:?}");
             let command = format!("printf %s {word}");

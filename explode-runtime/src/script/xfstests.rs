@@ -1,7 +1,9 @@
-//! The same as a test of the suite xfstests: laid out as its tests are, on a loop device in its test file system.
+//! The same as a test of the suite xfstests: laid out as its tests are, on a loop device in its
+//! test file system.
 //!
-//! There are two. Where the crash has lost what was not submitted, and nothing else, the test loses it by dm-flakey, as the suite's own
-//! tests do: then it is the kernel under test that has not written it. Else the disk is the recorded one.
+//! There are two. Where the crash has lost what was not submitted, and nothing else, the test loses
+//! it by dm-flakey, as the suite's own tests do: then it is the kernel under test that has not
+//! written it. Else the disk is the recorded one.
 
 use super::case::Case;
 use super::sh::{LIBRARY, Parts, RECORDED, all};
@@ -29,14 +31,18 @@ pub struct Test {
 }
 
 impl Case {
-    /// The test; `path` is where the trace stands. Its name is one that the suite takes, and none of its own.
+    /// The test; `path` is where the trace stands. Its name is one that the suite takes, and none
+    /// of its own.
     pub fn xfstest(&self, path: &str, id: &str) -> Test {
         let name = format!("999-explode-{id}");
         let is_dropped = self.is_dropped();
         let Parts { settings, functions, data, programs } = self.parts();
         let honesty = if is_dropped { self.dropped(path) } else { self.honesty(path) };
-        let mut lines =
-            vec!["#! /bin/bash".to_owned(), "# SPDX-License-Identifier: GPL-2.0".to_owned(), "#".to_owned()];
+        let mut lines = vec![
+            "#! /bin/bash".to_owned(),
+            "# SPDX-License-Identifier: GPL-2.0".to_owned(),
+            "#".to_owned(),
+        ];
         lines.push(format!("# FS QA Test {name}"));
         lines.push("#".to_owned());
         lines.extend(self.listed());
@@ -71,13 +77,16 @@ impl Case {
         Test { name, script, golden }
     }
 
-    /// Is the crash disk what is there if, when the workload is done, all writes are dropped? Then it has everything that was submitted,
-    /// and nothing else; the kernel has done nothing between two calls that a command does not make it do; and no space is given
-    /// back and taken again, for who takes it may depend on the process that asks (`ext2_find_near`), and commands are many.
+    /// Is the crash disk what is there if, when the workload is done, all writes are dropped? Then
+    /// it has everything that was submitted, and nothing else; the kernel has done nothing between
+    /// two calls that a command does not make it do; and no space is given back and taken again,
+    /// for who takes it may depend on the process that asks (`ext2_find_near`), and commands are
+    /// many.
     fn is_dropped(&self) -> bool {
         let at_end = matches!(self.trace.epoch, Some(Epoch::Now | Epoch::End));
-        let of_itself =
-            |choice: &Choice| !matches!(choice.kind, Kind::Action | Kind::Input) && choice.rank() > 0;
+        let of_itself = |choice: &Choice| {
+            !matches!(choice.kind, Kind::Action | Kind::Input) && choice.rank() > 0
+        };
         let mut rest = self.done.iter().skip_while(|done| !done.gives_back()).skip(1);
         self.submitted
             && at_end
@@ -88,9 +97,12 @@ impl Case {
     /// What the test that drops writes shows, and what not.
     fn dropped(&self, path: &str) -> String {
         format!(
-            "The crash of the trace has lost nothing that was handed to the disk before it, and what is missing was not. So \
-             this test needs no recorded disk: the workload is done by commands on dm-flakey, all writes are dropped from its end on, and \
-             what the disk has then is recovered. It is the kernel that runs the test that has to have written what was promised; dm-flakey \
+            "The crash of the trace has lost nothing that was handed to the disk before it, and \
+             what is missing was not. So \
+             this test needs no recorded disk: the workload is done by commands on dm-flakey, all \
+             writes are dropped from its end on, and \
+             what the disk has then is recovered. It is the kernel that runs the test that has to \
+             have written what was promised; dm-flakey \
              has no write cache, so whether it was flushed, too, is not looked at.\n\
              Replay of the whole: explode replay {}",
             quoted(path)

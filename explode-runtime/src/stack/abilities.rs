@@ -7,13 +7,16 @@ use super::plain::Plain;
 use crate::base::Fault;
 use crate::faults::media::{Medium, Site};
 
-/// What a component can do as it is now, mounted or not. It is asked for each time, and by default there is nothing.
+/// What a component can do as it is now, mounted or not. It is asked for each time, and by default
+/// there is nothing.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Abilities<'a> {
-    /// Where a shell command finds what the component offers, while it is mounted. `None` if that is where its first child is.
+    /// Where a shell command finds what the component offers, while it is mounted. `None` if that
+    /// is where its first child is.
     pub path: Option<PathBuf>,
-    /// True if the component holds something outside of this process and of the kernel's disks that only unmount gives up.
+    /// True if the component holds something outside of this process and of the kernel's disks that
+    /// only unmount gives up.
     pub must_unmount: bool,
     /// Writes out what the component holds in memory.
     pub settle: Option<&'a dyn Settle>,
@@ -60,7 +63,8 @@ impl<'a> Abilities<'a> {
 
 /// A component that keeps in memory what a soft crash must not lose.
 pub trait Settle {
-    /// Writes what the component holds to its devices, unchanged. A soft crash follows, which loses nothing.
+    /// Writes what the component holds to its devices, unchanged. A soft crash follows, which loses
+    /// nothing.
     ///
     /// # Errors
     /// The component cannot write.
@@ -69,22 +73,23 @@ pub trait Settle {
 
 /// A component that knows what its devices contain.
 pub trait Inspect {
-    /// Describes the contents of a sector while the component is mounted. The first of its devices is 0. If the component of a device
-    /// returns `None`, the layers directly above it are asked.
+    /// Describes the contents of a sector while the component is mounted. The first of its devices
+    /// is 0. If the component of a device returns `None`, the layers directly above it are asked.
     fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let _ = (device, sector);
         None
     }
 
-    /// The blocks that hold the component's contents and may go bad, in an order that is the same in every run.
+    /// The blocks that hold the component's contents and may go bad, in an order that is the same
+    /// in every run.
     fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
         let _ = medium;
         Vec::new()
     }
 }
 
-/// Checks one crash disk as a plain loop would: repair, mount, read everything, unmount, on the block device at this node. It is called
-/// on a thread of its own, whose sync(2) it may switch off.
+/// Checks one crash disk as a plain loop would: repair, mount, read everything, unmount, on the
+/// block device at this node. It is called on a thread of its own, whose sync(2) it may switch off.
 pub type Floor = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
 
 /// A component whose check can be made without explode, for benchmarks.

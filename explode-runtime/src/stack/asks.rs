@@ -1,7 +1,8 @@
 //! What a component asks of explode: choices (EX-11), and crash checks at this very moment (EX-66).
 //!
-//! A request leaves a mark in the log of events. The driver of the stack goes through the disks at the mark at its next turn.
-//! So a component can ask in the middle of an operation that the checker has called.
+//! A request leaves a mark in the log of events. The driver of the stack goes through the disks at
+//! the mark at its next turn. So a component can ask in the middle of an operation that the checker
+//! has called.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -13,8 +14,8 @@ use crate::devices::{Devices, HostId};
 use crate::events::asked;
 use crate::verdict::{Broken, BrokenKind};
 
-/// By this a component asks explode; clones ask the same. It is taken from [`Below`](super::Below), and can be kept while the component
-/// is mounted.
+/// By this a component asks explode; clones ask the same. It is taken from [`Below`](super::Below),
+/// and can be kept while the component is mounted.
 #[derive(Clone, Default)]
 pub struct Asks {
     desk: Option<Rc<Desk>>,
@@ -101,17 +102,22 @@ impl Asks {
         self.hears() == Hears::Mutate
     }
 
-    /// Chooses one of `options` ways: 0, 1, ... `options` - 1; every one of them will be tried. Traces have the choice under `name` and
-    /// the component's name.
+    /// Chooses one of `options` ways: 0, 1, ... `options` - 1; every one of them will be tried.
+    /// Traces have the choice under `name` and the component's name.
     ///
-    /// In a mutate, and while the stack starts or stops, it is one sequence with the choices of the checker and of the kernel. On the
-    /// stack of a crash disk, while the first file systems are made, and while the checker looks at the system for itself, the answer
-    /// is 0, and there is no choice point.
+    /// In a mutate, and while the stack starts or stops, it is one sequence with the choices of the
+    /// checker and of the kernel. On the stack of a crash disk, while the first file systems are
+    /// made, and while the checker looks at the system for itself, the answer is 0, and there is no
+    /// choice point.
     ///
     /// # Panics
     /// If `options` is 0.
     pub fn choose(&self, options: usize, name: &str) -> usize {
-        assert!(options > 0, "{} chooses '{name}' among no options: give it one at least", self.component);
+        assert!(
+            options > 0,
+            "{} chooses '{name}' among no options: give it one at least",
+            self.component
+        );
         if self.hears() == Hears::Never {
             return 0;
         }
@@ -124,10 +130,12 @@ impl Asks {
         choose_lent(&Point::action(options, label)) as usize
     }
 
-    /// Asks for checks of every disk that a crash at this very moment could leave. The checker's `check` has `name` as its only argument,
-    /// in epoch `now`. It is called later: when the checker asks for crash checks the next time, or when `mutate` has returned.
+    /// Asks for checks of every disk that a crash at this very moment could leave. The checker's
+    /// `check` has `name` as its only argument, in epoch `now`. It is called later: when the
+    /// checker asks for crash checks the next time, or when `mutate` has returned.
     ///
-    /// While no mutate runs it has no effect. On the stack of a crash disk it is an error of the component.
+    /// While no mutate runs it has no effect. On the stack of a crash disk it is an error of the
+    /// component.
     pub fn check_crashes_now(&self, name: &str) {
         let Some(desk) = &self.desk else { return };
         let refused = match desk.hears.get() {
@@ -138,7 +146,8 @@ impl Asks {
                 put.err().map(|fault| Broken::from(fault.blame(Blame::Tool).of(&self.component)))
             }
             Hears::Never => Some(BrokenKind::Component.of(format!(
-                "{}: asked for crash checks ('{name}') on the stack of a crash disk; ask only where Asks::are_heard is true",
+                "{}: asked for crash checks ('{name}') on the stack of a crash disk; ask only \
+                 where Asks::are_heard is true",
                 self.component
             ))),
         };

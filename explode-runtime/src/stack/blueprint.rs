@@ -8,7 +8,8 @@ use super::facts::Facts;
 use super::spec::StackSpec;
 use crate::base::{Factory, Options, UsageError};
 
-/// A stack's description, whose names and options were checked, and whose facts are known. Clones share it.
+/// A stack's description, whose names and options were checked, and whose facts are known. Clones
+/// share it.
 #[derive(Clone)]
 pub struct Blueprint {
     pub(super) layers: Rc<[Rc<PlannedLayer>]>,

@@ -1,4 +1,5 @@
-//! The shell commands that a plan or a trace carries, for a person who decides whether they may run.
+//! The shell commands that a plan or a trace carries, for a person who decides whether they may
+//! run.
 
 use super::spec::StackSpec;
 use crate::base::{OptionValue, Options};
@@ -20,9 +21,11 @@ pub struct Carried {
     pub text: String,
 }
 
-/// Returns the commands of a stack and of its checker: those that were given, and those that are defaults.
+/// Returns the commands of a stack and of its checker: those that were given, and those that are
+/// defaults.
 ///
-/// A text of such a layer or checker that is no command counts as one: the list may be too long, and is never too short.
+/// A text of such a layer or checker that is no command counts as one: the list may be too long,
+/// and is never too short.
 pub fn carried(stack: &StackSpec, checker: &str, options: &Options) -> Vec<Carried> {
     let mut found = Vec::new();
     for layer in stack.0.iter().filter(|layer| layer.has_commands()) {
@@ -52,14 +55,19 @@ fn alternative(checker: &str, alternative: &OptionValue, found: &mut Vec<Carried
     };
     let name = keys.get("name").map(ToString::to_string).unwrap_or_default();
     let place = format!("{checker}.mutate {name}");
-    keys.iter().filter(|(key, _)| *key != "name").for_each(|(_, steps)| texts(&place, steps, found));
+    keys.iter()
+        .filter(|(key, _)| *key != "name")
+        .for_each(|(_, steps)| texts(&place, steps, found));
 }
 
-/// Every text in a value but the arguments of `start`, `end` and `crash`, which no shell reads as a command.
+/// Every text in a value but the arguments of `start`, `end` and `crash`, which no shell reads as a
+/// command.
 fn texts(place: &str, value: &OptionValue, found: &mut Vec<Carried>) {
     match value {
         OptionValue::Bool(_) | OptionValue::Int(_) => {}
-        OptionValue::Text(text) => found.push(Carried { place: place.to_owned(), text: text.clone() }),
+        OptionValue::Text(text) => {
+            found.push(Carried { place: place.to_owned(), text: text.clone() })
+        }
         OptionValue::List(values) => values.iter().for_each(|value| texts(place, value, found)),
         OptionValue::Table(values) => {
             let arguments = |key: &str| ["start", "end", "crash"].contains(&key);
@@ -102,12 +110,16 @@ mod tests {
             pair("kept.mutate add", "add"),
             pair("kept.sig", "dump"),
         ];
-        assert_eq!(listed(&stack, &options.with_defaults(Options::none().with("sig", "dump"))), expected);
+        assert_eq!(
+            listed(&stack, &options.with_defaults(Options::none().with("sig", "dump"))),
+            expected
+        );
     }
 
     #[test]
     fn options_of_our_own_are_no_commands() {
-        let stack = StackSpec::default().plug("sqlite", Options::none().with("schema", "CREATE TABLE t(v)"));
+        let stack = StackSpec::default()
+            .plug("sqlite", Options::none().with("schema", "CREATE TABLE t(v)"));
         assert_eq!(listed(&stack, &Options::none().with("check", "look")), []);
     }
 }

@@ -1,4 +1,5 @@
-//! A storage component: the paper's five methods, what it offers to the layer above, and what is known of it.
+//! A storage component: the paper's five methods, what it offers to the layer above, and what is
+//! known of it.
 
 use std::any::Any;
 use std::cell::LazyCell;
@@ -82,16 +83,18 @@ pub struct Below<'a> {
     pub devices: &'a dyn DiskSet,
     /// The first device of this component, if [`Facts::devices`] is not 0.
     pub first_device: u32,
-    /// True if what is dirty in the kernel's buffer cache counts, for components that are devices. False if a component above
-    /// says that its [buffers are no places](Facts::buffers_are_places).
+    /// True if what is dirty in the kernel's buffer cache counts, for components that are devices.
+    /// False if a component above says that its [buffers are no places](Facts::buffers_are_places).
     pub buffers: bool,
-    /// A folder for this component alone, for its mount point and what else needs a path; on a kernel it is there.
+    /// A folder for this component alone, for its mount point and what else needs a path; on a
+    /// kernel it is there.
     pub place: &'a Path,
     /// The rules of the devices.
     pub rules: Rules,
     /// Seeds whatever the component draws at random; the same at each replay.
     pub seed: u64,
-    /// By this the component asks explode. It is kept at the mount by those who ask in their operations.
+    /// By this the component asks explode. It is kept at the mount by those who ask in their
+    /// operations.
     pub asks: Asks,
 }
 
@@ -129,9 +132,10 @@ impl Below<'_> {
     pub fn block(&self, index: usize) -> Result<PathBuf, Fault> {
         match self.children.get(index) {
             Some(Surface::Block(node)) => Ok(node.clone()),
-            other => {
-                Err(Fault::new(format!("needs a block device as child {index}, and has {}", Missing(other))))
-            }
+            other => Err(Fault::new(format!(
+                "needs a block device as child {index}, and has {}",
+                Missing(other)
+            ))),
         }
     }
 }
@@ -164,12 +168,14 @@ pub trait Component {
         Ok(())
     }
 
-    /// Repairs the system after a crash, before it is mounted. The children are mounted. It is not called at any other time.
+    /// Repairs the system after a crash, before it is mounted. The children are mounted. It is not
+    /// called at any other time.
     fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, Fault> {
         Ok(Recovery::Clean)
     }
 
-    /// The tasks that belong to the system while it is mounted: threads of the kernel and processes.
+    /// The tasks that belong to the system while it is mounted: threads of the kernel and
+    /// processes.
     fn threads(&self) -> Vec<u32> {
         Vec::new()
     }

@@ -56,7 +56,8 @@ pub struct Absent {
 impl Absent {
     /// Is this the name of the component, or of a target on it?
     fn is_named(&self, name: &str) -> bool {
-        name.strip_prefix(self.name).is_some_and(|more| more.is_empty() || more.starts_with(['-', '+']))
+        name.strip_prefix(self.name)
+            .is_some_and(|more| more.is_empty() || more.starts_with(['-', '+']))
     }
 }
 
@@ -82,7 +83,8 @@ impl ComponentDef {
         }
     }
 
-    /// As [`new`](ComponentDef::new), for a component of which each crash disk gets one: its options are read once.
+    /// As [`new`](ComponentDef::new), for a component of which each crash disk gets one: its
+    /// options are read once.
     pub fn of_maker(
         name: impl Into<Cow<'static, str>>,
         about: impl Into<Cow<'static, str>>,
@@ -198,22 +200,25 @@ impl Components {
     ) -> UsageError {
         match self.absent.iter().find(|absent| absent.is_named(name)) {
             Some(Absent { feature, .. }) => UsageError(format!(
-                "{what} '{name}' is not in this build; it is in one with the cargo feature '{feature}': cargo run --features \
+                "{what} '{name}' is not in this build; it is in one with the cargo feature \
+                 '{feature}': cargo run --features \
                  {feature} -- run ..."
             )),
             None => UsageError::unknown(what, name, known),
         }
     }
 
-    /// What a stack promises, none of it mounted; the same that [`Stack::profile`](super::Stack::profile) says.
+    /// What a stack promises, none of it mounted; the same that
+    /// [`Stack::profile`](super::Stack::profile) says.
     ///
     /// # Errors
     /// A name, an option or a child that is not there.
     pub fn profile_of(&self, stack: &StackSpec) -> Result<Option<Profile>, UsageError> {
         let facts = |layer: &Layer| Ok(self.get(&layer.component)?.make(&layer.options)?.facts());
         let facts = stack.0.iter().map(facts).collect::<Result<Vec<_>, UsageError>>()?;
-        let children =
-            (0..stack.0.len()).map(|at| stack.children_of(at)).collect::<Result<Vec<_>, UsageError>>()?;
+        let children = (0..stack.0.len())
+            .map(|at| stack.children_of(at))
+            .collect::<Result<Vec<_>, UsageError>>()?;
         let layers = facts.iter().zip(&children);
         let layers = layers.map(|(facts, children)| (facts, children.as_slice()));
         Ok(promised(&layers.collect::<Vec<_>>()))

@@ -8,8 +8,9 @@ use crate::faults::kernel::Failures;
 use crate::faults::media::Media;
 use crate::verdict::Profile;
 
-/// What is known of a component by its options alone. It is asked for once per built stack, and stays the same while the component
-/// is mounted and unmounted. The default describes a component that needs no devices of its own and promises nothing.
+/// What is known of a component by its options alone. It is asked for once per built stack, and
+/// stays the same while the component is mounted and unmounted. The default describes a component
+/// that needs no devices of its own and promises nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
@@ -17,22 +18,27 @@ pub struct Facts {
     pub devices: u32,
     /// The name and version of the system, where the version decides what happens.
     pub version: Option<(&'static str, String)>,
-    /// The paths of the programs that the component runs. A guest's image knows the package of each, and a run reports its version.
+    /// The paths of the programs that the component runs. A guest's image knows the package of
+    /// each, and a run reports its version.
     pub programs: Vec<PathBuf>,
     /// What the system promises, and where that is written.
     pub promises: Option<Profile>,
-    /// True if the promises hold only as far as the layers below keep theirs. Everything that their profile excludes is then excluded
-    /// here ([`Profile::on`]).
+    /// True if the promises hold only as far as the layers below keep theirs. Everything that their
+    /// profile excludes is then excluded here ([`Profile::on`]).
     pub promises_as_below: bool,
-    /// State that the event log does not show. No crash disk contains changes to it (fault-model.md, section 8).
+    /// State that the event log does not show. No crash disk contains changes to it
+    /// (fault-model.md, section 8).
     pub unobserved: Option<&'static str>,
-    /// True if the number of each buffer is its place on the devices below. If it is false, dirty data in the kernel's buffer cache
-    /// does not count there, and [`unobserved`](Facts::unobserved) must say so.
+    /// True if the number of each buffer is its place on the devices below. If it is false, dirty
+    /// data in the kernel's buffer cache does not count there, and
+    /// [`unobserved`](Facts::unobserved) must say so.
     pub buffers_are_places: bool,
-    /// True if the file system is not empty after `init`. Checkers must then start from the existing tree.
+    /// True if the file system is not empty after `init`. Checkers must then start from the
+    /// existing tree.
     pub starts_populated: bool,
-    /// True if the component depends only on its devices and its children. If it depends on anything else (files, a clock, random
-    /// numbers without a seed), every check on the stack is made, because no check can stand for another.
+    /// True if the component depends only on its devices and its children. If it depends on
+    /// anything else (files, a clock, random numbers without a seed), every check on the stack is
+    /// made, because no check can stand for another.
     pub reads_only_its_disks: bool,
     /// What may fail, as the component's options say.
     pub faults: FaultMenu,

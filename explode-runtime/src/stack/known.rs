@@ -1,4 +1,5 @@
-//! What is known of a stack: its promises, its programs, what may fail in it, which of its files were there at the beginning.
+//! What is known of a stack: its promises, its programs, what may fail in it, which of its files
+//! were there at the beginning.
 
 use std::path::PathBuf;
 
@@ -16,8 +17,9 @@ use crate::faults::kernel::Failures;
 use crate::faults::media::{Media, Medium, Site};
 use crate::verdict::{Excluded, Profile};
 
-/// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck and fsck.minix put into
-/// `lost+found` what they find, and `nilfs_cleanerd` holds on to `.nilfs`. Checkers ignore them while they are empty.
+/// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck
+/// and fsck.minix put into `lost+found` what they find, and `nilfs_cleanerd` holds on to `.nilfs`.
+/// Checkers ignore them while they are empty.
 pub const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
 
 impl Stack {
@@ -26,7 +28,8 @@ impl Stack {
         self.levels.iter().map(|level| level.plan.facts.devices).sum()
     }
 
-    /// What the stack promises: the profile of the topmost component that has one, as far as what it stands on keeps it if it says so
+    /// What the stack promises: the profile of the topmost component that has one, as far as what
+    /// it stands on keeps it if it says so
     /// ([`Facts::promises_as_below`](super::Facts::promises_as_below)).
     pub fn profile(&self) -> Option<Profile> {
         promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
@@ -37,7 +40,8 @@ impl Stack {
         Excluded::by(self.profile().as_ref())
     }
 
-    /// Describes the contents of a sector of a device, if the component of the device can, or the first one that stands on it.
+    /// Describes the contents of a sector of a device, if the component of the device can, or the
+    /// first one that stands on it.
     pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let mut owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
             let index = device.checked_sub(level.plan.first_device)?;
@@ -76,7 +80,8 @@ impl Stack {
         all.fold(Between::default(), Between::and)
     }
 
-    /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.
+    /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for
+    /// sure.
     pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(Media, Site)> {
         let of = |level: &Level| {
             let Level { plan, component, .. } = level;
@@ -107,7 +112,8 @@ impl Stack {
         self.starts_populated = starts_populated;
     }
 
-    /// The calls that the probe of the checker found missing on another stack of this description. The checker omits them.
+    /// The calls that the probe of the checker found missing on another stack of this description.
+    /// The checker omits them.
     pub fn unsupported_calls(&self) -> &[String] {
         &self.unsupported_calls
     }
@@ -117,8 +123,8 @@ impl Stack {
         self.unsupported_calls = calls.to_vec();
     }
 
-    /// The names in the root directory of the files that the top component offers, but for [`RESERVED`]. None if the top offers
-    /// no files, or the directory cannot be read.
+    /// The names in the root directory of the files that the top component offers, but for
+    /// [`RESERVED`]. None if the top offers no files, or the directory cannot be read.
     pub(crate) fn names_at_root(&self) -> Vec<String> {
         let Surface::Files(files) = self.top() else { return Vec::new() };
         let names = files.readdir("/").unwrap_or_default().into_iter().map(|(name, _)| name);
@@ -134,7 +140,8 @@ impl Stack {
     /// The same where crashes are soft ones. In process every operation is seen.
     pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
         let systems = self.levels.iter().filter(|level| level.file_system().is_some());
-        let what = "what is stored through a shared mapping (mmap), until crash checks are asked for";
+        let what =
+            "what is stored through a shared mapping (mmap), until crash checks are asked for";
         systems.map(|level| (level.plan.name.clone(), what)).collect()
     }
 
@@ -156,9 +163,12 @@ impl Stack {
         let as_shell = |level: &Level| Some(level.component.abilities().as_shell?.as_shell());
         let layers: Vec<Option<Plain>> = self.levels.iter().map(as_shell).collect();
         match &layers[..] {
-            [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => Ok((*bytes, system.clone())),
+            [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => {
+                Ok((*bytes, system.clone()))
+            }
             _ => {
-                let names: Vec<&str> = self.levels.iter().map(|level| level.plan.name.as_str()).collect();
+                let names: Vec<&str> =
+                    self.levels.iter().map(|level| level.plan.name.as_str()).collect();
                 Err(format!(
                     "its stack is {}, and not a file system of the kernel on one disk",
                     names.join(", ")
@@ -180,8 +190,8 @@ impl Stack {
         Some(&layer.plan.name)
     }
 
-    /// The check of a crash disk without explode, and the block device for it. `None` unless the stack is one component on one block
-    /// device, mounted, and the component has such a check.
+    /// The check of a crash disk without explode, and the block device for it. `None` unless the
+    /// stack is one component on one block device, mounted, and the component has such a check.
     pub fn baseline(&self) -> Option<(PathBuf, Floor)> {
         let [device, system] = &self.levels[..] else { return None };
         match device.component.surface() {

@@ -1,4 +1,5 @@
-//! What a shell does in place of a component, for scripts that need nothing of ours (`docs/guide/report-a-bug.md`).
+//! What a shell does in place of a component, for scripts that need nothing of ours
+//! (`docs/guide/report-a-bug.md`).
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,8 @@ pub enum Plain {
     FileSystem(PlainFileSystem),
 }
 
-/// A file system of the kernel. Programs are written with their arguments, separated by spaces; the device follows.
+/// A file system of the kernel. Programs are written with their arguments, separated by spaces; the
+/// device follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlainFileSystem {
     /// Its name for mount(8).
@@ -22,7 +24,7 @@ pub struct PlainFileSystem {
     pub make: String,
     /// What repairs it after a crash, and the exit codes besides 0 with which it has.
     pub repair: Option<(String, Vec<i32>)>,
-    /// What must find nothing once it was recovered, mounted and unmounted; and words by which it says that it has, whatever its exit
-    /// code.
+    /// What must find nothing once it was recovered, mounted and unmounted; and words by which it
+    /// says that it has, whatever its exit code.
     pub strict: Option<(String, Option<String>)>,
 }

@@ -6,8 +6,8 @@ use crate::verdict::Profile;
 /// A layer, and the numbers of those that it stands on, which come before it.
 pub type Standing<'s> = (&'s Facts, &'s [usize]);
 
-/// The profile of the topmost layer that has one. If that one keeps no more than what stands below it, what is excluded there is
-/// excluded; a layer without a profile excludes nothing.
+/// The profile of the topmost layer that has one. If that one keeps no more than what stands below
+/// it, what is excluded there is excluded; a layer without a profile excludes nothing.
 pub fn promised(layers: &[Standing<'_>]) -> Option<Profile> {
     (0..layers.len()).rev().find_map(|at| of_layer(layers, at))
 }

@@ -1,4 +1,5 @@
-//! Simulated files under the model `posix` (fault-model.md, section 7): the leaf of stacks that want files.
+//! Simulated files under the model `posix` (fault-model.md, section 7): the leaf of stacks that
+//! want files.
 
 mod profile;
 
@@ -57,8 +58,11 @@ fn granule(rules: &Rules) -> Granule {
 
 impl Component for SimFilesComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let files =
-            SimFiles::mount(below.devices.storage()?.clone(), below.first_device, granule(&below.rules))?;
+        let files = SimFiles::mount(
+            below.devices.storage()?.clone(),
+            below.first_device,
+            granule(&below.rules),
+        )?;
         self.files = Some(Rc::new(if self.sync { files.synchronous() } else { files }));
         self.first_device = below.first_device;
         Ok(())

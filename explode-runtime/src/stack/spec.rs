@@ -1,5 +1,5 @@
-//! The description of a stack: which components it is made of, bottom first, with which options. It stands in the plan, and in every
-//! trace.
+//! The description of a stack: which components it is made of, bottom first, with which options. It
+//! stands in the plan, and in every trace.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,8 @@ impl From<Layer> for Written {
     }
 }
 
-/// The component of a layer that is made of shell commands. The name is part of the format of stack files and traces.
+/// The component of a layer that is made of shell commands. The name is part of the format of stack
+/// files and traces.
 pub const COMMANDS: &str = "commands";
 
 /// Of an option whose text has more bytes a line shows only that it is there.
@@ -67,22 +68,27 @@ impl Layer {
     pub(crate) fn check_name(&self) -> Result<(), UsageError> {
         let name = &self.name;
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
-            let text =
-                format!("'{name}' cannot be the name of a layer; use letters, digits, '-', '_' and '+'");
+            let text = format!(
+                "'{name}' cannot be the name of a layer; use letters, digits, '-', '_' and '+'"
+            );
             return Err(UsageError(text));
         }
         Ok(())
     }
 
-    /// Its name with its options, for a line that a person reads: of long texts only that they are there, and of a layer made of
-    /// commands the name alone, for they stand in the stack file, and in each trace.
+    /// Its name with its options, for a line that a person reads: of long texts only that they are
+    /// there, and of a layer made of commands the name alone, for they stand in the stack file, and
+    /// in each trace.
     pub fn shown(&self) -> String {
         if self.has_commands() || self.options.is_empty() {
             return self.name.clone();
         }
         let short = |text: String| if text.len() > LONG { "...".to_owned() } else { text };
-        let options: Vec<String> =
-            self.options.iter().map(|(name, value)| format!("{name}={}", short(value.to_string()))).collect();
+        let options: Vec<String> = self
+            .options
+            .iter()
+            .map(|(name, value)| format!("{name}={}", short(value.to_string())))
+            .collect();
         format!("{}({})", self.name, options.join(", "))
     }
 }
@@ -137,7 +143,10 @@ mod tests {
         assert_eq!(layer("sqlite", Options::none()).shown(), "db");
         let (long, short) = ("x".repeat(33), "x".repeat(32));
         let options = Options::none().with("schema", long.as_str()).with("mode", short.as_str());
-        assert_eq!(layer("sqlite", options.clone()).shown(), format!("db(mode={short}, schema=...)"));
+        assert_eq!(
+            layer("sqlite", options.clone()).shown(),
+            format!("db(mode={short}, schema=...)")
+        );
         assert_eq!(layer(COMMANDS, options).shown(), "db");
     }
 }

@@ -1,7 +1,7 @@
 //! Building a stack and calling its layers in order (EX-38).
 //!
-//! First start: per component, bottom up, init then mount. Later starts: mount, bottom up. After a crash: per component, bottom
-//! up, recover then mount. The end: unmount, top down.
+//! First start: per component, bottom up, init then mount. Later starts: mount, bottom up. After a
+//! crash: per component, bottom up, recover then mount. The end: unmount, top down.
 
 use std::any::Any;
 use std::os::unix::fs::MetadataExt as _;
@@ -92,7 +92,9 @@ impl Stack {
         };
         let levels: Vec<Level> = blueprint.layers.iter().zip(made).map(level).collect();
         if let Some(kernel) = devices.kernel() {
-            kernel.make_folders(&levels.iter().map(|level| level.place.as_path()).collect::<Vec<_>>());
+            kernel.make_folders(
+                &levels.iter().map(|level| level.place.as_path()).collect::<Vec<_>>(),
+            );
         }
         Stack {
             blueprint,
@@ -125,7 +127,8 @@ impl Stack {
         self.bottom_up(|component, below| component.mount(below))
     }
 
-    /// Mounts, bottom up, no more than it takes to have so many file systems of the kernel; returns where they are.
+    /// Mounts, bottom up, no more than it takes to have so many file systems of the kernel; returns
+    /// where they are.
     ///
     /// # Errors
     /// There are not so many, or one cannot be mounted.
@@ -141,7 +144,9 @@ impl Stack {
             found.extend(self.levels[level].file_system());
         }
         if (found.len() as u32) < wanted {
-            return Err(Fault::new("a file system of the stack is not there any more").blame(Blame::Tool));
+            return Err(
+                Fault::new("a file system of the stack is not there any more").blame(Blame::Tool)
+            );
         }
         Ok(found)
     }
@@ -151,8 +156,8 @@ impl Stack {
         self.levels.iter().any(|level| level.file_system().is_some())
     }
 
-    /// After a crash: recover then mount, bottom up; each is announced. Failing is the checked system's error, unless the
-    /// component says otherwise.
+    /// After a crash: recover then mount, bottom up; each is announced. Failing is the checked
+    /// system's error, unless the component says otherwise.
     ///
     /// # Errors
     /// The violation `recover-failed` or `mount-failed`, what is broken, or what `announce` says.
@@ -171,7 +176,8 @@ impl Stack {
             let name = self.levels[level].plan.name.clone();
             announce(Stage::Recover)?;
             let recovery = self.call(level, |component, below| component.recover(below));
-            let recovery = recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
+            let recovery =
+                recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
             if recovery == Recovery::Repaired {
                 found = Recovery::Repaired;
             }
@@ -205,7 +211,8 @@ impl Stack {
         self.desk.is_on(host);
     }
 
-    /// A mutate begins on it (`on`), or has ended: only in between its components, and the kernel, may ask for crash checks.
+    /// A mutate begins on it (`on`), or has ended: only in between its components, and the kernel,
+    /// may ask for crash checks.
     pub(crate) fn hear(&self, on: bool) {
         self.desk.hear(on);
         self.devices.kernel().into_iter().for_each(|kernel| kernel.hear(on));
@@ -277,7 +284,10 @@ impl Stack {
         let wanted = || format!("an engine ({})", last_segment(std::any::type_name::<T>()));
         match self.top() {
             Surface::Engine(engine) => engine.downcast().map_err(|_| {
-                Fault::new(format!("this checker needs {}, and the stack's top offers another", wanted()))
+                Fault::new(format!(
+                    "this checker needs {}, and the stack's top offers another",
+                    wanted()
+                ))
             }),
             other => Err(wrong_top(&wanted(), &other)),
         }
@@ -295,7 +305,8 @@ impl Stack {
         Ok(())
     }
 
-    /// Before anything is done on what has just been mounted: its calls are followed, if they are wanted.
+    /// Before anything is done on what has just been mounted: its calls are followed, if they are
+    /// wanted.
     fn follow(&mut self, level: usize) -> Result<(), Fault> {
         let Some(disks) = self.devices.kernel().filter(|disks| disks.notes_operations()) else {
             return Ok(());
@@ -308,13 +319,18 @@ impl Stack {
         Ok(())
     }
 
-    fn call<T>(&mut self, level: usize, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
+    fn call<T>(
+        &mut self,
+        level: usize,
+        step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T,
+    ) -> T {
         let Stack { devices, desk, rules, seed, levels, .. } = self;
         // Children stand before their parents.
         let (below, above) = levels.split_at_mut(level);
         let below = &*below;
         let Level { plan, component, place, .. } = &mut above[0];
-        let children: Vec<Surface> = plan.children.iter().map(|child| surface(below, *child)).collect();
+        let children: Vec<Surface> =
+            plan.children.iter().map(|child| surface(below, *child)).collect();
         let look_up = || plan.children.iter().map(|child| paths(below, *child)).collect();
         let paths = LazyPaths::new(&look_up);
         let PlannedLayer { name, facts, first_device, buffers, .. } = &**plan;
@@ -377,16 +393,20 @@ impl Level {
     }
 }
 
-/// A stack that goes is a machine that stops: nothing that its components do on their way out matters. In process that is all,
-/// unless a component holds something elsewhere; of the kernel's devices everything is unmounted, so that they can be given other
-/// contents.
+/// A stack that goes is a machine that stops: nothing that its components do on their way out
+/// matters. In process that is all, unless a component holds something elsewhere; of the kernel's
+/// devices everything is unmounted, so that they can be given other contents.
 impl Drop for Stack {
     fn drop(&mut self) {
         self.devices.fence();
         let devices = Rc::clone(&self.devices);
         if let Some(kernel) = devices.kernel() {
             self.stop().unwrap_or_else(|fault| kernel.give_up(&fault));
-        } else if self.levels.iter().any(|level| level.mounted && level.component.abilities().must_unmount) {
+        } else if self
+            .levels
+            .iter()
+            .any(|level| level.mounted && level.component.abilities().must_unmount)
+        {
             // The next stack has folders of its own: what stays behind here is in nobody's way.
             self.stop().ok();
         }
@@ -425,7 +445,9 @@ mod tests {
 
     #[test]
     fn a_type_is_told_without_its_modules() {
-        for (name, told) in [("Folder", "Folder"), ("a::b::Folder", "Folder"), ("a::Of<b::C>", "Of")] {
+        for (name, told) in
+            [("Folder", "Folder"), ("a::b::Folder", "Folder"), ("a::Of<b::C>", "Of")]
+        {
             assert_eq!(last_segment(name), told);
         }
     }

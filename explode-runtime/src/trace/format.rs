@@ -43,7 +43,8 @@ pub struct Trace {
     pub checker_defaults: Options,
     /// The effective options of the run, its seed included.
     pub options: Settings,
-    /// The identity of the pristine disks, 32 hexadecimal digits; the stack's description makes them anew.
+    /// The identity of the pristine disks, 32 hexadecimal digits; the stack's description makes
+    /// them anew.
     pub pristine: String,
     /// Every answer since then.
     pub choices: Vec<Choice>,
@@ -65,7 +66,8 @@ pub struct Trace {
     /// The disks that crashes during recovery left, each during the recovery of the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recovery: Vec<CrashDiskRecord>,
-    /// The step that has ended the process or the guest, or did not end; absent if the error was seen from within.
+    /// The step that has ended the process or the guest, or did not end; absent if the error was
+    /// seen from within.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died: Option<StepName>,
     /// How bad.
@@ -76,7 +78,8 @@ pub struct Trace {
     pub by_design: bool,
     /// What was expected and what was found.
     pub message: String,
-    /// A keyed hash of all other keys, 64 hexadecimal digits; absent if the trace carries no commands, or no key was there.
+    /// A keyed hash of all other keys, 64 hexadecimal digits; absent if the trace carries no
+    /// commands, or no key was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
 }
@@ -87,7 +90,8 @@ pub struct Trace {
 pub struct CrashDiskRecord {
     /// The identity of the image, 32 hexadecimal digits.
     pub id: String,
-    /// `[device, first sector, version]` of each piece kept; version 1 is the oldest pending one of its range.
+    /// `[device, first sector, version]` of each piece kept; version 1 is the oldest pending one of
+    /// its range.
     pub blocks: Vec<(u32, u64, u32)>,
 }
 
@@ -112,8 +116,10 @@ impl Trace {
     /// The trace of an error.
     pub fn of(plan: &Plan, origin: &Origin, error: &ErrorFound) -> Trace {
         let way = &error.way;
-        let record =
-            |(id, kept): &(String, Vec<Kept>)| CrashDiskRecord { id: id.clone(), blocks: names(kept) };
+        let record = |(id, kept): &(String, Vec<Kept>)| CrashDiskRecord {
+            id: id.clone(),
+            blocks: names(kept),
+        };
         Trace {
             format: FORMAT,
             explode: env!("CARGO_PKG_VERSION").to_owned(),
@@ -128,10 +134,9 @@ impl Trace {
             pristine: origin.pristine.clone(),
             choices: way.choices.clone(),
             mutates: way.place.mutates,
-            chops: plan
-                .settings
-                .chop
-                .map_or_else(Vec::new, |period| (1..=way.place.chops).map(|chop| chop * period).collect()),
+            chops: plan.settings.chop.map_or_else(Vec::new, |period| {
+                (1..=way.place.chops).map(|chop| chop * period).collect()
+            }),
             interval: way.place.interval,
             epoch: way.epoch,
             args: way.args.clone(),
@@ -156,8 +161,9 @@ impl Trace {
     #[must_use = "this returns the tagged trace"]
     pub fn tagged(mut self, secret: Option<&Secret>) -> Trace {
         self.tag = None;
-        self.tag =
-            secret.filter(|_| !self.commands().is_empty()).map(|secret| secret.tag(Tagged::Trace, &self));
+        self.tag = secret
+            .filter(|_| !self.commands().is_empty())
+            .map(|secret| secret.tag(Tagged::Trace, &self));
         self
     }
 
@@ -198,21 +204,36 @@ impl Trace {
 
     /// What in it cannot be, whatever was run.
     fn contradiction(&self) -> Option<String> {
-        let Trace { choices, mutates, epoch, log, crash_disk, checker, died, verdict, signature, .. } = self;
+        let Trace {
+            choices,
+            mutates,
+            epoch,
+            log,
+            crash_disk,
+            checker,
+            died,
+            verdict,
+            signature,
+            ..
+        } = self;
         let begun = !matches!(died, Some(StepName::Start | StepName::Init));
         let depth = self.options.depth;
         let unreal = choices.iter().position(|choice| choice.value >= choice.options);
-        let is_hash = |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hash =
+            |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if let Some(at) = unreal {
             let (value, options) = (choices[at].value, choices[at].options);
             Some(format!("choice {at} has the value {value} of {options} options, 0 is the first"))
         } else if (*mutates == 0 && begun) || *mutates > depth {
             Some(format!("it has {mutates} mutates, and the depth is {depth}"))
-        } else if !self.chops.iter().zip([0].iter().chain(&self.chops)).all(|(chop, before)| before < chop)
-            || self
-                .chops
-                .last()
-                .is_some_and(|last| *last > *mutates || (*last == *mutates && *died != Some(StepName::Chop)))
+        } else if !self
+            .chops
+            .iter()
+            .zip([0].iter().chain(&self.chops))
+            .all(|(chop, before)| before < chop)
+            || self.chops.last().is_some_and(|last| {
+                *last > *mutates || (*last == *mutates && *died != Some(StepName::Chop))
+            })
         {
             Some(format!("it has chops after {:?} of {mutates} mutates", self.chops))
         } else if epoch.is_some() != crash_disk.is_some() {
@@ -221,11 +242,18 @@ impl Trace {
             Some("without a crash there is no crash during recovery".to_owned())
         } else if self.recovery.len() > self.options.crash_depth as usize {
             let (crashes, depth) = (self.recovery.len(), self.options.crash_depth);
-            Some(format!("it has {crashes} crashes during recovery, and the crash depth is {depth}"))
+            Some(format!(
+                "it has {crashes} crashes during recovery, and the crash depth is {depth}"
+            ))
         } else if !is_hash(log) {
             Some(format!("the hash of the log is '{log}', and not 32 hexadecimal digits"))
-        } else if let Some(disk) = crash_disk.iter().chain(&self.recovery).find(|disk| !is_hash(&disk.id)) {
-            Some(format!("the id of the crash disk is '{}', and not 32 hexadecimal digits", disk.id))
+        } else if let Some(disk) =
+            crash_disk.iter().chain(&self.recovery).find(|disk| !is_hash(&disk.id))
+        {
+            Some(format!(
+                "the id of the crash disk is '{}', and not 32 hexadecimal digits",
+                disk.id
+            ))
         } else if self.promised().is_none() {
             Some(format!(
                 "the signature '{signature}' is none of checker '{checker}' and verdict '{verdict}'"
@@ -260,7 +288,10 @@ impl Trace {
             mode: self.mode,
             stack: self.stack.clone(),
             checker: self.checker.clone(),
-            checker_options: self.checker_options.clone().with_defaults(self.checker_defaults.clone()),
+            checker_options: self
+                .checker_options
+                .clone()
+                .with_defaults(self.checker_defaults.clone()),
             settings: self.options.clone(),
         }
     }

@@ -47,7 +47,8 @@ pub enum Replay {
     Reproduced {
         /// What was found now.
         violation: Violation,
-        /// The log was another one, and a search over the disks of the interval has found it (EX-60).
+        /// The log was another one, and a search over the disks of the interval has found it
+        /// (EX-60).
         by_search: bool,
     },
     /// The way was the same, the verdict was not; and what was there instead.

@@ -1,7 +1,8 @@
 //! Tags: keyed hashes that tell what this user's explode has written from what a stranger has.
 //!
-//! A tag is HMAC-SHA-256, under a secret of the user, of a word for the kind of thing and of its JSON with the keys in order. So a
-//! tag holds for everything that decides what is run, and a tag of one kind is not one of another.
+//! A tag is HMAC-SHA-256, under a secret of the user, of a word for the kind of thing and of its
+//! JSON with the keys in order. So a tag holds for everything that decides what is run, and a tag
+//! of one kind is not one of another.
 
 use std::fmt;
 
@@ -52,7 +53,8 @@ impl Secret {
         };
         let mut mac = Hmac::new_from_slice(&self.0).expect("a key of any length will do");
         mac.update(kind.as_bytes());
-        // A map of `serde_json` has its keys in order: that of the fields in the code decides nothing.
+        // A map of `serde_json` has its keys in order: that of the fields in the code decides
+        // nothing.
         let value = serde_json::to_value(value).expect("what is tagged is plain data");
         mac.update(value.to_string().as_bytes());
         mac
@@ -89,8 +91,9 @@ mod tests {
         let (secret, other) = (Secret::new([7; 32]), Secret::new([8; 32]));
         let value = Value { z: 1, a: "b" };
         let tag = secret.tag(Tagged::Trace, &value);
-        // The keys are in order, whatever the order in the code: `printf 'explode trace\n{"a":"b","z":1}'`, with openssl dgst -sha256
-        // -mac HMAC -macopt hexkey:0707...
+        // The keys are in order, whatever the order in the code:
+        // `printf 'explode trace\n{"a":"b","z":1}'`, with openssl dgst -sha256 -mac HMAC -macopt
+        // hexkey:0707...
         assert_eq!(tag, "1c848db872f0052a1a7cae2e48ddef466b6c3ca2e3646c5ffbc2c5df6801c465");
         assert!(secret.verifies(Tagged::Trace, &json!({ "z": 1, "a": "b" }), &tag));
         assert!(!secret.verifies(Tagged::Trace, &json!({ "z": 2, "a": "b" }), &tag));

@@ -14,7 +14,8 @@ pub struct ErrorFound {
     pub violation: Violation,
     /// The profile's line that excludes it, with its source, if there is one.
     pub by_design: Option<String>,
-    /// The step that has ended the worker, or hung; none if the worker itself has seen the violation.
+    /// The step that has ended the worker, or hung; none if the worker itself has seen the
+    /// violation.
     pub died: Option<StepName>,
     /// What leads to it.
     pub way: Way,

@@ -1,9 +1,12 @@
-//! Chops (EX-53): now and then a stack is unmounted, its disks become the new beginning, and it is mounted again.
+//! Chops (EX-53): now and then a stack is unmounted, its disks become the new beginning, and it is
+//! mounted again.
 //!
-//! A chop is part of the way to a state, and of a trace: whoever goes that way chops there, too, for what was written before a chop
-//! is durable after it, and no crash reorders it any more. What a chop saves is work: the disks that it leaves are kept here, with
-//! a copy of the checker, so that a state behind it is restored from there. They are only a cache. Where there is none, or the
-//! checker has no copies, the way is gone from the pristine disks on, chops included, and leads to the same.
+//! A chop is part of the way to a state, and of a trace: whoever goes that way chops there, too,
+//! for what was written before a chop is durable after it, and no crash reorders it any more. What
+//! a chop saves is work: the disks that it leaves are kept here, with a copy of the checker, so
+//! that a state behind it is restored from there. They are only a cache. Where there is none, or
+//! the checker has no copies, the way is gone from the pristine disks on, chops included, and leads
+//! to the same.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +18,8 @@ use crate::choose::{Choice, choices_hash};
 use crate::explore::State;
 use crate::trace::Place;
 
-/// So many chopped states are kept. States with a chop in common are mostly explored one after the other.
+/// So many chopped states are kept. States with a chop in common are mostly explored one after the
+/// other.
 const KEPT: usize = 128;
 
 /// After which calls of mutate there is a chop.
@@ -71,7 +75,8 @@ impl Chopped {
     }
 }
 
-/// Chopped states by the way that leads there; the one that was not wanted longest is the first to go.
+/// Chopped states by the way that leads there; the one that was not wanted longest is the first to
+/// go.
 #[derive(Default)]
 pub(super) struct Cache {
     states: BTreeMap<u128, (Chopped, u64)>,
@@ -180,15 +185,21 @@ mod tests {
 
     fn keep(cache: &mut Cache, values: &[u32], mutates: u32) {
         let place = Place { mutates, ..Place::default() };
-        let chopped =
-            Chopped { image: Image::new(), checker: Box::new(Nothing), place, choices: values.len() };
+        let chopped = Chopped {
+            image: Image::new(),
+            checker: Box::new(Nothing),
+            place,
+            choices: values.len(),
+        };
         cache.keep(&choices(values), chopped);
     }
 
     /// Mutates and choices of the state that was found.
     fn find(cache: &mut Cache, values: &[u32], depth: u32) -> Option<(u32, usize)> {
         let state = State { choices: choices(values), depth };
-        cache.last_before(&state, &Chops::Every(2)).map(|chopped| (chopped.place.mutates, chopped.choices))
+        cache
+            .last_before(&state, &Chops::Every(2))
+            .map(|chopped| (chopped.place.mutates, chopped.choices))
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Runs the mutates of a unit: answers their choices, makes their crash checks, and tells apart what goes wrong.
+//! Runs the mutates of a unit: answers their choices, makes their crash checks, and tells apart
+//! what goes wrong.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,7 +33,8 @@ pub(super) struct UnitDriver<'a, 'w, 'r> {
     sources: &'a Sources,
     /// Are crash checks of this mutate made, or was that done before?
     explored: bool,
-    /// The first contradiction of the log: from there on the write set is wrong, and no disk of it is looked at.
+    /// The first contradiction of the log: from there on the write set is wrong, and no disk of it
+    /// is looked at.
     contradiction: Option<Fault>,
     /// What crash checks could not do. It is never excused.
     unchecked: Option<Broken>,
@@ -59,7 +61,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     /// Announces a step that may hang or end this process.
     pub fn about_to(&mut self, step: Step) {
         let chooser = self.asking.chooser.get();
-        let so_far = SoFar { choices: chooser.made(), operations: self.operations, place: self.place };
+        let so_far =
+            SoFar { choices: chooser.made(), operations: self.operations, place: self.place };
         self.asking.work.get_mut().about_to(step, &so_far);
     }
 
@@ -119,7 +122,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
             Ok(()) => Ok(()),
             Err(Failure::Stop) => Err(Early::Stopped),
             Err(Failure::Violation(violation)) => Err(Early::Violated(violation, self.place)),
-            // What cannot be done after a block has gone bad, or a function has failed, says nothing; there is no way on from here.
+            // What cannot be done after a block has gone bad, or a function has failed, says
+            // nothing; there is no way on from here.
             Err(Failure::Broken(_)) if self.has_gone_bad() => Err(Early::Stopped),
             Err(Failure::Broken(why)) => Err(Early::Broken(why)),
         }
@@ -132,8 +136,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         media::faults(made).next().is_some() || failed(made).next().is_some()
     }
 
-    /// A state was reached, `depth` mutates from the first. Returns true if the unit shall go on; the answer counts only if there are
-    /// `more` mutates.
+    /// A state was reached, `depth` mutates from the first. Returns true if the unit shall go on;
+    /// the answer counts only if there are `more` mutates.
     pub fn reached(&mut self, checker: &dyn Checker, depth: u32, more: bool) -> bool {
         let bytes = checker.get_sig();
         let arrival = Arrival {
@@ -146,7 +150,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         self.asking.work.get_mut().reached(arrival, bytes.as_deref(), more)
     }
 
-    /// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
+    /// What the checker says of the state; by default the way to it, so that no two states are
+    /// equal (EX-20).
     fn signature(&self, bytes: Option<&[u8]>, depth: u32) -> u128 {
         let chooser = self.asking.chooser.get();
         let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
@@ -156,7 +161,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         xxh3_128(&signature)
     }
 
-    /// Checks the disks at each open request since the last turn, with the checker as it is now (EX-66).
+    /// Checks the disks at each open request since the last turn, with the checker as it is now
+    /// (EX-66).
     fn answer_requests(&mut self, stack: &Stack, checker: &dyn DiskCheck) -> Result<(), Failure> {
         while let Some(name) = self.pipeline.next_request(stack.devices())? {
             let args = [name];
@@ -174,7 +180,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         let choices = chooser.made();
         let here = SoFar { choices, operations: self.operations, place: self.place };
         self.place.interval += 1;
-        // After a divergence nothing says anything any more, nor where the kernel's choices are not known.
+        // After a divergence nothing says anything any more, nor where the kernel's choices are not
+        // known.
         let checked = if chooser.diverged().is_some() || self.sources.trouble().is_some() {
             Err(Failure::Stop)
         } else if self.explored {
@@ -182,7 +189,10 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         } else {
             self.pipeline.skip(stack.devices(), request.when).map_err(Failure::from)
         };
-        self.asking.work.get_mut().about_to(self.place.step(), &SoFar { place: self.place, ..here });
+        self.asking
+            .work
+            .get_mut()
+            .about_to(self.place.step(), &SoFar { place: self.place, ..here });
         if let Err(Failure::Broken(why)) = &checked {
             self.unchecked.get_or_insert_with(|| why.clone());
         }

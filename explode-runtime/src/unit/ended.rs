@@ -15,7 +15,8 @@ pub struct Ended {
     pub operations: u64,
     /// What ended it early, if anything did.
     pub early: Option<Early>,
-    /// Every event from the pristine disks on, up to the last look at the log; empty unless they are kept.
+    /// Every event from the pristine disks on, up to the last look at the log; empty unless they
+    /// are kept.
     pub events: Vec<Event>,
 }
 

@@ -7,12 +7,14 @@ use crate::stack::Stack;
 /// The sequence of a unit, lent to the components of its stack.
 pub(super) struct Lent<'a, 'w> {
     pub asking: &'a Asking<'w>,
-    /// In a mutate: what else chooses, and the stack. Otherwise the stack starts or stops, and nothing else chooses.
+    /// In a mutate: what else chooses, and the stack. Otherwise the stack starts or stops, and
+    /// nothing else chooses.
     pub mutate: Option<(&'a Sources, &'a Stack)>,
 }
 
 impl Lendable for Lent<'_, '_> {
-    /// In a mutate a choice is made only in the turn of the checked system: what the checker does for itself is not checked.
+    /// In a mutate a choice is made only in the turn of the checked system: what the checker does
+    /// for itself is not checked.
     fn choose(&self, point: &Point<'_>) -> Option<u32> {
         let Some((sources, stack)) = self.mutate else { return self.asking.choose_if_free(point) };
         if !sources.is_kernel_turn() {

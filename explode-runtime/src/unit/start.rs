@@ -109,7 +109,8 @@ const SHOWN: usize = 3;
 
 /// Returns an error if the profile excludes all promises that the checker is about.
 fn not_promised(profile: Option<&Profile>, facts: &CheckerFacts) -> Result<(), RunError> {
-    let excluded = profile.and_then(|profile| Some(profile.cite(profile.excludes_all(&facts.about)?)));
+    let excluded =
+        profile.and_then(|profile| Some(profile.cite(profile.excludes_all(&facts.about)?)));
     excluded.map_or(Ok(()), |line| Err(RunError::NotPromised(line)))
 }
 
@@ -138,13 +139,16 @@ fn not_empty(
     let use_others =
         if others.is_empty() { String::new() } else { format!("use {}, or ", others.join(", ")) };
     Err(Unsupported(format!(
-        "the file system is not empty after init and mount{there}, and checker '{}' must start with an empty one; \
-         {use_others}a checker made of commands in a stack file, or a checker of your own with the fact populated_ok",
+        "the file system is not empty after init and mount{there}, and checker '{}' must start \
+         with an empty one; \
+         {use_others}a checker made of commands in a stack file, or a checker of your own with \
+         the fact populated_ok",
         plan.checker
     )))
 }
 
-/// Versions of what decides a result: this program, what the components say of theirs, and what the backend knows of their programs.
+/// Versions of what decides a result: this program, what the components say of theirs, and what the
+/// backend knows of their programs.
 fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
     let ours = ("explode", env!("CARGO_PKG_VERSION").to_owned());
     let systems = stack.versions().into_iter().chain([ours]);
@@ -161,7 +165,8 @@ fn not_skipping(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> Option<Stri
         let why = "--in here, where other programs may keep a disk open, and its cache warm";
         return Some(why.to_owned());
     }
-    let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
+    let elsewhere =
+        |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
     if let Some(layer) = stack.not_skipping() {
         return Some(elsewhere("component", layer));
     }

@@ -1,4 +1,5 @@
-//! A unit, step by step: what it has reached before is replayed without checks, and each mutate after that is explored.
+//! A unit, step by step: what it has reached before is replayed without checks, and each mutate
+//! after that is explored.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,10 +22,12 @@ use crate::stack::Stack;
 use crate::verdict::{BrokenKind, Step};
 
 impl Runner<'_> {
-    /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
+    /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of
+    /// the others.
     pub fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
         let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
-        let mut pipeline = Pipeline::new(&self.blueprint, &self.plan, self.backend, self.pristine.clone());
+        let mut pipeline =
+            Pipeline::new(&self.blueprint, &self.plan, self.backend, self.pristine.clone());
         if self.keep_events {
             pipeline.keep_events();
         }
@@ -37,8 +40,11 @@ impl Runner<'_> {
         if early.is_none() {
             chooser.finish();
         }
-        let early =
-            chooser.diverged().cloned().map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
+        let early = chooser
+            .diverged()
+            .cloned()
+            .map(|divergence| Early::Diverged(Box::new(divergence)))
+            .or(early);
         let events = pipeline.into_events();
         Ended { choices: chooser.made().to_vec(), operations, early, events }
     }
@@ -71,20 +77,23 @@ fn not_made(error: impl std::fmt::Display) -> Early {
 /// Calls the checker's `finish`. A panic in it is an error like any other.
 fn finish(checker: &mut dyn Checker, stack: &Stack) -> Result<(), Fault> {
     let finished = catch_unwind(AssertUnwindSafe(|| checker.finish(stack)));
-    finished
-        .unwrap_or_else(|panic| Err(Fault::new(format!("finish panicked: {}", panic_words(panic.as_ref())))))
+    finished.unwrap_or_else(|panic| {
+        Err(Fault::new(format!("finish panicked: {}", panic_words(panic.as_ref()))))
+    })
 }
 
-/// Returns the checker that goes on behind a chop, if it is another one. A panic in the checker is an error like any other.
+/// Returns the checker that goes on behind a chop, if it is another one. A panic in the checker is
+/// an error like any other.
 fn after_chop(checker: &dyn Checker, stack: &Stack) -> Result<Option<Box<dyn Checker>>, Fault> {
     let chop = || checker.abilities().chop.map(|checker| checker.chop(stack)).transpose();
-    catch_unwind(AssertUnwindSafe(chop))
-        .unwrap_or_else(|panic| Err(Fault::new(format!("chop panicked: {}", panic_words(panic.as_ref())))))
+    catch_unwind(AssertUnwindSafe(chop)).unwrap_or_else(|panic| {
+        Err(Fault::new(format!("chop panicked: {}", panic_words(panic.as_ref()))))
+    })
 }
 
 impl Way<'_, '_, '_> {
-    /// Goes all the way, and calls the checker's `finish` wherever it ends. If `finish` fails, too, what has ended the way before stays
-    /// the reason.
+    /// Goes all the way, and calls the checker's `finish` wherever it ends. If `finish` fails, too,
+    /// what has ended the way before stays the reason.
     fn go(&mut self) -> Result<(), Early> {
         let went = self.begin().and_then(|()| self.mutates());
         let Some(Running { stack, mut checker }) = self.running.take() else { return went };
@@ -178,8 +187,8 @@ impl Way<'_, '_, '_> {
         if go_on || !more { Ok(()) } else { Err(Early::Stopped) }
     }
 
-    /// Puts the stack to rest, and starts one on the disks that it leaves. A chop between two calls of mutate is remembered if the
-    /// checker can be.
+    /// Puts the stack to rest, and starts one on the disks that it leaves. A chop between two calls
+    /// of mutate is remembered if the checker can be.
     fn chop(&mut self, is_between: bool) -> Result<(), Early> {
         let Some(Running { mut stack, mut checker }) = self.running.take() else { return Ok(()) };
         self.driver.place.chops += 1;
@@ -211,8 +220,8 @@ impl Way<'_, '_, '_> {
         self.init(stack, checker)
     }
 
-    /// Lends the sequence of choices to a stack that starts, or that stops for a chop. A unit that ends lends it no more: there would be
-    /// choices after its last state.
+    /// Lends the sequence of choices to a stack that starts, or that stops for a chop. A unit that
+    /// ends lends it no more: there would be choices after its last state.
     fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
         lend(&Lent { asking: self.driver.asking, mutate: None }, work)
     }

@@ -1,4 +1,5 @@
-//! A system under test, as workers see it. A stack with its checker is the first; a world of several hosts is another.
+//! A system under test, as workers see it. A stack with its checker is the first; a world of
+//! several hosts is another.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,10 +20,11 @@ use crate::verdict::Profile;
 pub trait System {
     /// Runs a unit: goes to its state by its script, then makes its mutates.
     ///
-    /// Every point is answered by the script, and past its end by `work`. After each mutate, and before the first one, it calls
-    /// [`Work::reached`]; wherever a crash is to be looked at [`Work::crashes`], with the stack and the pipeline of the host that
-    /// crashes. Where hosts differ, the arguments of a check name its host: equal disks with equal arguments are checked once. Nothing
-    /// else may decide what it does: no clock, no random number, no earlier unit.
+    /// Every point is answered by the script, and past its end by `work`. After each mutate, and
+    /// before the first one, it calls [`Work::reached`]; wherever a crash is to be looked at
+    /// [`Work::crashes`], with the stack and the pipeline of the host that crashes. Where hosts
+    /// differ, the arguments of a check name its host: equal disks with equal arguments are checked
+    /// once. Nothing else may decide what it does: no clock, no random number, no earlier unit.
     fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended;
 
     /// What is known of it.
@@ -57,8 +59,8 @@ pub type Open = dyn for<'a> Fn(&'a Registry, &Plan, &'a dyn Backend) -> Result<B
     + Send
     + Sync;
 
-/// Systems that are more than a stack with its checker, by the names of their checkers. A registry holds them as an
-/// [extension](Registry::extensions).
+/// Systems that are more than a stack with its checker, by the names of their checkers. A registry
+/// holds them as an [extension](Registry::extensions).
 #[derive(Clone, Default)]
 pub struct Systems(BTreeMap<String, Arc<Open>>);
 
@@ -67,7 +69,11 @@ impl Systems {
     pub fn register(
         &mut self,
         checker: &str,
-        open: impl for<'a> Fn(&'a Registry, &Plan, &'a dyn Backend) -> Result<Box<dyn System + 'a>, RunError>
+        open: impl for<'a> Fn(
+            &'a Registry,
+            &Plan,
+            &'a dyn Backend,
+        ) -> Result<Box<dyn System + 'a>, RunError>
         + Send
         + Sync
         + 'static,
@@ -82,7 +88,8 @@ impl fmt::Debug for Systems {
     }
 }
 
-/// Starts the system of a plan: the one that is registered under the name of its checker, or its stack with its checker.
+/// Starts the system of a plan: the one that is registered under the name of its checker, or its
+/// stack with its checker.
 ///
 /// # Errors
 /// Wrong names and options, or a component that cannot start.

@@ -14,12 +14,14 @@ pub trait Work {
     /// The answer to a point past the end of the script.
     fn fallback(&mut self, point: &Point<'_>) -> u32;
 
-    /// The answers that it will give next, as far as they are known: the kernel's own choices cannot wait for them.
+    /// The answers that it will give next, as far as they are known: the kernel's own choices
+    /// cannot wait for them.
     fn ahead(&self) -> Vec<Choice> {
         Vec::new()
     }
 
-    /// The kernel has chosen, past the end of the script and by what was known [`ahead`](Work::ahead), if anything.
+    /// The kernel has chosen, past the end of the script and by what was known
+    /// [`ahead`](Work::ahead), if anything.
     fn chosen(&mut self, _choice: &Choice) {}
 
     /// Where the calls on the stack are written down, if they are.
@@ -47,8 +49,9 @@ pub trait Work {
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure>;
 
-    /// A mutate has returned, or the checker has begun (depth 0): in this state, whose signature has these bytes if the checker
-    /// gives any. Shall the unit go on? The answer counts only if there are `more` mutates.
+    /// A mutate has returned, or the checker has begun (depth 0): in this state, whose signature
+    /// has these bytes if the checker gives any. Shall the unit go on? The answer counts only if
+    /// there are `more` mutates.
     fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool;
 }
 

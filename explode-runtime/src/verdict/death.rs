@@ -24,7 +24,8 @@ impl Death {
             StepName::Start | StepName::Mount => Verdict::MountFailed,
             _ => Verdict::CheckFailed,
         });
-        let promise = if self.verdict.is_some() { step.to_string() } else { format!("died-in-{step}") };
+        let promise =
+            if self.verdict.is_some() { step.to_string() } else { format!("died-in-{step}") };
         Violation::new(verdict, promise, format!("in step {step}: {}", self.message))
     }
 }

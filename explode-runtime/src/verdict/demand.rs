@@ -19,7 +19,8 @@ pub enum Demand {
     Mode(String, u32),
     /// What is there has these extended attributes, by their names, and no others that users give.
     Xattrs(String, Vec<(String, Vec<u8>)>),
-    /// This command of the shell ends with 0; it finds the epoch, the arguments and what was completed in its environment.
+    /// This command of the shell ends with 0; it finds the epoch, the arguments and what was
+    /// completed in its environment.
     Command {
         /// With `$mnt` and `$dev` where the file system and its device are.
         text: String,

@@ -1,4 +1,5 @@
-//! What is said of a system: verdicts, violations, what it promises and what it demands, and the steps in which a worker can end.
+//! What is said of a system: verdicts, violations, what it promises and what it demands, and the
+//! steps in which a worker can end.
 
 mod death;
 mod demand;

@@ -1,12 +1,14 @@
 //! Guarantee profiles: what a system promises, each line with its source.
 //!
-//! A checker judges by the strictest reading; the profile then says whether that was promised at all. What it excludes keeps
-//! its verdict, is counted as "by design", and is no finding (EX-104). Two rules keep an exclusion from saying too much:
+//! A checker judges by the strictest reading; the profile then says whether that was promised at
+//! all. What it excludes keeps its verdict, is counted as "by design", and is no finding (EX-104).
+//! Two rules keep an exclusion from saying too much:
 //!
-//! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be excluded reports one that is kept,
-//!   if there is one ([`Excluded`]);
-//! * a promise that is empty is not kept: a run of a checker that says what it is about ([`CheckerFacts::about`](crate::check::CheckerFacts::about)) is
-//!   refused if all of that is excluded ([`Profile::excludes_all`]).
+//! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be
+//!   excluded reports one that is kept, if there is one ([`Excluded`]);
+//! * a promise that is empty is not kept: a run of a checker that says what it is about
+//!   ([`CheckerFacts::about`](crate::check::CheckerFacts::about)) is refused if all of that is
+//!   excluded ([`Profile::excludes_all`]).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -23,7 +25,8 @@ pub struct Profile {
 /// One line of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// Which promise: the word that checkers use ([`Violation::promise`](super::Violation::promise)).
+    /// Which promise: the word that checkers use
+    /// ([`Violation::promise`](super::Violation::promise)).
     pub name: &'static str,
     /// Is it promised? If not, breaking it is by design.
     pub kept: bool,
@@ -39,20 +42,26 @@ impl Profile {
         self.promises.iter().find(|line| line.name == promise && !line.kept)
     }
 
-    /// The line that excludes the first of these promises, if all are excluded; none if there are no promises.
+    /// The line that excludes the first of these promises, if all are excluded; none if there are
+    /// no promises.
     pub fn excludes_all(&self, promises: &[&str]) -> Option<&Promise> {
-        let excluded: Option<Vec<&Promise>> = promises.iter().map(|promise| self.excludes(promise)).collect();
+        let excluded: Option<Vec<&Promise>> =
+            promises.iter().map(|promise| self.excludes(promise)).collect();
         excluded?.first().copied()
     }
 
-    /// That of a system which stands on another one, and keeps a promise only as far as that does: what is excluded below is excluded,
-    /// with the words from there.
+    /// That of a system which stands on another one, and keeps a promise only as far as that does:
+    /// what is excluded below is excluded, with the words from there.
     #[must_use = "this returns the profile of both"]
     pub fn on(self, below: &Profile) -> Profile {
         let excluded_here = Excluded::by(Some(&self));
         let excluded_below = Excluded::by(Some(below));
-        let own = self.promises.into_iter().filter(|line| !line.kept || !excluded_below.contains(line.name));
-        let others = below.promises.iter().filter(|line| !line.kept && !excluded_here.contains(line.name));
+        let own = self
+            .promises
+            .into_iter()
+            .filter(|line| !line.kept || !excluded_below.contains(line.name));
+        let others =
+            below.promises.iter().filter(|line| !line.kept && !excluded_here.contains(line.name));
         let promises = own.chain(others.copied()).collect();
         Profile { system: format!("{} on {}", self.system, below.system), promises }
     }
@@ -128,7 +137,10 @@ mod tests {
         let below = profile("below", &below.map(|(name, kept)| line(name, kept, "below")));
         let both = profile("above", &above).on(&below);
         let excluded = [("weak", "above"), ("strong", "below"), ("other", "below")];
-        assert_eq!(both, profile("above on below", &excluded.map(|(name, from)| line(name, false, from))));
+        assert_eq!(
+            both,
+            profile("above on below", &excluded.map(|(name, from)| line(name, false, from)))
+        );
         let nothing = profile("nothing", &[]);
         assert_eq!(profile("above", &above).on(&nothing).promises, above);
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// What a worker is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Step {
-    /// Work of the tool's own, which may take any time: restoring disks, going through combinations.
+    /// Work of the tool's own, which may take any time: restoring disks, going through
+    /// combinations.
     Between,
     /// The first start of the stack.
     FirstStart,

@@ -75,7 +75,8 @@ impl fmt::Display for Verdict {
 pub struct Violation {
     /// How bad.
     pub verdict: Verdict,
-    /// Which promise: the same word for the same kind of error, whatever the details. Profiles and signatures go by it.
+    /// Which promise: the same word for the same kind of error, whatever the details. Profiles and
+    /// signatures go by it.
     pub promise: String,
     /// What was expected and what was found, for a person.
     pub message: String,
@@ -83,7 +84,11 @@ pub struct Violation {
 
 impl Violation {
     /// A violation of `promise`.
-    pub fn new(verdict: Verdict, promise: impl Into<String>, message: impl Into<String>) -> Violation {
+    pub fn new(
+        verdict: Verdict,
+        promise: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Violation {
         Violation { verdict, promise: promise.into(), message: message.into() }
     }
 

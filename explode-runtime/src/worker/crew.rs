@@ -27,8 +27,8 @@ pub trait Crew {
     /// The worker is gone.
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death>;
 
-    /// Another worker is to replay something. Where there can be one only, the worker of this crew ends, and is to be started
-    /// again: that is the answer.
+    /// Another worker is to replay something. Where there can be one only, the worker of this crew
+    /// ends, and is to be started again: that is the answer.
     fn rest(&mut self) -> bool {
         false
     }
@@ -48,9 +48,14 @@ impl From<StartError> for RunError {
         match error {
             StartError::Said(error) => error,
             StartError::Died(Death { step: Step::FirstStart, message, verdict, .. }) => {
-                let next = if verdict == Some(Verdict::Hang) { "; --deadline gives it longer" } else { "" };
+                let next = if verdict == Some(Verdict::Hang) {
+                    "; --deadline gives it longer"
+                } else {
+                    ""
+                };
                 let why = format!(
-                    "the first start of the stack (init, mount, unmount) has ended each worker that tried: {message}{next}"
+                    "the first start of the stack (init, mount, unmount) has ended each worker \
+                     that tried: {message}{next}"
                 );
                 BrokenKind::Worker.of(why).into()
             }

@@ -18,8 +18,9 @@ pub struct Evidence {
     pub demands: Option<Vec<Demand>>,
     /// The disks.
     pub disks: Result<Disks, String>,
-    /// The crash disk is what is there if all writes are dropped from the crash on, and those before it are not: it has everything
-    /// that was submitted by then, and nothing else. Never so of a crash during recovery.
+    /// The crash disk is what is there if all writes are dropped from the crash on, and those
+    /// before it are not: it has everything that was submitted by then, and nothing else. Never so
+    /// of a crash during recovery.
     pub submitted: bool,
 }
 
@@ -33,13 +34,18 @@ pub struct Disks {
     pub pristine: Vec<Block>,
     /// Those that the crash disk has, and the pristine one does not.
     pub crash: Vec<Block>,
-    /// Those that the disk to compare with has, and the crash disk does not; none without such a disk.
+    /// Those that the disk to compare with has, and the crash disk does not; none without such a
+    /// disk.
     pub other: Option<Vec<Block>>,
 }
 
 impl Disks {
     /// Of a stack on one device.
-    pub(crate) fn of(pristine: &Image, crash: Option<&Image>, other: Option<Image>) -> Result<Disks, String> {
+    pub(crate) fn of(
+        pristine: &Image,
+        crash: Option<&Image>,
+        other: Option<Image>,
+    ) -> Result<Disks, String> {
         let crash = crash.ok_or("its crash disk is not there")?;
         if [pristine, crash].iter().any(|image| image.devices().any(|device| device != 0)) {
             return Err("its stack is on several devices".to_owned());
@@ -60,5 +66,9 @@ fn changes(before: &Disk, after: &Disk) -> Vec<Block> {
     numbers.sort_unstable();
     let block = |number: u64| (number, after.block(number).to_vec());
     debug_assert_eq!(BLOCK_BYTES, 4096);
-    numbers.into_iter().filter(|number| after.block(*number) != before.block(*number)).map(block).collect()
+    numbers
+        .into_iter()
+        .filter(|number| after.block(*number) != before.block(*number))
+        .map(block)
+        .collect()
 }

@@ -1,5 +1,6 @@
-//! The checks of a unit, where its worker is: every new crash disk of each request is recovered and checked, and so are those
-//! that a crash during its recovery leaves; but for disks whose verdict is [known from another](crate::judge::equivalence::unit).
+//! The checks of a unit, where its worker is: every new crash disk of each request is recovered and
+//! checked, and so are those that a crash during its recovery leaves; but for disks whose verdict
+//! is [known from another](crate::judge::equivalence::unit).
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -20,8 +21,8 @@ use crate::explore::{Arrival, Sketch};
 use crate::judge::equivalence::Answer;
 use crate::judge::equivalence::unit::Skipping;
 use crate::judge::{
-    Candidate, Check, Crash, DiskName, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
-    key as key_of,
+    Candidate, Check, Crash, DiskName, JudgeHooks, Judged, Judgement, Pipeline,
+    judge as judge_disk, key as key_of,
 };
 use crate::plan::Plan;
 use crate::stack::Stack;
@@ -149,7 +150,8 @@ impl<'a> Examiner<'a> {
         Rc::new(Shown { violation, by_design, died })
     }
 
-    /// The index of the error of this violation; the way to it is asked for only if it is the first of its signature.
+    /// The index of the error of this violation; the way to it is asked for only if it is the first
+    /// of its signature.
     fn error(&mut self, shown: &Shown, way: impl FnOnce() -> Way) -> u32 {
         let errors = &mut self.result.errors;
         let known = errors.iter().position(|error| error.is_like(&shown.violation));
@@ -215,8 +217,8 @@ impl Checking<'_, '_> {
         Some(Judged { died, ..Judged::known(judgement, Arc::default()) })
     }
 
-    /// A violation was met at this check, or over these disks from there: it is an error of the result, and of all checks that have led
-    /// there.
+    /// A violation was met at this check, or over these disks from there: it is an error of the
+    /// result, and of all checks that have led there.
     fn met(&mut self, check: &Check<'_>, shown: &Rc<Shown>, path: &[DiskName]) {
         let way = self.has.way_over(self.candidate, check, path);
         self.examiner.error(shown, || way);
@@ -227,12 +229,15 @@ impl Checking<'_, '_> {
         }
     }
 
-    /// Compares a check that was made with one that could have stood for it, or remembers it for others.
+    /// Compares a check that was made with one that could have stood for it, or remembers it for
+    /// others.
     fn compare(&mut self, check: &Check<'_>, image: &Image, judged: Judged) -> Judged {
         let deeper = check.crashes() < check.crash.depth;
         let disk = check.disk.map_or_else(|| image.identity(), CrashDisk::identity);
         let Some(known) = self.spot_check.take() else {
-            if let Some(skipping) = self.examiner.skipping.as_mut().filter(|_| judged.reads.is_some()) {
+            if let Some(skipping) =
+                self.examiner.skipping.as_mut().filter(|_| judged.reads.is_some())
+            {
                 let recording = if deeper { Recording::On } else { Recording::Off };
                 skipping.note(self.tree, image, &judged, recording, disk);
             }
@@ -245,7 +250,8 @@ impl Checking<'_, '_> {
         if let Some(difference) = known.difference(&judged, deeper) {
             let (other, epoch) = (known.disk, check.crash.epoch);
             self.examiner.segment.add_broken(BrokenKind::Component.of(format!(
-                "skipping checks is not sound here, use --no-skip: disk {disk} agrees with disk {other} on all that was read of \
+                "skipping checks is not sound here, use --no-skip: disk {disk} agrees with disk \
+                 {other} on all that was read of \
                  it, epoch {epoch}: {difference}"
             )));
             self.examiner.skipping = None;
@@ -410,39 +416,50 @@ impl Work for Examiner<'_> {
             skipping.begin_request(ask.checker.disk_check_key().is_some());
         }
         let mut sound = true;
-        let counts = pipeline.candidates(stack.devices(), ask, (place.interval, choices), |candidate| {
-            let Candidate { key, told, args, rest, disk, .. } = *candidate;
-            let crash = Crash::of(judge, ask, candidate, judge.crash_depth());
-            let tree = key_of(Identity::default(), told, args, rest);
-            let has = Here { choices, place, operations };
-            let recalled = self.memo.disk(key);
-            let stopped = recalled.is_none() && self.stopped();
-            let mut checking =
-                Checking { examiner: &mut *self, has, candidate, tree, spot_check: None, open: Vec::new() };
-            sound &= match recalled {
-                // Found from another state, it ends this one, too (EX-47).
-                Some(recalled) => {
-                    let check = Check { crash: &crash, key, disk: Some(disk), before: &[] };
-                    recalled.firsts().iter().for_each(|(shown, path)| checking.met(&check, shown, path));
-                    if matches!(recalled, Recalled::Own(_)) {
-                        self.put(key);
+        let counts =
+            pipeline.candidates(stack.devices(), ask, (place.interval, choices), |candidate| {
+                let Candidate { key, told, args, rest, disk, .. } = *candidate;
+                let crash = Crash::of(judge, ask, candidate, judge.crash_depth());
+                let tree = key_of(Identity::default(), told, args, rest);
+                let has = Here { choices, place, operations };
+                let recalled = self.memo.disk(key);
+                let stopped = recalled.is_none() && self.stopped();
+                let mut checking = Checking {
+                    examiner: &mut *self,
+                    has,
+                    candidate,
+                    tree,
+                    spot_check: None,
+                    open: Vec::new(),
+                };
+                sound &= match recalled {
+                    // Found from another state, it ends this one, too (EX-47).
+                    Some(recalled) => {
+                        let check = Check { crash: &crash, key, disk: Some(disk), before: &[] };
+                        recalled
+                            .firsts()
+                            .iter()
+                            .for_each(|(shown, path)| checking.met(&check, shown, path));
+                        if matches!(recalled, Recalled::Own(_)) {
+                            self.put(key);
+                        }
+                        !recalled.is_unsound()
                     }
-                    !recalled.is_unsound()
-                }
-                None if stopped => {
-                    self.segment.pending.0.push(key);
-                    true
-                }
-                None => judge_disk(&crash, key, disk, &mut checking),
-            };
-        });
+                    None if stopped => {
+                        self.segment.pending.0.push(key);
+                        true
+                    }
+                    None => judge_disk(&crash, key, disk, &mut checking),
+                };
+            });
         let counts = counts?;
         self.segment.crash_disks += counts.crash_disks;
         self.segment.left_out += counts.left_out;
         if sound && !self.result.stopped { Ok(()) } else { Err(Failure::Stop) }
     }
 
-    /// The run ends at so many states as its bound says: a unit that has met as many by itself need not go on.
+    /// The run ends at so many states as its bound says: a unit that has met as many by itself need
+    /// not go on.
     fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool {
         let bound = self.plan.settings.states.filter(|_| more || !self.states.is_empty());
         if bound.is_some() {

@@ -7,8 +7,8 @@ use nix::errno::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A message is at most this long. Memory is not allocated by the length that a message announces: it grows
-/// with what has come.
+/// A message is at most this long. Memory is not allocated by the length that a message announces:
+/// it grows with what has come.
 pub const FRAME_MAX: usize = 1 << 30;
 
 /// So many bytes are read at once.
@@ -80,7 +80,8 @@ impl FrameReader {
             return Err(nonsense(&format_args!("its length is {length}")));
         }
         let Some(message) = rest.get(..length) else { return Ok(None) };
-        let (message, left) = postcard::take_from_bytes(message).map_err(|error| nonsense(&error))?;
+        let (message, left) =
+            postcard::take_from_bytes(message).map_err(|error| nonsense(&error))?;
         if !left.is_empty() {
             return Err(nonsense(&format_args!("{} bytes are left", left.len())));
         }
@@ -98,15 +99,24 @@ mod tests {
     use crate::choose::{Choice, Kind, Label};
     use crate::dedup::{Keys, Known};
     use crate::verdict::{Broken, BrokenKind, Stage, Step, StepName};
-    use crate::worker::{LeftOut, Order, Past, Said, Segment, Snapshot, Started, ToWorker, UnitResult};
+    use crate::worker::{
+        LeftOut, Order, Past, Said, Segment, Snapshot, Started, ToWorker, UnitResult,
+    };
 
     fn glass() -> Broken {
         BrokenKind::Tool.of("glass")
     }
 
     fn said() -> Vec<Said> {
-        let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
-        let choice = Choice { kind: Kind::Action, options: 2, value: 1, name: Some("one".to_owned()), label };
+        let label =
+            Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
+        let choice = Choice {
+            kind: Kind::Action,
+            options: 2,
+            value: 1,
+            name: Some("one".to_owned()),
+            label,
+        };
         let segment = Segment {
             checked: Keys(vec![1, u128::MAX]),
             nested_left_out: vec![LeftOut { number: 9, count: 7.into() }],
@@ -127,13 +137,17 @@ mod tests {
             Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
             Said::Chose(choice),
             Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),
-            Said::Wary(Step::Finish, Box::new(Snapshot { result: result.clone(), ..Snapshot::default() })),
+            Said::Wary(
+                Step::Finish,
+                Box::new(Snapshot { result: result.clone(), ..Snapshot::default() }),
+            ),
             Said::End(Box::new(result)),
         ]
     }
 
     fn to_worker() -> Vec<ToWorker> {
-        let violation = crate::verdict::Violation::new(crate::verdict::Verdict::Hang, "check", "no end");
+        let violation =
+            crate::verdict::Violation::new(crate::verdict::Verdict::Hang, "check", "no end");
         let outcome = crate::worker::Outcome::Error(violation, StepName::Check);
         let past = vec![Past { key: 3, crashes: 0, outcome }];
         vec![
@@ -161,7 +175,10 @@ mod tests {
                     Err(_) => return (messages, false),
                 }
             }
-            assert!(reader.bytes.capacity() <= 4 * bytes.len().max(64), "memory grows with what has come");
+            assert!(
+                reader.bytes.capacity() <= 4 * bytes.len().max(64),
+                "memory grows with what has come"
+            );
         }
         (messages, true)
     }

@@ -25,8 +25,8 @@ pub trait Listener {
     /// A choice past the end of the script, if [they are wanted](super::Order::stream_choices).
     fn chose(&mut self, _choice: &Choice) {}
 
-    /// The next step; the unit has made so many checks. Called more often than that, so that the listener can
-    /// follow the time.
+    /// The next step; the unit has made so many checks. Called more often than that, so that the
+    /// listener can follow the time.
     fn about_to(&mut self, step: Step, checked: u64);
 
     /// All that is known before a step that the worker is wary of.

@@ -1,8 +1,9 @@
 //! What a worker remembers of its checks: which ones are merged, and the results of the others.
 //!
-//! The verdict of a check is a function of its key, so a check that is remembered is not made again. One that is merged is left out
-//! of results; one that is not is in the result of each unit that asks for it, with its whole result, because the units may be
-//! merged in another order than that in which they were run.
+//! The verdict of a check is a function of its key, so a check that is remembered is not made
+//! again. One that is merged is left out of results; one that is not is in the result of each unit
+//! that asks for it, with its whole result, because the units may be merged in another order than
+//! that in which they were run.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -55,7 +56,8 @@ pub(super) struct Entry {
     pub left_out: Count,
     /// It or one that follows from it has shown a violation that is not by design.
     pub is_unsound: bool,
-    /// The first violation of each signature, its own or of one that follows, with the disks that lead there from it.
+    /// The first violation of each signature, its own or of one that follows, with the disks that
+    /// lead there from it.
     pub firsts: Vec<(Rc<Shown>, Vec<DiskName>)>,
 }
 
@@ -149,7 +151,8 @@ impl Memo {
         self.own.get(&number).cloned().map(Recalled::Own)
     }
 
-    /// What is remembered of the check of a disk that a crash during recovery leaves, where so many `further` crashes are followed.
+    /// What is remembered of the check of a disk that a crash during recovery leaves, where so many
+    /// `further` crashes are followed.
     pub fn nested(&self, key: u128, further: u32) -> Option<Recalled> {
         let number = noted_as(key, further);
         if self.merged.has_crash_crash(number) {
@@ -177,7 +180,8 @@ impl Memo {
         self.own.insert(number, own);
     }
 
-    /// Puts the check of a crash disk into a result, with all that follows from it. Its errors are there.
+    /// Puts the check of a crash disk into a result, with all that follows from it. Its errors are
+    /// there.
     pub fn put_disk(&self, key: u128, put: &mut Put, errors: &[ErrorFound], into: &mut Segment) {
         let number = noted_as(key, self.depth);
         if !put.disks.insert(number) {

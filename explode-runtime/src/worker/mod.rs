@@ -1,11 +1,13 @@
-//! Workers: they run the system. This is how their supervisor sees them (`docs/internals/architecture.md`).
+//! Workers: they run the system. This is how their supervisor sees them
+//! (`docs/internals/architecture.md`).
 //!
-//! A worker has the stack, the write set, the disks and the checks. It runs one [`Order`] after the other, and reports to its [`Listener`]
-//! what it is [about to do](Listener::about_to) before each step that may hang or kill it. The whole result of a unit is its
+//! A worker has the stack, the write set, the disks and the checks. It runs one [`Order`] after the
+//! other, and reports to its [`Listener`] what it is [about to do](Listener::about_to) before each
+//! step that may hang or kill it. The whole result of a unit is its
 //! [`UnitResult`]: until then nothing of it counts, so that a unit that is repeated counts once.
 //!
-//! A [`Crew`] is where workers come from: this very thread ([`InThread`]), or processes and guests on the other side of a
-//! wire ([`Remote`]).
+//! A [`Crew`] is where workers come from: this very thread ([`InThread`]), or processes and guests
+//! on the other side of a wire ([`Remote`]).
 
 mod crew;
 mod evidence;

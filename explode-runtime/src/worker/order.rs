@@ -14,7 +14,8 @@ pub struct Order {
     pub past: Vec<Past>,
     /// Steps that have ended a worker once: before each, all that is known so far is said.
     pub wary: Vec<Step>,
-    /// Shall the listener hear of each choice past the end of the script? What a unit has chosen when it dies is not known else.
+    /// Shall the listener hear of each choice past the end of the script? What a unit has chosen
+    /// when it dies is not known else.
     pub stream_choices: bool,
     /// Shall it get a sketch of each state?
     pub sketches: bool,

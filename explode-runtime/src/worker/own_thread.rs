@@ -1,6 +1,8 @@
-//! Workers in threads of this process: for tests in programs that are not explode, where a process of its own is not to be had.
+//! Workers in threads of this process: for tests in programs that are not explode, where a process
+//! of its own is not to be had.
 //!
-//! A thread cannot be ended from outside. One that hangs is left behind, and goes on until the process ends.
+//! A thread cannot be ended from outside. One that hangs is left behind, and goes on until the
+//! process ends.
 
 use std::fs::File;
 use std::io;
@@ -36,7 +38,8 @@ pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Body>, RunError> {
         let thread = thread::Builder::new().name("explode worker".to_owned()).spawn(work)?;
         Ok(OwnThread { stream: ours, page, thread: Some(thread), ended: None })
     };
-    let failed = |error| BrokenKind::Worker.of(format_args!("no worker thread could be started: {error}"));
+    let failed =
+        |error| BrokenKind::Worker.of(format_args!("no worker thread could be started: {error}"));
     Ok(Box::new(started().map_err(failed)?))
 }
 

@@ -1,7 +1,9 @@
-//! A page of memory that supervisor and worker share: what the worker is about to do, and whether it shall stop.
+//! A page of memory that supervisor and worker share: what the worker is about to do, and whether
+//! it shall stop.
 //!
-//! An announcement costs some stores, and stays when the worker dies. There is one writer; it writes to the slot that is not
-//! the newest, then counts. A reader that finds the same count before and after has read a whole slot.
+//! An announcement costs some stores, and stays when the worker dies. There is one writer; it
+//! writes to the slot that is not the newest, then counts. A reader that finds the same count
+//! before and after has read a whole slot.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -67,7 +69,8 @@ impl Page {
         words[COUNT].store(count, Ordering::Release);
     }
 
-    /// The supervisor: how many announcements there were, the newest one, and how many checks the unit has made.
+    /// The supervisor: how many announcements there were, the newest one, and how many checks the
+    /// unit has made.
     pub fn announced(&self) -> (u64, Step, u64) {
         let words = self.words();
         loop {
@@ -98,15 +101,16 @@ impl Page {
     }
 
     fn words(&self) -> &[AtomicU64; WORDS] {
-        // SAFETY: the mapping is a page long, aligned to one, and lives as long as self; it is only accessed by atomics, here and in
-        // the other process, and any bytes are a valid u64.
+        // SAFETY: the mapping is a page long, aligned to one, and lives as long as self; it is only
+        // accessed by atomics, here and in the other process, and any bytes are a valid u64.
         unsafe { self.at.cast().as_ref() }
     }
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: this very mapping, and there is no reference into it. An error could only mean that it is not one.
+        // SAFETY: this very mapping, and there is no reference into it. An error could only mean
+        // that it is not one.
         unsafe { munmap(self.at.cast(), BYTES) }.ok();
     }
 }

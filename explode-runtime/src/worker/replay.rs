@@ -20,11 +20,16 @@ use crate::trace::{CrashDiskRecord, NotSeen, Replay, Trace};
 use crate::unit::{Early, SoFar, Work, open};
 use crate::verdict::{Failure, Stage, Step, Violation};
 
-/// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the process does so.
+/// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the
+/// process does so.
 ///
 /// # Errors
 /// A trace that names what is not there, or a component that cannot start.
-pub fn replay(registry: &Registry, trace: &Trace, backend: &dyn Backend) -> Result<Replay, RunError> {
+pub fn replay(
+    registry: &Registry,
+    trace: &Trace,
+    backend: &dyn Backend,
+) -> Result<Replay, RunError> {
     replay_heard(registry, trace, backend, &mut |_| {})
 }
 
@@ -39,7 +44,8 @@ pub(crate) fn replay_heard(
     let mut system = open(registry, &plan, backend)?;
     system.chop_at(&trace.chops);
     let unit = Unit { script: trace.choices.clone(), mutates: trace.mutates, ..Unit::default() };
-    let mut search = Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
+    let mut search =
+        Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
     let ended = system.run(&unit, &mut search);
     let Search { past_end, found, looked, by_search, .. } = search;
     if let Some(divergence) = past_end {
@@ -62,7 +68,10 @@ pub(crate) fn replay_heard(
             None if violation.signature(&trace.checker) == trace.signature => {
                 Replay::Reproduced { violation, by_search: false }
             }
-            _ => not_seen(NotSeen::OtherViolation, format!("mutate itself found: {}", violation.message)),
+            _ => not_seen(
+                NotSeen::OtherViolation,
+                format!("mutate itself found: {}", violation.message),
+            ),
         },
         (_, Some(violation), _) => Replay::Reproduced { violation, by_search },
         (_, None, _) if trace.epoch.is_none() => {
@@ -93,7 +102,8 @@ impl CrashDiskRecord {
     }
 }
 
-/// Goes from a crash disk through crashes during recovery to the check, and looks whether it shows the trace's error.
+/// Goes from a crash disk through crashes during recovery to the check, and looks whether it shows
+/// the trace's error.
 struct Recorded<'a> {
     trace: &'a Trace,
     hear: &'a mut dyn FnMut(Step),
@@ -106,7 +116,9 @@ impl JudgeHooks for Recorded<'_> {
     fn known(&mut self, check: &Check<'_>) -> Option<bool> {
         let is_another = || {
             let wanted = check.crashes().checked_sub(1).map(|at| &self.trace.recovery[at as usize]);
-            wanted.is_some_and(|wanted| self.exactly && !check.disk.is_some_and(|disk| wanted.is(disk)))
+            wanted.is_some_and(|wanted| {
+                self.exactly && !check.disk.is_some_and(|disk| wanted.is(disk))
+            })
         };
         (self.found.is_some() || is_another()).then_some(true)
     }
@@ -180,7 +192,8 @@ impl Work for Search<'_> {
         if self.past_end.is_some() {
             return Err(Failure::Stop);
         }
-        let Some(wanted) = self.trace.crash_disk.as_ref().filter(|_| place.interval == self.trace.interval)
+        let Some(wanted) =
+            self.trace.crash_disk.as_ref().filter(|_| place.interval == self.trace.interval)
         else {
             return Ok(pipeline.skip(stack.devices(), ask.when)?);
         };
@@ -192,7 +205,8 @@ impl Work for Search<'_> {
         let by_search = self.by_search;
         let mut visit = |candidate: &Candidate<'_>| {
             let Candidate { disk, epoch, args, key, .. } = candidate;
-            let recorded = || Some(*epoch) == self.trace.epoch && *args == self.trace.args && wanted.is(disk);
+            let recorded =
+                || Some(*epoch) == self.trace.epoch && *args == self.trace.args && wanted.is(disk);
             let wanted = self.found.is_none() && (self.by_search || recorded());
             if !wanted || !seen.insert(*key) {
                 return;

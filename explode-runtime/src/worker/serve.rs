@@ -22,11 +22,12 @@ use crate::worker::probe::Talk;
 use crate::worker::probe::{Next, ProbeSaid};
 use crate::worker::replay::replay_heard;
 
-/// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are announced on the page, or on the
-/// stream if there is none.
+/// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are
+/// announced on the page, or on the stream if there is none.
 ///
 /// # Errors
-/// A message cannot be decoded or is not expected, or the stream fails. A closed stream is not an error.
+/// A message cannot be decoded or is not expected, or the stream fails. A closed stream is not an
+/// error.
 pub fn serve(
     registry: &Registry,
     backends: &dyn Backends,
@@ -34,7 +35,8 @@ pub fn serve(
     output: impl Write,
     page: Option<&Page>,
 ) -> io::Result<()> {
-    let wire = Wire { input, reader: FrameReader::default(), output, page, stop: false, failed: None };
+    let wire =
+        Wire { input, reader: FrameReader::default(), output, page, stop: false, failed: None };
     Serving { registry, backends, wire, backend: None }.serve()
 }
 
@@ -54,7 +56,8 @@ impl<W: Write> Serving<'_, W> {
             next = match order {
                 ToWorker::Start(plan, keep_events) => self.work(&plan, keep_events)?,
                 ToWorker::Replay(trace) => {
-                    let said = self.replay(&trace).unwrap_or_else(|error| Said::Failed(error.into()));
+                    let said =
+                        self.replay(&trace).unwrap_or_else(|error| Said::Failed(error.into()));
                     self.wire.check()?;
                     self.wire.say(&said)?;
                     self.wire.hear()?
@@ -159,7 +162,9 @@ impl<W: Write> Wire<'_, W> {
     fn ask<T>(&mut self, said: &Said, answer: impl Fn(&ToWorker) -> Option<T>) -> Option<T> {
         self.tell(said);
         while self.failed.is_none() {
-            let word = self.hear().and_then(|word| word.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()));
+            let word = self
+                .hear()
+                .and_then(|word| word.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()));
             match word {
                 Ok(ToWorker::Stop) => self.stop = true,
                 Ok(word) => match answer(&word) {
@@ -237,5 +242,8 @@ impl<W: Write> Talk for Wire<'_, W> {
 }
 
 fn nonsense(word: &ToWorker) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the supervisor says {word:?}, which fits nothing"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the supervisor says {word:?}, which fits nothing"),
+    )
 }

@@ -1,5 +1,5 @@
-//! The result of a unit: a function of the unit and of the run's options, the same from every worker. But a worker leaves out checks
-//! that it knows to be merged already.
+//! The result of a unit: a function of the unit and of the run's options, the same from every
+//! worker. But a worker leaves out checks that it knows to be merged already.
 
 use explode_ramdisk::Event;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,8 @@ pub struct UnitResult {
     /// Every choice made, those of its state included.
     #[serde(with = "as_json")]
     pub choices: Vec<Choice>,
-    /// Its parts, in order: up to the beginning of the checker if that is explored, then one for each mutate.
+    /// Its parts, in order: up to the beginning of the checker if that is explored, then one for
+    /// each mutate.
     pub segments: Vec<Segment>,
     /// The first error of each signature.
     pub errors: Vec<ErrorFound>,
@@ -32,8 +33,9 @@ pub struct UnitResult {
 
 /// A part of a unit that ends where a state is reached, or the unit ends.
 ///
-/// A check is here if it is not merged, as far as the worker knows: once, with all that a crash during its recovery leads to. Its
-/// number is [that of its key and of how many further crashes are followed](crate::dedup::noted_as).
+/// A check is here if it is not merged, as far as the worker knows: once, with all that a crash
+/// during its recovery leads to. Its number is [that of its key and of how many further crashes are
+/// followed](crate::dedup::noted_as).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// How many choices were made by its end, those of the unit's state included.
@@ -97,7 +99,8 @@ impl UnitResult {
     /// The part that its last events belong to.
     fn last(&mut self) -> &mut Segment {
         if self.segments.last().is_none_or(|segment| segment.arrival.is_some()) {
-            self.segments.push(Segment { choices: self.choices.len() as u64, ..Segment::default() });
+            self.segments
+                .push(Segment { choices: self.choices.len() as u64, ..Segment::default() });
         }
         self.segments.last_mut().expect("it was just pushed")
     }
@@ -106,7 +109,8 @@ impl UnitResult {
     pub fn weight(&self) -> usize {
         let keys = |keys: &Keys| keys.0.len() * size_of::<u128>();
         let of = |segment: &Segment| {
-            let Segment { checked, equivalent, pending, nested, unsound, shown, broken, .. } = segment;
+            let Segment { checked, equivalent, pending, nested, unsound, shown, broken, .. } =
+                segment;
             let all = [checked, equivalent, pending, nested, unsound].into_iter();
             let all = all.chain(shown.iter().map(|(_, keys)| keys)).map(keys);
             size_of::<Segment>() + all.sum::<usize>() + broken.len() * 256

@@ -77,7 +77,9 @@ impl From<RunError> for Failed {
             RunError::Missing(text) => Failed::Missing(text),
             RunError::Unsupported(text) => Failed::Unsupported(text),
             RunError::NotPromised(line) => Failed::NotPromised(line),
-            other => Failed::Broken(other.as_broken().unwrap_or_else(|| BrokenKind::Tool.of(&other))),
+            other => {
+                Failed::Broken(other.as_broken().unwrap_or_else(|| BrokenKind::Tool.of(&other)))
+            }
         }
     }
 }

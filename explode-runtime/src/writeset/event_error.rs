@@ -19,7 +19,9 @@ pub enum LogError {
     #[error("no request with id {0} is in flight")]
     UnknownId(u64),
     /// Two requests with one id.
-    #[error("a request with id {0} is still in flight; an id may be used again after its completion")]
+    #[error(
+        "a request with id {0} is still in flight; an id may be used again after its completion"
+    )]
     IdInFlight(u64),
     /// Worlds double with each.
     #[error("more than {MOST_UNSTARTED} writes with PREFLUSH are in flight at once")]
@@ -30,13 +32,17 @@ pub enum LogError {
     TooManyPieces { pieces: u64, most: u64 },
     /// The pieces of all worlds together would.
     #[error(
-        "{pieces} pieces would be pending in each of {worlds} worlds, which writes with PREFLUSH in flight make; at most \
+        "{pieces} pieces would be pending in each of {worlds} worlds, which writes with PREFLUSH \
+         in flight make; at most \
          {MOST_IN_WORLDS} in all are supported"
     )]
     #[expect(missing_docs, reason = "the message says what the numbers are")]
     TooManyInWorlds { pieces: u64, worlds: u64 },
     /// What the requests in flight write and flush would.
-    #[error("the requests in flight would write or flush {0} pieces; at most {MOST_IN_FLIGHT} are supported")]
+    #[error(
+        "the requests in flight would write or flush {0} pieces; at most {MOST_IN_FLIGHT} are \
+         supported"
+    )]
     TooManyInFlight(u64),
 }
 

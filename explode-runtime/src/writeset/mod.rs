@@ -1,8 +1,9 @@
 //! The write set: what could be on the disks, or not, if the machine stopped now.
 //!
-//! It is the fault model of `docs/model/fault-model.md` as a state: per device the durable contents D and the pending pieces. The
-//! log's events change it ([`WriteSet::apply`]); which disks it allows is asked through its [`World`]s. It knows nothing of
-//! emissions, limits or checks (`crash/` does), only when one is due: [`WriteSet::shrinks`]. Spec: EX-67 to EX-77.
+//! It is the fault model of `docs/model/fault-model.md` as a state: per device the durable contents
+//! D and the pending pieces. The log's events change it ([`WriteSet::apply`]); which disks it
+//! allows is asked through its [`World`]s. It knows nothing of emissions, limits or checks
+//! (`crash/` does), only when one is due: [`WriteSet::shrinks`]. Spec: EX-67 to EX-77.
 
 mod event_error;
 mod limits;

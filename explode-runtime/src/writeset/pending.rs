@@ -14,8 +14,8 @@ pub(super) struct Pending {
     pub pieces: BTreeMap<u64, Rc<Piece>>,
     /// Sectors whose only-dirty pieces are hidden.
     pub locked: RangeSet<u64>,
-    /// Which pieces touch a chunk of the device; may name pieces that have lost their sectors there. A piece stands in few chunks,
-    /// those of its own [`level`].
+    /// Which pieces touch a chunk of the device; may name pieces that have lost their sectors
+    /// there. A piece stands in few chunks, those of its own [`level`].
     index: BTreeMap<u32, BTreeMap<u64, BTreeSet<u64>>>,
 }
 
@@ -40,17 +40,23 @@ impl Pending {
 
     /// The pieces that were made with a sector of the range, oldest first.
     pub fn made_with(&self, range: &Range<u64>) -> Vec<u64> {
-        let touches =
-            |piece: &Piece| piece.made_with().start < range.end && range.start < piece.made_with().end;
+        let touches = |piece: &Piece| {
+            piece.made_with().start < range.end && range.start < piece.made_with().end
+        };
         self.pieces.iter().filter(|(_, piece)| touches(piece)).map(|(serial, _)| *serial).collect()
     }
 
     /// The pieces that a flush submitted now makes durable, oldest first.
     pub fn acknowledged(&self) -> Vec<u64> {
-        self.pieces.iter().filter(|(_, piece)| piece.acknowledged).map(|(serial, _)| *serial).collect()
+        self.pieces
+            .iter()
+            .filter(|(_, piece)| piece.acknowledged)
+            .map(|(serial, _)| *serial)
+            .collect()
     }
 
-    /// Does the piece touch a locked sector? It does if it was made with it: a buffer is locked as a whole.
+    /// Does the piece touch a locked sector? It does if it was made with it: a buffer is locked as
+    /// a whole.
     pub fn is_locked(&self, piece: &Piece) -> bool {
         self.locked.overlaps(&piece.made_with())
     }
@@ -101,7 +107,8 @@ impl Pending {
         }
     }
 
-    /// The chunks of the index that a range touches; costs what is there, not the length of the range.
+    /// The chunks of the index that a range touches; costs what is there, not the length of the
+    /// range.
     fn chunks(&self, range: &Range<u64>) -> impl Iterator<Item = &BTreeSet<u64>> {
         let range = range.clone();
         self.index
@@ -135,7 +142,8 @@ impl Pending {
     }
 }
 
-/// The level whose chunks are as long as a range, or up to twice as long, so that the range touches two of them at most.
+/// The level whose chunks are as long as a range, or up to twice as long, so that the range touches
+/// two of them at most.
 fn level(span: &Range<u64>) -> u32 {
     let sectors = (span.end - span.start).max(1);
     sectors.next_power_of_two().trailing_zeros().max(LOWEST)

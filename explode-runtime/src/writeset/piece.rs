@@ -102,10 +102,13 @@ impl Piece {
     /// The number and the bytes of the block that it is, if it still has all of one and no more.
     pub fn block(&self) -> Option<(u64, &Block)> {
         let Contents::Data(data) = &self.contents else { return None };
-        let block = self.block.get_or_init(|| Some(Arc::new(<[u8; BLOCK_BYTES]>::try_from(&data[..]).ok()?)));
+        let block = self
+            .block
+            .get_or_init(|| Some(Arc::new(<[u8; BLOCK_BYTES]>::try_from(&data[..]).ok()?)));
         let whole = |range: &Range<u64>| *range == self.made_with;
         let first = self.made_with.start;
-        let aligned = first.is_multiple_of(SECTORS_PER_BLOCK) && self.sectors.first().is_some_and(whole);
+        let aligned =
+            first.is_multiple_of(SECTORS_PER_BLOCK) && self.sectors.first().is_some_and(whole);
         Some((first / SECTORS_PER_BLOCK, block.as_ref().filter(|_| aligned)?))
     }
 
@@ -130,7 +133,9 @@ impl Piece {
         let all_zero = |data: &[u8]| data.iter().all(|byte| *byte == 0);
         let same = |range: &Range<u64>| match (self.written(range), other.written(range)) {
             (Written::Data(one), Written::Data(other)) => one == other,
-            (Written::Data(data), Written::Zeroes) | (Written::Zeroes, Written::Data(data)) => all_zero(data),
+            (Written::Data(data), Written::Zeroes) | (Written::Zeroes, Written::Data(data)) => {
+                all_zero(data)
+            }
             (Written::Zeroes, Written::Zeroes) => true,
         };
         self.sectors == other.sectors && self.sectors.iter().all(same)
@@ -149,7 +154,11 @@ impl Piece {
 }
 
 /// Cuts the bytes of an event into new pieces, in order of sectors (fault-model.md, section 2).
-pub(super) fn cut(sector: u64, payload: &Payload, rules: &Rules) -> impl Iterator<Item = Piece> + use<> {
+pub(super) fn cut(
+    sector: u64,
+    payload: &Payload,
+    rules: &Rules,
+) -> impl Iterator<Item = Piece> + use<> {
     let data = match payload {
         Payload::Data(data) => Some(data.clone()),
         Payload::Zeroes(_) | Payload::Discard(_) => None,

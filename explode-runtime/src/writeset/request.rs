@@ -10,7 +10,8 @@ pub(super) struct Request {
     pub fua: bool,
     /// What its flush makes durable, if it has one.
     pub flushes: Vec<u64>,
-    /// Its own pieces can be on the disk. False only for a write with PREFLUSH whose flush has not ended.
+    /// Its own pieces can be on the disk. False only for a write with PREFLUSH whose flush has not
+    /// ended.
     pub started: bool,
     /// How many pieces it wrote and flushed when it was submitted.
     pub size: u64,

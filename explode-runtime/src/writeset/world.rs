@@ -78,7 +78,8 @@ impl Slot {
 }
 
 impl WriteSet {
-    /// The instants at which the writes with PREFLUSH were submitted whose flush may have ended or not, oldest first.
+    /// The instants at which the writes with PREFLUSH were submitted whose flush may have ended or
+    /// not, oldest first.
     pub fn unstarted(&self) -> Vec<u64> {
         self.waiting().into_iter().map(|(submitted, _)| submitted).collect()
     }
@@ -86,13 +87,15 @@ impl WriteSet {
     /// Those writes: instant of the submit and id, oldest first.
     fn waiting(&self) -> Vec<(u64, u64)> {
         let waiting = self.requests.iter().filter(|(_, request)| !request.started);
-        let mut waiting: Vec<(u64, u64)> = waiting.map(|(id, request)| (request.submitted, *id)).collect();
+        let mut waiting: Vec<(u64, u64)> =
+            waiting.map(|(id, request)| (request.submitted, *id)).collect();
         waiting.sort_unstable();
         waiting
     }
 
-    /// The worlds of this instant: world i is the one in which the flushes of the [`unstarted`](WriteSet::unstarted) writes in
-    /// the bits of i have ended. In the first none has ended, in the last all have.
+    /// The worlds of this instant: world i is the one in which the flushes of the
+    /// [`unstarted`](WriteSet::unstarted) writes in the bits of i have ended. In the first none has
+    /// ended, in the last all have.
     pub fn worlds(&self) -> Vec<World> {
         let waiting = self.waiting();
         let subsets = 0..1u32 << waiting.len();

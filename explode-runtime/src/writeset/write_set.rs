@@ -87,8 +87,9 @@ impl WriteSet {
         &self.durable
     }
 
-    /// What the devices hold if nothing is written to them any more, and no power fails: everything that was submitted, requests in
-    /// flight included, and nothing that is only dirty. It may be no crash disk.
+    /// What the devices hold if nothing is written to them any more, and no power fails: everything
+    /// that was submitted, requests in flight included, and nothing that is only dirty. It may be
+    /// no crash disk.
     pub fn submitted(&self) -> Image {
         let mut image = self.durable.clone();
         for (dev, pending) in &self.devices {
@@ -105,17 +106,22 @@ impl WriteSet {
         self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())
     }
 
-    /// Sectors of the medium go bad (fault-model.md, section 11). A piece that reaches them makes them good again.
+    /// Sectors of the medium go bad (fault-model.md, section 11). A piece that reaches them makes
+    /// them good again.
     pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
         self.durable.disk_mut(dev).spoil(sectors, fault);
     }
 
     fn may_apply(&self, event: &Event) -> Result<(), LogError> {
         match event {
-            Event::Submit { id, .. } | Event::Flush { id, .. } if self.requests.contains_key(id) => {
+            Event::Submit { id, .. } | Event::Flush { id, .. }
+                if self.requests.contains_key(id) =>
+            {
                 Err(LogError::IdInFlight(*id))
             }
-            Event::Complete { id, .. } if !self.requests.contains_key(id) => Err(LogError::UnknownId(*id)),
+            Event::Complete { id, .. } if !self.requests.contains_key(id) => {
+                Err(LogError::UnknownId(*id))
+            }
             Event::Submit { payload, flags, .. }
                 if flags.preflush
                     && !payload.is_empty()
@@ -128,7 +134,9 @@ impl WriteSet {
                 self.may_hold(*dev, *sector, payload)?;
                 self.may_carry(*dev, pieces_of(*sector, payload.len(), &self.rules), *flags)
             }
-            Event::Dirty { dev, sector, data } => self.may_hold(*dev, *sector, &Payload::Data(data.clone())),
+            Event::Dirty { dev, sector, data } => {
+                self.may_hold(*dev, *sector, &Payload::Data(data.clone()))
+            }
             Event::Flush { dev, .. } => self.may_carry(*dev, 0, Flags::PREFLUSH),
             _ => Ok(()),
         }
@@ -159,7 +167,8 @@ impl WriteSet {
     /// Is not too much in flight with a request for so many pieces?
     fn may_carry(&self, dev: u32, pieces: u64, flags: Flags) -> Result<(), LogError> {
         let pending = self.devices.get(&dev).filter(|_| flags.preflush);
-        let most = self.in_flight + pieces + pending.map_or(0, |pending| pending.pieces.len() as u64);
+        let most =
+            self.in_flight + pieces + pending.map_or(0, |pending| pending.pieces.len() as u64);
         if most <= MOST_IN_FLIGHT {
             return Ok(());
         }
@@ -170,10 +179,11 @@ impl WriteSet {
         }
     }
 
-    /// Does this event remove or hide a visible version, or change D? Then the disks of now are due before it.
+    /// Does this event remove or hide a visible version, or change D? Then the disks of now are due
+    /// before it.
     ///
-    /// It is enough to ask this of the world in which no flush has ended: what another one shows besides is carried by a
-    /// request, and only completions take that away.
+    /// It is enough to ask this of the world in which no flush has ended: what another one shows
+    /// besides is carried by a request, and only completions take that away.
     pub fn shrinks(&self, event: &Event) -> bool {
         let dirty_visible = |pending: &Pending, serial: &u64| {
             let piece = &pending.pieces[serial];
@@ -187,7 +197,10 @@ impl WriteSet {
                     .any(|serial| dirty_visible(pending, serial))
             }),
             Event::Lock { dev, sector, len } => self.devices.get(dev).is_some_and(|pending| {
-                pending.made_with(&sectors(*sector, *len)).iter().any(|serial| dirty_visible(pending, serial))
+                pending
+                    .made_with(&sectors(*sector, *len))
+                    .iter()
+                    .any(|serial| dirty_visible(pending, serial))
             }),
             Event::Submit { dev, sector, payload, flags, .. } if flags.preflush => {
                 // A piece that was visible as dirty waits behind the flush.
@@ -196,23 +209,27 @@ impl WriteSet {
                     // The event will be refused.
                     return false;
                 }
-                let mut found = cut(*sector, payload, &self.rules).filter_map(|new| pending.find(&new));
+                let mut found =
+                    cut(*sector, payload, &self.rules).filter_map(|new| pending.find(&new));
                 found.any(|serial| dirty_visible(pending, &serial))
             }
             Event::Complete { id, error: false } => self.requests.get(id).is_some_and(|request| {
-                let written = self.durable_at_completion(request) && self.still(request.dev, &request.pieces);
+                let written =
+                    self.durable_at_completion(request) && self.still(request.dev, &request.pieces);
                 written || self.still(request.dev, &request.flushes)
             }),
             _ => false,
         }
     }
 
-    /// Does this event end a world whose disks all remain possible, in another one? The failure of a write with PREFLUSH does:
-    /// what its flush might have made durable may be there or not, as before the flush. No disk is lost, so no emission is
-    /// due, but in which epochs that world has had its disks is to be noted now.
+    /// Does this event end a world whose disks all remain possible, in another one? The failure of
+    /// a write with PREFLUSH does: what its flush might have made durable may be there or not, as
+    /// before the flush. No disk is lost, so no emission is due, but in which epochs that world has
+    /// had its disks is to be noted now.
     pub fn merges(&self, event: &Event) -> bool {
         let Event::Complete { id, error: true } = event else { return false };
-        let undone = |request: &Request| !request.started && self.still(request.dev, &request.flushes);
+        let undone =
+            |request: &Request| !request.started && self.still(request.dev, &request.flushes);
         self.requests.get(id).is_some_and(undone)
     }
 
@@ -247,7 +264,8 @@ impl WriteSet {
     /// Notes that these pieces are visible from `instant` on, before they are made so.
     pub(super) fn show(&mut self, dev: u32, serials: &[u64], instant: u64) {
         let Some(pending) = self.devices.get(&dev) else { return };
-        let there = serials.iter().filter_map(|serial| Some((*serial, pending.pieces.get(serial)?)));
+        let there =
+            serials.iter().filter_map(|serial| Some((*serial, pending.pieces.get(serial)?)));
         let since: Vec<(u64, u64)> = there
             .map(|(serial, piece)| {
                 let already = self.visible(pending, piece);
@@ -264,18 +282,29 @@ impl WriteSet {
         let started = !flags.preflush || pieces.is_empty();
         let size = (pieces.len() + flushes.len()) as u64;
         self.in_flight += size;
-        let request =
-            Request { dev, submitted: self.instant, pieces, fua: flags.fua, flushes, started, size };
+        let request = Request {
+            dev,
+            submitted: self.instant,
+            pieces,
+            fua: flags.fua,
+            flushes,
+            started,
+            size,
+        };
         self.requests.insert(id, request);
     }
 
     fn complete(&mut self, id: u64, error: bool) {
         let request = self.requests[&id].clone();
         let durable = self.durable_at_completion(&request);
-        // The write's pieces have been visible since its submit, in the world that stays; after a failure that is so only if
-        // the flush, which now counts for nothing, had nothing to do.
+        // The write's pieces have been visible since its submit, in the world that stays; after a
+        // failure that is so only if the flush, which now counts for nothing, had nothing to do.
         let undone = error && self.still(request.dev, &request.flushes);
-        self.show(request.dev, &request.pieces, if undone { self.instant } else { request.submitted });
+        self.show(
+            request.dev,
+            &request.pieces,
+            if undone { self.instant } else { request.submitted },
+        );
         self.requests.remove(&id);
         self.in_flight -= request.size;
         if !error {
@@ -296,14 +325,16 @@ impl WriteSet {
     /// Is any of these pieces still pending?
     fn still(&self, dev: u32, serials: &[u64]) -> bool {
         let pending = self.devices.get(&dev);
-        pending.is_some_and(|pending| serials.iter().any(|serial| pending.pieces.contains_key(serial)))
+        pending
+            .is_some_and(|pending| serials.iter().any(|serial| pending.pieces.contains_key(serial)))
     }
 
     fn durable_at_completion(&self, request: &Request) -> bool {
         request.fua || self.rules.completion == Completion::Durable
     }
 
-    /// D takes the pieces' sectors, in order, and older pieces lose them. What is gone already changes nothing.
+    /// D takes the pieces' sectors, in order, and older pieces lose them. What is gone already
+    /// changes nothing.
     pub(super) fn make_durable(&mut self, dev: u32, serials: &[u64]) {
         let pending = self.devices.entry(dev).or_default();
         for serial in serials {
@@ -349,7 +380,8 @@ impl WriteSet {
         }
     }
 
-    /// The serial numbers of the event's pieces: pending ones where they are there, appended ones else.
+    /// The serial numbers of the event's pieces: pending ones where they are there, appended ones
+    /// else.
     fn found_or_appended(&mut self, dev: u32, sector: u64, payload: &Payload) -> Vec<u64> {
         let (rules, instant) = (self.rules, self.instant);
         let mut serials = Vec::new();
@@ -369,12 +401,15 @@ impl WriteSet {
         serials
     }
 
-    /// Can a crash leave the piece on the disk, in the world that `requests` describe? (fault-model.md, section 4)
+    /// Can a crash leave the piece on the disk, in the world that `requests` describe?
+    /// (fault-model.md, section 4)
     pub(super) fn visible(&self, pending: &Pending, piece: &Piece) -> bool {
         let reached = if piece.only_dirty {
             !pending.is_locked(piece)
         } else {
-            piece.acknowledged || piece.failed || piece.carriers.iter().any(|id| self.requests[id].started)
+            piece.acknowledged
+                || piece.failed
+                || piece.carriers.iter().any(|id| self.requests[id].started)
         };
         reached && !piece.replaced
     }

@@ -99,8 +99,8 @@ pub fn run_by(strategy: Option<Box<dyn Strategy>>, registry: &Registry, plan: &P
     let mut messages = Vec::new();
     let mut traces = Vec::new();
     let mut confirm = |path: &Path| {
-        let trace =
-            Trace::from_json(&std::fs::read(path).expect("the trace is there")).expect("a sound trace");
+        let trace = Trace::from_json(&std::fs::read(path).expect("the trace is there"))
+            .expect("a sound trace");
         let outcome = replay(registry, &trace, &InProcess).expect("the replay runs");
         traces.push(trace);
         match outcome {

@@ -32,7 +32,8 @@ fn sound() -> Vec<u8> {
     log
 }
 
-/// Reads it. What is read can be written and read again, has no more bytes than the log, and names lines of it.
+/// Reads it. What is read can be written and read again, has no more bytes than the log, and names
+/// lines of it.
 fn survives(log: &[u8]) {
     limit_memory();
     let lines = log.split(|byte| *byte == b'\n').count();
@@ -55,7 +56,9 @@ fn survives(log: &[u8]) {
 
 fn data_bytes(event: &Event) -> usize {
     match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => data.len(),
+        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
+            data.len()
+        }
         _ => 0,
     }
 }
@@ -71,8 +74,9 @@ fn a_length_is_a_number_and_no_memory() {
     limit_memory();
     for op in ["zeroes", "discard"] {
         let len = 1_u64 << 62;
-        let line =
-            format!("{{\"e\":\"submit\",\"id\":1,\"dev\":0,\"sector\":0,\"len\":{len},\"op\":\"{op}\"}}");
+        let line = format!(
+            "{{\"e\":\"submit\",\"id\":1,\"dev\":0,\"sector\":0,\"len\":{len},\"op\":\"{op}\"}}"
+        );
         let events = read_jsonl(line.as_bytes()).unwrap();
         assert!(matches!(&events[0].1, Event::Submit { payload, .. } if payload.len() == len));
     }

@@ -1,6 +1,8 @@
 //! Logs of dm-log-writes.
 
-use explode_runtime::events::{Event, LOG_WRITES_MAGIC, Payload, ReadError, read_logwrites, write_logwrites};
+use explode_runtime::events::{
+    Event, LOG_WRITES_MAGIC, Payload, ReadError, read_logwrites, write_logwrites,
+};
 use proptest::prelude::*;
 
 use crate::{config, damaged, garbage, limit_memory};
@@ -8,7 +10,8 @@ use crate::{config, damaged, garbage, limit_memory};
 /// A log of three entries: two writes and a flush.
 fn sound() -> Vec<u8> {
     let mut log = Vec::new();
-    write_logwrites(&mut log, &[(0, vec![b'A'; 1024].into()), (8, vec![b'B'; 512].into())]).unwrap();
+    write_logwrites(&mut log, &[(0, vec![b'A'; 1024].into()), (8, vec![b'B'; 512].into())])
+        .unwrap();
     log
 }
 
@@ -20,12 +23,16 @@ fn superblock(version: u64, entries: u64, sector_bytes: u32) -> Vec<u8> {
     bytes
 }
 
-/// Reads it. What is read has no more bytes than the log, and no more entries than it has sectors; an error lies within it.
+/// Reads it. What is read has no more bytes than the log, and no more entries than it has sectors;
+/// an error lies within it.
 fn survives(log: &[u8]) {
     limit_memory();
     match read_logwrites(log) {
         Ok(events) => {
-            assert!(events.iter().all(|(entry, _)| *entry < log.len() / 512), "an entry has a sector");
+            assert!(
+                events.iter().all(|(entry, _)| *entry < log.len() / 512),
+                "an entry has a sector"
+            );
             assert!(events.len() <= 2 * (log.len() / 512));
             assert!(events.iter().map(|(_, event)| data_bytes(event)).sum::<usize>() <= log.len());
         }
@@ -57,7 +64,10 @@ fn a_header_promises_what_it_likes() {
     {
         let log = [superblock(1, count, sector_bytes), entries.to_vec()].concat();
         survives(&log);
-        assert!(read_logwrites(&log[..]).is_err(), "{count} entries, sectors of {sector_bytes} bytes");
+        assert!(
+            read_logwrites(&log[..]).is_err(),
+            "{count} entries, sectors of {sector_bytes} bytes"
+        );
     }
 }
 

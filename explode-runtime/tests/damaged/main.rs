@@ -1,5 +1,6 @@
-//! Readers of files that others write: whatever stands in them, they neither panic nor take more memory than what has come is
-//! worth. A sound file is damaged as disks, editors and copies that were cut short do it.
+//! Readers of files that others write: whatever stands in them, they neither panic nor take more
+//! memory than what has come is worth. A sound file is damaged as disks, editors and copies that
+//! were cut short do it.
 
 mod event_logs;
 mod logwrites;
@@ -9,7 +10,8 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Bytes of address space for this program: a reader that believes a large number in a small file ends it.
+/// Bytes of address space for this program: a reader that believes a large number in a small file
+/// ends it.
 const MEMORY_BYTES: u64 = 2 << 30;
 
 /// From here on this process has no more than [`MEMORY_BYTES`].
@@ -65,7 +67,8 @@ impl Damage {
 
 /// A file that was `sound`, after one to four of them.
 fn damaged(sound: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
-    let numbers = prop_oneof![any::<u64>(), (0_u32..64).prop_map(|bit| 1 << bit), Just(0), Just(u64::MAX)];
+    let numbers =
+        prop_oneof![any::<u64>(), (0_u32..64).prop_map(|bit| 1 << bit), Just(0), Just(u64::MAX)];
     let damage = prop_oneof![
         any::<(Index, u8)>().prop_map(|(at, bits)| Damage::Flip(at, bits)),
         any::<Index>().prop_map(Damage::End),

@@ -1,4 +1,5 @@
-//! What a crash can leave in one state of the storage: worlds, visible pieces, disks, combinations (sections 3 to 6).
+//! What a crash can leave in one state of the storage: worlds, visible pieces, disks, combinations
+//! (sections 3 to 6).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,10 @@ impl Machine {
 
     /// The visible pieces of this world, oldest first.
     pub fn visible(&self) -> impl Iterator<Item = (PieceId, &Piece)> {
-        self.pieces.iter().map(|(id, piece)| (*id, piece)).filter(|(_, piece)| self.is_visible(piece))
+        self.pieces
+            .iter()
+            .map(|(id, piece)| (*id, piece))
+            .filter(|(_, piece)| self.is_visible(piece))
     }
 
     /// The disks of all worlds. The pieces of `without` are never kept.
@@ -60,11 +64,13 @@ impl Machine {
 
     /// Each subset of the visible pieces, in order, over what is durable.
     ///
-    /// This says nothing of ranges: of two versions of one range that are both kept the newer one is seen.
+    /// This says nothing of ranges: of two versions of one range that are both kept the newer one
+    /// is seen.
     pub fn disks_of_this_world(&self, without: &BTreeSet<PieceId>) -> BTreeSet<Disk> {
         let mut disks = BTreeSet::from([self.durable.clone()]);
         for (_, piece) in self.visible().filter(|(id, _)| !without.contains(id)) {
-            let kept: Vec<Disk> = disks.iter().map(|disk| with_piece(disk, &piece.sectors)).collect();
+            let kept: Vec<Disk> =
+                disks.iter().map(|disk| with_piece(disk, &piece.sectors)).collect();
             disks.extend(kept);
         }
         disks
@@ -81,26 +87,30 @@ impl Machine {
 
     /// The product over all ranges of (1 + visible versions), summed over the worlds.
     pub fn combinations(&self) -> u128 {
-        let product =
-            |world: Machine| world.versions().values().map(|versions| 1 + versions).product::<u128>();
+        let product = |world: Machine| {
+            world.versions().values().map(|versions| 1 + versions).product::<u128>()
+        };
         self.worlds().iter().map(|ended| product(self.world(ended))).sum()
     }
 
     /// Does the event between these two states remove or hide a visible version, or change D?
     ///
-    /// D changes when a piece becomes durable, whatever its bytes: a carried piece goes for no other reason. Versions are asked of
-    /// each world: a world goes on as the world in which the same flushes have ended,
-    /// as far as their writes are still in flight. A version that the event replaces (`replace_versions`) does not count.
+    /// D changes when a piece becomes durable, whatever its bytes: a carried piece goes for no
+    /// other reason. Versions are asked of each world: a world goes on as the world in which the
+    /// same flushes have ended, as far as their writes are still in flight. A version that the
+    /// event replaces (`replace_versions`) does not count.
     pub fn loses_something(&self, after: &Machine) -> bool {
-        let durable = self.pieces.iter().any(|(id, piece)| piece.carried && !after.pieces.contains_key(id));
+        let durable =
+            self.pieces.iter().any(|(id, piece)| piece.carried && !after.pieces.contains_key(id));
         durable || self.worlds().iter().any(|ended| self.loses_version(after, ended))
     }
 
     fn loses_version(&self, after: &Machine, ended: &BTreeSet<u64>) -> bool {
         let before = self.world(ended);
         let after = after.world(&ended.intersection(&after.waiting()).copied().collect());
-        let has_all =
-            |now: &Piece, then: &Piece| then.sectors.keys().all(|place| now.sectors.contains_key(place));
+        let has_all = |now: &Piece, then: &Piece| {
+            then.sectors.keys().all(|place| now.sectors.contains_key(place))
+        };
         before.visible().any(|(id, then)| match after.pieces.get(&id) {
             None => true,
             Some(now) => !(now.replaced || after.is_visible(now) && has_all(now, then)),

@@ -9,7 +9,8 @@ use super::{Disk, Token};
 type Kept = BTreeMap<Place, Token>;
 
 impl Machine {
-    /// The disk that keeps nothing and has ended no flush, and the one that keeps the newest of everything and has ended all.
+    /// The disk that keeps nothing and has ended no flush, and the one that keeps the newest of
+    /// everything and has ended all.
     pub fn ends(&self) -> [Disk; 2] {
         let last = self.world(&self.waiting());
         [self.durable.clone(), with(&last.durable, last.newest(PieceId::MAX).into_values())]
@@ -35,7 +36,8 @@ impl Machine {
         disks
     }
 
-    /// The visible pieces up to each one, in the world of those flushes that came before any of them.
+    /// The visible pieces up to each one, in the world of those flushes that came before any of
+    /// them.
     fn prefixes(&self) -> BTreeSet<Disk> {
         let worlds = self.worlds_in_order();
         let pieces = worlds.iter().flat_map(|world| world.visible());
@@ -53,12 +55,14 @@ impl Machine {
     /// The newest visible version of each range, among the pieces up to `last`.
     fn newest(&self, last: PieceId) -> BTreeMap<Vec<Place>, (PieceId, Kept)> {
         let pieces = self.visible().filter(|(id, _)| *id <= last);
-        let with_range =
-            pieces.map(|(id, piece)| (piece.sectors.keys().copied().collect(), (id, piece.sectors.clone())));
+        let with_range = pieces.map(|(id, piece)| {
+            (piece.sectors.keys().copied().collect(), (id, piece.sectors.clone()))
+        });
         with_range.collect()
     }
 
-    /// The worlds: the later a flush was submitted, the later come the worlds in which it has ended.
+    /// The worlds: the later a flush was submitted, the later come the worlds in which it has
+    /// ended.
     fn worlds_in_order(&self) -> Vec<Machine> {
         let mut waiting: Vec<u64> = self.waiting().into_iter().collect();
         waiting.sort_by_key(|id| self.requests[id].number);

@@ -1,7 +1,9 @@
-//! The worlds of PREFLUSH in the obvious way: whenever a flush could end, the state is forked, and all states go on.
+//! The worlds of PREFLUSH in the obvious way: whenever a flush could end, the state is forked, and
+//! all states go on.
 //!
-//! `crash` derives the worlds of an instant from one state, by ending flushes then and there (section 3, "PREFLUSH"). Here a
-//! flush ends when it ends, and everything that follows happens to a state in which it has. Both must leave the same disks.
+//! `crash` derives the worlds of an instant from one state, by ending flushes then and there
+//! (section 3, "PREFLUSH"). Here a flush ends when it ends, and everything that follows happens to
+//! a state in which it has. Both must leave the same disks.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +12,14 @@ use explode_ramdisk::Event;
 use super::machine::Machine;
 use super::{Disks, epochs, events};
 
-/// The disks of an interval that begins in `machine`'s state after `before`; `None` if there are more than `most` states.
-pub fn disks(machine: Machine, log: &[Event], interval: (usize, usize), most: usize) -> Option<Disks> {
+/// The disks of an interval that begins in `machine`'s state after `before`; `None` if there are
+/// more than `most` states.
+pub fn disks(
+    machine: Machine,
+    log: &[Event],
+    interval: (usize, usize),
+    most: usize,
+) -> Option<Disks> {
     let mut states = BTreeSet::from([machine]);
     for event in &log[..interval.0] {
         states = step(&states, event, most)?;
@@ -33,7 +41,8 @@ pub fn disks(machine: Machine, log: &[Event], interval: (usize, usize), most: us
 fn step(states: &BTreeSet<Machine>, event: &Event, most: usize) -> Option<BTreeSet<Machine>> {
     let mut next = BTreeSet::new();
     for state in states {
-        // A PREFLUSH write that fails applies no flush: the worlds in which its flush had ended are no more.
+        // A PREFLUSH write that fails applies no flush: the worlds in which its flush had ended are
+        // no more.
         if let Event::Complete { id, error: true } = event
             && state.requests[id].preflush
             && !state.requests[id].waits

@@ -1,4 +1,5 @@
-//! Random scripts: few sectors, few contents and a few favourite ranges, so that pieces meet; every kind of event.
+//! Random scripts: few sectors, few contents and a few favourite ranges, so that pieces meet; every
+//! kind of event.
 
 use explode_ramdisk::Flags;
 use proptest::collection::vec;
@@ -16,7 +17,8 @@ const SEED: u64 = 0x5eed;
 /// Makes as many cases as PROPTEST_CASES says, else `cases`, always the same ones.
 pub fn runner(cases: u32) -> TestRunner {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
-    let cases = number("PROPTEST_CASES").map_or(cases, |cases| u32::try_from(cases).expect("PROPTEST_CASES"));
+    let cases = number("PROPTEST_CASES")
+        .map_or(cases, |cases| u32::try_from(cases).expect("PROPTEST_CASES"));
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&number("PROPTEST_RNG_SEED").unwrap_or(SEED).to_le_bytes());
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -35,7 +37,8 @@ pub fn cases(durable: bool, atom: Atom, replace_versions: bool) -> impl Strategy
     let most_combinations = prop_oneof![3 => Just(32), 3 => Just(192), 1 => Just(1024)];
     let actions = vec(action(), 0..60);
     // Every other log is made of some kinds only: what is rare among all kinds is common there.
-    let off = prop_oneof![Just(0), any::<u16>(), (any::<u16>(), any::<u16>()).prop_map(|(a, b)| a & b)];
+    let off =
+        prop_oneof![Just(0), any::<u16>(), (any::<u16>(), any::<u16>()).prop_map(|(a, b)| a & b)];
     let from = prop_oneof![Just(0), 0..30usize];
     let to = prop_oneof![Just(usize::MAX), 0..60usize];
     (rules, select(vec![8, 16, 24]), base, actions, off, (from, to), most_combinations).prop_map(

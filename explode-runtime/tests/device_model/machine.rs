@@ -1,7 +1,9 @@
-//! One state of the storage, and what each event of `docs/model/fault-model.md`, section 3, makes of it.
+//! One state of the storage, and what each event of `docs/model/fault-model.md`, section 3, makes
+//! of it.
 //!
-//! All devices are in one [`Machine`]: a sector is named by its [`Place`], and as no event spans two devices nothing else is
-//! needed to keep them apart. A sector's contents are one [`Token`], the byte that fills it.
+//! All devices are in one [`Machine`]: a sector is named by its [`Place`], and as no event spans
+//! two devices nothing else is needed to keep them apart. A sector's contents are one [`Token`],
+//! the byte that fills it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +130,8 @@ impl Machine {
         let preflush = flags.preflush && !pieces.is_empty();
         let number = self.next_request;
         self.next_request += 1;
-        let request = Request { number, pieces, fua: flags.fua, preflush, remembered, waits: preflush };
+        let request =
+            Request { number, pieces, fua: flags.fua, preflush, remembered, waits: preflush };
         let other = self.requests.insert(id, request);
         assert!(other.is_none(), "id {id} is in use");
     }
@@ -186,7 +189,9 @@ impl Machine {
             return *id;
         }
         if self.rules.replace_versions {
-            for older in self.pieces.values_mut().filter(|older| older.sectors.keys().eq(sectors.keys())) {
+            for older in
+                self.pieces.values_mut().filter(|older| older.sectors.keys().eq(sectors.keys()))
+            {
                 older.replaced = true;
             }
         }
@@ -226,7 +231,8 @@ impl Machine {
 
     fn acknowledged(&self, dev: u32) -> Vec<PieceId> {
         let on_device = |piece: &Piece| piece.sectors.keys().all(|place| place.0 == dev);
-        let remembered = self.pieces.iter().filter(|(_, piece)| piece.acknowledged && on_device(piece));
+        let remembered =
+            self.pieces.iter().filter(|(_, piece)| piece.acknowledged && on_device(piece));
         remembered.map(|(id, _)| *id).collect()
     }
 }

@@ -1,8 +1,9 @@
 //! A simulation of the fault model by brute force, written from `docs/model/fault-model.md` alone.
 //!
-//! It shares no code with the engine and knows none of its short cuts: at *every* instant, in every world, it keeps every
-//! subset of the visible pieces, each sector on its own. It is slow, and meant to be obviously right. The engine is compared
-//! with it (`device_model.rs`), and it is compared with the golden disks (`device_model_golden.rs`).
+//! It shares no code with the engine and knows none of its short cuts: at *every* instant, in every
+//! world, it keeps every subset of the visible pieces, each sector on its own. It is slow, and
+//! meant to be obviously right. The engine is compared with it (`device_model.rs`), and it is
+//! compared with the golden disks (`device_model_golden.rs`).
 //!
 //! - `machine`: one state of the storage, and what each event makes of it
 //! - `crash`: what a crash can leave in one state
@@ -75,7 +76,8 @@ pub struct Outcome {
     pub crash_disks: u128,
 }
 
-/// Simulates a log up to the end of an interval: `interval` is the index of its first event, and one past its last.
+/// Simulates a log up to the end of an interval: `interval` is the index of its first event, and
+/// one past its last.
 pub fn simulate(
     log: &[Event],
     interval: (usize, usize),
@@ -141,7 +143,8 @@ pub fn epochs(at: usize, n: usize) -> impl Iterator<Item = Epoch> {
     [begin, in_between, end].into_iter().flatten()
 }
 
-/// The pieces that `replace_versions` hides from the emission that ends these instants: it misses what they could leave.
+/// The pieces that `replace_versions` hides from the emission that ends these instants: it misses
+/// what they could leave.
 fn replaced(until_emission: &[Machine]) -> BTreeSet<machine::PieceId> {
     let pieces = until_emission.iter().flat_map(|machine| &machine.pieces);
     pieces.filter(|(_, piece)| piece.replaced).map(|(id, _)| *id).collect()
@@ -150,7 +153,9 @@ fn replaced(until_emission: &[Machine]) -> BTreeSet<machine::PieceId> {
 /// The durable contents before the first event.
 pub fn blank(sectors_per_device: u64, devices: u32, base: &[Vec<u8>]) -> Disk {
     let zeroes = || vec![0; sectors_per_device as usize];
-    (0..devices as usize).map(|dev| base.get(dev).map_or_else(zeroes, |bytes| tokens(bytes))).collect()
+    (0..devices as usize)
+        .map(|dev| base.get(dev).map_or_else(zeroes, |bytes| tokens(bytes)))
+        .collect()
 }
 
 /// One token a sector.

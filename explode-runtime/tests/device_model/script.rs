@@ -1,8 +1,9 @@
 //! Random logs are written as a script of actions, and any script makes a valid log.
 //!
-//! An action names what it needs by an index modulo what there is (the request to complete, the bytes to write again), so
-//! that every part of a script is a script, and shrinking is leaving actions out. An action that would need too many disks is
-//! left out by the same rule: it is brute force that has to follow.
+//! An action names what it needs by an index modulo what there is (the request to complete, the
+//! bytes to write again), so that every part of a script is a script, and shrinking is leaving
+//! actions out. An action that would need too many disks is left out by the same rule: it is brute
+//! force that has to follow.
 
 use explode_ramdisk::{Event, Flags, Payload};
 
@@ -23,7 +24,8 @@ pub struct Script {
     pub actions: Vec<Action>,
     /// Bit n: actions of kind n are left out.
     pub off: u16,
-    /// Where the mark `from` is, modulo what there is, and how many events later `to`, or as many as there are.
+    /// Where the mark `from` is, modulo what there is, and how many events later `to`, or as many
+    /// as there are.
     pub from: usize,
     pub to: usize,
     /// The largest number of combinations that an instant may have.
@@ -66,7 +68,8 @@ pub struct Write {
 impl Script {
     /// The log that this script makes.
     pub fn case(&self) -> Case {
-        let device = self.base.iter().copied().cycle().take(self.sectors as usize).collect::<Vec<Token>>();
+        let device =
+            self.base.iter().copied().cycle().take(self.sectors as usize).collect::<Vec<Token>>();
         let base: Vec<Vec<u8>> = (0..DEVICES).map(|_| bytes(&device)).collect();
         let mut log = vec![];
         let mut machine = Machine::new(blank(self.sectors, DEVICES, &base), self.rules);
@@ -74,7 +77,8 @@ impl Script {
             let Some(event) = self.event(action, &log, &machine) else { continue };
             let mut next = machine.clone();
             next.apply(&event);
-            if next.waiting().len() <= MOST_WAITING && next.combinations() <= self.most_combinations {
+            if next.waiting().len() <= MOST_WAITING && next.combinations() <= self.most_combinations
+            {
                 machine = next;
                 log.push(event);
             }
@@ -140,11 +144,15 @@ impl Script {
                 let (dev, sector, len) = range(spot);
                 submit(dev, sector, Payload::Discard(len), flags)
             }
-            Action::EmptyPreflush { dev, fua } => {
-                submit(dev % DEVICES, 0, Payload::Data(vec![].into()), &Flags { fua: *fua, preflush: true })
-            }
+            Action::EmptyPreflush { dev, fua } => submit(
+                dev % DEVICES,
+                0,
+                Payload::Data(vec![].into()),
+                &Flags { fua: *fua, preflush: true },
+            ),
             Action::Complete { which, error } => {
-                let id = *machine.requests.keys().nth(which.checked_rem(machine.requests.len())?)?;
+                let id =
+                    *machine.requests.keys().nth(which.checked_rem(machine.requests.len())?)?;
                 Some(Event::Complete { id, error: *error })
             }
             Action::Flush { dev } => Some(Event::Flush { id: free?, dev: dev % DEVICES }),

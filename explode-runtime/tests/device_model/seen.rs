@@ -1,4 +1,5 @@
-//! What random logs met: a generator that never makes what matters tests nothing ("sometimes" assertions).
+//! What random logs met: a generator that never makes what matters tests nothing ("sometimes"
+//! assertions).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -94,8 +95,10 @@ impl Seen {
         all.extend([WORLDS, ONLY_ENDED, SUPERSEDED]);
         all.extend((!durable).then_some(ONLY_NOT_ENDED));
         all.push(if replace_versions { REPLACED } else { VERSIONS });
-        let missing: Vec<_> =
-            all.iter().filter(|what| self.counts.get(**what).is_none_or(|count| *count == 0)).collect();
+        let missing: Vec<_> = all
+            .iter()
+            .filter(|what| self.counts.get(**what).is_none_or(|count| *count == 0))
+            .collect();
         assert!(missing.is_empty(), "the logs never met {missing:?}; met: {self}");
     }
 }
@@ -112,7 +115,9 @@ fn kind(event: &Event) -> &'static str {
         Event::Clean { .. } => "clean",
         Event::Lock { .. } => "lock",
         Event::Unlock { .. } => "unlock",
-        Event::Submit { payload, flags, .. } if payload.is_empty() && flags.preflush => "empty preflush",
+        Event::Submit { payload, flags, .. } if payload.is_empty() && flags.preflush => {
+            "empty preflush"
+        }
         Event::Submit { payload: Payload::Zeroes(_), .. } => "submit zeroes",
         Event::Submit { payload: Payload::Discard(_), .. } => "submit discard",
         Event::Submit { flags, .. } => match (flags.preflush, flags.fua) {
@@ -130,7 +135,8 @@ fn kind(event: &Event) -> &'static str {
 
 impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts: Vec<String> = self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        let counts: Vec<String> =
+            self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
         f.write_str(&counts.join(", "))
     }
 }

@@ -1,4 +1,5 @@
-//! Blocks that go bad, as choices (EX-112, EX-118): a mirror over two disks outlives each, if it looks.
+//! Blocks that go bad, as choices (EX-112, EX-118): a mirror over two disks outlives each, if it
+//! looks.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -74,8 +75,9 @@ fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
 
 /// The same by a strategy; walks end at 12 states.
 fn run_by(strategy: &StrategyName, depth: u32, kind: &str, faults: &str, most: u64) -> Said {
-    let checker =
-        CheckerDef::new("test", "a checker for tests", |_: &Options| Ok(Box::new(Holds::default())));
+    let checker = CheckerDef::new("test", "a checker for tests", |_: &Options| {
+        Ok(Box::new(Holds::default()))
+    });
     let registry = Registry {
         components: [mirror::disk(), mirror::mirror()].into(),
         checkers: [checker].into(),
@@ -116,8 +118,8 @@ fn counts(said: &Said) -> [u64; 5] {
         .map(|count| u64::try_from(&count.0).unwrap())
 }
 
-/// The first mutate has nothing that could go bad; then each disk has one block, so there are 1 + 2 ways, and two blocks to fill:
-/// 2 + 2 x 3 x 2 operations; a state is a way.
+/// The first mutate has nothing that could go bad; then each disk has one block, so there are 1 + 2
+/// ways, and two blocks to fill: 2 + 2 x 3 x 2 operations; a state is a way.
 #[test]
 fn each_block_that_holds_something_is_an_option() {
     assert_eq!(counts(&run("plain", "none", 1)), [7, 6, 6, 0, 0]);
@@ -131,12 +133,16 @@ fn each_block_that_holds_something_is_an_option() {
 #[test]
 fn garbage_is_caught_unless_there_are_checksums() {
     let said = run("plain", "garbage", 1);
-    let found: Vec<&str> = said.findings().iter().map(|finding| finding.signature.as_str()).collect();
+    let found: Vec<&str> =
+        said.findings().iter().map(|finding| finding.signature.as_str()).collect();
     assert_eq!(found, ["test/corrupt/held"]);
     assert!(said.findings()[0].replayed);
     let choice = &said.traces[0].choices[1];
     assert_eq!((choice.kind, choice.options, choice.value), (Kind::IoFailure, 3, 1));
-    assert_eq!((choice.name.as_deref(), choice.label.site.as_str()), (Some("d0 block 0 garbage"), "media"));
+    assert_eq!(
+        (choice.name.as_deref(), choice.label.site.as_str()),
+        (Some("d0 block 0 garbage"), "media")
+    );
     assert_eq!(counts(&run("checksums", "garbage", 1)), [15, 14, 26, 0, 0]);
 }
 
@@ -151,7 +157,8 @@ fn a_mirror_that_does_not_look_is_found_and_replayed() {
     assert_eq!(counts(&run("careless", "none", 1))[3..], [0, 0], "sound disks do not show it");
 }
 
-/// Two bad blocks are more than a mirror can take: it reports an error, which is neither a finding nor broken.
+/// Two bad blocks are more than a mirror can take: it reports an error, which is neither a finding
+/// nor broken.
 #[test]
 fn both_copies_unreadable_is_an_error_and_no_finding() {
     let said = run_to(3, "plain", "unreadable", 2);
@@ -159,7 +166,8 @@ fn both_copies_unreadable_is_an_error_and_no_finding() {
     assert_eq!([findings, broken], [0, 0]);
 }
 
-/// Walks draw where a block goes bad among the places that an earlier walk has met: the bug is found, and replays.
+/// Walks draw where a block goes bad among the places that an earlier walk has met: the bug is
+/// found, and replays.
 #[test]
 fn walks_draw_what_goes_bad() {
     let pct = StrategyName::Pct { d: 2, k: 10 };
@@ -167,9 +175,14 @@ fn walks_draw_what_goes_bad() {
         let said = run_by(&strategy, 3, "careless", "unreadable", 1);
         let findings = said.findings();
         assert_eq!(findings.len(), 1, "{strategy}: {:?}", said.messages);
-        assert_eq!((findings[0].signature.as_str(), findings[0].replayed), ("test/corrupt/held", true));
-        let bad =
-            said.traces[0].choices.iter().filter(|choice| choice.kind == Kind::IoFailure && choice.value > 0);
+        assert_eq!(
+            (findings[0].signature.as_str(), findings[0].replayed),
+            ("test/corrupt/held", true)
+        );
+        let bad = said.traces[0]
+            .choices
+            .iter()
+            .filter(|choice| choice.kind == Kind::IoFailure && choice.value > 0);
         assert_eq!(bad.count(), 1, "{strategy}: within the budget");
         assert_eq!(counts(&run_by(&strategy, 3, "careless", "none", 1))[3..], [0, 0], "{strategy}");
     }

@@ -1,11 +1,14 @@
-//! Two disks that hold the same, as one: a mirror with or without checksums, and one that does not look whether it could read.
+//! Two disks that hold the same, as one: a mirror with or without checksums, and one that does not
+//! look whether it could read.
 
 use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, OptionDef};
 use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect, Recovery, Surface};
+use explode_runtime::stack::{
+    Abilities, Below, Component, ComponentDef, Facts, Inspect, Recovery, Surface,
+};
 use nix::errno::Errno;
 
 /// Bytes of a block.
@@ -29,7 +32,8 @@ struct Disk {
 
 impl Component for Disk {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.disk = Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, BLOCKS * 8));
+        self.disk =
+            Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, BLOCKS * 8));
         Ok(())
     }
     fn surface(&self) -> Surface {
@@ -52,11 +56,16 @@ impl Inspect for Disk {
 /// The mirror over two of them.
 pub fn mirror() -> ComponentDef {
     ComponentDef::new("mirror", "two disks as one, for tests", |options| {
-        let words = [("plain", Kind::Plain), ("checksums", Kind::Checksums), ("careless", Kind::Careless)];
+        let words =
+            [("plain", Kind::Plain), ("checksums", Kind::Checksums), ("careless", Kind::Careless)];
         Ok(Box::new(Component_ { kind: options.one_of("kind", &words)?, mirror: None }))
     })
     .modes([Mode::Mem])
-    .options([OptionDef { name: "kind", about: "plain, checksums, careless", default: "plain" }])
+    .options([OptionDef {
+        name: "kind",
+        about: "plain, checksums, careless",
+        default: "plain",
+    }])
 }
 
 #[derive(Clone, Copy, PartialEq)]

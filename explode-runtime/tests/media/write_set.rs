@@ -8,8 +8,8 @@ fn image(letter: u8) -> Image {
     Image::from_iter([(0, Disk::from_bytes(&[letter; 8192]))])
 }
 
-/// For each crash disk of now, in order: whether block 0 can be read, and its first byte. Its image has the identity that
-/// the disk reports.
+/// For each crash disk of now, in order: whether block 0 can be read, and its first byte. Its image
+/// has the identity that the disk reports.
 fn disks(write_set: &WriteSet) -> Vec<(bool, u8)> {
     let mut found = Vec::new();
     walk(&mut write_set.clone(), &[], When::Now, &Limits::default(), |disk| {

@@ -5,9 +5,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Each mutant is met by several of the property test's parts in a third of these, with other seeds too.
+/// Each mutant is met by several of the property test's parts in a third of these, with other seeds
+/// too.
 const CASES: &str = "256";
-/// The copy's own manifest. `lto` would optimise across the parts of a crate, and so take twice the time for each mutant.
+/// The copy's own manifest. `lto` would optimise across the parts of a crate, and so take twice the
+/// time for each mutant.
 const WORKSPACE: &str = r#"
 [workspace]
 members = ["ramdisk", "explode-runtime"]
@@ -19,12 +21,14 @@ debug = false
 lto = "off"
 
 "#;
-/// What of the engine makes crash disks of events. The rest of it would be built anew with each mutant, and is not tested here.
+/// What of the engine makes crash disks of events. The rest of it would be built anew with each
+/// mutant, and is not tested here.
 const MODULES: [&str; 3] = ["crash", "events", "writeset"];
 /// What the property test says when engine and simulation differ.
 const DIFFERENCE: &str = "engine and simulation";
 
-/// The crates `explode-ramdisk` and `explode-runtime`, the latter with [`MODULES`] and the test `device_model` alone.
+/// The crates `explode-ramdisk` and `explode-runtime`, the latter with [`MODULES`] and the test
+/// `device_model` alone.
 pub struct EngineCopy {
     root: PathBuf,
     target: PathBuf,
@@ -51,7 +55,8 @@ impl EngineCopy {
         fs::create_dir_all(&folder).expect("a folder below the target directory");
         let lock = File::create(folder.join("lock")).expect("a file to lock");
         lock.lock().expect("the lock of the copy");
-        let copy = EngineCopy { root: folder.join("crates"), target: folder.join("target"), _lock: lock };
+        let copy =
+            EngineCopy { root: folder.join("crates"), target: folder.join("target"), _lock: lock };
         let wanted = wanted();
         let mut there = BTreeMap::new();
         read_folder(&copy.root, Path::new(""), &mut there);
@@ -61,7 +66,8 @@ impl EngineCopy {
         // A file that has not changed keeps its time, and cargo what it has built of it.
         for (path, bytes) in wanted.iter().filter(|(path, bytes)| there.get(*path) != Some(bytes)) {
             let path = copy.root.join(path);
-            fs::create_dir_all(path.parent().expect("the copy's folder")).expect("a folder of the copy");
+            fs::create_dir_all(path.parent().expect("the copy's folder"))
+                .expect("a folder of the copy");
             fs::write(path, bytes).expect("a file of the copy");
         }
         copy
@@ -91,7 +97,8 @@ impl EngineCopy {
                 Outcome::Differs { tests: said.matches(" ... FAILED\n").count() }
             }
             _ => {
-                let said = format!("{}\n{said}{}", ran.status, String::from_utf8_lossy(&ran.stderr));
+                let said =
+                    format!("{}\n{said}{}", ran.status, String::from_utf8_lossy(&ran.stderr));
                 Outcome::FailsOtherwise(beginning(&said))
             }
         }
@@ -101,16 +108,25 @@ impl EngineCopy {
         self.root.join("explode-runtime/src").join(file)
     }
 
-    /// Runs `cargo test` on the copy, from the workspace so that its configuration counts. Always the same logs, and no
-    /// shrinking: that there is a difference is enough.
+    /// Runs `cargo test` on the copy, from the workspace so that its configuration counts. Always
+    /// the same logs, and no shrinking: that there is a difference is enough.
     fn cargo_test(&self, more: &[&str]) -> Output {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
         let mut command = Command::new(cargo);
-        command.current_dir(workspace()).args(["test", "--offline", "--package", "explode-runtime"]);
+        command.current_dir(workspace()).args([
+            "test",
+            "--offline",
+            "--package",
+            "explode-runtime",
+        ]);
         command.args(["--test", "device_model"]).args(more);
         command.arg("--manifest-path").arg(self.root.join("Cargo.toml"));
         command.arg("--target-dir").arg(&self.target);
-        let set = [("CARGO_INCREMENTAL", "1"), ("PROPTEST_CASES", CASES), ("PROPTEST_MAX_SHRINK_ITERS", "0")];
+        let set = [
+            ("CARGO_INCREMENTAL", "1"),
+            ("PROPTEST_CASES", CASES),
+            ("PROPTEST_MAX_SHRINK_ITERS", "0"),
+        ];
         command.envs(set);
         command.env_remove("PROPTEST_RNG_SEED").env_remove("RUST_BACKTRACE");
         command.output().expect("cargo")
@@ -150,8 +166,11 @@ fn wanted() -> BTreeMap<PathBuf, Vec<u8>> {
             && !line.is_empty()
             && !names.contains(&format!("{name}::"))
     };
-    let manifest =
-        format!("{}[dev-dependencies]{}", without(used, &is_for_others), without(tests, &is_for_benches));
+    let manifest = format!(
+        "{}[dev-dependencies]{}",
+        without(used, &is_for_others),
+        without(tests, &is_for_benches)
+    );
     add("explode-runtime/Cargo.toml", manifest);
     let common = sections(&text("Cargo.toml"), |header| header.starts_with("[workspace."));
     add("Cargo.toml", format!("{WORKSPACE}{common}"));

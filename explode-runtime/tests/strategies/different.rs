@@ -9,8 +9,8 @@ use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use crate::common::{self, Said};
 
-/// A log that grows by one of eight words. Seven of them change little: one counter each. The eighth is another word each time, and
-/// after four of them the log breaks.
+/// A log that grows by one of eight words. Seven of them change little: one counter each. The
+/// eighth is another word each time, and after four of them the log breaks.
 #[derive(Default)]
 struct Words {
     small: [u8; 7],
@@ -34,7 +34,8 @@ impl Checker for Words {
     }
 
     fn get_sig(&self) -> Option<Vec<u8>> {
-        let same = "what every state has in common, and there is a lot of that in most systems. ".bytes();
+        let same =
+            "what every state has in common, and there is a lot of that in most systems. ".bytes();
         let word = |large: u32| (0..16_u32).map(move |at| (large * 1000 + at * at * 37 + 11) as u8);
         Some(same.chain(self.small).chain((1..=self.large).flat_map(word)).collect())
     }

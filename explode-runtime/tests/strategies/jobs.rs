@@ -8,7 +8,9 @@ use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
 use explode_runtime::run::{Confirmation, Helpers, Local, StrategyName, Supervisor};
 use explode_runtime::verdict::Death;
-use explode_runtime::worker::{Crew, Listener, Order, Remote, StartError, Started, UnitResult, spawn_thread};
+use explode_runtime::worker::{
+    Crew, Listener, Order, Remote, StartError, Started, UnitResult, spawn_thread,
+};
 
 use crate::common;
 use crate::own::nothing;
@@ -49,7 +51,8 @@ impl Crew for Counted<'_> {
         self.units.changed.notify_all();
         if self.waits && ran[self.number] == 2 {
             let alone = |ran: &mut [usize; 2]| ran[1] == 0;
-            let (_ran, waited) = self.units.changed.wait_timeout_while(ran, DEADLINE, alone).unwrap();
+            let (_ran, waited) =
+                self.units.changed.wait_timeout_while(ran, DEADLINE, alone).unwrap();
             assert!(!waited.timed_out(), "the supervisor's worker is the only one that runs units");
         }
         Ok(result)
@@ -79,7 +82,8 @@ fn run(registry: &Registry, plan: &Plan, workers: usize) -> (Summary, [usize; 2]
     let lost = |why: &str| panic!("{why}");
     let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
     if workers > 1 {
-        supervisor.helpers = Some(Helpers { count: workers - 1, with_crew: &with_crew, lost: &lost });
+        supervisor.helpers =
+            Some(Helpers { count: workers - 1, with_crew: &with_crew, lost: &lost });
     }
     let summary = supervisor.run().expect("the run ends");
     let ran = *units.ran.lock().unwrap();
@@ -89,7 +93,9 @@ fn run(registry: &Registry, plan: &Plan, workers: usize) -> (Summary, [usize; 2]
 #[test]
 fn two_workers_share_the_walks() {
     let registry = common::registry(nothing);
-    for strategy in [StrategyName::Random, StrategyName::Weighted, StrategyName::Pct { d: 3, k: 100 }] {
+    for strategy in
+        [StrategyName::Random, StrategyName::Weighted, StrategyName::Pct { d: 3, k: 100 }]
+    {
         let mut plan = common::plan(5);
         (plan.settings.strategy, plan.settings.states) = (strategy.clone(), Some(200));
         let (whole, [units, none]) = run(&registry, &plan, 1);

@@ -10,7 +10,8 @@ const MOST: usize = 100;
 /// The most without a sketch.
 const PLAIN: usize = 20;
 
-/// Runs units until so many states wait. Each is new: `make` makes the choices of a mutate, by the script and then as it likes.
+/// Runs units until so many states wait. Each is new: `make` makes the choices of a mutate, by the
+/// script and then as it likes.
 fn fill_by(strategy: &mut Exhaust, waiting: usize, make: impl Fn(&[Choice]) -> Vec<Choice>) {
     while strategy.waiting() < waiting {
         let unit = strategy.next().expect("there are that many");
@@ -38,11 +39,13 @@ fn fill(strategy: &mut Exhaust, options: u32, waiting: usize) {
     });
 }
 
-/// The calls among which a mutate chooses, and the most points of the kernel in one of them: ext4 has 18 in fsync, HFS 38.
+/// The calls among which a mutate chooses, and the most points of the kernel in one of them: ext4
+/// has 18 in fsync, HFS 38.
 const CALLS: u32 = 16;
 const POINTS: usize = 40;
 
-/// The points of each call. Each is at its own place: a function under a stack, and some of them on an object. What fails has a name.
+/// The points of each call. Each is at its own place: a function under a stack, and some of them on
+/// an object. What fails has a name.
 fn points_of_the_kernel() -> Vec<Vec<Label>> {
     let label = |call: u32, at: usize| Label {
         site: format!("slab function_{at}_of_the_kernel"),
@@ -52,15 +55,16 @@ fn points_of_the_kernel() -> Vec<Vec<Label>> {
     (0..CALLS).map(|call| (0..POINTS).map(|at| label(call, at)).collect()).collect()
 }
 
-/// The choices of a mutate that makes a call. Each of its functions may fail, one at most: from there on all run normally, and are no
-/// points.
+/// The choices of a mutate that makes a call. Each of its functions may fail, one at most: from
+/// there on all run normally, and are no points.
 fn makes_a_call(labels: &[Vec<Label>], script: &[Choice]) -> Vec<Choice> {
     let mut answers = script.iter().map(|choice| choice.value);
     let call = answers.next().unwrap_or(0);
     let mut made = vec![Choice::of(&Point::action(CALLS, Label::named("call")), call)];
     let names = [format!("fail: {}", "function < its_caller < ".repeat(10)), String::new()];
     for label in &labels[call as usize] {
-        let point = Point { kind: Kind::SlabFailure, names: &names, ..Point::action(2, label.clone()) };
+        let point =
+            Point { kind: Kind::SlabFailure, names: &names, ..Point::action(2, label.clone()) };
         let value = answers.next().unwrap_or(point.normal());
         made.push(Choice::of(&point, value));
         if value != point.normal() {
@@ -70,7 +74,8 @@ fn makes_a_call(labels: &[Vec<Label>], script: &[Choice]) -> Vec<Choice> {
     made
 }
 
-/// All states that are nine mutates deep, where each has four choices; those before them are explored.
+/// All states that are nine mutates deep, where each has four choices; those before them are
+/// explored.
 #[test]
 fn a_state_that_waits_takes_little_memory() {
     let mut strategy = Exhaust::new(10);
@@ -90,8 +95,8 @@ fn so_does_one_that_waits_until_it_is_the_most_different() {
     assert!(bytes <= states * MOST, "{bytes} bytes for {states} states");
 }
 
-/// With choices of the kernel: many in a mutate, at many places. The choices themselves, which are kept once, take half a megabyte:
-/// it is few states for which they count.
+/// With choices of the kernel: many in a mutate, at many places. The choices themselves, which are
+/// kept once, take half a megabyte: it is few states for which they count.
 #[test]
 fn so_does_one_with_choices_of_the_kernel() {
     let labels = points_of_the_kernel();

@@ -58,7 +58,8 @@ fn explore(build: Build, strategy: &StrategyName, depth: u32) -> (u64, u64, Vec<
     plan.settings.strategy = strategy.clone();
     let said = common::run(&common::registry(build), &plan);
     let ways = WAYS.with_borrow_mut(std::mem::take);
-    // A unit restores its state by the way to it: the last mutate of each is the one that is explored.
+    // A unit restores its state by the way to it: the last mutate of each is the one that is
+    // explored.
     let last = |at: &usize| ways.get(at + 1).is_none_or(|next| next.len() <= ways[*at].len());
     let explored = (0..ways.len()).filter(last).map(|at| ways[at].clone()).collect();
     let summary = said.summary();
@@ -67,9 +68,11 @@ fn explore(build: Build, strategy: &StrategyName, depth: u32) -> (u64, u64, Vec<
     (count(&summary.states), count(&summary.operations), explored)
 }
 
-const ORDERS: [StrategyName; 3] = [StrategyName::Exhaust, StrategyName::Dfs, StrategyName::Different];
+const ORDERS: [StrategyName; 3] =
+    [StrategyName::Exhaust, StrategyName::Dfs, StrategyName::Different];
 
-/// Without signatures no two ways lead to one state: 1 + 2 + 4 + ... + 64 states, and an operation for each but the first.
+/// Without signatures no two ways lead to one state: 1 + 2 + 4 + ... + 64 states, and an operation
+/// for each but the first.
 #[test]
 fn without_signatures_every_way_is_a_state() {
     for strategy in ORDERS {
@@ -81,8 +84,8 @@ fn without_signatures_every_way_is_a_state() {
     }
 }
 
-/// With signatures there are 16 states, and two operations from each that is reached less than `depth` deep: the state of digits
-/// a and b is a + b deep.
+/// With signatures there are 16 states, and two operations from each that is reached less than
+/// `depth` deep: the state of digits a and b is a + b deep.
 #[test]
 fn with_signatures_every_state_is_explored_once() {
     // How many states are so deep: 1 2 3 4 3 2 1.
@@ -91,16 +94,22 @@ fn with_signatures_every_state_is_explored_once() {
     {
         for strategy in [StrategyName::Exhaust, StrategyName::Different] {
             let (found, made, _) = explore(signed, &strategy, depth);
-            // The most different state can be reached by a way that is not the shortest, and is explored again by that.
+            // The most different state can be reached by a way that is not the shortest, and is
+            // explored again by that.
             assert_eq!(found, states, "{strategy} {depth}");
-            assert!(if strategy == StrategyName::Exhaust { made == operations } else { made >= operations });
+            assert!(if strategy == StrategyName::Exhaust {
+                made == operations
+            } else {
+                made >= operations
+            });
         }
         let (found, _, _) = explore(signed, &StrategyName::Dfs, depth);
         assert_eq!(found, states, "dfs {depth}");
     }
 }
 
-/// EX-2: breadth first all children of a state come before any grandchild; each state is exhausted in one go.
+/// EX-2: breadth first all children of a state come before any grandchild; each state is exhausted
+/// in one go.
 #[test]
 fn breadth_first_exhausts_a_state_before_the_next() {
     let (_, _, explored) = explore(unsigned, &StrategyName::Exhaust, 5);
@@ -119,11 +128,15 @@ fn depth_first_goes_down_before_it_goes_on() {
     assert!(explored.is_sorted());
 }
 
-/// Depth first with signatures, by hand: 0 1 2 3 of one digit, then the other digit from the deepest state up.
+/// Depth first with signatures, by hand: 0 1 2 3 of one digit, then the other digit from the
+/// deepest state up.
 #[test]
 fn depth_first_with_signatures_has_its_order() {
     let (states, operations, explored) = explore(signed, &StrategyName::Dfs, 20);
     assert_eq!((states, explored.len() as u64), (16, operations));
-    assert_eq!(explored[..5], [vec![0], vec![0, 0], vec![0, 0, 0], vec![0, 0, 0, 0], vec![0, 0, 0, 1]]);
+    assert_eq!(
+        explored[..5],
+        [vec![0], vec![0, 0], vec![0, 0, 0], vec![0, 0, 0, 0], vec![0, 0, 0, 1]]
+    );
     assert_eq!(explored[5], [0, 0, 0, 1, 0], "the fourth step of one digit was known: (0, 0)");
 }

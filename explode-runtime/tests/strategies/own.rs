@@ -82,7 +82,10 @@ fn it_decides_what_is_done() {
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
     let said = common::run_by(Some(Box::new(Typed::new(&[9, 0, 3]))), &registry(nothing), &plan);
     let summary = said.summary();
-    assert_eq!((&summary.states, &summary.operations, &summary.choices), (&4.into(), &3.into(), &6.into()));
+    assert_eq!(
+        (&summary.states, &summary.operations, &summary.choices),
+        (&4.into(), &3.into(), &6.into())
+    );
 }
 
 /// A trace of it must not name another strategy; and its name alone is not enough to run it.

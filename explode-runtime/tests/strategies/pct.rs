@@ -15,8 +15,8 @@ fn pct(seed: u64, d: u32, k: u32) -> impl Fn(u64) -> Policy {
     move |walk| Policy::Pct { seed, walk, d, k }
 }
 
-/// Runs four threads of six steps each to their end, as a policy says; the order in which they ran. A thread that has ended is no
-/// option any more.
+/// Runs four threads of six steps each to their end, as a policy says; the order in which they ran.
+/// A thread that has ended is no option any more.
 fn schedule(policy: &Policy) -> Vec<usize> {
     let mut answers = answers(policy);
     let mut left = [STEPS; THREADS];
@@ -28,8 +28,13 @@ fn schedule(policy: &Policy) -> Vec<usize> {
         }
         let names: Vec<String> = able.iter().map(|thread| format!("thread {thread}")).collect();
         let label = Label { site: "scheduler".to_owned(), ..Label::default() };
-        let point =
-            Point { kind: Kind::Schedule, options: able.len() as u32, names: &names, weights: &[], label };
+        let point = Point {
+            kind: Kind::Schedule,
+            options: able.len() as u32,
+            names: &names,
+            weights: &[],
+            label,
+        };
         let runs = able[answers.answer(&point) as usize];
         left[runs] -= 1;
         order.push(runs);
@@ -54,7 +59,9 @@ fn two_orders(order: &[usize]) -> bool {
 
 /// Depth 3: thread 1 is interrupted there by thread 2, too.
 fn three_orders(order: &[usize]) -> bool {
-    two_orders(order) && at(order, 1, 1) < at(order, 2, 0) && at(order, 2, STEPS - 1) < at(order, 1, 2)
+    two_orders(order)
+        && at(order, 1, 1) < at(order, 2, 0)
+        && at(order, 2, STEPS - 1) < at(order, 1, 2)
 }
 
 /// Does it show itself in this order?
@@ -64,7 +71,8 @@ fn found(policy: impl Fn(u64) -> Policy, bug: Bug) -> u32 {
     (1..=WALKS).map(|walk| u32::from(bug(&schedule(&policy(walk.into()))))).sum()
 }
 
-/// Each bug is found by at least 1 / (n k^(d-1)) of the walks. The counts are exact: the seed decides.
+/// Each bug is found by at least 1 / (n k^(d-1)) of the walks. The counts are exact: the seed
+/// decides.
 #[test]
 fn each_walk_finds_a_bug_with_the_guaranteed_probability() {
     let (n, k) = (THREADS as u32, (THREADS * STEPS) as u32);
@@ -89,7 +97,8 @@ fn a_bug_that_is_too_deep_is_not_found() {
     assert_eq!(found(pct(5, 2, k), three_orders), 0);
 }
 
-/// Without changes a walk is an order of the threads, and all 24 orders are equally likely (within four standard deviations).
+/// Without changes a walk is an order of the threads, and all 24 orders are equally likely (within
+/// four standard deviations).
 #[test]
 fn priorities_are_a_random_order() {
     let mut times = std::collections::BTreeMap::new();
@@ -113,6 +122,7 @@ fn priorities_are_a_random_order() {
 fn points_without_identities_are_drawn() {
     let mut answers = answers(&pct(1, 3, 10)(1));
     let mut times = [0_u32; 3];
-    (0..3000).for_each(|_| times[answers.answer(&Point::action(3, Label::default())) as usize] += 1);
+    (0..3000)
+        .for_each(|_| times[answers.answer(&Point::action(3, Label::default())) as usize] += 1);
     assert!(times.iter().all(|times| (900..1100).contains(times)), "{times:?}");
 }

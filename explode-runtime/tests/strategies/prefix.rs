@@ -17,7 +17,8 @@ thread_local! {
     static WAYS: RefCell<Vec<Vec<usize>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Ten keys; one word of five opens it, and another one that differs in its end has a bug of its own.
+/// Ten keys; one word of five opens it, and another one that differs in its end has a bug of its
+/// own.
 #[derive(Default)]
 struct Lock {
     way: Vec<usize>,
@@ -27,7 +28,8 @@ impl Checker for Lock {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         self.way.push(cx.choose(5) * 2 + cx.choose(2));
         WAYS.with_borrow_mut(|ways| ways.push(self.way.clone()));
-        let wrong = |promise: &str| Err(Violation::new(Verdict::CheckFailed, promise, "it opens").into());
+        let wrong =
+            |promise: &str| Err(Violation::new(Verdict::CheckFailed, promise, "it opens").into());
         match self.way[..] {
             [3, 1, 4, 1, 5] => wrong("known"),
             [3, 1, 4, 8, 8] => wrong("near"),
@@ -54,7 +56,10 @@ fn beginning(depth: u32) -> Plan {
         &plan,
     );
     let trace = &said.traces[0];
-    assert_eq!((said.findings()[0].signature.as_str(), trace.mutates), ("test/check-failed/known", 5));
+    assert_eq!(
+        (said.findings()[0].signature.as_str(), trace.mutates),
+        ("test/check-failed/known", 5)
+    );
     let mut plan = common::plan(depth);
     plan.settings.strategy = StrategyName::Prefix("trace.json".to_owned());
     plan.settings.prefix = Some(Prefix { choices: trace.choices.clone(), mutates: trace.mutates });
@@ -62,19 +67,22 @@ fn beginning(depth: u32) -> Plan {
     plan
 }
 
-/// The way itself, then its last step's others, then those of the one before with all that follows them: the second bug is found
-/// after 1 + 10 + 10 + 7 * 10 + 9 units, of 111110 in all.
+/// The way itself, then its last step's others, then those of the one before with all that follows
+/// them: the second bug is found after 1 + 10 + 10 + 7 * 10 + 9 units, of 111110 in all.
 #[test]
 fn what_is_near_the_way_comes_first() {
     let mut plan = beginning(5);
     plan.settings.states = Some(110);
     let said = common::run(&common::registry(lock), &plan);
-    let found: Vec<&str> = said.findings().iter().map(|finding| finding.signature.as_str()).collect();
+    let found: Vec<&str> =
+        said.findings().iter().map(|finding| finding.signature.as_str()).collect();
     assert_eq!(found, ["test/check-failed/known", "test/check-failed/near"]);
     assert!(!said.summary().complete);
-    // What was found this way replays like everything else; its trace has the way that the run began with.
+    // What was found this way replays like everything else; its trace has the way that the run
+    // began with.
     assert_eq!(said.traces[1].options.prefix, plan.settings.prefix);
-    // The mutates of all units in order, those that restore a state included: the way, and five for each of ten.
+    // The mutates of all units in order, those that restore a state included: the way, and five for
+    // each of ten.
     let ways = WAYS.with_borrow_mut(std::mem::take);
     assert_eq!(ways[4], [3, 1, 4, 1, 5]);
     let ends = (0..10).map(|unit| ways[5 + 5 + 5 * unit + 4].clone());

@@ -54,7 +54,9 @@ impl Checker for Reads {
         STEPS.with_borrow_mut(|steps| steps[step] += 1);
         self.writes += u32::from(step == 1);
         match (step, self.writes) {
-            (2, _) => Err(Violation::new(Verdict::CheckFailed, "never", "what nobody draws").into()),
+            (2, _) => {
+                Err(Violation::new(Verdict::CheckFailed, "never", "what nobody draws").into())
+            }
             (1, 3) => Err(Violation::new(Verdict::CheckFailed, "thrice", "three writes").into()),
             _ => Ok(()),
         }
@@ -69,7 +71,8 @@ fn reads(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Reads { writes: 0 }))
 }
 
-/// What is found replays without the generator: the trace has the draws. Who exhausts finds what weighs nothing, too.
+/// What is found replays without the generator: the trace has the draws. Who exhausts finds what
+/// weighs nothing, too.
 #[test]
 fn what_walks_find_replays() {
     let mut plan = common::plan(40);
@@ -79,7 +82,10 @@ fn what_walks_find_replays() {
     let said = common::run(&common::registry(reads), &plan);
     let found = said.findings();
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].signature.as_str(), found[0].replayed), ("test/check-failed/thrice", true));
+    assert_eq!(
+        (found[0].signature.as_str(), found[0].replayed),
+        ("test/check-failed/thrice", true)
+    );
     let drawn = STEPS.with_borrow_mut(std::mem::take);
     assert_eq!(drawn[2], 0);
     assert!(drawn[1] > 0 && drawn[0] > 30 * drawn[1], "{drawn:?}");

@@ -1,5 +1,6 @@
-//! Systems made of a random number: what they read next, what they write, and what they say of it is decided by what they have
-//! read so far, and by nothing else, unless an option makes them remember.
+//! Systems made of a random number: what they read next, what they write, and what they say of it
+//! is decided by what they have read so far, and by nothing else, unless an option makes them
+//! remember.
 
 use std::cell::Cell;
 
@@ -17,7 +18,11 @@ use crate::common::disk;
 const OPTIONS: &[OptionDef] = &[
     OptionDef { name: "seed", about: "which one", default: "0" },
     OptionDef { name: "remembers", about: "nothing, check, recovery", default: "nothing" },
-    OptionDef { name: "admits", about: "who says that nothing is to be skipped", default: "nobody" },
+    OptionDef {
+        name: "admits",
+        about: "who says that nothing is to be skipped",
+        default: "nobody",
+    },
 ];
 
 fn toy() -> ComponentDef {
@@ -42,7 +47,11 @@ pub fn options(seed: u64) -> Options {
 }
 
 pub fn registry() -> Registry {
-    Registry { components: [disk(), toy()].into(), checkers: [checker()].into(), ..Registry::default() }
+    Registry {
+        components: [disk(), toy()].into(),
+        checkers: [checker()].into(),
+        ..Registry::default()
+    }
 }
 
 /// Two steps of it; one if it remembers, which its replays would not.
@@ -90,8 +99,13 @@ struct Nature {
 
 impl Nature {
     fn of(options: &Options) -> Result<Nature, UsageError> {
-        let words = [("nothing", Memory::Nothing), ("check", Memory::Check), ("recovery", Memory::Recovery)];
-        let admits = options.one_of("admits", &[("nobody", 0), ("component", 1), ("checker", 2)])?;
+        let words = [
+            ("nothing", Memory::Nothing),
+            ("check", Memory::Check),
+            ("recovery", Memory::Recovery),
+        ];
+        let admits =
+            options.one_of("admits", &[("nobody", 0), ("component", 1), ("checker", 2)])?;
         Ok(Nature {
             seed: options.int("seed", 0)?,
             memory: options.one_of("remembers", &words)?,
@@ -114,7 +128,11 @@ impl Nature {
             at = bytes.chunks(SECTOR_BYTES).fold(at, |at, sector| mix(at, u64::from(sector[0])));
             if writes && at.is_multiple_of(3) {
                 let flags = if at.is_multiple_of(2) { Flags::FUA } else { Flags::NONE };
-                disk.write(at / 7 % 60, &vec![(at / 512 % 4) as u8; SECTOR_BYTES << (at / 1024 % 3)], flags);
+                disk.write(
+                    at / 7 % 60,
+                    &vec![(at / 512 % 4) as u8; SECTOR_BYTES << (at / 1024 % 3)],
+                    flags,
+                );
             }
         }
         at
@@ -144,7 +162,8 @@ impl Component for Toy {
     }
 
     fn facts(&self) -> Facts {
-        let tails = Promise { name: "tails", kept: false, quote: "tails may be lost", source: "here" };
+        let tails =
+            Promise { name: "tails", kept: false, quote: "tails may be lost", source: "here" };
         let profile = Profile { system: "toy".to_owned(), promises: vec![tails] };
         Facts::default().promises(profile).reads_only_its_disks(self.0.component_skips)
     }
@@ -161,14 +180,16 @@ impl Checker for Toss {
         self.mutates += 1;
         let action = if self.nature.memory == Memory::Nothing { cx.choose(2) as u64 } else { 0 };
         let salt = 1000 * self.mutates + 100 * action;
-        let interval = self.nature.memory == Memory::Nothing && self.nature.number(2).is_multiple_of(2);
+        let interval =
+            self.nature.memory == Memory::Nothing && self.nature.number(2).is_multiple_of(2);
         if interval {
             cx.check_crashes_start(&["before".to_owned()]);
         }
         for write in 0..9 {
             let number = self.nature.number(salt + write);
             let sectors = [1, 2, 8][(number % 3) as usize];
-            let sector = if self.nature.memory == Memory::Nothing { number / 3 % 56 } else { write * 7 };
+            let sector =
+                if self.nature.memory == Memory::Nothing { number / 3 % 56 } else { write * 7 };
             let bytes = vec![(number / 512 % 3 + 1) as u8; SECTOR_BYTES * sectors.min(7)];
             disk.write(sector, &bytes, Flags::NONE);
             if interval && number.is_multiple_of(7) {

@@ -37,11 +37,16 @@ impl Disk {
         let Some(set) = &self.unreadable else { return Ok(()) };
         let sector = SECTOR_BYTES as u64;
         let sectors = offset / sector..(offset + len as u64).div_ceil(sector);
-        if sectors.is_empty() || set.range(sectors).next().is_none() { Ok(()) } else { Err(Errno::EIO) }
+        if sectors.is_empty() || set.range(sectors).next().is_none() {
+            Ok(())
+        } else {
+            Err(Errno::EIO)
+        }
     }
 
-    /// What each sector of a range adds to the disk's identity, its fault included, in order. Sectors that add nothing, since they hold
-    /// zeroes and can be read, are left out. Costs what is there, not the length of the range.
+    /// What each sector of a range adds to the disk's identity, its fault included, in order.
+    /// Sectors that add nothing, since they hold zeroes and can be read, are left out. Costs what
+    /// is there, not the length of the range.
     pub fn shares(&self, range: Range<u64>) -> Vec<(u64, Identity)> {
         let mut shares = Vec::new();
         let blocks = range.start / SECTORS_PER_BLOCK..range.end.div_ceil(SECTORS_PER_BLOCK);
@@ -60,7 +65,8 @@ impl Disk {
         shares
     }
 
-    /// Sectors are written, and good again; returns what their faults had added to the identity, which is left as it is.
+    /// Sectors are written, and good again; returns what their faults had added to the identity,
+    /// which is left as it is.
     pub(super) fn heal(&mut self, sectors: Range<u64>) -> Identity {
         let mut had = Identity::default();
         let Some(set) = &mut self.unreadable else { return had };

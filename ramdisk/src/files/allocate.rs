@@ -1,4 +1,5 @@
-//! fallocate and clones of files, as writes: simulated files have no blocks to give or to share, so only what is seen is done.
+//! fallocate and clones of files, as writes: simulated files have no blocks to give or to share, so
+//! only what is seen is done.
 
 use nix::errno::Errno;
 
@@ -7,10 +8,14 @@ use super::tree::Tree;
 use super::{Fallocate, Result};
 
 impl Tree {
-    /// As fallocate(2). `EINVAL` for nothing, and where whole granules before the end of the file are asked for; `EFBIG`.
+    /// As fallocate(2). `EINVAL` for nothing, and where whole granules before the end of the file
+    /// are asked for; `EFBIG`.
     pub fn fallocate(&mut self, file: Number, how: Fallocate, offset: u64, len: u64) -> Result<()> {
         let size = self.inode(file).size();
-        let end = offset.checked_add(len).filter(|end| *end <= self.granule.most()).ok_or(Errno::EFBIG)?;
+        let end = offset
+            .checked_add(len)
+            .filter(|end| *end <= self.granule.most())
+            .ok_or(Errno::EFBIG)?;
         if len == 0 {
             return Err(Errno::EINVAL);
         }
@@ -20,7 +25,9 @@ impl Tree {
             Fallocate::Allocate if end <= size => Ok(()),
             Fallocate::Allocate => self.resize(file, end),
             Fallocate::PunchHole if offset >= size => Ok(()),
-            Fallocate::PunchHole => self.write(file, offset, &vec![0; (end.min(size) - offset) as usize]),
+            Fallocate::PunchHole => {
+                self.write(file, offset, &vec![0; (end.min(size) - offset) as usize])
+            }
             Fallocate::ZeroRange => self.write(file, offset, &vec![0; len as usize]),
             Fallocate::CollapseRange if !whole || end >= size => Err(Errno::EINVAL),
             Fallocate::CollapseRange => {

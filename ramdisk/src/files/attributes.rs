@@ -1,9 +1,11 @@
-//! What an inode has besides contents and names: its mode, its extended attributes, and the target of a symbolic link.
+//! What an inode has besides contents and names: its mode, its extended attributes, and the target
+//! of a symbolic link.
 //!
-//! They lie on the inode's device and nowhere else: the mode in the sector behind the size's ([`MODE_SECTOR`]), each extended
-//! attribute in one of the sectors behind that ([`XATTR_SECTORS`]), chosen by its name. So each is a version of its own, which a
-//! crash keeps or loses by itself. A sector of zeroes is the mode that a new inode has, or no attribute. The target of a symbolic
-//! link is in the first sector.
+//! They lie on the inode's device and nowhere else: the mode in the sector behind the size's
+//! ([`MODE_SECTOR`]), each extended attribute in one of the sectors behind that
+//! ([`XATTR_SECTORS`]), chosen by its name. So each is a version of its own, which a crash keeps or
+//! loses by itself. A sector of zeroes is the mode that a new inode has, or no attribute. The
+//! target of a symbolic link is in the first sector.
 //!
 //! | sector | bytes |
 //! | --- | --- |
@@ -41,7 +43,8 @@ pub fn what(sector: u64) -> Option<&'static str> {
 }
 
 impl Tree {
-    /// Makes a symbolic link: its name, and what it holds. `ENAMETOOLONG` if that is more than 510 bytes, `ENOENT` for nothing.
+    /// Makes a symbolic link: its name, and what it holds. `ENAMETOOLONG` if that is more than 510
+    /// bytes, `ENOENT` for nothing.
     pub fn create_symlink(&mut self, place: &Place<'_>, target: &str) -> Result<()> {
         if target.is_empty() {
             return Err(Errno::ENOENT);
@@ -53,7 +56,8 @@ impl Tree {
         Ok(())
     }
 
-    /// What a symbolic link holds; `EINVAL` for anything else, `EIO` for what [`create_symlink`](Tree::create_symlink) has not made.
+    /// What a symbolic link holds; `EINVAL` for anything else, `EIO` for what
+    /// [`create_symlink`](Tree::create_symlink) has not made.
     pub fn target(&self, number: Number) -> Result<String> {
         if self.inode(number).kind() != Kind::Symlink {
             return Err(Errno::EINVAL);
@@ -82,7 +86,8 @@ impl Tree {
         })
     }
 
-    /// Sets an extended attribute. `ENOSPC` if it does not fit into a sector, or if another name has the same one.
+    /// Sets an extended attribute. `ENOSPC` if it does not fit into a sector, or if another name
+    /// has the same one.
     pub fn set_attribute(&mut self, number: Number, name: &str, value: &[u8]) -> Result<()> {
         let at = sector_of(name);
         let other = self.sector(number, at)?;

@@ -1,7 +1,8 @@
 //! The contents of files: reading, writing, changing the size.
 //!
-//! Bytes stay on the device: nothing here holds a file. What lies on the device beyond a file's size is not seen, and must be
-//! written as zeroes before the file grows over it; a write does that for the granules that it touches.
+//! Bytes stay on the device: nothing here holds a file. What lies on the device beyond a file's
+//! size is not seen, and must be written as zeroes before the file grows over it; a write does that
+//! for the granules that it touches.
 
 use std::ops::Range;
 
@@ -17,8 +18,8 @@ use crate::{Read, SECTOR_BYTES, ZERO_SECTOR};
 const SECTOR: u64 = SECTOR_BYTES as u64;
 
 impl Tree {
-    /// Fills `buf` from a file's byte `offset` on, up to the end of the file; returns how many bytes that is. `EIO` where the
-    /// medium cannot be read.
+    /// Fills `buf` from a file's byte `offset` on, up to the end of the file; returns how many
+    /// bytes that is. `EIO` where the medium cannot be read.
     pub fn read(&self, file: Number, offset: u64, buf: &mut [u8]) -> Result<usize> {
         let left = self.inode(file).size().saturating_sub(offset);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
@@ -26,9 +27,10 @@ impl Tree {
         Ok(len)
     }
 
-    /// Writes `data` at byte `offset`: what it leaves out between the old end and itself becomes zeroes, then the granules that
-    /// it touches are written whole, then the size if it grew. `EFBIG` beyond the largest file; `EIO` where what is around the data
-    /// in a granule cannot be read.
+    /// Writes `data` at byte `offset`: what it leaves out between the old end and itself becomes
+    /// zeroes, then the granules that it touches are written whole, then the size if it grew.
+    /// `EFBIG` beyond the largest file; `EIO` where what is around the data in a granule cannot be
+    /// read.
     pub fn write(&mut self, file: Number, offset: u64, data: &[u8]) -> Result<()> {
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= self.granule.most());
         let end = end.ok_or(Errno::EFBIG)?;
@@ -44,7 +46,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Sets a file's size; `EFBIG` beyond the largest file, `EIO` where the granule at the old end cannot be read.
+    /// Sets a file's size; `EFBIG` beyond the largest file, `EIO` where the granule at the old end
+    /// cannot be read.
     pub fn resize(&mut self, file: Number, size: u64) -> Result<()> {
         if size > self.granule.most() {
             return Err(Errno::EFBIG);
@@ -66,7 +69,8 @@ impl Tree {
         self.storage.dirty(self.device(file), SIZE_SECTOR, Bytes::copy_from_slice(&sector));
     }
 
-    /// The bytes of a range of a file, as they are seen, with `data` over them from byte `offset` on.
+    /// The bytes of a range of a file, as they are seen, with `data` over them from byte `offset`
+    /// on.
     fn patched(&self, file: Number, range: Range<u64>, offset: u64, data: &[u8]) -> Result<Bytes> {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         let (head, rest) = bytes.split_at_mut((offset - range.start) as usize);
@@ -77,8 +81,9 @@ impl Tree {
         Ok(bytes.into())
     }
 
-    /// Writes zeroes to the granules of a range that begins at the end of the file, where they hold something else. Only the first
-    /// of them has bytes to read, so a call that fails has changed nothing.
+    /// Writes zeroes to the granules of a range that begins at the end of the file, where they hold
+    /// something else. Only the first of them has bytes to read, so a call that fails has changed
+    /// nothing.
     fn clear_gap(&mut self, file: Number, gap: Range<u64>) -> Result<()> {
         if gap.is_empty() {
             return Ok(());

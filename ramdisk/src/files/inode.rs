@@ -23,7 +23,8 @@ pub struct Inode {
     pub links: u32,
     /// Open handles.
     pub handles: u32,
-    /// The directories that have lost a name of it and are not synced since: there the name can come back.
+    /// The directories that have lost a name of it and are not synced since: there the name can
+    /// come back.
     pub lingers_in: BTreeSet<Number>,
     /// Contents or slots that were changed and not synced since.
     pub dirty: Runs,
@@ -51,7 +52,8 @@ pub struct Directory {
     pub names: BTreeMap<String, Name>,
     /// The slot of the next name that is new here.
     pub next_slot: u64,
-    /// The inodes that have lost a name here since the last sync: those that linger in this directory.
+    /// The inodes that have lost a name here since the last sync: those that linger in this
+    /// directory.
     pub removed: BTreeSet<Number>,
 }
 
@@ -107,11 +109,15 @@ impl Inode {
         self.dirty_size || !self.dirty.is_empty() || !self.dirty_attributes.is_empty()
     }
 
-    /// Takes what is not synced, in order, as ranges of sectors that are written at a time: a run of contents, the size, one
-    /// slot, the mode, or one extended attribute. Slots that touch stay apart, for a crash keeps or loses each by itself.
+    /// Takes what is not synced, in order, as ranges of sectors that are written at a time: a run
+    /// of contents, the size, one slot, the mode, or one extended attribute. Slots that touch stay
+    /// apart, for a crash keeps or loses each by itself.
     pub fn take_dirty(&mut self) -> Vec<Range<u64>> {
         let attributes = std::mem::take(&mut self.dirty_attributes);
-        self.take_dirty_data().into_iter().chain(attributes.into_iter().map(|at| at..at + 1)).collect()
+        self.take_dirty_data()
+            .into_iter()
+            .chain(attributes.into_iter().map(|at| at..at + 1))
+            .collect()
     }
 
     /// The same without mode and extended attributes.

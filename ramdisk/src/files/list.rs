@@ -6,8 +6,8 @@ use super::inode::Body;
 use super::tree::{ROOT, Tree};
 
 impl Tree {
-    /// Every file that a path leads to, once: the first path in alphabetical order, level by level; its device; its size in
-    /// bytes.
+    /// Every file that a path leads to, once: the first path in alphabetical order, level by level;
+    /// its device; its size in bytes.
     pub fn list(&self) -> Vec<(String, u32, u64)> {
         let mut files = Vec::new();
         let mut met = BTreeSet::from([ROOT]);
@@ -19,8 +19,10 @@ impl Tree {
                     Body::Symlink => {}
                     Body::File { size } => files.push((path, self.device(number), *size)),
                     Body::Directory(directory) => {
-                        let there =
-                            directory.names.iter().filter_map(|(name, at)| Some((name, at.leads_to?)));
+                        let there = directory
+                            .names
+                            .iter()
+                            .filter_map(|(name, at)| Some((name, at.leads_to?)));
                         let new = there.filter(|(_, number)| met.insert(*number));
                         next.extend(new.map(|(name, number)| (format!("{path}/{name}"), number)));
                     }

@@ -1,8 +1,8 @@
 //! Reading the tree from the devices, whatever a crash has left of it.
 //!
-//! What a crash can leave, and must work: a name whose inode has nothing on its device; a directory that two names lead to,
-//! even along a cycle (each inode is loaded once); inodes that no name leads to (they stay out, and their numbers stay used).
-//! What no crash can leave is `EIO`.
+//! What a crash can leave, and must work: a name whose inode has nothing on its device; a directory
+//! that two names lead to, even along a cycle (each inode is loaded once); inodes that no name
+//! leads to (they stay out, and their numbers stay used). What no crash can leave is `EIO`.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,14 @@ use super::{Kind, Result, slot};
 use crate::{Disk, Image, Read, Storage, ZERO_SECTOR};
 
 impl Tree {
-    /// The tree that `storage` holds. `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into
-    /// 32 bits; `EIO` for a damaged sector.
+    /// The tree that `storage` holds. `EINVAL` for a granule that is not whole sectors, or device
+    /// numbers that do not fit into 32 bits; `EIO` for a damaged sector.
     pub fn load(storage: Storage, base: u32, granule: Granule) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
         let image = storage.peek();
-        let mut inodes = BTreeMap::from([(ROOT, Inode { links: 1, ..Inode::new(Kind::Directory) })]);
+        let mut inodes =
+            BTreeMap::from([(ROOT, Inode { links: 1, ..Inode::new(Kind::Directory) })]);
         let mut unread = vec![ROOT];
         while let Some(number) = unread.pop() {
             storage.note(Read::Device { dev: base + number });
@@ -47,8 +48,11 @@ impl Tree {
             }
         }
         // Only the creation of an inode looks at this.
-        let used = image.devices().filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
-        let highest = used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
+        let used = image
+            .devices()
+            .filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
+        let highest =
+            used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
         Ok(Tree { storage, base, granule, inodes, next: highest + 1 })
     }
 }

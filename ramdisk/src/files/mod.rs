@@ -1,4 +1,5 @@
-//! Files: the calls that a checked system may make, and a simulated file system that promises no more than POSIX.
+//! Files: the calls that a checked system may make, and a simulated file system that promises no
+//! more than POSIX.
 
 mod allocate;
 mod attributes;
@@ -99,9 +100,11 @@ pub enum Fallocate {
     PunchHole,
     /// It is zeroes, and the file reaches at least to its end (`FALLOC_FL_ZERO_RANGE`).
     ZeroRange,
-    /// It is gone, and what was behind it comes nearer (`FALLOC_FL_COLLAPSE_RANGE`); whole blocks, before the end of the file.
+    /// It is gone, and what was behind it comes nearer (`FALLOC_FL_COLLAPSE_RANGE`); whole blocks,
+    /// before the end of the file.
     CollapseRange,
-    /// As many zeroes are put before it (`FALLOC_FL_INSERT_RANGE`); whole blocks, before the end of the file.
+    /// As many zeroes are put before it (`FALLOC_FL_INSERT_RANGE`); whole blocks, before the end of
+    /// the file.
     InsertRange,
 }
 
@@ -118,15 +121,18 @@ pub struct Stat {
     pub links: u32,
 }
 
-/// The POSIX calls of a file system under test (EX-96). Paths are absolute, `/` between names; errors are errno values.
+/// The POSIX calls of a file system under test (EX-96). Paths are absolute, `/` between names;
+/// errors are errno values.
 ///
-/// Simulated files implement it, and so can a mounted directory: a checker that sees only this runs on both.
+/// Simulated files implement it, and so can a mounted directory: a checker that sees only this runs
+/// on both.
 pub trait Files {
     /// Opens a file for reading and writing.
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd>;
     /// Closes it; `EBADF` if it is not open.
     fn close(&self, fd: Fd) -> Result<()>;
-    /// Reads at a byte offset; returns how many bytes, fewer than asked for only at the end of the file.
+    /// Reads at a byte offset; returns how many bytes, fewer than asked for only at the end of the
+    /// file.
     fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize>;
     /// Writes all of `data` at a byte offset.
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()>;
@@ -154,7 +160,8 @@ pub trait Files {
     fn rename(&self, from: &str, to: &str) -> Result<()>;
     /// `fsync(2)` of a directory: its names become durable.
     fn sync_dir(&self, path: &str) -> Result<()>;
-    /// `sync(2)`: everything becomes durable. Of a file system of the kernel, as `syncfs(2)` does it.
+    /// `sync(2)`: everything becomes durable. Of a file system of the kernel, as `syncfs(2)` does
+    /// it.
     fn sync(&self) -> Result<()>;
 
     /// Can they do this? What they cannot is `EOPNOTSUPP`.
@@ -173,8 +180,8 @@ pub trait Files {
     fn open_synced(&self, _path: &str, _flags: OpenFlags, _synced: Synced) -> Result<Fd> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// Stores `data` at a byte offset through a shared mapping, and `msync(2)` of what was stored with `MS_SYNC`. `EINVAL` beyond
-    /// the end of the file.
+    /// Stores `data` at a byte offset through a shared mapping, and `msync(2)` of what was stored
+    /// with `MS_SYNC`. `EINVAL` beyond the end of the file.
     fn write_mapped(&self, _fd: Fd, _offset: u64, _data: &[u8]) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
@@ -203,7 +210,8 @@ pub trait Files {
     fn removexattr(&self, _path: &str, _name: &str) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// The extended attributes of a file or directory whose names begin with `user.`, names in order, each with its value.
+    /// The extended attributes of a file or directory whose names begin with `user.`, names in
+    /// order, each with its value.
     fn xattrs(&self, _path: &str) -> Result<Vec<(String, Vec<u8>)>> {
         Err(Errno::EOPNOTSUPP)
     }

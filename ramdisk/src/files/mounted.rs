@@ -28,7 +28,11 @@ struct Handle {
 impl Mounted {
     /// Nothing is open; errors as [`Tree::load`].
     pub fn new(storage: Storage, base: u32, granule: Granule) -> Result<Mounted> {
-        Ok(Mounted { tree: Tree::load(storage, base, granule)?, synchronous: false, open: Vec::new() })
+        Ok(Mounted {
+            tree: Tree::load(storage, base, granule)?,
+            synchronous: false,
+            open: Vec::new(),
+        })
     }
 
     /// The file of a handle; `EBADF`.
@@ -144,7 +148,8 @@ impl Mounted {
         self.tree.point(&second, Some(node))
     }
 
-    /// A path's inode, if it is a file or directory; symbolic links have no attributes (`EPERM`, as xattr(7) has it).
+    /// A path's inode, if it is a file or directory; symbolic links have no attributes (`EPERM`, as
+    /// xattr(7) has it).
     pub fn with_attributes(&self, path: &str) -> Result<Number> {
         let number = self.tree.lookup(path)?;
         if self.tree.inode(number).kind() == Kind::Symlink { Err(Errno::EPERM) } else { Ok(number) }

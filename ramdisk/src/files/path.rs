@@ -13,7 +13,8 @@ pub const PATH_BYTES: usize = 4095;
 
 /// The names of a path, outermost first; none for the root.
 ///
-/// `EINVAL` for a relative path and for a name that is empty, `.`, `..` or holds a NUL; `ENAMETOOLONG`.
+/// `EINVAL` for a relative path and for a name that is empty, `.`, `..` or holds a NUL;
+/// `ENAMETOOLONG`.
 pub fn names(path: &str) -> Result<Vec<&str>> {
     if path.len() > PATH_BYTES {
         return Err(Errno::ENAMETOOLONG);

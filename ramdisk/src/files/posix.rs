@@ -1,7 +1,8 @@
 //! [`SimFiles`]: a file system in memory that promises no more than POSIX does.
 //!
-//! Every name, every size and every block of contents is written to a [`Storage`] by itself, and nothing orders two of them
-//! but the syncs: `docs/model/fault-model.md`, section 7. This file is the handle and its calls; [`Mounted`] is behind it.
+//! Every name, every size and every block of contents is written to a [`Storage`] by itself, and
+//! nothing orders two of them but the syncs: `docs/model/fault-model.md`, section 7. This file is
+//! the handle and its calls; [`Mounted`] is behind it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,16 +16,16 @@ use crate::Storage;
 
 /// A simulated file system. Its clones are the same one, with the same open files.
 ///
-/// An image of zeroes is an empty one. What is not synced when the last clone goes stays so: to mount the same storage a second
-/// time, call [`sync`](Files::sync) before, as unmounting would.
+/// An image of zeroes is an empty one. What is not synced when the last clone goes stays so: to
+/// mount the same storage a second time, call [`sync`](Files::sync) before, as unmounting would.
 #[derive(Clone, Debug)]
 pub struct SimFiles(Rc<RefCell<Mounted>>);
 
 impl SimFiles {
     /// Mounts what `storage` holds on its devices from `base` on, 2^20 of them.
     ///
-    /// `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into 32 bits; `EIO` for contents
-    /// that no crash can leave.
+    /// `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into 32
+    /// bits; `EIO` for contents that no crash can leave.
     pub fn mount(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
         Ok(SimFiles(Rc::new(RefCell::new(Mounted::new(storage, base, granule)?))))
     }
@@ -46,7 +47,8 @@ impl SimFiles {
         self.0.borrow().tree.device(inode)
     }
 
-    /// What stands in a sector of a device, in words: contents of a file, its size, or a name; none if nothing is known of it.
+    /// What stands in a sector of a device, in words: contents of a file, its size, or a name; none
+    /// if nothing is known of it.
     pub fn whose(&self, device: u32, sector: u64) -> Option<String> {
         let mounted = self.0.borrow();
         mounted.tree.whose(device.checked_sub(mounted.tree.base)?, sector)
@@ -57,7 +59,8 @@ impl SimFiles {
         self.0.borrow().tree.list()
     }
 
-    /// A call that changes what is seen, whole: an operation of the log. One that fails has changed nothing.
+    /// A call that changes what is seen, whole: an operation of the log. One that fails has changed
+    /// nothing.
     fn operation<T>(&self, name: &str, call: impl FnOnce(&mut Mounted) -> Result<T>) -> Result<T> {
         let mut mounted = self.0.borrow_mut();
         let done = call(&mut mounted);
@@ -122,7 +125,8 @@ impl Files for SimFiles {
     fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
         let mounted = self.0.borrow();
         let directory = mounted.tree.directory(mounted.tree.lookup(path)?)?;
-        let there = directory.names.iter().filter_map(|(name, at)| Some((name.clone(), at.leads_to?)));
+        let there =
+            directory.names.iter().filter_map(|(name, at)| Some((name.clone(), at.leads_to?)));
         Ok(there.map(|(name, number)| (name, mounted.tree.inode(number).kind())).collect())
     }
 

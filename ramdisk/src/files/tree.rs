@@ -1,13 +1,15 @@
 //! The directory tree: in memory, and as it lies on the devices.
 //!
-//! Inode i is device `base + i` of the storage. A file's contents begin at byte 0 of its device and its size is one sector far
-//! behind them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)); each name that ever stood in a directory has one sector of the
-//! directory's device, a [`slot`]. A symbolic link's device has its target, and behind the size's sector each has those of its
+//! Inode i is device `base + i` of the storage. A file's contents begin at byte 0 of its device and
+//! its size is one sector far behind them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)); each name
+//! that ever stood in a directory has one sector of the directory's device, a [`slot`]. A symbolic
+//! link's device has its target, and behind the size's sector each has those of its
 //! [`attributes`](super::attributes). A device of zeroes is an empty file or directory.
 //!
-//! Invariants: every change goes through [`Storage::dirty`] and is remembered in [`Inode::dirty`]; an inode number or a slot is
-//! never used again for something else, for a crash may bring back what it was; an inode is forgotten as soon as it cannot be
-//! reached any more ([`Inode::is_lost`]), and no sooner.
+//! Invariants: every change goes through [`Storage::dirty`] and is remembered in [`Inode::dirty`];
+//! an inode number or a slot is never used again for something else, for a crash may bring back
+//! what it was; an inode is forgotten as soon as it cannot be reached any more
+//! ([`Inode::is_lost`]), and no sooner.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +90,9 @@ impl Tree {
 
     /// An inode that is known to be there, to change it.
     pub fn inode_mut(&mut self, number: Number) -> &mut Inode {
-        self.inodes.get_mut(&number).expect("a name, a handle or an unsynced directory keeps the inode")
+        self.inodes
+            .get_mut(&number)
+            .expect("a name, a handle or an unsynced directory keeps the inode")
     }
 
     /// The names of a directory; `ENOTDIR` for anything else.
@@ -181,7 +185,8 @@ impl Tree {
         for run in runs {
             let mut bytes = vec![0; (run.end - run.start) as usize * SECTOR_BYTES];
             self.storage.read(device, run.start * SECTOR_BYTES as u64, &mut bytes);
-            let id = self.storage.submit(device, run.start, Payload::Data(bytes.into()), Flags::NONE);
+            let id =
+                self.storage.submit(device, run.start, Payload::Data(bytes.into()), Flags::NONE);
             self.storage.complete(id, false);
         }
         let id = self.storage.flush(device);
@@ -199,9 +204,12 @@ impl Tree {
         }
     }
 
-    /// Forgets an inode if it cannot be reached any more: what is dirty of it will never be written.
+    /// Forgets an inode if it cannot be reached any more: what is dirty of it will never be
+    /// written.
     pub fn forget_if_lost(&mut self, number: Number) {
-        let Some(inode) = self.inodes.get_mut(&number).filter(|inode| inode.is_lost()) else { return };
+        let Some(inode) = self.inodes.get_mut(&number).filter(|inode| inode.is_lost()) else {
+            return;
+        };
         for run in inode.take_dirty() {
             let len = (run.end - run.start) * SECTOR_BYTES as u64;
             self.storage.clean(self.base + number, run.start, len);
@@ -211,7 +219,8 @@ impl Tree {
         }
     }
 
-    /// No name that was removed from a directory can come back there: it is synced, or gone for good itself.
+    /// No name that was removed from a directory can come back there: it is synced, or gone for
+    /// good itself.
     fn settle(&mut self, directory: Number, removed: impl IntoIterator<Item = Number>) {
         for number in removed {
             self.inode_mut(number).lingers_in.remove(&directory);

@@ -6,8 +6,8 @@ use super::tree::{ROOT, Tree};
 use crate::SECTOR_BYTES;
 
 impl Tree {
-    /// What stands in a sector of an inode's device: contents of a file, its size, a name, a mode, or an attribute; none for what
-    /// nothing is known of.
+    /// What stands in a sector of an inode's device: contents of a file, its size, a name, a mode,
+    /// or an attribute; none for what nothing is known of.
     pub fn whose(&self, number: Number, sector: u64) -> Option<String> {
         let inode = self.inodes.get(&number)?;
         let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
@@ -18,7 +18,8 @@ impl Tree {
         }
         match &inode.body {
             Body::Symlink => {
-                let link = path.unwrap_or_else(|| format!("a symbolic link without a name, inode {number}"));
+                let link = path
+                    .unwrap_or_else(|| format!("a symbolic link without a name, inode {number}"));
                 Some(format!("the target of {link}"))
             }
             Body::Directory(directory) => {
@@ -36,7 +37,8 @@ impl Tree {
         }
     }
 
-    /// A path that leads to an inode, as `leads` has it: the first one, names in order, directories before what is in them.
+    /// A path that leads to an inode, as `leads` has it: the first one, names in order, directories
+    /// before what is in them.
     fn path_of(&self, wanted: Number, leads: fn(&Name) -> Option<Number>) -> Option<String> {
         if wanted == ROOT {
             return Some("/".to_owned());
@@ -45,7 +47,9 @@ impl Tree {
         let mut waiting = std::collections::VecDeque::from([(ROOT, String::new())]);
         while let Some((at, path)) = waiting.pop_front() {
             let Body::Directory(directory) = &self.inodes.get(&at)?.body else { continue };
-            for (name, target) in directory.names.iter().filter_map(|(name, at)| Some((name, leads(at)?))) {
+            for (name, target) in
+                directory.names.iter().filter_map(|(name, at)| Some((name, leads(at)?)))
+            {
                 let path = format!("{path}/{name}");
                 if target == wanted {
                     return Some(path);

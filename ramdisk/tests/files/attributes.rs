@@ -1,4 +1,5 @@
-//! Symbolic links, modes, extended attributes, exchanges and ranges: what is seen, before and after the files are mounted again, and errors.
+//! Symbolic links, modes, extended attributes, exchanges and ranges: what is seen, before and after
+//! the files are mounted again, and errors.
 
 use explode_ramdisk::files::{Fallocate, Kind, OpenFlags, Renaming};
 use explode_ramdisk::{Files, SimFiles};

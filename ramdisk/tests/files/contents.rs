@@ -9,7 +9,10 @@ use crate::script::{BLOCK, fresh, make, on};
 fn an_image_of_zeroes_is_an_empty_file_system() {
     let files = fresh();
     assert_eq!(files.readdir("/").unwrap(), []);
-    assert_eq!(files.stat("/").unwrap(), Stat { kind: Kind::Directory, inode: 0, size: 0, links: 1 });
+    assert_eq!(
+        files.stat("/").unwrap(),
+        Stat { kind: Kind::Directory, inode: 0, size: 0, links: 1 }
+    );
     files.sync().unwrap();
     files.sync_dir("/").unwrap();
 }

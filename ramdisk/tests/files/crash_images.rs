@@ -12,7 +12,8 @@ type Slot<'a> = (Kind, u32, &'a str);
 /// Devices with these slots each.
 fn image(directories: &[(u32, &[Slot<'_>])]) -> Image {
     let disk = |slots: &[Slot<'_>]| {
-        let bytes: Vec<_> = slots.iter().map(|(kind, inode, name)| slot(*kind, *inode, name)).collect();
+        let bytes: Vec<_> =
+            slots.iter().map(|(kind, inode, name)| slot(*kind, *inode, name)).collect();
         Disk::from_bytes(&bytes.concat())
     };
     directories.iter().map(|(dev, slots)| (*dev, disk(slots))).collect()
@@ -87,7 +88,11 @@ fn both_names_of_a_rename() {
 
 /// `/a` was moved out of `/b`, then `/b` into it; a crash kept `/b/a`, `/a` and `/a/b`.
 fn cycle() -> SimFiles {
-    on(image(&[(0, &[(DIRECTORY, 1, "a")]), (1, &[(DIRECTORY, 2, "b")]), (2, &[(DIRECTORY, 1, "a")])]))
+    on(image(&[
+        (0, &[(DIRECTORY, 1, "a")]),
+        (1, &[(DIRECTORY, 2, "b")]),
+        (2, &[(DIRECTORY, 1, "a")]),
+    ]))
 }
 
 #[test]

@@ -6,7 +6,8 @@ use nix::errno::Errno;
 
 use crate::script::{SIZE_SECTOR, fresh, make, padded, slot};
 
-/// A file `/f`, an empty directory `/e`, and a directory `/d` with a file `/d/f` and a directory `/d/e`.
+/// A file `/f`, an empty directory `/e`, and a directory `/d` with a file `/d/f` and a directory
+/// `/d/e`.
 fn tree() -> SimFiles {
     let files = fresh();
     files.mkdir("/e").unwrap();
@@ -50,7 +51,9 @@ fn fail_everywhere(path: &str, error: Errno) {
 
 #[test]
 fn paths_that_are_none() {
-    for path in ["", "f", "d/f", "//", "//f", "/d/", "/d//f", "/.", "/..", "/./f", "/d/../f", "/a\0b"] {
+    for path in
+        ["", "f", "d/f", "//", "//f", "/d/", "/d//f", "/.", "/..", "/./f", "/d/../f", "/a\0b"]
+    {
         fail_everywhere(path, Errno::EINVAL);
     }
 }

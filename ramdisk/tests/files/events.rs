@@ -197,7 +197,10 @@ fn fsync_is_each_run_of_blocks_the_size_and_a_flush() {
     files.pwrite(fd, 0, b"again").unwrap();
     files.storage().take_log();
     files.fdatasync(fd).unwrap();
-    Script::new().written(1, 0, [b"again".to_vec(), vec![1; 4091]].concat().into()).flushed(1).expect(&files);
+    Script::new()
+        .written(1, 0, [b"again".to_vec(), vec![1; 4091]].concat().into())
+        .flushed(1)
+        .expect(&files);
     files.ftruncate(fd, 1).unwrap();
     files.storage().take_log();
     files.fdatasync(fd).unwrap();
@@ -227,7 +230,8 @@ fn sync_dir_is_its_names() {
     files.mkdir("/e/inside").unwrap();
     files.storage().take_log();
     files.sync_dir("/").unwrap();
-    // A request for each slot: together they would be one piece, that is none of those that are pending.
+    // A request for each slot: together they would be one piece, that is none of those that are
+    // pending.
     Script::new()
         .written(0, 0, padded(&[], 512))
         .written(0, 1, slot(Kind::File, 1, "b"))

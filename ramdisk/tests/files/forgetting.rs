@@ -5,7 +5,8 @@ use explode_ramdisk::{Files, SimFiles};
 
 use crate::script::{BLOCK, SIZE_SECTOR, Script, fresh, make, padded, slot};
 
-/// `/f` with three dirty blocks, of which two touch, and a dirty size, its name synced; no handle is open.
+/// `/f` with three dirty blocks, of which two touch, and a dirty size, its name synced; no handle
+/// is open.
 fn with_dirty_file() -> SimFiles {
     let files = fresh();
     let fd = make(&files, "/f", b"first");
@@ -67,7 +68,8 @@ fn not_while_another_name_is_there() {
     files.storage().take_log();
     files.unlink("/g").unwrap();
     files.sync_dir("/").unwrap();
-    forgotten(Script::new().no_name(0, 1).written(0, 1, padded(&[], 512)).flushed(0)).expect(&files);
+    forgotten(Script::new().no_name(0, 1).written(0, 1, padded(&[], 512)).flushed(0))
+        .expect(&files);
 }
 
 #[test]
@@ -92,7 +94,8 @@ fn what_a_rename_replaced() {
     files.rename("/new", "/f").unwrap();
     files.storage().take_log();
     files.sync_dir("/").unwrap();
-    let names = Script::new().written(0, 0, slot(Kind::File, 2, "f")).written(0, 1, padded(&[], 512));
+    let names =
+        Script::new().written(0, 0, slot(Kind::File, 2, "f")).written(0, 1, padded(&[], 512));
     forgotten(names.flushed(0)).expect(&files);
 }
 
@@ -137,7 +140,8 @@ fn sync_forgets_before_it_comes_to_the_contents() {
     files.unlink("/f").unwrap();
     files.storage().take_log();
     files.sync().unwrap();
-    let names = Script::new().written(0, 0, padded(&[], 512)).written(0, 1, slot(Kind::File, 2, "g"));
+    let names =
+        Script::new().written(0, 0, padded(&[], 512)).written(0, 1, slot(Kind::File, 2, "g"));
     forgotten(names.flushed(0))
         .written(2, 0, padded(b"kept", BLOCK))
         .size_written(2, 4)

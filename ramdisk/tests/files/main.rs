@@ -1,4 +1,5 @@
-//! The simulated files against the table of `docs/model/fault-model.md`, section 7, and against a model too simple to be wrong.
+//! The simulated files against the table of `docs/model/fault-model.md`, section 7, and against a
+//! model too simple to be wrong.
 
 mod attributes;
 mod contents;

@@ -27,7 +27,8 @@ fn a_read_that_touches_it_fails_and_no_other() {
     assert_eq!(files.read_file("/f"), Err(Errno::EIO));
 }
 
-/// A part of the block cannot be written, for the rest has to be read; that changes nothing. The whole block can, and heals it.
+/// A part of the block cannot be written, for the rest has to be read; that changes nothing. The
+/// whole block can, and heals it.
 #[test]
 fn the_whole_block_can_be_written() {
     let (storage, files, fd) = damaged();
@@ -41,7 +42,8 @@ fn the_whole_block_can_be_written() {
     assert!(storage.take_log().iter().all(|event| matches!(event, Event::Dirty { .. })));
 }
 
-/// A file that was cut within the block cannot grow: what is behind the cut would have to become zeroes.
+/// A file that was cut within the block cannot grow: what is behind the cut would have to become
+/// zeroes.
 #[test]
 fn a_file_that_ends_in_it_cannot_grow_over_it() {
     let (storage, files, fd) = damaged();

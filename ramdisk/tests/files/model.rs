@@ -169,7 +169,9 @@ impl Files for Model {
         let parent = key(path).len() + 1;
         let below = state.below(key(path));
         let here = below.iter().filter(|path| !path[parent..].contains('/'));
-        Ok(here.map(|path| (path[parent..].to_owned(), state.stat(state.paths[path]).kind)).collect())
+        Ok(here
+            .map(|path| (path[parent..].to_owned(), state.stat(state.paths[path]).kind))
+            .collect())
     }
 
     fn mkdir(&self, path: &str) -> Result<()> {
@@ -236,7 +238,9 @@ impl Files for Model {
             (Node::File(one), Some(Node::File(other))) if one == other => return Ok(()),
             (Node::File(_), Some(Node::Directory)) => return Err(Errno::EISDIR),
             (Node::Directory, Some(Node::File(_))) => return Err(Errno::ENOTDIR),
-            (Node::Directory, Some(_)) if !state.below(to).is_empty() => return Err(Errno::ENOTEMPTY),
+            (Node::Directory, Some(_)) if !state.below(to).is_empty() => {
+                return Err(Errno::ENOTEMPTY);
+            }
             _ => {}
         }
         state.paths.remove(from);

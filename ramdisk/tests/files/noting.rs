@@ -1,5 +1,5 @@
-//! Files that do nothing but note which call has arrived, and every call of [`Files`] to make on what stands on them. Tests of other crates
-//! have this file, too.
+//! Files that do nothing but note which call has arrived, and every call of [`Files`] to make on
+//! what stands on them. Tests of other crates have this file, too.
 
 use std::cell::RefCell;
 

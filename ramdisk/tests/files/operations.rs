@@ -53,7 +53,8 @@ fn len() -> impl Strategy<Value = usize> {
 }
 
 pub fn op() -> impl Strategy<Value = Op> {
-    let flags = || (prop::bool::weighted(0.8), prop::bool::weighted(0.1), prop::bool::weighted(0.1));
+    let flags =
+        || (prop::bool::weighted(0.8), prop::bool::weighted(0.1), prop::bool::weighted(0.1));
     let write = (0u32..4, offset(), len(), 0u8..4);
     prop_oneof![
         6 => (path(), flags()).prop_map(|(path, flags)| Op::Open { path, flags }),
@@ -94,7 +95,9 @@ pub fn call(files: &dyn Files, op: &Op) -> Result<Answer> {
             bytes.truncate(read);
             Ok(Answer::Bytes(bytes))
         }
-        Op::Write { fd, offset, len, byte } => files.pwrite(Fd(*fd), *offset, &vec![*byte; *len]).map(done),
+        Op::Write { fd, offset, len, byte } => {
+            files.pwrite(Fd(*fd), *offset, &vec![*byte; *len]).map(done)
+        }
         Op::Truncate { fd, size } => files.ftruncate(Fd(*fd), *size).map(done),
         Op::Fstat(fd) => files.fstat(Fd(*fd)).map(is),
         Op::Fsync(fd) => files.fsync(Fd(*fd)).map(done),
@@ -112,14 +115,16 @@ pub fn call(files: &dyn Files, op: &Op) -> Result<Answer> {
     }
 }
 
-/// Everything that can be seen: each path, what it is, and a file's contents. A directory is entered once.
+/// Everything that can be seen: each path, what it is, and a file's contents. A directory is
+/// entered once.
 pub fn tree(files: &dyn Files) -> BTreeMap<String, (Answer, Vec<u8>)> {
     let mut seen = BTreeMap::new();
     let mut entered = BTreeSet::new();
     let mut unread = vec![("/".to_owned(), Kind::Directory)];
     while let Some((path, kind)) = unread.pop() {
         let stat = files.stat(&path).unwrap();
-        let contents = if kind == Kind::File { files.read_file(&path).unwrap() } else { Vec::new() };
+        let contents =
+            if kind == Kind::File { files.read_file(&path).unwrap() } else { Vec::new() };
         // The model has no inode numbers, and no directory with two names.
         let new = stat.inode == 0 && path != "/" || entered.insert(stat.inode);
         if kind == Kind::Directory && new {

@@ -1,4 +1,5 @@
-//! Random calls: the answers are the model's, the log says what the syncs promise, and whatever a crash leaves can be used.
+//! Random calls: the answers are the model's, the log says what the syncs promise, and whatever a
+//! crash leaves can be used.
 
 use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags};
 use explode_ramdisk::{Event, Files, Image, Recording, SimFiles, Storage};
@@ -27,7 +28,11 @@ struct Logged {
 
 impl Logged {
     fn new(image: Image, granule: u32) -> Logged {
-        Logged { files: mount(image.clone(), granule), replay: Replay::new(image, BASE, granule), granule }
+        Logged {
+            files: mount(image.clone(), granule),
+            replay: Replay::new(image, BASE, granule),
+            granule,
+        }
     }
 
     fn open_inodes(&self) -> impl Iterator<Item = u32> + '_ {
@@ -76,7 +81,8 @@ fn use_it(files: &SimFiles) {
         files.pwrite(fd, before.len() as u64 + 9000, b"x").unwrap();
         let after = files.read_file(&path).unwrap();
         assert!(
-            after.starts_with(&before) && after[before.len()..].iter().all(|byte| [0, b'x'].contains(byte))
+            after.starts_with(&before)
+                && after[before.len()..].iter().all(|byte| [0, b'x'].contains(byte))
         );
         files.close(fd).unwrap();
     }

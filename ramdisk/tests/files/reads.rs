@@ -1,5 +1,5 @@
-//! What counts as read of simulated files: whatever two crashes leave, if they agree on all that one mount and its calls have read,
-//! then the other gives the same answers, and writes the same.
+//! What counts as read of simulated files: whatever two crashes leave, if they agree on all that
+//! one mount and its calls have read, then the other gives the same answers, and writes the same.
 
 use std::cell::Cell;
 
@@ -20,7 +20,8 @@ fn outcome(image: &Image, granule: u32, ops: &[Op]) -> (String, Vec<Event>, Vec<
     let files = SimFiles::mount(storage.clone(), BASE, Granule(granule)).unwrap();
     // To look at a file's size takes no more than the mount.
     let sizes = ["/a", "/b", "/c"].map(|path| Op::Stat(path.to_owned()));
-    let answers: Vec<String> = ops.iter().chain(&sizes).map(|op| format!("{:?}", call(&files, op))).collect();
+    let answers: Vec<String> =
+        ops.iter().chain(&sizes).map(|op| format!("{:?}", call(&files, op))).collect();
     let reads = storage.take_reads().expect("nobody has asked for the image");
     (answers.join("\n"), storage.take_log(), reads)
 }
@@ -66,7 +67,8 @@ fn who_agrees_on_what_was_read_answers_the_same() {
     let granule = prop::sample::select(vec![512, 1536, 4096, 8192]);
     let seeds = prop::collection::vec(any::<u64>(), 8);
     // The same cases each time: how many pairs they compare is known.
-    let config = ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() };
+    let config =
+        ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() };
     let mut runner = TestRunner::new_with_rng(
         config,
         prop::test_runner::TestRng::deterministic_rng(prop::test_runner::RngAlgorithm::ChaCha),

@@ -1,5 +1,5 @@
-//! What the log alone says is durable, and what is pending, sector by sector: section 3 of the fault model, rule `volatile`,
-//! for the events that files make, in the plainest way.
+//! What the log alone says is durable, and what is pending, sector by sector: section 3 of the
+//! fault model, rule `volatile`, for the events that files make, in the plainest way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,14 @@ impl Replay {
     /// Begins with an image that is durable; the root is device `base`.
     pub fn new(durable: Image, base: u32, granule: u32) -> Replay {
         let (granule, pieces) = (u64::from(granule), BTreeSet::new());
-        Replay { base, granule, durable, pieces, pending: BTreeMap::new(), flushes: BTreeMap::new() }
+        Replay {
+            base,
+            granule,
+            durable,
+            pieces,
+            pending: BTreeMap::new(),
+            flushes: BTreeMap::new(),
+        }
     }
 
     /// Where the pieces of an event begin and how many sectors they have.
@@ -67,9 +74,13 @@ impl Replay {
                     );
                 }
                 for (at, bytes) in sectors(*sector, data) {
-                    let versions = self.pending.get_mut(&(*dev, at)).expect("what is submitted was dirty");
+                    let versions =
+                        self.pending.get_mut(&(*dev, at)).expect("what is submitted was dirty");
                     let (newest, fate) = versions.last_mut().expect("no empty list stays");
-                    assert!(*newest == bytes, "a sync made a version of its own: device {dev} sector {at}");
+                    assert!(
+                        *newest == bytes,
+                        "a sync made a version of its own: device {dev} sector {at}"
+                    );
                     *fate = Fate::InFlight(*id);
                 }
             }
@@ -93,7 +104,8 @@ impl Replay {
 
     fn flushed(&mut self, dev: u32) {
         for ((_, sector), versions) in self.pending.range_mut((dev, 0)..(dev + 1, 0)) {
-            if let Some(newest) = versions.iter().rposition(|(_, fate)| *fate == Fate::Acknowledged) {
+            if let Some(newest) = versions.iter().rposition(|(_, fate)| *fate == Fate::Acknowledged)
+            {
                 self.durable.disk_mut(dev).write(*sector, &versions[newest].0);
                 versions.drain(..=newest);
             }
@@ -140,11 +152,13 @@ impl Replay {
     }
 
     fn possible_slots(&self, dev: u32) -> Vec<Sector> {
-        let pending = self.pending.range((dev, 0)..(dev, SIZE_SECTOR)).flat_map(|(_, versions)| versions);
+        let pending =
+            self.pending.range((dev, 0)..(dev, SIZE_SECTOR)).flat_map(|(_, versions)| versions);
         let pending = pending.map(|(bytes, _)| *bytes);
         let disk = self.durable.disk(dev);
-        let used =
-            disk.into_iter().flat_map(|disk| disk.used_sectors(0..SIZE_SECTOR).map(|at| disk.sector(at)));
+        let used = disk
+            .into_iter()
+            .flat_map(|disk| disk.used_sectors(0..SIZE_SECTOR).map(|at| disk.sector(at)));
         used.map(|bytes| bytes.try_into().unwrap()).chain(pending).collect()
     }
 

@@ -1,10 +1,13 @@
-//! What the tests expect of the log: events written down one by one, and the log to compare them with.
+//! What the tests expect of the log: events written down one by one, and the log to compare them
+//! with.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags};
-use explode_ramdisk::{Event, Files, Flags, Image, Payload, Recording, SECTOR_BYTES, SimFiles, Storage};
+use explode_ramdisk::{
+    Event, Files, Flags, Image, Payload, Recording, SECTOR_BYTES, SimFiles, Storage,
+};
 
 pub const SIZE_SECTOR: u64 = 1 << 40;
 pub const BLOCK: usize = 4096;
@@ -106,7 +109,9 @@ impl Script {
 fn renumbered(mut log: Vec<Event>) -> Vec<Event> {
     let mut ids = BTreeMap::new();
     for event in &mut log {
-        if let Event::Submit { id, .. } | Event::Flush { id, .. } | Event::Complete { id, .. } = event {
+        if let Event::Submit { id, .. } | Event::Flush { id, .. } | Event::Complete { id, .. } =
+            event
+        {
             let next = ids.len() as u64 + 1;
             *id = *ids.entry(*id).or_insert(next);
         }

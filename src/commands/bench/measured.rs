@@ -5,7 +5,8 @@ use crate::bench::{BenchReport, Restore, Tracing};
 
 /// A measurement, reported as soon as it is known.
 pub enum Measured<'a> {
-    /// Checks of a target; with how long they took by the host's clock, if they were measured by that of a guest.
+    /// Checks of a target; with how long they took by the host's clock, if they were measured by
+    /// that of a guest.
     Checks(&'a Variant, &'a BenchReport, Option<f64>),
     /// Restoring disks of a kernel.
     Restore(&'a Restore),

@@ -14,10 +14,12 @@ pub struct Variant {
 
 /// At least one, in the order of the targets; all in one place.
 pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, RunError> {
-    let bare =
-        |target: &String| bare(registry, target, &args.stack).map(|plan| Variant { plan, set: Vec::new() });
+    let bare = |target: &String| {
+        bare(registry, target, &args.stack).map(|plan| Variant { plan, set: Vec::new() })
+    };
     let mut variants = args.targets.iter().map(bare).collect::<Result<Vec<_>, _>>()?;
-    let (set, each) = (Setting::all("--set", &args.stack.set)?, Setting::all("--each", &args.each)?);
+    let (set, each) =
+        (Setting::all("--set", &args.stack.set)?, Setting::all("--each", &args.each)?);
     once(set.iter().chain(&each))?;
     for setting in set {
         variants = spread(variants, &[setting])?;
@@ -60,5 +62,9 @@ fn spread(variants: Vec<Variant>, settings: &[Setting<'_>]) -> Result<Vec<Varian
             all.push(Variant { plan: plan.clone(), set: set.clone() });
         }
     }
-    if found { Ok(all) } else { Err(settings[0].unknown(variants.iter().map(|variant| &variant.plan.stack))) }
+    if found {
+        Ok(all)
+    } else {
+        Err(settings[0].unknown(variants.iter().map(|variant| &variant.plan.stack)))
+    }
 }

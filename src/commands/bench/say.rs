@@ -55,7 +55,10 @@ fn tracing(tracing: &Tracing) -> Vec<String> {
         ),
         status_line("traced", &more(*on_us)),
         status_line("probed", &more(*probed_us)),
-        status_line("armed", &format!("{}; {points} choices, {read_us:.1} us to read one", more(*armed_us))),
+        status_line(
+            "armed",
+            &format!("{}; {points} choices, {read_us:.1} us to read one", more(*armed_us)),
+        ),
     ]
 }
 
@@ -75,18 +78,29 @@ fn checks(variant: &Variant, report: &BenchReport, host_seconds: Option<f64>) ->
     ];
     match (report.floor_us, report.blocks, report.share) {
         (Some(floor), Some(blocks), Some(share)) => {
-            lines.push(status_line("floor", &format!("{}; {blocks:.1} blocks restored", rate(floor))));
+            lines.push(status_line(
+                "floor",
+                &format!("{}; {blocks:.1} blocks restored", rate(floor)),
+            ));
             lines.push(status_line("share", &format!("{share:>8.3}")));
         }
-        _ => lines.push(status_line("floor", "no component has said what a plain loop does for this stack")),
+        _ => lines.push(status_line(
+            "floor",
+            "no component has said what a plain loop does for this stack",
+        )),
     }
     let BenchReport { recovery_us, recovery_disks, recovery_crash_crash_disks, .. } = report;
-    let more =
-        format!("; {recovery_disks}, and {recovery_crash_crash_disks} of crashes during their recovery");
+    let more = format!(
+        "; {recovery_disks}, and {recovery_crash_crash_disks} of crashes during their recovery"
+    );
     lines.push(status_line("crash-depth", &(rate(*recovery_us) + &more)));
-    if let Some(host) = host_seconds.filter(|host| (host - report.seconds).abs() > CLOCKS * host + 1.0) {
-        let text =
-            format!("{:.1} s by the guest, {host:.1} s by the host: do not trust these", report.seconds);
+    if let Some(host) =
+        host_seconds.filter(|host| (host - report.seconds).abs() > CLOCKS * host + 1.0)
+    {
+        let text = format!(
+            "{:.1} s by the guest, {host:.1} s by the host: do not trust these",
+            report.seconds
+        );
         lines.push(status_line("CLOCKS", &text));
     }
     lines

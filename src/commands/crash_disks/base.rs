@@ -15,7 +15,8 @@ pub(super) const MOST_BASE: u64 = 1 << 32;
 /// What is read at once.
 const PART: usize = 1 << 20;
 
-/// Reads the image of a device of this size. `left` is how many bytes other than zeroes may still be read.
+/// Reads the image of a device of this size. `left` is how many bytes other than zeroes may still
+/// be read.
 ///
 /// # Errors
 /// In words: the file cannot be read, has another size, or more in it than that.
@@ -24,7 +25,9 @@ pub fn read(path: &Path, size: u64, left: &mut u64) -> Result<Disk, String> {
     let mut file = File::open(path).map_err(text)?;
     let kind = file.metadata().map_err(text)?.file_type();
     if kind.is_char_device() {
-        return Err(format!("a character device is no image; name a file of {size} bytes (--size)"));
+        return Err(format!(
+            "a character device is no image; name a file of {size} bytes (--size)"
+        ));
     }
     let mut disk = Disk::new();
     let mut reading = Reading { disk: &mut disk, size, at: 0, left };
@@ -56,7 +59,10 @@ fn wrong_size(len: impl Display, size: u64) -> String {
 }
 
 fn too_much() -> String {
-    format!("the images of --base have more than {MOST_BASE} bytes that are not zero; use smaller images")
+    format!(
+        "the images of --base have more than {MOST_BASE} bytes that are not zero; use smaller \
+         images"
+    )
 }
 
 struct Reading<'a> {
@@ -87,7 +93,11 @@ impl Reading<'_> {
         let mut bytes = Vec::with_capacity(PART);
         loop {
             bytes.clear();
-            input.by_ref().take(PART as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            input
+                .by_ref()
+                .take(PART as u64)
+                .read_to_end(&mut bytes)
+                .map_err(|error| error.to_string())?;
             if bytes.is_empty() {
                 return Ok(());
             }
@@ -103,7 +113,8 @@ impl Reading<'_> {
     }
 }
 
-/// The next part of a file that is no hole, in whole blocks, from `at` on; the end of the file if there is none.
+/// The next part of a file that is no hole, in whole blocks, from `at` on; the end of the file if
+/// there is none.
 fn data_from(file: &File, at: u64, size: u64) -> Result<(u64, u64), String> {
     let seek = |at: u64, whence| lseek(file, at as i64, whence).map(|at| at as u64);
     let block = BLOCK_BYTES as u64;

@@ -1,4 +1,5 @@
-//! What `explode crash-disks` is given: the log, the images before it, the interval. Everything wrong is found here.
+//! What `explode crash-disks` is given: the log, the images before it, the interval. Everything
+//! wrong is found here.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -108,7 +109,9 @@ impl Input {
         let is_it = |event: &Event| matches!(event, Event::Mark { name } if name == wanted);
         let found = self.events[after..].iter().position(is_it).map(|at| at + after);
         let place = if after == 0 { "in the log" } else { "after the mark of --from" };
-        found.ok_or_else(|| in_file(&self.log, format!("{option} {wanted}: there is no such mark {place}")))
+        found.ok_or_else(|| {
+            in_file(&self.log, format!("{option} {wanted}: there is no such mark {place}"))
+        })
     }
 }
 
@@ -123,14 +126,20 @@ fn in_file(path: &Path, wrong: impl Display) -> Refusal {
 fn check_numbers(args: &CrashDisksArgs) -> Result<(), Refusal> {
     let (size, block) = (args.size, args.device.block);
     if size == 0 || !size.is_multiple_of(SECTOR_BYTES as u64) {
-        return Err(usage(format!("--size {size}: a device is whole sectors of {SECTOR_BYTES} bytes")));
+        return Err(usage(format!(
+            "--size {size}: a device is whole sectors of {SECTOR_BYTES} bytes"
+        )));
     }
     if size > MOST_SIZE {
-        let text = format!("--size {size}: use {MOST_SIZE} or less, the largest offset that a file can have");
+        let text = format!(
+            "--size {size}: use {MOST_SIZE} or less, the largest offset that a file can have"
+        );
         return Err(usage(text));
     }
     if block == 0 || !block.is_multiple_of(SECTOR_BYTES as u32) {
-        return Err(usage(format!("--block {block}: a block is whole sectors of {SECTOR_BYTES} bytes")));
+        return Err(usage(format!(
+            "--block {block}: a block is whole sectors of {SECTOR_BYTES} bytes"
+        )));
     }
     if args.samples < 2 {
         let text = "--samples: at least 2, the empty and the full disk are always among them";

@@ -37,10 +37,17 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     let mut written = Ok(());
     let mut new = |disk: &CrashDisk<'_>| {
         if args.write.is_some() && written.is_ok() {
-            written = output_files::write(args, disk.identity(), &disk.image(), &input.base, input.devices);
+            written = output_files::write(
+                args,
+                disk.identity(),
+                &disk.image(),
+                &input.base,
+                input.devices,
+            );
         }
     };
-    let found = crash::crash_disks(input.base.clone(), before, interval, after, rules, &limits, &mut new);
+    let found =
+        crash::crash_disks(input.base.clone(), before, interval, after, rules, &limits, &mut new);
     let found = found.map_err(|wrong| match wrong {
         LogDisksError::Event(EventError { index, error }) => {
             let advice = if error.is_limit() { SMALLER } else { "" };
@@ -55,7 +62,9 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     match args.format {
         Format::Jsonl => say(&Line::Summary { crash_disks, distinct, left_out }),
         Format::Human => {
-            output::line(&format!("{crash_disks} crash disks, {distinct} distinct, {left_out} left out"));
+            output::line(&format!(
+                "{crash_disks} crash disks, {distinct} distinct, {left_out} left out"
+            ));
         }
     }
     Ok(())

@@ -19,7 +19,8 @@ use crate::outputs;
 pub(super) fn check_folder(args: &CrashDisksArgs) -> Result<(), Refusal> {
     match &args.write {
         Some(folder) if !folder.is_dir() && (folder.exists() || folder.is_symlink()) => {
-            let text = format!("--write {}: this is not a folder; name another one", folder.display());
+            let text =
+                format!("--write {}: this is not a folder; name another one", folder.display());
             Err((Exit::Usage, text))
         }
         _ => Ok(()),
@@ -36,7 +37,8 @@ pub(super) fn write(
 ) -> Result<(), Refusal> {
     let Some(folder) = &args.write else { return Ok(()) };
     let failed = |path: &Path, error: std::io::Error| {
-        let text = format!("cannot write {}: {error}; name another folder with --write", path.display());
+        let text =
+            format!("cannot write {}: {error}; name another folder with --write", path.display());
         (outputs::exit(&error), text)
     };
     make_folder(folder).map_err(|error| failed(folder, error))?;
@@ -44,8 +46,10 @@ pub(super) fn write(
         let suffix = if args.write_as == WriteAs::Img { "img" } else { "log" };
         let path = folder.join(format!("{}.{dev}.{suffix}", identity));
         let found = path.canonicalize().unwrap_or_default();
-        if std::iter::once(&args.log).chain(&args.base).any(|input| outputs::is_file(input, &found)) {
-            let text = format!("{}: this file is read; name another folder with --write", path.display());
+        if std::iter::once(&args.log).chain(&args.base).any(|input| outputs::is_file(input, &found))
+        {
+            let text =
+                format!("{}: this file is read; name another folder with --write", path.display());
             return Err((Exit::Usage, text));
         }
         let empty = Disk::new();
@@ -72,7 +76,8 @@ pub(super) fn write(
 fn too_large(size: u64, path: &Path) -> Refusal {
     let path = path.display();
     let text = format!(
-        "--size {size}: larger than a file can be in the folder of {path}; use a smaller one, or --write-as logwrites"
+        "--size {size}: larger than a file can be in the folder of {path}; use a smaller one, or \
+         --write-as logwrites"
     );
     (Exit::Usage, text)
 }
@@ -94,8 +99,10 @@ fn write_image(file: &mut File, disk: &Disk, size: u64) -> std::io::Result<()> {
 /// The sectors in which two disks differ, with the second one's contents.
 fn changes(from: &Disk, to: &Disk) -> Vec<(u64, Bytes)> {
     let per_block = (BLOCK_BYTES / SECTOR_BYTES) as u64;
-    let sectors =
-        from.changed_blocks(to).into_iter().flat_map(|block| block * per_block..(block + 1) * per_block);
+    let sectors = from
+        .changed_blocks(to)
+        .into_iter()
+        .flat_map(|block| block * per_block..(block + 1) * per_block);
     let differ = sectors.filter(|sector| from.sector(*sector) != to.sector(*sector));
     differ.map(|sector| (sector, Bytes::copy_from_slice(to.sector(sector)))).collect()
 }

@@ -33,7 +33,10 @@ fn u32_at(disk: &File, at: u64) -> io::Result<u64> {
 }
 
 /// Goes through a disk in blocks of 4096 bytes; says how many it has changed.
-fn in_blocks(disk: &File, mut change: impl FnMut(&[u8], u64) -> io::Result<bool>) -> io::Result<usize> {
+fn in_blocks(
+    disk: &File,
+    mut change: impl FnMut(&[u8], u64) -> io::Result<bool>,
+) -> io::Result<usize> {
     let mut changed = 0;
     let mut block = [0; 4096];
     for at in (0..).step_by(block.len()) {
@@ -45,7 +48,8 @@ fn in_blocks(disk: &File, mut change: impl FnMut(&[u8], u64) -> io::Result<bool>
     Ok(changed)
 }
 
-/// ext2: the directory `lost+found`, which has the inode 11 (e2fsck(8), `struct ext2_dir_entry_2` in fs/ext2/ext2.h).
+/// ext2: the directory `lost+found`, which has the inode 11 (e2fsck(8), `struct ext2_dir_entry_2`
+/// in fs/ext2/ext2.h).
 fn lost_and_found(disk: &File) -> io::Result<usize> {
     const ITSELF: [u8; 9] = [11, 0, 0, 0, 12, 0, 1, 2, b'.'];
     in_blocks(disk, |block, at| {
@@ -57,7 +61,8 @@ fn lost_and_found(disk: &File) -> io::Result<usize> {
     })
 }
 
-/// FAT of 16 bits: the last cluster is in use, and in no file (`struct fat_boot_sector` in include/uapi/linux/msdos_fs.h).
+/// FAT of 16 bits: the last cluster is in use, and in no file (`struct fat_boot_sector` in
+/// include/uapi/linux/msdos_fs.h).
 fn lost_cluster(disk: &File) -> io::Result<usize> {
     let mut kind = [0; 5];
     disk.read_exact_at(&mut kind, 54)?;
@@ -76,7 +81,8 @@ fn lost_cluster(disk: &File) -> io::Result<usize> {
     Ok(1)
 }
 
-/// exFAT: after the last entry of the root directory comes one of no known kind (exFAT specification, 3.1 and 6.2).
+/// exFAT: after the last entry of the root directory comes one of no known kind (exFAT
+/// specification, 3.1 and 6.2).
 fn stray_entry(disk: &File) -> io::Result<usize> {
     const ENTRY: u64 = 32;
     const NO_KIND: [u8; 1] = [0xc2];
@@ -96,7 +102,8 @@ fn stray_entry(disk: &File) -> io::Result<usize> {
     Ok(0)
 }
 
-/// MINIX of version 2: the last zone is in use, and in no file (`struct minix_super_block` in include/uapi/linux/minix_fs.h).
+/// MINIX of version 2: the last zone is in use, and in no file (`struct minix_super_block` in
+/// include/uapi/linux/minix_fs.h).
 fn lost_zone(disk: &File) -> io::Result<usize> {
     const BLOCK: u64 = 1024;
     let (inodes, first) = (u16_at(disk, BLOCK + 4)?, u16_at(disk, BLOCK + 8)?);
@@ -109,16 +116,18 @@ fn lost_zone(disk: &File) -> io::Result<usize> {
     Ok(usize::from(with != byte))
 }
 
-/// JFS: the map of its own inodes, of which there are two (`AIMAP_OFF` in fs/jfs/jfs_filsys.h; the page behind it has the map itself). Its
-/// kernel knows these inodes without; jfs_fsck -a looks at it only where it could not replay the log.
+/// JFS: the map of its own inodes, of which there are two (`AIMAP_OFF` in fs/jfs/jfs_filsys.h; the
+/// page behind it has the map itself). Its kernel knows these inodes without; jfs_fsck -a looks at
+/// it only where it could not replay the log.
 fn map_of_inodes(disk: &File) -> io::Result<usize> {
     const AT: u64 = 40 << 10;
     disk.write_all_at(&[0xa5; 4096], AT)?;
     Ok(1)
 }
 
-/// btrfs: how many bytes are in use, by the superblock (`struct btrfs_super_block` in include/uapi/linux/btrfs_tree.h), whose sum is right
-/// again. The kernel adds to it and takes away, and never counts.
+/// btrfs: how many bytes are in use, by the superblock (`struct btrfs_super_block` in
+/// include/uapi/linux/btrfs_tree.h), whose sum is right again. The kernel adds to it and takes
+/// away, and never counts.
 fn bytes_used(disk: &File) -> io::Result<usize> {
     const AT: u64 = 64 << 10;
     const SUM: usize = 32;
@@ -137,8 +146,8 @@ fn bytes_used(disk: &File) -> io::Result<usize> {
     Ok(1)
 }
 
-/// F2FS: how many links the root directory has (`struct f2fs_node` in include/linux/f2fs_fs.h), in all versions of its inode. Without
-/// the feature `inode_checksum` an inode has no sum.
+/// F2FS: how many links the root directory has (`struct f2fs_node` in include/linux/f2fs_fs.h), in
+/// all versions of its inode. Without the feature `inode_checksum` an inode has no sum.
 fn links_of_the_root(disk: &File) -> io::Result<usize> {
     const LINKS: u64 = 12;
     const FOOTER: usize = 4096 - 24;

@@ -1,4 +1,5 @@
-//! A layer between the disk and the file system, which changes a few bytes of every crash disk before it is recovered.
+//! A layer between the disk and the file system, which changes a few bytes of every crash disk
+//! before it is recovered.
 
 use std::fs::OpenOptions;
 
@@ -23,7 +24,11 @@ fn def() -> ComponentDef {
     })
     .modes([Mode::Vm])
     .on("ramdisk")
-    .options([OptionDef { name: "of", about: "whose: that of a system, or nobody", default: "nobody" }])
+    .options([OptionDef {
+        name: "of",
+        about: "whose: that of a system, or nobody",
+        default: "nobody",
+    }])
 }
 
 impl Component for Spoil {
@@ -48,7 +53,8 @@ pub fn seen(cx: Cx<'_>, system: &str, options: &[(&'static str, bool)], spoil: b
     registry.components.push(def());
     let mut plan = cx.plan(&format!("fs-sync-{system}"));
     let [disk, fs] = &plan.stack.0[..] else { panic!("two layers") };
-    let own = options.iter().fold(fs.options.clone(), |own, (option, value)| own.with(option, *value));
+    let own =
+        options.iter().fold(fs.options.clone(), |own, (option, value)| own.with(option, *value));
     plan.stack = StackSpec::default()
         .plug(&disk.component, disk.options.clone())
         .plug(NAME, Options::none().with("of", if spoil { system } else { "nobody" }))

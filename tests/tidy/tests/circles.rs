@@ -19,8 +19,16 @@ fn files_that_use_each_other() {
         ("mod a; mod b;", "use super::b::B; pub struct A;", "use super::a::A; pub struct B;"),
         (doors, "use super::B; pub struct A;", "use crate::low::A; pub struct B;"),
         (doors, "use crate::low::*; pub struct A(B);", "fn f() { super::A::new() } pub struct B;"),
-        ("mod a; mod b;", "pub const A: u8 = super::b::B;", "use super::a; pub const B: u8 = a::A;"),
-        ("mod a; mod b;", "macro_rules! a { () => {} } use super::b::B;", "pub struct B; fn f() { a!() }"),
+        (
+            "mod a; mod b;",
+            "pub const A: u8 = super::b::B;",
+            "use super::a; pub const B: u8 = a::A;",
+        ),
+        (
+            "mod a; mod b;",
+            "macro_rules! a { () => {} } use super::b::B;",
+            "pub struct B; fn f() { a!() }",
+        ),
     ] {
         let parts = [("src/low/mod.rs", module), ("src/low/a.rs", a), ("src/low/b.rs", b)];
         assert_eq!(circles(&parts), sides, "{module} {a} {b}");
@@ -36,17 +44,33 @@ fn a_parent_and_its_child() {
         ("mod a; pub use a::A; pub struct P(A);", "use super::P; pub struct A;"),
         ("mod a; use a::A; pub struct P;", "pub struct A(super::P);"),
     ] {
-        assert_eq!(circles(&[("src/low/mod.rs", module), ("src/low/a.rs", a)]), expected, "{module} {a}");
+        assert_eq!(
+            circles(&[("src/low/mod.rs", module), ("src/low/a.rs", a)]),
+            expected,
+            "{module} {a}"
+        );
     }
 }
 
 #[test]
 fn no_circle() {
     for (module, a, b) in [
-        ("mod a; mod b; pub use a::A; pub use b::B;", "use super::B; pub struct A;", "pub struct B;"),
+        (
+            "mod a; mod b; pub use a::A; pub use b::B;",
+            "use super::B; pub struct A;",
+            "pub struct B;",
+        ),
         ("mod a; mod b; pub struct P;", "use super::P;", "use super::a; pub struct B;"),
-        ("mod a; mod b;", "use super::b::B; pub struct A;", "#[cfg(test)] use super::a::A; pub struct B;"),
-        ("mod a; mod b; use a::A;", "use super::b::B; pub struct A;", "pub use super::a::A; pub struct B;"),
+        (
+            "mod a; mod b;",
+            "use super::b::B; pub struct A;",
+            "#[cfg(test)] use super::a::A; pub struct B;",
+        ),
+        (
+            "mod a; mod b; use a::A;",
+            "use super::b::B; pub struct A;",
+            "pub use super::a::A; pub struct B;",
+        ),
         ("mod a; mod b; pub use a::g; fn f(g: u8) { g }", "pub fn g() {}", "use super::a::g;"),
     ] {
         let parts = [("src/low/mod.rs", module), ("src/low/a.rs", a), ("src/low/b.rs", b)];
@@ -109,7 +133,8 @@ fn crates_that_depend_on_each_other() {
         Findings::new(&files).problems
     };
     let one = "[dependencies]\ntwo.workspace = true\n";
-    let expected = "a circle of crates:\n    one-crate depends on two\n    two depends on one-crate";
+    let expected =
+        "a circle of crates:\n    one-crate depends on two\n    two depends on one-crate";
     for two in [
         "[dependencies]\none-crate = { path = \"../one\" }\n",
         "[dependencies.one-crate]\npath = \"../one\"\n",

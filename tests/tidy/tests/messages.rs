@@ -63,14 +63,17 @@ fn exceptions() {
         let root = super::SMALL[1].1.replace("low", "console");
         let mut files =
             small(&[("src/lib.rs", &root), ("src/console.rs", ""), ("src/guest/console.rs", text)]);
-        files.insert("src/console.rs".to_owned(), "#[path = \"guest/console.rs\"] mod guest;".to_owned());
+        files.insert(
+            "src/console.rs".to_owned(),
+            "#[path = \"guest/console.rs\"] mod guest;".to_owned(),
+        );
         Findings::new(&files).problems
     };
     let looks = "fn f(console: &str) -> bool { console.contains(\"Oops\") }";
     assert_eq!(of(looks), [""; 0]);
     let wrong = "src/guest/console.rs:1: this decides by the text of a message: give it a type";
     assert_eq!(of(&format!("fn g(why: &str) -> bool {{ why.contains(\"x\") }} {looks}")), [wrong]);
-    let stale =
-        "src/guest/console.rs: `console` is no exception any more: delete it in tests/tidy/messages.rs";
+    let stale = "src/guest/console.rs: `console` is no exception any more: delete it in \
+                 tests/tidy/messages.rs";
     assert_eq!(of(""), [stale]);
 }

@@ -10,7 +10,8 @@ mod upward;
 use crate::check::Findings;
 use crate::workspace::Files;
 
-/// A crate whose room `door` re-exports an item of the room `up`, as the root does with another one.
+/// A crate whose room `door` re-exports an item of the room `up`, as the root does with another
+/// one.
 const SMALL: [(&str, &str); 6] = [
     ("Cargo.toml", "[package]\nname = \"small\"\n"),
     (

@@ -15,7 +15,8 @@ fn with(parts: &[(&str, &str)]) -> Files {
         ("explode-runtime/src/judge/mod.rs", "pub fn judge() {}\n"),
         (
             COMPONENT,
-            "pub trait Component: Send { fn init(&mut self) { let f: fn() = g; f() } fn mount(&mut self); }",
+            "pub trait Component: Send \
+             { fn init(&mut self) { let f: fn() = g; f() } fn mount(&mut self); }",
         ),
         ("explode-runtime/src/check/checker.rs", "pub trait Checker {}"),
     ]);
@@ -28,7 +29,10 @@ fn promises_that_hold() {
     assert!(problems(&with(&[])).is_empty());
     let eight = format!("pub trait Component {{ {} }} fn other() {{}}", "fn f(&self) {}".repeat(8));
     let long = "fn f() {}\n".repeat(149);
-    assert!(problems(&with(&[(COMPONENT, &eight), ("explode-runtime/src/judge/mod.rs", &long)])).is_empty());
+    assert!(
+        problems(&with(&[(COMPONENT, &eight), ("explode-runtime/src/judge/mod.rs", &long)]))
+            .is_empty()
+    );
 }
 
 #[test]
@@ -36,7 +40,8 @@ fn promises_that_do_not_hold() {
     let nine = format!("pub trait Component {{ {} }}", "fn f(&self) {}".repeat(9));
     let ten = format!("pub trait Checker {{ {} }}", "fn f(&self);".repeat(10));
     let long = "fn f() {}\n".repeat(150);
-    let (judge, checker) = ("explode-runtime/src/judge/mod.rs", "explode-runtime/src/check/checker.rs");
+    let (judge, checker) =
+        ("explode-runtime/src/judge/mod.rs", "explode-runtime/src/check/checker.rs");
     for (path, text, expected) in [
         (COMPONENT, nine.as_str(), "trait Component has 9 methods: it may have 8"),
         (checker, ten.as_str(), "trait Checker has 10 methods: it may have 9"),
@@ -57,7 +62,8 @@ fn a_cell_where_code_borrows() {
         ("explode-runtime/src/unit/runner.rs", false),
         ("explode-runtime/src/choose/lend.rs", false),
     ] {
-        let expected = format!("{path}:1: a RefCell: only the cache of chopped states may be one here");
+        let expected =
+            format!("{path}:1: a RefCell: only the cache of chopped states may be one here");
         let expected = if is_wrong { vec![expected] } else { Vec::new() };
         assert_eq!(problems(&with(&[(path, text)])), expected);
     }
@@ -71,7 +77,8 @@ fn a_kernel_module_that_is_not_there() {
     for (name, main) in [("ekm", "ekm-kmod/ekm.rs"), ("rdd", "ramdisk/kmod/rdd.rs")] {
         let mut files = with(&[]);
         files.remove(main);
-        let expected = format!("{main}: the main file of {name} is not there: name its place in KBUILD");
+        let expected =
+            format!("{main}: the main file of {name} is not there: name its place in KBUILD");
         assert_eq!(problems(&files), [expected]);
     }
 }

@@ -119,8 +119,8 @@ fn items_of_the_root() {
 #[test]
 fn messages_say_where_and_what_to_do() {
     let order = Findings::new(&small(&[("src/low.rs", "\n\nuse crate::{\n    up::X,\n};")])).order;
-    let message =
-        "src/low.rs:4: use crate::up::X: low stands below up: move what it names down, or this code up";
+    let message = "src/low.rs:4: use crate::up::X: low stands below up: move what it names down, \
+                   or this code up";
     assert_eq!(order[UP], message);
 }
 
@@ -128,7 +128,10 @@ fn messages_say_where_and_what_to_do() {
 #[test]
 fn files_of_modules() {
     let low = [
-        ("src/low/mod.rs", "mod deep; #[path = \"elsewhere/other.rs\"] mod moved; mod here { mod inside; }"),
+        (
+            "src/low/mod.rs",
+            "mod deep; #[path = \"elsewhere/other.rs\"] mod moved; mod here { mod inside; }",
+        ),
         ("src/low/deep.rs", "mod deeper;"),
         ("src/low/deep/deeper.rs", "use crate::up::X;"),
         ("src/low/elsewhere/other.rs", "mod beside;"),
@@ -146,8 +149,9 @@ fn files_of_modules() {
 #[test]
 fn rooms_of_other_crates() {
     let user = |head: &str, code: &str| {
-        let text =
-            format!("//! A user.\n//!\n{head}\n//! # Rooms, bottom first\n//!\n//! - `one`: all\n\nmod one;");
+        let text = format!(
+            "//! A user.\n//!\n{head}\n//! # Rooms, bottom first\n//!\n//! - `one`: all\n\nmod one;"
+        );
         let mut files = small(&[("user/src/lib.rs", &text), ("user/src/one.rs", code)]);
         let workspace = "[workspace]\nmembers = [\n    \"user\",\n]\n[package]\nname = \"small\"\n";
         let package = "[package]\nname = \"user\"\n[dependencies]\nsmall.workspace = true\n";
@@ -166,7 +170,8 @@ fn rooms_of_other_crates() {
 /// What Kbuild compiles is held to the order, too.
 #[test]
 fn kernel_modules() {
-    let text = "//! A module.\n//!\n//! # Rooms, bottom first\n//!\n//! - `low`: below\n//! - `up`: above\n\nmod low;\nmod up;\n";
+    let text = "//! A module.\n//!\n//! # Rooms, bottom first\n//!\n//! - `low`: below\n//! - \
+                `up`: above\n\nmod low;\nmod up;\n";
     for (name, main) in KBUILD {
         let folder = &main[..=main.rfind('/').unwrap()];
         let (low, up) = (format!("{folder}low.rs"), format!("{folder}up.rs"));

@@ -13,7 +13,8 @@ pub(crate) const MORE_SPACE: &str =
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, VmError>;
 
-/// An error of this crate. Its text is complete: what happened, and what to do next or what was printed.
+/// An error of this crate. Its text is complete: what happened, and what to do next or what was
+/// printed.
 #[derive(Debug, Error)]
 pub enum VmError {
     /// Something that explode needs is not there.
@@ -102,7 +103,9 @@ impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
         self.map_err(|error| {
             let error = error.into();
             let remedy = match error.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!("; {MORE_SPACE}"),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    format!("; {MORE_SPACE}")
+                }
                 _ => String::new(),
             };
             VmError::broken(format!("cannot {doing}: {error}{remedy}"))

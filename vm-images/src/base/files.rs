@@ -9,5 +9,10 @@ use nix::libc;
 
 /// Makes or empties a file. A link in its place is not followed.
 pub(crate) fn own_file(path: &Path) -> io::Result<File> {
-    File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(path)
+    File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
 }

@@ -11,7 +11,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key with its first input: the version of the recipe, to be raised when the way of building changes.
+    /// A key with its first input: the version of the recipe, to be raised when the way of building
+    /// changes.
     #[must_use]
     pub fn new(recipe: u32) -> Self {
         Self::default().with("recipe", recipe)

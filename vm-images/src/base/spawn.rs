@@ -1,7 +1,7 @@
 //! Starts child processes that end with this process, however it ends.
 //!
-//! The kernel can send a child a signal when its parent dies. "Parent" means the thread that started it, so all such children are
-//! started by one thread that lives as long as the process.
+//! The kernel can send a child a signal when its parent dies. "Parent" means the thread that
+//! started it, so all such children are started by one thread that lives as long as the process.
 
 use std::io;
 use std::os::unix::process::{CommandExt, parent_id};
@@ -26,10 +26,15 @@ pub fn spawn(mut command: Command, at_death: Signal) -> io::Result<Child> {
     let prepare = move || {
         prctl::set_pdeathsig(at_death)?;
         // Had this process died before that call, there would be no signal.
-        if parent_id() != parent { Err(io::Error::from(io::ErrorKind::NotConnected)) } else { Ok(()) }
+        if parent_id() != parent {
+            Err(io::Error::from(io::ErrorKind::NotConnected))
+        } else {
+            Ok(())
+        }
     };
-    // SAFETY: between fork and exec the closure only makes the system calls prctl and getppid, which are async-signal-safe; it does
-    // not allocate (an error kind is no allocation) and takes no lock.
+    // SAFETY: between fork and exec the closure only makes the system calls prctl and getppid,
+    // which are async-signal-safe; it does not allocate (an error kind is no allocation) and takes
+    // no lock.
     unsafe { command.pre_exec(prepare) };
     let (answer, result) = mpsc::channel();
     starter()?.send((command, answer)).map_err(io::Error::other)?;
@@ -75,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_child_outlives_the_thread_that_asked_for_it() {
-        let mut child = thread::spawn(|| spawn(sleeper(), Signal::SIGKILL)).join().unwrap().unwrap();
+        let mut child =
+            thread::spawn(|| spawn(sleeper(), Signal::SIGKILL)).join().unwrap().unwrap();
         thread::sleep(Duration::from_millis(50));
         assert!(child.try_wait().unwrap().is_none());
         child.kill().unwrap();

@@ -1,14 +1,17 @@
-//! Time in which a process could run: on a busy machine it is kept from running, and that says nothing about how fast it is.
+//! Time in which a process could run: on a busy machine it is kept from running, and that says
+//! nothing about how fast it is.
 //!
-//! The kernel counts for each thread how long it was ready to run while others had the processor (`run_delay`, the second number of
-//! `/proc/<pid>/task/<tid>/schedstat`, in nanoseconds). Of the threads of a process the one counts that has waited most: for QEMU
-//! that is the guest's processor.
+//! The kernel counts for each thread how long it was ready to run while others had the processor
+//! (`run_delay`, the second number of `/proc/<pid>/task/<tid>/schedstat`, in nanoseconds). Of the
+//! threads of a process the one counts that has waited most: for QEMU that is the guest's
+//! processor.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a process was kept from running since it began; nothing where the kernel does not count it, or there is no such process.
+/// How long a process was kept from running since it began; nothing where the kernel does not count
+/// it, or there is no such process.
 #[must_use]
 pub fn kept_waiting(process: u32) -> Duration {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
@@ -50,9 +53,13 @@ mod tests {
 
     /// A process that never waits for anything, on the first processor that we may use.
     fn busy() -> Child {
-        let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell");
+        let child = Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .spawn()
+            .expect("there is a shell");
         let ours = nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("we may run somewhere");
-        let first = (0..CpuSet::count()).find(|cpu| ours.is_set(*cpu).unwrap_or(false)).expect("we run");
+        let first =
+            (0..CpuSet::count()).find(|cpu| ours.is_set(*cpu).unwrap_or(false)).expect("we run");
         let mut one = CpuSet::new();
         one.set(first).expect("it is below the most");
         sched_setaffinity(Pid::from_raw(child.id().cast_signed()), &one).expect("it is our child");
@@ -64,7 +71,8 @@ mod tests {
         let mut children = [busy(), busy()];
         let clock = Clock::of(children[0].id());
         // Both want one processor: each is kept waiting while the other runs.
-        while kept_waiting(children[0].id()).saturating_sub(clock.kept) < Duration::from_millis(20) {
+        while kept_waiting(children[0].id()).saturating_sub(clock.kept) < Duration::from_millis(20)
+        {
             std::thread::yield_now();
         }
         let (elapsed, all) = (clock.elapsed(), clock.begin.elapsed());

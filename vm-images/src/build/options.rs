@@ -24,7 +24,8 @@ impl BuildOptions {
         Self::default().with_packages(&env::var(PACKAGES_VARIABLE).unwrap_or_default())
     }
 
-    /// Takes other versions of packages than the recipes name: `NAME=VERSION`, separated by blanks or commas.
+    /// Takes other versions of packages than the recipes name: `NAME=VERSION`, separated by blanks
+    /// or commas.
     ///
     /// # Errors
     /// [`VmError::Usage`] for what is no such list, and for packages that no recipe names.
@@ -34,7 +35,9 @@ impl BuildOptions {
             let (name, version) = word
                 .split_once('=')
                 .filter(|(name, version)| !name.is_empty() && !version.is_empty())
-                .ok_or_else(|| VmError::Usage(format!("`{word}` is not NAME=VERSION of a package")))?;
+                .ok_or_else(|| {
+                    VmError::Usage(format!("`{word}` is not NAME=VERSION of a package"))
+                })?;
             if !known.iter().any(|known| known == name) {
                 let known = known.join(", ");
                 return Err(VmError::Usage(format!(
@@ -67,7 +70,8 @@ mod tests {
 
     #[test]
     fn packages_can_get_other_versions() {
-        let options = BuildOptions::default().with_packages("rustc-web=9, busybox-static=1:2").unwrap();
+        let options =
+            BuildOptions::default().with_packages("rustc-web=9, busybox-static=1:2").unwrap();
         assert_eq!(options.version("rustc-web", "1"), "9");
         assert_eq!(options.version("busybox-static", "1"), "1:2");
         assert_eq!(options.version("libc6", "1"), "1");

@@ -1,5 +1,5 @@
-//! The agent with its own loader and libraries. These are this machine's and lie in a folder of their own, so that they never mix with
-//! the image's.
+//! The agent with its own loader and libraries. These are this machine's and lie in a folder of
+//! their own, so that they never mix with the image's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,19 +30,22 @@ pub struct Agent {
 impl Agent {
     /// The running program, with these arguments.
     pub fn this_program<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Self {
-        // By the process and not by the path: a rebuilt program is another one. Not /proc/self, since the loader is asked about it.
+        // By the process and not by the path: a rebuilt program is another one. Not /proc/self,
+        // since the loader is asked about it.
         let program = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
         Self { program, arguments: arguments.into_iter().map(Into::into).collect() }
     }
 }
 
-/// This very program, even if its file has been replaced since it was started (by a build, say), or if it was started by its own
-/// loader, as it is in a guest.
+/// This very program, even if its file has been replaced since it was started (by a build, say), or
+/// if it was started by its own loader, as it is in a guest.
 #[must_use]
 pub fn this_program() -> Command {
     let program = Path::new("/proc/self/exe");
     let mut command = Command::new(program);
-    if fs::read_link(program).is_ok_and(|file| file.starts_with(FOLDER) && file != Path::new(PROGRAM)) {
+    if fs::read_link(program)
+        .is_ok_and(|file| file.starts_with(FOLDER) && file != Path::new(PROGRAM))
+    {
         command.args(["--library-path", LIBRARIES, PROGRAM]);
     }
     command
@@ -51,8 +54,9 @@ pub fn this_program() -> Command {
 /// Adds the agent and what it needs to start.
 pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     let bytes = fs::read(&agent.program).at("read", &agent.program)?;
-    let elf = elf::parse(&bytes)
-        .ok_or_else(|| VmError::Usage(format!("{} is no x86-64 program", agent.program.display())))?;
+    let elf = elf::parse(&bytes).ok_or_else(|| {
+        VmError::Usage(format!("{} is no x86-64 program", agent.program.display()))
+    })?;
     archive.file(PROGRAM, 0o755, elf::strip(bytes));
     let mut words = Vec::new();
     if let Some(loader) = elf.interpreter {
@@ -61,14 +65,20 @@ pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
             let bytes = fs::read(&library).at("read", &library)?;
             archive.file(&format!("{LIBRARIES}/{name}"), 0o755, elf::strip(bytes));
         }
-        let name = Path::new(&loader).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        archive.file(&format!("{FOLDER}/{name}"), 0o755, fs::read(&loader).at("read", Path::new(&loader))?);
+        let name =
+            Path::new(&loader).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        archive.file(
+            &format!("{FOLDER}/{name}"),
+            0o755,
+            fs::read(&loader).at("read", Path::new(&loader))?,
+        );
         words.extend([format!("{FOLDER}/{name}"), "--library-path".into(), LIBRARIES.into()]);
     }
     words.push(PROGRAM.to_owned());
     let mut command = words.join(" ");
     if let Some((loader, rest)) = command.split_once(' ') {
-        // Under the name by which it was called: it prints commands that begin with that, to be pasted.
+        // Under the name by which it was called: it prints commands that begin with that, to be
+        // pasted.
         command = format!("{loader} --argv0 \"$0\" {rest}");
     }
     let command = format!("#!/bin/sh\nexec {command} \"$@\"\n");
@@ -86,7 +96,8 @@ pub(super) fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>> {
     })
 }
 
-/// Paths from the output of `ld.so --list` (which is that of `ldd`), or the name of a library that is not found.
+/// Paths from the output of `ld.so --list` (which is that of `ldd`), or the name of a library that
+/// is not found.
 fn parse_list(list: &str) -> std::result::Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for line in list.lines() {
@@ -111,7 +122,8 @@ mod tests {
 
     #[test]
     fn the_loaders_list_is_read() {
-        let list = "\tlinux-vdso.so.1 (0x7f)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x7f)\n\t/lib64/ld.so (0x7f)\n";
+        let list = "\tlinux-vdso.so.1 (0x7f)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 \
+                    (0x7f)\n\t/lib64/ld.so (0x7f)\n";
         assert_eq!(parse_list(list).unwrap(), [PathBuf::from("/lib/x86_64-linux-gnu/libc.so.6")]);
         assert_eq!(parse_list("\tliba.so => not found\n").unwrap_err(), "liba.so");
     }

@@ -1,8 +1,9 @@
 //! How fast the guest's time stamp counter runs.
 //!
-//! The kernel finds out by counting timer ticks. An emulated machine on a busy host does not get them in time; then the kernel gives
-//! the counter up, and its clock is the ticks themselves: coarse, and slow whenever the host is. QEMU's emulation passes the host's
-//! counter on, so its rate can be given to the guest's kernel.
+//! The kernel finds out by counting timer ticks. An emulated machine on a busy host does not get
+//! them in time; then the kernel gives the counter up, and its clock is the ticks themselves:
+//! coarse, and slow whenever the host is. QEMU's emulation passes the host's counter on, so its
+//! rate can be given to the guest's kernel.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -30,7 +31,8 @@ fn rate_khz() -> u64 {
     u64::try_from(u128::from(last.wrapping_sub(first)) * 1000 / elapsed_us).unwrap_or(0)
 }
 
-/// The time and the counter at one moment: the closest pair of some, since this thread may be interrupted between the two.
+/// The time and the counter at one moment: the closest pair of some, since this thread may be
+/// interrupted between the two.
 fn now() -> (Instant, u64) {
     let pair = || {
         let before = Instant::now();

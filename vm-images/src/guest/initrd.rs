@@ -1,4 +1,5 @@
-//! The first file system of a guest: the base image, and a second archive with the agent, our modules, and what the caller adds.
+//! The first file system of a guest: the base image, and a second archive with the agent, our
+//! modules, and what the caller adds.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};

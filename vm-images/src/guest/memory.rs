@@ -1,4 +1,5 @@
-//! Files in memory that are handed to a child process by their descriptor, so that nothing is left on any disk.
+//! Files in memory that are handed to a child process by their descriptor, so that nothing is left
+//! on any disk.
 
 use std::fs::File;
 use std::io;
@@ -43,7 +44,8 @@ impl MemoryFile {
             fcntl(&*file, F_SETFD(FdFlag::empty()))?;
             Ok(())
         };
-        // SAFETY: between fork and exec the closure only makes the system call fcntl, on a descriptor that it keeps open.
+        // SAFETY: between fork and exec the closure only makes the system call fcntl, on a
+        // descriptor that it keeps open.
         unsafe { command.pre_exec(keep_open) };
     }
 
@@ -64,7 +66,8 @@ impl MemoryFile {
 
 /// The last lines of a text, without carriage returns and other control characters.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
-    let clean: String = text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect();
+    let clean: String =
+        text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect();
     let all: Vec<_> = clean.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }

@@ -15,7 +15,9 @@ mod spec;
 pub use accelerator::Accelerator;
 pub use agent::{Agent, FOLDER as AGENT_FOLDER, this_program};
 pub use memory::MemoryFile;
-pub(crate) use probe::{can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered};
+pub(crate) use probe::{
+    can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
+};
 pub use programs::{Wanted, find_program};
 pub use qemu::program as qemu;
 pub use running::{Guest, GuestReader, GuestWriter};

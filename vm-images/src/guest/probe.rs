@@ -1,5 +1,6 @@
-//! Hardware or emulation: decided by a guest that really boots. A /dev/kvm that can be opened proves nothing: on nested virtual
-//! machines it may fail at the first instruction that it cannot emulate.
+//! Hardware or emulation: decided by a guest that really boots. A /dev/kvm that can be opened
+//! proves nothing: on nested virtual machines it may fail at the first instruction that it cannot
+//! emulate.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -29,13 +30,17 @@ pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<Ac
     if let Some(known) = remembered(build, kernel) {
         return Ok(known);
     }
-    let answer =
-        if can_open() && boots(build, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
+    let answer = if can_open() && boots(build, kernel, image)? {
+        Accelerator::Kvm
+    } else {
+        Accelerator::Emulation
+    };
     write_whole(&memory(build, kernel), answer.name().as_bytes())?;
     Ok(answer)
 }
 
-/// What an earlier probe on this machine has found. Being allowed to open /dev/kvm is asked anew each time.
+/// What an earlier probe on this machine has found. Being allowed to open /dev/kvm is asked anew
+/// each time.
 pub(crate) fn remembered(build: &Build<'_>, kernel: &Kernel) -> Option<Accelerator> {
     if !can_open() {
         return Some(Accelerator::Emulation);
@@ -63,14 +68,18 @@ fn boots(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
 
 /// The file with the answer for this kernel and this QEMU on this machine.
 fn memory(build: &Build<'_>, kernel: &Kernel) -> PathBuf {
-    let release = uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
+    let release =
+        uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processors.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown");
     let key = Key::new(2)
         .with("kernel", kernel.key())
         .with("host", release)
         .with("processor", model)
-        .with("QEMU", qemu::program().map_or_else(|_| "none".to_owned(), |program| identity(&program)));
+        .with(
+            "QEMU",
+            qemu::program().map_or_else(|_| "none".to_owned(), |program| identity(&program)),
+        );
     build.cache.root().join("kvm").join(key.hash())
 }
 

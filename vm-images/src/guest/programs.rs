@@ -1,8 +1,10 @@
-//! Programs of this machine that a guest's image does not have: packed as they are found here, with what they need to start.
+//! Programs of this machine that a guest's image does not have: packed as they are found here, with
+//! what they need to start.
 //!
-//! A dynamic program keeps its own loader and libraries, beside the agent's and never mixed with the image's: at its place is a
-//! script that starts it through that loader. A script brings its interpreter along. What a program opens while it runs (a
-//! language's modules, configuration) is not known here, and stays behind.
+//! A dynamic program keeps its own loader and libraries, beside the agent's and never mixed with
+//! the image's: at its place is a script that starts it through that loader. A script brings its
+//! interpreter along. What a program opens while it runs (a language's modules, configuration) is
+//! not known here, and stays behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,7 +48,8 @@ impl GuestSpec {
             if !packing.program(name)? && *required {
                 return Err(VmError::missing(
                     format!(
-                        "the program '{name}' is neither in the guest's image nor on this machine's PATH"
+                        "the program '{name}' is neither in the guest's image nor on this \
+                         machine's PATH"
                     ),
                     "install it, or write where it is",
                 ));
@@ -61,7 +64,8 @@ impl GuestSpec {
 #[must_use]
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let runs = |path: &PathBuf| {
-        path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        path.metadata()
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     };
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(runs);
@@ -77,14 +81,18 @@ struct Packing {
 }
 
 impl Packing {
-    /// Makes sure that a program is in the guest. Returns false if this machine does not have it either.
+    /// Makes sure that a program is in the guest. Returns false if this machine does not have it
+    /// either.
     fn program(&mut self, name: &str) -> Result<bool> {
         let place = if name.starts_with('/') {
             name.to_owned()
         } else if name.contains('/') {
-            let plain = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>();
+            let plain =
+                name.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>();
             if plain.contains(&"..") {
-                return Err(VmError::Usage(format!("the program '{name}': write a path without '..'")));
+                return Err(VmError::Usage(format!(
+                    "the program '{name}': write a path without '..'"
+                )));
             }
             format!("{HOME}/{}", plain.join("/"))
         } else if FOLDERS.iter().any(|folder| self.has.contains(&format!("{folder}/{name}"))) {
@@ -103,7 +111,9 @@ impl Packing {
     fn pack(&mut self, found: &Path, place: &str) -> Result<()> {
         self.has.insert(place.trim_start_matches('/').to_owned());
         let mut bytes = Vec::new();
-        fs::File::open(found).and_then(|mut file| file.read_to_end(&mut bytes)).at("read", found)?;
+        fs::File::open(found)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .at("read", found)?;
         match elf::parse(&bytes).map(|elf| elf.interpreter) {
             Some(Some(loader)) => self.dynamic(found, place, Path::new(&loader), bytes)?,
             Some(None) => self.file(place, elf::strip(bytes)),
@@ -135,8 +145,9 @@ impl Packing {
         let own = format!("{FOLDER}/{name}");
         self.file(&own, fs::read(loader).at("read", loader)?);
         let program = format!("{FOLDER}/programs{place}");
-        let start =
-            format!("#!/bin/sh\nexec {own} --argv0 \"$0\" --library-path {FOLDER}/lib {program} \"$@\"\n");
+        let start = format!(
+            "#!/bin/sh\nexec {own} --argv0 \"$0\" --library-path {FOLDER}/lib {program} \"$@\"\n"
+        );
         self.file(&program, elf::strip(bytes));
         self.file(place, start.into_bytes());
         Ok(())
@@ -147,9 +158,11 @@ impl Packing {
     }
 }
 
-/// The programs that the first line of a script names: its interpreter, and what `env` is to look for.
+/// The programs that the first line of a script names: its interpreter, and what `env` is to look
+/// for.
 fn interpreters(script: &[u8]) -> Vec<String> {
-    let Some(line) = script.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next())
+    let Some(line) =
+        script.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next())
     else {
         return Vec::new();
     };
@@ -192,9 +205,12 @@ mod tests {
         let this = std::env::current_exe().unwrap().display().to_string();
         assert!(packing.program(&this).unwrap());
         let paths: Vec<&str> = packing.files.iter().map(|file| file.path.as_str()).collect();
-        for path in
-            ["/agent/lib/libc.so.6", "/agent/ld-linux-x86-64.so.2", &format!("/agent/programs{this}"), &this]
-        {
+        for path in [
+            "/agent/lib/libc.so.6",
+            "/agent/ld-linux-x86-64.so.2",
+            &format!("/agent/programs{this}"),
+            &this,
+        ] {
             assert!(paths.contains(&path), "{path}: {paths:?}");
         }
         let start = packing.files.iter().find(|file| file.path == this).unwrap();
@@ -209,7 +225,9 @@ mod tests {
         assert_eq!(packing.files.len(), 1, "its interpreter is in the image");
         let interpreter = script(folder.path(), "interpreter", "#!/bin/sh\ntrue\n");
         assert!(
-            packing.program(&script(folder.path(), "other", &format!("#!{interpreter} -x\ntrue\n"))).unwrap()
+            packing
+                .program(&script(folder.path(), "other", &format!("#!{interpreter} -x\ntrue\n")))
+                .unwrap()
         );
         assert!(packing.files.iter().any(|file| file.path == interpreter));
         let lost = script(folder.path(), "lost", "#!/no/such/interpreter\n");

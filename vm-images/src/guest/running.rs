@@ -1,4 +1,5 @@
-//! A running guest: QEMU as a child process that lives no longer than this one, with a stream to the agent in it.
+//! A running guest: QEMU as a child process that lives no longer than this one, with a stream to
+//! the agent in it.
 
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -41,10 +42,12 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Starts a guest and waits for the first byte of its agent, which is not taken from the stream.
+    /// Starts a guest and waits for the first byte of its agent, which is not taken from the
+    /// stream.
     ///
     /// # Errors
-    /// [`VmError::Missing`] without QEMU; [`VmError::Broken`] with the end of the console if the guest ends or is silent.
+    /// [`VmError::Missing`] without QEMU; [`VmError::Broken`] with the end of the console if the
+    /// guest ends or is silent.
     pub fn boot(spec: &GuestSpec) -> Result<Self> {
         Self::boot_unless(spec, &|| false)
     }
@@ -97,21 +100,29 @@ impl Guest {
             let left = deadline.saturating_sub(clock.elapsed());
             let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::MAX);
             match poll(&mut fds, timeout) {
-                _ if given_up() => return Err(VmError::broken("the guest was given up before it was there")),
+                _ if given_up() => {
+                    return Err(VmError::broken("the guest was given up before it was there"));
+                }
                 Ok(0) if clock.elapsed() < deadline => {}
                 Ok(0) => {
-                    let what =
-                        format!("the guest's agent has not answered within {} s", deadline.as_secs_f32());
+                    let what = format!(
+                        "the guest's agent has not answered within {} s",
+                        deadline.as_secs_f32()
+                    );
                     return Err(self.broken(what));
                 }
-                Ok(_) if fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN)) => {
+                Ok(_)
+                    if fds[0]
+                        .revents()
+                        .is_some_and(|events| events.contains(PollFlags::POLLIN)) =>
+                {
                     return Ok(());
                 }
                 Ok(_) => {
                     let status = self.qemu.wait().doing("wait for QEMU")?;
-                    return Err(
-                        self.broken(format!("the guest ended before its agent answered (QEMU: {status})"))
-                    );
+                    return Err(self.broken(format!(
+                        "the guest ended before its agent answered (QEMU: {status})"
+                    )));
                 }
                 Err(nix::Error::EINTR) => {}
                 Err(error) => return Err(error).doing("wait for the guest"),
@@ -162,7 +173,8 @@ impl Guest {
         kept_waiting(self.qemu.id())
     }
 
-    /// Waits until the guest ends by itself; `None` if it does not in time. Time in which others keep it from running does not count.
+    /// Waits until the guest ends by itself; `None` if it does not in time. Time in which others
+    /// keep it from running does not count.
     ///
     /// # Errors
     /// [`VmError::Broken`] if QEMU cannot be waited for.

@@ -11,11 +11,13 @@ use crate::base::{Context, Result, spawn};
 /// What makes /init start a shell instead of the agent.
 const ARGUMENT: &str = "explode.shell";
 
-/// Boots the guest with its console on this terminal, and waits until the shell is left. Both modules are loaded if the specification
-/// names them; the agent is there but does not run. `Ctrl-A x` ends the guest at once.
+/// Boots the guest with its console on this terminal, and waits until the shell is left. Both
+/// modules are loaded if the specification names them; the agent is there but does not run.
+/// `Ctrl-A x` ends the guest at once.
 ///
 /// # Errors
-/// [`Missing`](crate::VmError::Missing) without QEMU, [`Broken`](crate::VmError::Broken) if it cannot be started.
+/// [`Missing`](crate::VmError::Missing) without QEMU, [`Broken`](crate::VmError::Broken) if it
+/// cannot be started.
 pub fn shell(spec: &GuestSpec) -> Result<ExitStatus> {
     let mut spec = spec.clone();
     spec.kernel_arguments.push(ARGUMENT.into());

@@ -27,14 +27,16 @@ pub struct GuestSpec {
     pub memory_mib: u32,
     /// Hardware or emulation.
     pub accelerator: Accelerator,
-    /// How long the guest may take until the agent has written its first byte, but for the time in which others keep it from running.
+    /// How long the guest may take until the agent has written its first byte, but for the time in
+    /// which others keep it from running.
     pub boot_deadline: Duration,
     /// Added to the kernel's command line.
     pub kernel_arguments: Vec<String>,
 }
 
 impl GuestSpec {
-    /// A guest of this kernel and image, and of nothing else: 1 GiB of memory, emulated, with a minute to boot.
+    /// A guest of this kernel and image, and of nothing else: 1 GiB of memory, emulated, with a
+    /// minute to boot.
     #[must_use]
     pub fn new(kernel: &Kernel, image: &Path) -> Self {
         Self {

@@ -23,8 +23,9 @@ impl Log {
         Ok(Self { path })
     }
 
-    /// Runs a command to its end, and appends its output. The command ends with this process, however that ends. If `expected` is not
-    /// 0, each line of output is progress, and this many lines are estimated.
+    /// Runs a command to its end, and appends its output. The command ends with this process,
+    /// however that ends. If `expected` is not 0, each line of output is progress, and this many
+    /// lines are estimated.
     pub fn run(&self, command: &mut Command, expected: u64, progress: &dyn Progress) -> Result<()> {
         // It is given away: once it has run, nothing may hold the writing ends of the pipe below.
         let mut command = mem::replace(command, Command::new(""));
@@ -35,7 +36,8 @@ impl Log {
         let name = program(&command);
         command.stdin(Stdio::null()).stdout(writer.try_clone().doing("use a pipe")?).stderr(writer);
         // Make and cargo end their own children when they get this signal.
-        let mut child = spawn(command, Signal::SIGTERM).map_err(|error| not_started(&name, &error))?;
+        let mut child =
+            spawn(command, Signal::SIGTERM).map_err(|error| not_started(&name, &error))?;
         let mut complaints = Complaints::default();
         let mut lines = 0;
         let mut reader = BufReader::new(reader);
@@ -66,7 +68,8 @@ impl Log {
 /// The standard output of a short command that has to succeed.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = program(command);
-    let output = command.stdin(Stdio::null()).output().map_err(|error| not_started(&name, &error))?;
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| not_started(&name, &error))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -81,7 +84,10 @@ fn program(command: &Command) -> String {
 }
 
 fn not_started(name: &str, error: &std::io::Error) -> VmError {
-    VmError::missing(format!("{name} cannot be run: {error}"), "`explode doctor` says what to install")
+    VmError::missing(
+        format!("{name} cannot be run: {error}"),
+        "`explode doctor` says what to install",
+    )
 }
 
 fn shown(command: &Command) -> String {

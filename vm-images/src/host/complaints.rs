@@ -1,16 +1,19 @@
 //! The lines of a build's output that say why it failed.
 //!
-//! A build that uses several processors goes on for a while after the first error, so the end of its output rarely has it.
+//! A build that uses several processors goes on for a while after the first error, so the end of
+//! its output rarely has it.
 
 use std::collections::VecDeque;
 
 /// The most lines that are kept, before and after.
 const MOST_LINES: usize = 24;
 
-/// The most of make's own lines (`***`): each level of a kernel's build repeats the error of the one below.
+/// The most of make's own lines (`***`): each level of a kernel's build repeats the error of the
+/// one below.
 const MOST_OF_MAKE: usize = 2;
 
-/// The lines kept before an error: a compiler names the function there, and a shell what it could not run.
+/// The lines kept before an error: a compiler names the function there, and a shell what it could
+/// not run.
 const BEFORE: usize = 1;
 
 /// The most lines kept after an error: the place in the source, quoted.
@@ -119,14 +122,15 @@ fn kind(line: &str) -> Kind {
     }
 }
 
-/// Returns true for a note, the place of an error, or a quoted line of its source. Make's own lines (`  CC      fs/file.o`) are
-/// indented as well, and begin with capital letters.
+/// Returns true for a note, the place of an error, or a quoted line of its source. Make's own lines
+/// (`  CC      fs/file.o`) are indented as well, and begin with capital letters.
 fn is_detail(line: &str) -> bool {
     let trimmed = line.trim_start();
     let number = trimmed.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let quotes = number.trim_start().starts_with('|') || trimmed.starts_with("= ");
     let arrow = trimmed.starts_with("-->") || trimmed.starts_with("::: ");
-    let note = line.contains(": note:") || trimmed.starts_with("note:") || trimmed.starts_with("help:");
+    let note =
+        line.contains(": note:") || trimmed.starts_with("note:") || trimmed.starts_with("help:");
     quotes || arrow || note
 }
 
@@ -143,22 +147,29 @@ mod tests {
     #[test]
     fn an_error_of_gcc_comes_with_its_function_and_its_source() {
         let around: String = (0..40).map(|n| format!("  CC      fs/{n}.o\n")).collect();
-        let error = "fs/a.c: In function 'f':\nfs/a.c:7:9: error: 'x' undeclared\n    7 |  return x;\n      |         ^\n";
+        let error = "fs/a.c: In function 'f':\nfs/a.c:7:9: error: 'x' undeclared\n    7 |  return \
+                     x;\n      |         ^\n";
         let make = "make[3]: *** [scripts/Makefile.build:229: fs/a.o] Error 1\n";
-        let waiting = "make[3]: *** Waiting for unfinished jobs....\nmake[2]: *** [scripts/Makefile.build:478: fs] Error 2\n";
+        let waiting = "make[3]: *** Waiting for unfinished jobs....\nmake[2]: *** \
+                       [scripts/Makefile.build:478: fs] Error 2\n";
         let (word, text) = of(&format!("{around}{error}{make}{around}{waiting}"));
         assert_eq!(word, "its errors");
         let first = format!("{error}{make}");
         assert!(text.starts_with(&first), "{text}");
         assert_eq!(text.lines().count(), 7, "{text}");
-        assert!(text.ends_with("CC      fs/39.o\nmake[3]: *** Waiting for unfinished jobs...."), "{text}");
+        assert!(
+            text.ends_with("CC      fs/39.o\nmake[3]: *** Waiting for unfinished jobs...."),
+            "{text}"
+        );
     }
 
     #[test]
     fn an_error_of_rustc_comes_with_its_place() {
-        let error = "error[E0425]: cannot find value `x` in this scope\n --> /m/lib.rs:3:5\n  |\n3 |     x\n  |     ^ not found";
-        let (_, text) =
-            of(&format!("  RUSTC [M] /m/lib.o\n{error}\n\nerror: aborting due to 1 previous error"));
+        let error = "error[E0425]: cannot find value `x` in this scope\n --> /m/lib.rs:3:5\n  \
+                     |\n3 |     x\n  |     ^ not found";
+        let (_, text) = of(&format!(
+            "  RUSTC [M] /m/lib.o\n{error}\n\nerror: aborting due to 1 previous error"
+        ));
         assert!(text.starts_with(&format!("  RUSTC [M] /m/lib.o\n{error}\n")), "{text}");
     }
 

@@ -27,8 +27,10 @@ const PROGRAMS: &[Need] = &[
     Need { what: "xz", package: "xz-utils" },
 ];
 
-const HEADERS: &[Need] =
-    &[Need { what: "gelf.h", package: "libelf-dev" }, Need { what: "stdio.h", package: "libc6-dev" }];
+const HEADERS: &[Need] = &[
+    Need { what: "gelf.h", package: "libelf-dev" },
+    Need { what: "stdio.h", package: "libc6-dev" },
+];
 
 /// The programs and headers that are not there, and the packages to install for them.
 pub(crate) fn missing() -> (Vec<&'static str>, Vec<&'static str>) {
@@ -56,7 +58,8 @@ pub(crate) fn check() -> Result<()> {
     ))
 }
 
-/// The C compiler: the first line of what it reports as its version. A module has to be built by the compiler of its kernel.
+/// The C compiler: the first line of what it reports as its version. A module has to be built by
+/// the compiler of its kernel.
 pub(crate) fn compiler() -> String {
     let version = command::output(Command::new("gcc").arg("--version")).unwrap_or_default();
     version.lines().next().unwrap_or("none").to_owned()
@@ -64,5 +67,7 @@ pub(crate) fn compiler() -> String {
 
 /// A program on the path.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
 }

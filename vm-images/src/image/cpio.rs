@@ -78,7 +78,9 @@ impl Archive {
                 Node::Folder => (FOLDER | 0o755, &[][..], (0, 0)),
                 Node::File { mode, data } => (FILE | mode, data.as_slice(), (0, 0)),
                 Node::Link(target) => (LINK | 0o777, target.as_bytes(), (0, 0)),
-                Node::Device { major, minor } => (CHARACTER_DEVICE | 0o600, &[][..], (*major, *minor)),
+                Node::Device { major, minor } => {
+                    (CHARACTER_DEVICE | 0o600, &[][..], (*major, *minor))
+                }
             };
             entry(out, number, mode, path, data, device)?;
         }
@@ -86,18 +88,22 @@ impl Archive {
     }
 }
 
-/// The names of what is in an archive that [`Archive::write`] has written; none from where the bytes are no archive.
+/// The names of what is in an archive that [`Archive::write`] has written; none from where the
+/// bytes are no archive.
 pub(crate) fn names(bytes: &[u8]) -> Vec<&str> {
     let mut names = Vec::new();
     let mut at = 0;
-    while let Some(header) = bytes.get(at..at + HEADER_BYTES).filter(|header| header.starts_with(b"070701")) {
+    while let Some(header) =
+        bytes.get(at..at + HEADER_BYTES).filter(|header| header.starts_with(b"070701"))
+    {
         let field = |index: usize| {
             let digits = std::str::from_utf8(&header[6 + index * 8..14 + index * 8]).ok()?;
             usize::from_str_radix(digits, 16).ok()
         };
         let (Some(size), Some(name_size)) = (field(6), field(11)) else { break };
         let name_at = at + HEADER_BYTES;
-        let name = bytes.get(name_at..name_at + name_size.saturating_sub(1)).map(std::str::from_utf8);
+        let name =
+            bytes.get(name_at..name_at + name_size.saturating_sub(1)).map(std::str::from_utf8);
         let Some(Ok(name)) = name.filter(|name| *name != Ok("TRAILER!!!")) else { break };
         names.push(name);
         at = (name_at + name_size).next_multiple_of(4) + size.next_multiple_of(4);
@@ -119,10 +125,11 @@ fn entry(
     device: (u32, u32),
 ) -> io::Result<()> {
     let name_size = u32::try_from(name.len() + 1).map_err(io::Error::other)?;
-    let size =
-        u32::try_from(data.len()).map_err(|_| io::Error::other(format!("{name} is larger than 4 GiB")))?;
+    let size = u32::try_from(data.len())
+        .map_err(|_| io::Error::other(format!("{name} is larger than 4 GiB")))?;
     let (owner, links, time, check) = (0, 1, 0, 0);
-    let fields = [number, mode, owner, owner, links, time, size, 0, 0, device.0, device.1, name_size, check];
+    let fields =
+        [number, mode, owner, owner, links, time, size, 0, 0, device.0, device.1, name_size, check];
     let mut header = String::from("070701");
     for field in fields {
         header.push_str(&format!("{field:08X}"));

@@ -1,5 +1,5 @@
-//! The little that has to be known about ELF programs: which loader and libraries they need, and where what is loaded of them ends.
-//! Only 64-bit little-endian ELF, as on x86-64.
+//! The little that has to be known about ELF programs: which loader and libraries they need, and
+//! where what is loaded of them ends. Only 64-bit little-endian ELF, as on x86-64.
 
 const LOAD: u32 = 1;
 const DYNAMIC: u32 = 2;
@@ -15,7 +15,8 @@ pub(crate) struct Elf {
     pub interpreter: Option<String>,
     /// The names of the libraries, in order.
     pub needed: Vec<String>,
-    /// The length of the part of the file that running it needs; symbols and debug information are behind it.
+    /// The length of the part of the file that running it needs; symbols and debug information are
+    /// behind it.
     pub loaded_len: usize,
 }
 
@@ -60,7 +61,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Elf> {
 pub(crate) fn strip(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some(elf) = parse(&bytes) {
         bytes.truncate(elf.loaded_len);
-        // There is no section table any more: its offset, its length, and the index of the names in it.
+        // There is no section table any more: its offset, its length, and the index of the names in
+        // it.
         bytes[0x28..0x30].fill(0);
         bytes[0x3c..0x40].fill(0);
     }
@@ -81,7 +83,8 @@ fn needed(bytes: &[u8], dynamic: &Segment, segments: &[Segment]) -> Option<Vec<S
     }
     let strings = strings?;
     let holder = segments.iter().find(|segment| {
-        segment.kind == LOAD && (segment.address..segment.address + segment.len as u64).contains(&strings)
+        segment.kind == LOAD
+            && (segment.address..segment.address + segment.len as u64).contains(&strings)
     })?;
     let table = holder.offset + (strings - holder.address) as usize;
     names.into_iter().map(|name| string(bytes, table.checked_add(name)?)).collect()

@@ -11,7 +11,8 @@ use crate::base::{Context, Result, VmError};
 /// Where Debian's packages have their libraries; the loader looks there by itself.
 const FOLDERS: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
 
-/// Adds the loader and the libraries that the programs in the archive need, and those that these need.
+/// Adds the loader and the libraries that the programs in the archive need, and those that these
+/// need.
 pub(crate) fn add(archive: &mut Archive, root: &Path) -> Result<()> {
     let mut wanted = BTreeSet::new();
     let mut loaders = BTreeSet::new();
@@ -45,7 +46,8 @@ fn find(root: &Path, name: &str) -> Result<(&'static str, Vec<u8>)> {
         }
     }
     Err(VmError::broken(format!(
-        "a program of the guest's image needs {name}, which is in none of the image's packages; add a `libraries` line for \
+        "a program of the guest's image needs {name}, which is in none of the image's packages; \
+         add a `libraries` line for \
          the package that has it to image/recipe.txt"
     )))
 }

@@ -1,7 +1,9 @@
-//! The guest's base image: an initramfs with the programs that stacks need, made from packages without installing any.
+//! The guest's base image: an initramfs with the programs that stacks need, made from packages
+//! without installing any.
 //!
-//! The agent is not in it; it comes in a second archive at each boot, so the image's key does not change with explode's code. The
-//! archive is not compressed: under emulation unpacking would cost more time than it saves.
+//! The agent is not in it; it comes in a second archive at each boot, so the image's key does not
+//! change with explode's code. The archive is not compressed: under emulation unpacking would cost
+//! more time than it saves.
 
 pub(crate) mod cpio;
 pub(crate) mod elf;
@@ -42,7 +44,8 @@ pub struct Image {
 
 pub(crate) fn get(build: &Build<'_>) -> Result<Image> {
     let (key, packages) = key(build)?;
-    let entry = build.cache.entry("image", &key, build.progress, |building| pack(building, &packages))?;
+    let entry =
+        build.cache.entry("image", &key, build.progress, |building| pack(building, &packages))?;
     Ok(Image { file: entry.join(FILE), hash: key.hash(), programs: programs(&packages) })
 }
 
@@ -51,10 +54,13 @@ fn programs(packages: &[Package]) -> Vec<(String, String, String)> {
     let mut programs = Vec::new();
     for line in lines() {
         let Line::Package { name, files } = line else { continue };
-        let Some(Package { version, .. }) = packages.iter().find(|package| package.name == name) else {
+        let Some(Package { version, .. }) = packages.iter().find(|package| package.name == name)
+        else {
             continue;
         };
-        programs.extend(files.iter().map(|file| ((*file).to_owned(), name.to_owned(), version.clone())));
+        programs.extend(
+            files.iter().map(|file| ((*file).to_owned(), name.to_owned(), version.clone())),
+        );
     }
     programs
 }
@@ -98,9 +104,12 @@ fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
             Line::Applets(path) => applets = Some(path),
             Line::Link { path, target } => archive.link(path, target),
             Line::Folder(path) => archive.folder(path),
-            Line::Text { path, text } => archive.file(path, 0o644, format!("{text}\n").into_bytes()),
+            Line::Text { path, text } => {
+                archive.file(path, 0o644, format!("{text}\n").into_bytes())
+            }
             Line::Own { path, name } => {
-                let (_, text) = OWN.iter().find(|(known, _)| *known == name).expect("the recipe is tested");
+                let (_, text) =
+                    OWN.iter().find(|(known, _)| *known == name).expect("the recipe is tested");
                 archive.file(path, 0o755, text.as_bytes().to_vec());
             }
         }
@@ -132,9 +141,11 @@ fn add_file(archive: &mut Archive, root: &Path, package: &str, file: &str) -> Re
     Ok(())
 }
 
-/// Links for what busybox can be called as; real programs are in other folders and are found before these.
+/// Links for what busybox can be called as; real programs are in other folders and are found before
+/// these.
 fn add_applets(archive: &mut Archive, root: &Path, program: &str) -> Result<()> {
-    let list = command::output(Command::new(root.join(program.trim_start_matches('/'))).arg("--list"))?;
+    let list =
+        command::output(Command::new(root.join(program.trim_start_matches('/'))).arg("--list"))?;
     for applet in list.lines() {
         let path = format!("/bin/{applet}");
         if !archive.contains(&path) {
@@ -150,10 +161,15 @@ mod tests {
 
     #[test]
     fn programs_are_told_with_their_packages() {
-        let package =
-            |name: &str, version: &str| Package { name: name.to_owned(), version: version.to_owned() };
-        let programs =
-            programs(&[package("e2fsprogs", "1.47"), package("libc6", "2.36"), package("mount", "2.38")]);
+        let package = |name: &str, version: &str| Package {
+            name: name.to_owned(),
+            version: version.to_owned(),
+        };
+        let programs = programs(&[
+            package("e2fsprogs", "1.47"),
+            package("libc6", "2.36"),
+            package("mount", "2.38"),
+        ]);
         let has = |path: &str, package: &str, version: &str| {
             programs.contains(&(path.to_owned(), package.to_owned(), version.to_owned()))
         };

@@ -37,7 +37,8 @@ impl Kernel {
 /// The boot image, below a tree.
 pub(super) const BOOT_IMAGE: &str = "arch/x86/boot/bzImage";
 
-/// The symbols of the kernel itself. A tree gets `Module.symvers` only when its modules are built, and they need not be.
+/// The symbols of the kernel itself. A tree gets `Module.symvers` only when its modules are built,
+/// and they need not be.
 const SYMBOLS: &str = "vmlinux.symvers";
 
 /// The symbol tables of a built tree.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 /// Explode's configuration, as changes to `make tinyconfig`.
 pub(crate) const FRAGMENT: &str = include_str!("../../kernel/explode.config");
 
-/// What the guest cannot do without, and why. In the kernel, not as modules: nothing could load them.
+/// What the guest cannot do without, and why. In the kernel, not as modules: nothing could load
+/// them.
 const NEEDED: &[(&str, &str)] = &[
     ("64BIT", "explode and its guest are x86-64 programs"),
     ("PCI", "QEMU's devices are on a PCI bus"),
@@ -32,7 +33,10 @@ const NEEDED: &[(&str, &str)] = &[
     ("BLOCK", "storage is what is checked"),
     ("KALLSYMS", "the modules find kernel functions by name"),
     ("KPROBES", "calls are made to fail by kprobes"),
-    ("TRACEPOINTS", "changes of buffers are seen by tracepoints; CONFIG_BLK_DEV_IO_TRACE selects it"),
+    (
+        "TRACEPOINTS",
+        "changes of buffers are seen by tracepoints; CONFIG_BLK_DEV_IO_TRACE selects it",
+    ),
 ];
 
 /// The settings of a `.config` file or fragment that are set, by name without `CONFIG_`.
@@ -50,13 +54,16 @@ pub(crate) fn lacking(config: &str) -> Vec<String> {
         .collect()
 }
 
-/// The lines of the fragment that a configuration made from it has lost: another kernel version has other dependencies.
+/// The lines of the fragment that a configuration made from it has lost: another kernel version has
+/// other dependencies.
 pub(crate) fn lost(config: &str) -> Vec<&'static str> {
     let set = parse(config);
     FRAGMENT
         .lines()
         .filter(|line| {
-            if let Some((name, value)) = line.strip_prefix("CONFIG_").and_then(|rest| rest.split_once('=')) {
+            if let Some((name, value)) =
+                line.strip_prefix("CONFIG_").and_then(|rest| rest.split_once('='))
+            {
                 set.get(name) != Some(&value)
             } else {
                 line.strip_prefix("# CONFIG_")
@@ -80,8 +87,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_its_reason() {
-        let config =
-            FRAGMENT.replace("CONFIG_RUST=y", "# CONFIG_RUST is not set").replace("CONFIG_TMPFS=y", "");
+        let config = FRAGMENT
+            .replace("CONFIG_RUST=y", "# CONFIG_RUST is not set")
+            .replace("CONFIG_TMPFS=y", "");
         let lines = lacking(&format!("{config}\nCONFIG_TRACEPOINTS=y\n"));
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("CONFIG_RUST=y (explode's kernel modules"), "{}", lines[0]);

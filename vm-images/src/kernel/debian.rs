@@ -50,11 +50,14 @@ pub(super) fn get(build: &Build<'_>) -> Result<Kernel> {
         None => {
             host::check()?;
             let tools = tools::get(build)?;
-            build.cache.entry("kernel", &key, build.progress, |building| compile(build, building, &tools))?
+            build.cache.entry("kernel", &key, build.progress, |building| {
+                compile(build, building, &tools)
+            })?
         }
     };
     let tree = tree.join("linux");
-    let release = fs::read_to_string(tree.join("include/config/kernel.release")).unwrap_or_default();
+    let release =
+        fs::read_to_string(tree.join("include/config/kernel.release")).unwrap_or_default();
     if !tree.join(BOOT_IMAGE).is_file() || release.is_empty() {
         let entry = tree.parent().unwrap_or(&tree).display().to_string();
         return Err(VmError::broken(format!(
@@ -72,8 +75,13 @@ fn compile(build: &Build<'_>, building: &Building<'_>, tools: &Tools) -> Result<
     building.progress.step("unpacking the kernel's source");
     fs::create_dir(&tree).at("make the folder", &tree)?;
     let archive = unpacked.join(format!("usr/src/{}.tar.xz", source.name));
-    building
-        .run(Command::new("tar").arg("-xJf").arg(archive).args(["--strip-components=1", "-C"]).arg(&tree))?;
+    building.run(
+        Command::new("tar")
+            .arg("-xJf")
+            .arg(archive)
+            .args(["--strip-components=1", "-C"])
+            .arg(&tree),
+    )?;
     fs::remove_dir_all(&unpacked).at("remove", &unpacked)?;
 
     configure(building, &tree, tools)?;
@@ -84,7 +92,10 @@ fn compile(build: &Build<'_>, building: &Building<'_>, tools: &Tools) -> Result<
     building.run_lines(&mut make, MAKE_LINES)?;
     for needed in [tree.join(BOOT_IMAGE), symbols(&tree), tree.join("scripts/module.lds")] {
         if !needed.is_file() {
-            return Err(VmError::broken(format!("make ended well, but has not made {}", needed.display())));
+            return Err(VmError::broken(format!(
+                "make ended well, but has not made {}",
+                needed.display()
+            )));
         }
     }
     building.progress.step("removing what modules do not need");
@@ -116,7 +127,8 @@ fn configure(building: &Building<'_>, tree: &Path, tools: &Tools) -> Result<()> 
         return Ok(());
     }
     Err(VmError::Broken {
-        what: "this kernel's configuration does not take all of kernel/explode.config: a dependency is missing or \
+        what: "this kernel's configuration does not take all of kernel/explode.config: a \
+               dependency is missing or \
                an option has another name"
             .into(),
         tail: lost.join("\n"),

@@ -1,4 +1,5 @@
-//! The guest's kernel: Debian's source with explode's configuration, or a tree that the user has built.
+//! The guest's kernel: Debian's source with explode's configuration, or a tree that the user has
+//! built.
 
 mod built;
 mod config;

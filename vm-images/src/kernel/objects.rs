@@ -1,4 +1,5 @@
-//! The objects of a built tree, and the files that each was compiled from: the kernel's build writes them to `.NAME.o.cmd`, for make.
+//! The objects of a built tree, and the files that each was compiled from: the kernel's build
+//! writes them to `.NAME.o.cmd`, for make.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,8 +18,8 @@ const LINKED: &[&str] = &["vmlinux.a", "lib/lib.a", "arch/x86/lib/lib.a"];
 pub(crate) struct Object<'a> {
     /// Returns true if the object is of a module.
     pub module: bool,
-    /// Its source, what the source includes, and a file for each option of the configuration that these ask for. Relative paths begin
-    /// where make ran.
+    /// Its source, what the source includes, and a file for each option of the configuration that
+    /// these ask for. Relative paths begin where make ran.
     pub files: Vec<&'a str>,
 }
 
@@ -29,7 +30,8 @@ pub(crate) fn parse(text: &str) -> Option<Object<'_>> {
     let module = command.contains(" -DMODULE") || command.contains(" --cfg MODULE");
     let source = lines.find(|line| line.starts_with("source_"))?.split_once(" := ")?.1;
     let uses = lines.skip_while(|line| !line.starts_with("deps_")).skip(1);
-    let uses = uses.map(|line| line.trim_end_matches('\\').trim()).take_while(|line| !line.is_empty());
+    let uses =
+        uses.map(|line| line.trim_end_matches('\\').trim()).take_while(|line| !line.is_empty());
     let plain = |word: &'static str, path| str::strip_prefix(path, word).unwrap_or(path);
     let files = std::iter::once(source).chain(uses).map(|path| {
         let option = path.strip_prefix("$(wildcard ").and_then(|rest| rest.strip_suffix(')'));
@@ -40,10 +42,13 @@ pub(crate) fn parse(text: &str) -> Option<Object<'_>> {
 
 /// Returns true for a file that the build itself makes, again and again.
 pub(crate) fn is_generated(path: &str) -> bool {
-    path.contains("include/generated/") || path.ends_with("_generated.rs") || path.ends_with(".rmeta")
+    path.contains("include/generated/")
+        || path.ends_with("_generated.rs")
+        || path.ends_with(".rmeta")
 }
 
-/// The `.cmd` files of the objects in a tree. Those of modules are among them only if it is not known what was linked into the kernel.
+/// The `.cmd` files of the objects in a tree. Those of modules are among them only if it is not
+/// known what was linked into the kernel.
 pub(crate) fn of_tree(tree: &Path) -> Result<Vec<PathBuf>> {
     let linked = linked(tree);
     if !linked.is_empty() {
@@ -94,19 +99,25 @@ fn linked(tree: &Path) -> Vec<PathBuf> {
     found.into_iter().filter(|path| path.is_file()).collect()
 }
 
-/// The members of a thin archive, whose second entry is a table of their paths, each ended by a slash and a line feed.
+/// The members of a thin archive, whose second entry is a table of their paths, each ended by a
+/// slash and a line feed.
 fn members(archive: &[u8]) -> Vec<String> {
     const HEADER: usize = 60;
     let mut at = 8;
     while archive.starts_with(b"!<thin>\n") && at + HEADER <= archive.len() {
         let header = String::from_utf8_lossy(&archive[at..at + HEADER]).into_owned();
-        let Some(bytes) = header.get(48..58).and_then(|size| size.trim().parse::<usize>().ok()) else {
+        let Some(bytes) = header.get(48..58).and_then(|size| size.trim().parse::<usize>().ok())
+        else {
             break;
         };
         let (begin, end) = (at + HEADER, (at + HEADER).saturating_add(bytes).min(archive.len()));
         if header.starts_with("//") {
             let table = String::from_utf8_lossy(&archive[begin..end]).into_owned();
-            return table.split("/\n").filter(|name| !name.trim().is_empty()).map(str::to_owned).collect();
+            return table
+                .split("/\n")
+                .filter(|name| !name.trim().is_empty())
+                .map(str::to_owned)
+                .collect();
         }
         // The symbols of all members come before the table.
         at = begin + bytes.next_multiple_of(2);
@@ -120,8 +131,10 @@ mod tests {
 
     use super::*;
 
-    const TEXT: &str = "savedcmd_fs/a/b.o := gcc -DMODULE -c -o fs/a/b.o fs/a/b.c \n\nsource_fs/a/b.o := fs/a/b.c\n\n\
-                        deps_fs/a/b.o := \\\n    $(wildcard include/config/FOO) \\\n  ./include/linux/x.h \\\n\n\
+    const TEXT: &str = "savedcmd_fs/a/b.o := gcc -DMODULE -c -o fs/a/b.o \
+                        fs/a/b.c \n\nsource_fs/a/b.o := fs/a/b.c\n\n\
+                        deps_fs/a/b.o := \\\n    $(wildcard include/config/FOO) \\\n  \
+                        ./include/linux/x.h \\\n\n\
                         fs/a/b.o: $(deps_fs/a/b.o)\n";
 
     #[test]

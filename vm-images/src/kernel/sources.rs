@@ -1,8 +1,9 @@
 //! Checks that a tree's boot image was made from the sources that the tree has now.
 //!
-//! Make decides that by times, and so does the first look at an image: no object may be older than a file that it was compiled from,
-//! or younger than the image. From then on the contents count, which a record in the cache has: a file that was changed and changed
-//! back is as it was, and one that was replaced by an older file is not.
+//! Make decides that by times, and so does the first look at an image: no object may be older than
+//! a file that it was compiled from, or younger than the image. From then on the contents count,
+//! which a record in the cache has: a file that was changed and changed back is as it was, and one
+//! that was replaced by an older file is not.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, Metadata};
@@ -19,8 +20,8 @@ use crate::cache::write_whole;
 
 /// Folders with sources of the kernel, for trees in which nothing says what was compiled.
 const FOLDERS: &[&str] = &[
-    "arch/x86", "block", "crypto", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel", "lib",
-    "mm", "net", "rust", "security", "virt",
+    "arch/x86", "block", "crypto", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel",
+    "lib", "mm", "net", "rust", "security", "virt",
 ];
 
 /// The most files that a message names.
@@ -45,8 +46,11 @@ pub(super) fn check(build: &Build<'_>, tree: &Path, image: &[u8], config: &str) 
         None => {
             build.progress.step("comparing the kernel with its sources");
             let first = first_look(tree, built)?;
-            let record =
-                if first.stale.is_empty() { Record::of(tree, &first.files) } else { Record::default() };
+            let record = if first.stale.is_empty() {
+                Record::of(tree, &first.files)
+            } else {
+                Record::default()
+            };
             (Some(record), first.stale)
         }
     };
@@ -79,13 +83,17 @@ fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
                 Some(changed) => *changed,
                 None => *times.entry((*file).to_owned()).or_insert(modified(&tree.join(file))),
             };
-            // A file that is not there was removed on purpose: no tree without it could be built again.
+            // A file that is not there was removed on purpose: no tree without it could be built
+            // again.
             let Some(changed) = changed else { continue };
             if changed > compiled || compiled > built && *file == object.files[0] {
                 look.stale.insert((*file).to_owned());
             }
         }
-        let folder = path.parent().and_then(|folder| folder.strip_prefix(tree).ok()).unwrap_or(Path::new(""));
+        let folder = path
+            .parent()
+            .and_then(|folder| folder.strip_prefix(tree).ok())
+            .unwrap_or(Path::new(""));
         folders.extend(folder.ancestors().map(Path::to_owned));
     }
     look.files = times.into_iter().filter_map(|(file, there)| there.map(|_| file)).collect();
@@ -94,7 +102,9 @@ fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
             younger(tree, Path::new(folder), built, &mut look);
         }
     }
-    for makefile in folders.iter().flat_map(|folder| ["Makefile", "Kbuild"].map(|name| folder.join(name))) {
+    for makefile in
+        folders.iter().flat_map(|folder| ["Makefile", "Kbuild"].map(|name| folder.join(name)))
+    {
         if let Some(changed) = modified(&tree.join(&makefile)) {
             let name = makefile.display().to_string();
             if changed > built {
@@ -106,7 +116,8 @@ fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
     Ok(look)
 }
 
-/// The sources of a folder, by their names; `look.stale` gets those that are younger than the image.
+/// The sources of a folder, by their names; `look.stale` gets those that are younger than the
+/// image.
 fn younger(tree: &Path, folder: &Path, built: i128, look: &mut FirstLook) {
     for entry in fs::read_dir(tree.join(folder)).into_iter().flatten().flatten() {
         let path = folder.join(entry.file_name());
@@ -139,7 +150,8 @@ struct Times {
 
 impl Times {
     fn of(data: &Metadata) -> Times {
-        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        let nanoseconds =
+            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Times {
             modified: nanoseconds(data.mtime(), data.mtime_nsec()),
             changed: nanoseconds(data.ctime(), data.ctime_nsec()),
@@ -159,7 +171,8 @@ impl Record {
         Record(files.iter().filter_map(state).collect())
     }
 
-    /// The names of files whose contents are others now; and a record to replace this one, if only times are.
+    /// The names of files whose contents are others now; and a record to replace this one, if only
+    /// times are.
     fn changed(mut self, tree: &Path) -> (Option<Record>, BTreeSet<String>) {
         let mut stale = BTreeSet::new();
         let mut touched = false;
@@ -218,12 +231,19 @@ fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
     );
     let is_makefile = |name: &String| name.ends_with("Makefile") || name.ends_with("Kbuild");
     let remedy = if stale.iter().all(is_makefile) {
-        format!("run make in {shown}; if make finds nothing to do: touch {}", tree.join(BOOT_IMAGE).display())
-    } else if stale.iter().any(|name| modified(&tree.join(name)).is_none_or(|changed| changed > built)) {
+        format!(
+            "run make in {shown}; if make finds nothing to do: touch {}",
+            tree.join(BOOT_IMAGE).display()
+        )
+    } else if stale
+        .iter()
+        .any(|name| modified(&tree.join(name)).is_none_or(|changed| changed > built))
+    {
         format!("run make in {shown}")
     } else {
         format!(
-            "run make in {shown}; make goes by times, and these files are older than the kernel, so touch them first"
+            "run make in {shown}; make goes by times, and these files are older than the kernel, \
+             so touch them first"
         )
     };
     VmError::missing(what, remedy)
@@ -231,7 +251,9 @@ fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
 
 /// Checks that the configuration is the one that the kernel was built with.
 fn same_configuration(tree: &Path, config: &str) -> Result<()> {
-    let Ok(built) = fs::read_to_string(tree.join("include/config/auto.conf")) else { return Ok(()) };
+    let Ok(built) = fs::read_to_string(tree.join("include/config/auto.conf")) else {
+        return Ok(());
+    };
     let (now, built) = (config::parse(config), config::parse(&built));
     let names: BTreeSet<&str> = now.keys().chain(built.keys()).copied().collect();
     // Words are in quotes in one of the two, and no option that is a word decides what is built.
@@ -239,15 +261,23 @@ fn same_configuration(tree: &Path, config: &str) -> Result<()> {
         let (now, built) = (now.get(name), built.get(name));
         now != built && !now.is_some_and(|value| value.starts_with('"'))
     };
-    let other: Vec<String> = names.into_iter().filter(differs).map(|name| format!("CONFIG_{name}")).collect();
+    let other: Vec<String> =
+        names.into_iter().filter(differs).map(|name| format!("CONFIG_{name}")).collect();
     if other.is_empty() {
         return Ok(());
     }
     let shown = tree.display();
     let named = other.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = if other.len() > NAMED { format!(" and {} more", other.len() - NAMED) } else { String::new() };
+    let more = if other.len() > NAMED {
+        format!(" and {} more", other.len() - NAMED)
+    } else {
+        String::new()
+    };
     Err(VmError::missing(
-        format!("the configuration of the kernel in {shown} was changed since it was built: {named}{more}"),
+        format!(
+            "the configuration of the kernel in {shown} was changed since it was built: \
+             {named}{more}"
+        ),
         format!("run make in {shown}"),
     ))
 }
@@ -301,20 +331,29 @@ mod tests {
             let object = format!("{folder}/{name}.o");
             let uses: String = uses.iter().map(|file| format!("  {file} \\\n")).collect();
             let text = format!(
-                "savedcmd_{object} := gcc {flags} -c\n\nsource_{object} := {folder}/{name}.c\n\ndeps_{object} := \\\n    \
-                 $(wildcard include/config/EXT4_FS) \\\n  include/generated/utsrelease.h \\\n{uses}\n"
+                "savedcmd_{object} := gcc {flags} -c\n\nsource_{object} := \
+                 {folder}/{name}.c\n\ndeps_{object} := \\\n    \
+                 $(wildcard include/config/EXT4_FS) \\\n  \
+                 include/generated/utsrelease.h \\\n{uses}\n"
             );
             self.write(&format!("{folder}/.{name}.o.cmd"), &text, at);
         }
 
         /// Links a kernel with these contents.
         fn link(&self, contents: &str, at: u64) {
-            self.compiled("fs/ext4", "inode", "", &["fs/ext4/ext4.h", "include/linux/fs.h"], at - 1);
+            self.compiled(
+                "fs/ext4",
+                "inode",
+                "",
+                &["fs/ext4/ext4.h", "include/linux/fs.h"],
+                at - 1,
+            );
             self.write(BOOT_IMAGE, contents, at);
         }
 
         fn check(&self) -> Result<()> {
-            let (cache, options) = (Cache::at(self.0.path().join("cache")), BuildOptions::default());
+            let (cache, options) =
+                (Cache::at(self.0.path().join("cache")), BuildOptions::default());
             let build = Build { cache: &cache, options: &options, progress: &Silent };
             let tree = self.0.path().join("tree");
             check(&build, &tree, &fs::read(tree.join(BOOT_IMAGE)).unwrap(), "CONFIG_EXT4_FS=y\n")
@@ -332,7 +371,9 @@ mod tests {
 
     #[test]
     fn a_source_that_is_younger_than_the_kernel_is_refused_until_it_is_built() {
-        for name in ["fs/ext4/inode.c", "fs/ext4/ext4.h", "include/linux/fs.h", "include/config/EXT4_FS"] {
+        for name in
+            ["fs/ext4/inode.c", "fs/ext4/ext4.h", "include/linux/fs.h", "include/config/EXT4_FS"]
+        {
             let tree = Tree::built();
             tree.write(name, "other", 300);
             tree.refused(&["is older than its sources", name, "run make in "]);

@@ -62,15 +62,18 @@ pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<Kernel> {
         .with_bytes("rust", &read(&tree.join("rust/libkernel.rmeta"))?)
         .with_bytes("module.lds", &read(&tree.join("scripts/module.lds"))?)
         .with_bytes("config", config.as_bytes());
-    let release =
-        String::from_utf8_lossy(&read(&tree.join("include/config/kernel.release"))?).trim().to_owned();
+    let release = String::from_utf8_lossy(&read(&tree.join("include/config/kernel.release"))?)
+        .trim()
+        .to_owned();
     let boot_image = kept(build, &image)?;
     Ok(Kernel { tree, boot_image, changes: true, key: key.hash(), release })
 }
 
-/// The image in the cache: a make in the tree, while guests of a run are still to be booted, does not give them another kernel.
+/// The image in the cache: a make in the tree, while guests of a run are still to be booted, does
+/// not give them another kernel.
 fn kept(build: &Build<'_>, image: &[u8]) -> Result<PathBuf> {
-    let file = build.cache.root().join("boot").join(Key::new(1).with_bytes("bzImage", image).hash());
+    let file =
+        build.cache.root().join("boot").join(Key::new(1).with_bytes("bzImage", image).hash());
     if fs::read(&file).is_ok_and(|there| there == image) {
         return Ok(file);
     }
@@ -102,7 +105,9 @@ mod tests {
         let error = open(folder.path()).unwrap_err();
         assert_eq!(error.kind(), Kind::Missing);
         assert!(
-            error.to_string().contains("CONFIG_RUST=y (explode's kernel modules are written in Rust)"),
+            error
+                .to_string()
+                .contains("CONFIG_RUST=y (explode's kernel modules are written in Rust)"),
             "{error}"
         );
     }

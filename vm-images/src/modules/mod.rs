@@ -1,4 +1,5 @@
-//! Kernel modules, each built for one kernel: explode's own, those of callers, and drivers of the kernel's source.
+//! Kernel modules, each built for one kernel: explode's own, those of callers, and drivers of the
+//! kernel's source.
 
 pub(crate) mod drivers;
 mod make;

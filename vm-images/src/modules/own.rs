@@ -56,9 +56,16 @@ fn find(build: &Build<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
     }
 }
 
-fn key(build: &Build<'_>, kernel: &Kernel, sources: &[(&str, &[u8])], modules: &[(&str, &str)]) -> Key {
-    let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(build).inputs());
-    let key = modules.iter().fold(key, |key, (name, folder)| key.with(&format!("module {name}"), folder));
+fn key(
+    build: &Build<'_>,
+    kernel: &Kernel,
+    sources: &[(&str, &[u8])],
+    modules: &[(&str, &str)],
+) -> Key {
+    let key =
+        Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(build).inputs());
+    let key =
+        modules.iter().fold(key, |key, (name, folder)| key.with(&format!("module {name}"), folder));
     sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
 }
 
@@ -151,6 +158,9 @@ fn same_compiler(tools: &Tools, kernel: &Kernel) -> Result<()> {
             kernel.tree.display(),
             ours.trim()
         ),
-        format!("build the kernel by that compiler: make RUSTC={0} HOSTRUSTC={0}", tools.rustc().display()),
+        format!(
+            "build the kernel by that compiler: make RUSTC={0} HOSTRUSTC={0}",
+            tools.rustc().display()
+        ),
     ))
 }

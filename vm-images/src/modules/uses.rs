@@ -1,8 +1,9 @@
 //! Entries of the cache that were built from files of a tree that the user may edit.
 //!
-//! Which headers a module includes shows only when it is built. So the cache keeps, for what is known before (the base), lists of the
-//! files that builds have used; the key of an entry is the base and the contents of the files of one list. A list whose files have
-//! the contents of an entry is the right one for these contents: what they include follows from them.
+//! Which headers a module includes shows only when it is built. So the cache keeps, for what is
+//! known before (the base), lists of the files that builds have used; the key of an entry is the
+//! base and the contents of the files of one list. A list whose files have the contents of an entry
+//! is the right one for these contents: what they include follows from them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +32,8 @@ const MAKEFILES: &[&str] = &[
 /// Files of a tree, by their paths below it.
 pub(crate) type Files = BTreeSet<String>;
 
-/// The entry of this base and of what the tree's files contain now; `None` if it has yet to be built.
+/// The entry of this base and of what the tree's files contain now; `None` if it has yet to be
+/// built.
 pub(crate) fn find(cache: &Cache, kind: &str, tree: &Path, base: &Key) -> Option<PathBuf> {
     let lists = fs::read_dir(folder(cache, base)).into_iter().flatten().flatten();
     let lists = lists.filter_map(|list| fs::read_to_string(list.path()).ok());
@@ -45,7 +47,8 @@ fn key(tree: &Path, base: &Key, files: &Files) -> Key {
     files.iter().fold(base.clone(), |key, file| key.with(file, content(&tree.join(file))))
 }
 
-/// Makes an entry of the built files with these names, and keeps the list of the tree's files that they were made from.
+/// Makes an entry of the built files with these names, and keeps the list of the tree's files that
+/// they were made from.
 pub(crate) fn enter(
     build: &Build<'_>,
     kind: &str,
@@ -76,10 +79,12 @@ fn keep(cache: &Cache, base: &Key, files: &Files) -> Result<()> {
 
 /// The hash of a file; a word if it is not there.
 pub(crate) fn content(file: &Path) -> String {
-    fs::read(file).map_or_else(|_| "absent".to_owned(), |bytes| format!("{:032x}", xxh3_128(&bytes)))
+    fs::read(file)
+        .map_or_else(|_| "absent".to_owned(), |bytes| format!("{:032x}", xxh3_128(&bytes)))
 }
 
-/// The files of the tree that the objects below `built` were compiled from. `built` is a folder that looks like the tree.
+/// The files of the tree that the objects below `built` were compiled from. `built` is a folder
+/// that looks like the tree.
 pub(crate) fn of_objects(tree: &Path, built: &Path) -> Result<Files> {
     let mut files: Files = MAKEFILES.iter().map(|&file| file.to_owned()).collect();
     let mut commands = Vec::new();
@@ -96,7 +101,8 @@ pub(crate) fn of_objects(tree: &Path, built: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// Checks that nothing was changed while something was built from these files, so that their contents are those that were read.
+/// Checks that nothing was changed while something was built from these files, so that their
+/// contents are those that were read.
 ///
 /// # Errors
 /// [`VmError::Broken`] names a file that was.
@@ -112,7 +118,10 @@ pub(crate) fn unchanged_since(tree: &Path, files: &Files, started: SystemTime) -
 /// A file was changed while it was read.
 pub(crate) fn changed(tree: &Path, file: &str) -> VmError {
     let file = tree.join(file);
-    VmError::broken(format!("{} was changed while a module was built from it; try again", file.display()))
+    VmError::broken(format!(
+        "{} was changed while a module was built from it; try again",
+        file.display()
+    ))
 }
 
 /// A path as one below the tree, if it is there or in what looks like it; else the absolute path.
@@ -156,7 +165,8 @@ mod tests {
         let find = || find(&cache, "drivers", &tree, &base);
         let build = |files: &[&str]| {
             let files = files.iter().map(|&file| file.to_owned()).collect();
-            let entry = cache.entry("drivers", &key(&tree, &base, &files), &Silent, |_| Ok(())).unwrap();
+            let entry =
+                cache.entry("drivers", &key(&tree, &base, &files), &Silent, |_| Ok(())).unwrap();
             keep(&cache, &base, &files).unwrap();
             assert_eq!(find().as_ref(), Some(&entry));
             entry
@@ -190,7 +200,8 @@ mod tests {
         fs::create_dir_all(built.join("fs/a")).unwrap();
         let shown = built.display();
         let text = format!(
-            "savedcmd_x := gcc\n\nsource_x := {shown}/fs/a/a.c\n\ndeps_x := \\\n  $(wildcard include/config/A) \\\n  \
+            "savedcmd_x := gcc\n\nsource_x := {shown}/fs/a/a.c\n\ndeps_x := \\\n  $(wildcard \
+             include/config/A) \\\n  \
              include/linux/fs.h \\\n  {shown}/fs/a/../internal.h \\\n  /usr/include/x.h \\\n\n"
         );
         fs::write(built.join("fs/a/.a.o.cmd"), text).unwrap();

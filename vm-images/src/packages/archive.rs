@@ -1,4 +1,5 @@
-//! Debian packages: found in the archive's lists, downloaded, unpacked; never installed, so any user can do it.
+//! Debian packages: found in the archive's lists, downloaded, unpacked; never installed, so any
+//! user can do it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,8 +14,10 @@ use crate::host::command;
 /// Where apt keeps what the archives offer.
 const LISTS: &str = "/var/lib/apt/lists";
 
-/// What decides, besides the lists, which version apt offers: what the user prefers, and what is installed.
-const PREFERENCES: &[&str] = &["/etc/apt/preferences", "/etc/apt/preferences.d", "/var/lib/dpkg/status"];
+/// What decides, besides the lists, which version apt offers: what the user prefers, and what is
+/// installed.
+const PREFERENCES: &[&str] =
+    &["/etc/apt/preferences", "/etc/apt/preferences.d", "/var/lib/dpkg/status"];
 
 /// A package in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +28,19 @@ pub(crate) struct Package {
 
 /// The versions that the archive offers for these packages, in their order.
 ///
-/// Asking apt takes most of a second, so the answer is kept until apt's lists, its preferences or the installed packages change.
+/// Asking apt takes most of a second, so the answer is kept until apt's lists, its preferences or
+/// the installed packages change.
 pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let stamp = lists_stamp()?;
-    let others = PREFERENCES.iter().map(|path| modified(Path::new(path))).collect::<Vec<_>>().join(" ");
-    let key = Key::new(2).with("packages", names.join(" ")).with("lists", &stamp).with("preferences", others);
+    let others =
+        PREFERENCES.iter().map(|path| modified(Path::new(path))).collect::<Vec<_>>().join(" ");
+    let key = Key::new(2)
+        .with("packages", names.join(" "))
+        .with("lists", &stamp)
+        .with("preferences", others);
     let known = cache.root().join("versions").join(key.hash());
     let policy = match fs::read_to_string(&known) {
         Ok(text) => text,
@@ -45,7 +53,8 @@ pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> 
             Some(version) => Ok(Package { name: name.to_owned(), version: version.clone() }),
             None => Err(VmError::missing(
                 format!("the package archive offers no {name}"),
-                "explode builds its guest from packages of Debian 12; if this is one, run as root: apt-get update",
+                "explode builds its guest from packages of Debian 12; if this is one, run as \
+                 root: apt-get update",
             )),
         })
         .collect::<Result<Vec<_>>>()?;
@@ -176,7 +185,8 @@ fn parse_madison(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut offers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in text.lines() {
         let mut columns = line.split('|').map(str::trim);
-        let (Some(name), Some(version), Some(source)) = (columns.next(), columns.next(), columns.next())
+        let (Some(name), Some(version), Some(source)) =
+            (columns.next(), columns.next(), columns.next())
         else {
             continue;
         };
@@ -194,7 +204,8 @@ mod tests {
 
     #[test]
     fn candidates_are_read_from_policy() {
-        let text = "libc6:\n  Installed: 2.36-9\n  Candidate: 2.36-9+deb12u14\n  Version table:\n *** 2.36-9 500\n\
+        let text = "libc6:\n  Installed: 2.36-9\n  Candidate: 2.36-9+deb12u14\n  Version table:\n \
+                    *** 2.36-9 500\n\
                     nothing:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\n\
                     zlib1g:\n  Installed: (none)\n  Candidate: 1:1.2.13.dfsg-1\n";
         let versions = parse_policy(text);
@@ -205,7 +216,8 @@ mod tests {
 
     #[test]
     fn versions_are_read_from_madison() {
-        let text = " rustc-web | 1.96.0+dfsg1-1~deb12u2 | http://a bookworm-security/main amd64 Packages\n \
+        let text = " rustc-web | 1.96.0+dfsg1-1~deb12u2 | http://a bookworm-security/main amd64 \
+                    Packages\n \
                     rustc-web | 1.85.0+dfsg3-1~deb12u3 | http://b bookworm/main amd64 Packages\n \
                     rustc-web | 1.85.0+dfsg3-1~deb12u3 | http://c bookworm/main amd64 Packages\n \
                     rustc-web | 1.85.0+dfsg3-1~deb12u3 | http://c bookworm/main Sources\n";

@@ -1,4 +1,5 @@
-//! The calls that mutate chooses from, on a tree of two files, `/file` and `/other`, and an empty directory, `/dir`.
+//! The calls that mutate chooses from, on a tree of two files, `/file` and `/other`, and an empty
+//! directory, `/dir`.
 
 use std::fmt;
 
@@ -100,7 +101,9 @@ impl Call {
         let can = |call: &Call| match call {
             Call::Mkdir => !is_there("/new-dir"),
             Call::Create => !is_there("/new"),
-            Call::Write | Call::Fsync | Call::Truncate | Call::Unlink | Call::Rename => is_there("/file"),
+            Call::Write | Call::Fsync | Call::Truncate | Call::Unlink | Call::Rename => {
+                is_there("/file")
+            }
             Call::Link => is_there("/file") && !is_there("/link"),
             Call::Rmdir => is_there("/dir"),
         };
@@ -163,13 +166,16 @@ impl Call {
                 return opened(files, name, "/file", OpenFlags::EXISTING, |fd| files.fsync(fd));
             }
             Call::Truncate => {
-                return opened(files, name, "/file", OpenFlags::EXISTING, |fd| files.ftruncate(fd, SHORT));
+                return opened(files, name, "/file", OpenFlags::EXISTING, |fd| {
+                    files.ftruncate(fd, SHORT)
+                });
             }
         };
         made.map_or_else(|errno| Ended::Failed(name, errno), |()| Ended::Done(name))
     }
 
-    /// Brings the model to where the call has brought the file system; says what is wrong with a write that has failed.
+    /// Brings the model to where the call has brought the file system; says what is wrong with a
+    /// write that has failed.
     pub fn follow(
         self,
         ended: &Ended,
@@ -179,7 +185,9 @@ impl Call {
         match ended {
             Ended::Done(_) => match self.make(model) {
                 Ended::Done(_) => Ok(None),
-                Ended::Failed(what, errno) => Err(Failure::broken(format!("the model: {what}: {errno}"))),
+                Ended::Failed(what, errno) => {
+                    Err(Failure::broken(format!("the model: {what}: {errno}")))
+                }
             },
             Ended::Failed("write /file", _) => follow_part(files, model),
             Ended::Failed("truncate /file", _) => follow_cut(files, model),
@@ -233,7 +241,9 @@ fn follow_part(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, F
         **byte != old.get(*at).copied().unwrap_or(0) && Some(*byte) != written
     });
     if let Some((at, byte)) = wrong {
-        return Ok(Some(format!("/file has another byte {at}: {byte}, neither the old nor the new one")));
+        return Ok(Some(format!(
+            "/file has another byte {at}: {byte}, neither the old nor the new one"
+        )));
     }
     let fd = model.open("/file", OpenFlags::EXISTING)?;
     model.pwrite(fd, 0, &found)?;

@@ -1,14 +1,18 @@
 //! A system call that fails has no effect (EX-100); one that succeeds has all of it.
 //!
-//! mutate makes one of nine calls on a small tree, while functions of the kernel may fail (`docs/guide/kernel-faults.md`). The same call
-//! is made on simulated files, the model, if it has succeeded; if not, the model stays as it is. Then the file system must be like
-//! the model: as it is, and again when everything was synced, the machine was stopped, and the disk was recovered and mounted.
+//! mutate makes one of nine calls on a small tree, while functions of the kernel may fail
+//! (`docs/guide/kernel-faults.md`). The same call is made on simulated files, the model, if it has
+//! succeeded; if not, the model stays as it is. Then the file system must be like the model: as it
+//! is, and again when everything was synced, the machine was stopped, and the disk was recovered
+//! and mounted.
 //!
-//! A write(2) that has failed is exempt: no source promises how much of it was written. The rest of the file must be as it was, and
-//! each byte of the range must be the old or the new one. What is there then counts from then on. An ftruncate(2) that has failed
-//! may have cut the file or not: POSIX does not specify it.
+//! A write(2) that has failed is exempt: no source promises how much of it was written. The rest of
+//! the file must be as it was, and each byte of the range must be the old or the new one. What is
+//! there then counts from then on. An ftruncate(2) that has failed may have cut the file or not:
+//! POSIX does not specify it.
 //!
-//! A file system may also shut itself down: then every call says EIO, and there is nothing to compare ([`shutdown`]).
+//! A file system may also shut itself down: then every call says EIO, and there is nothing to
+//! compare ([`shutdown`]).
 //!
 //! | promise | what |
 //! | --- | --- |
@@ -45,7 +49,8 @@ pub const NAME: &str = "fs-failures";
 pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
-        "a system call that fails has no effect, whatever function of the kernel failed (use --set COMPONENT.fail=...)",
+        "a system call that fails has no effect, whatever function of the kernel failed (use \
+         --set COMPONENT.fail=...)",
         build,
     )
 }
@@ -67,7 +72,13 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let storage = Storage::new(Image::new(), Recording::Off);
     let model = SimFiles::mount(storage, 0, Granule::default())
         .map_err(|errno| UsageError(format!("no simulated files: {errno}")))?;
-    Ok(Box::new(Failures { begun: false, model, last: Ended::Done("nothing"), down: None, unsure: false }))
+    Ok(Box::new(Failures {
+        begun: false,
+        model,
+        last: Ended::Done("nothing"),
+        down: None,
+        unsure: false,
+    }))
 }
 
 /// Every word for what is broken.
@@ -81,7 +92,8 @@ pub(super) fn words() -> Vec<String> {
 impl Failures {
     /// Is a file system like the model?
     fn compare(&self, files: &dyn Files, disk: &str) -> Result<(), Failure> {
-        let model = Tree::of(&self.model).map_err(|error| Failure::broken(format!("the model: {error}")))?;
+        let model = Tree::of(&self.model)
+            .map_err(|error| Failure::broken(format!("the model: {error}")))?;
         let difference = match Tree::of(files) {
             Ok(found) => found.difference(&model),
             Err(error) => Some(error),
@@ -89,7 +101,8 @@ impl Failures {
         let Some(difference) = difference else { return Ok(()) };
         let on_disk = if disk.is_empty() { "" } else { "-on-disk" };
         let message = format!("{}, and{disk} {difference}", self.last);
-        Err(Violation::new(Verdict::Corrupt, format!("{}{on_disk}", self.last.promise()), message).into())
+        Err(Violation::new(Verdict::Corrupt, format!("{}{on_disk}", self.last.promise()), message)
+            .into())
     }
 }
 
@@ -120,7 +133,8 @@ impl Checker for Failures {
         if let Ended::Failed(what, errno) = &ended
             && !cx.has_failed()
         {
-            // A file system without hard links returns EPERM (link(2)). There is nothing to check then.
+            // A file system without hard links returns EPERM (link(2)). There is nothing to check
+            // then.
             if call == Call::Link && *errno == Errno::EPERM {
                 return Ok(());
             }
@@ -141,12 +155,14 @@ impl Checker for Failures {
             })?;
             self.compare(files.as_ref(), "")
         })?;
-        // After a failed fsync the contents of the file on the disk are unknown, even if a later fsync succeeds (fsync(2), EIO).
+        // After a failed fsync the contents of the file on the disk are unknown, even if a later
+        // fsync succeeds (fsync(2), EIO).
         if matches!(ended, Ended::Failed("fsync /file", _)) {
             self.unsure = true;
             return Ok(());
         }
-        // A file system that has given up returns an error. Its disk then holds what was synced before.
+        // A file system that has given up returns an error. Its disk then holds what was synced
+        // before.
         match cx.undisturbed(|_| files.sync()) {
             Ok(()) => cx.check_soft_crash(self, &[]),
             Err(_) if matches!(ended, Ended::Failed(..)) => {

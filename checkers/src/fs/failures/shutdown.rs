@@ -1,10 +1,12 @@
-//! A file system that shuts itself down: after an error that it cannot get over (XFS: its log could not be written) every call
-//! says EIO, until it is unmounted and mounted again (ioctl_xfs_goingdown(2) says of this state that it is "totally unusable" until
-//! then). Or it makes itself read-only: btrfs, when it has to give up a transaction (`btrfs_abort_transaction`).
+//! A file system that shuts itself down: after an error that it cannot get over (XFS: its log could
+//! not be written) every call says EIO, until it is unmounted and mounted again
+//! (ioctl_xfs_goingdown(2) says of this state that it is "totally unusable" until then). Or it
+//! makes itself read-only: btrfs, when it has to give up a transaction (`btrfs_abort_transaction`).
 //!
-//! There is nothing to compare then, and nothing to go on with: the path ends. What was synced before the call must be there all the
-//! same, on every disk that a crash at this moment can leave, recovered and mounted. The call may have had its effect if it has said
-//! so, and has none if it has failed; but for the contents of the file that it writes, syncs or cuts, of which nothing is
+//! There is nothing to compare then, and nothing to go on with: the path ends. What was synced
+//! before the call must be there all the same, on every disk that a crash at this moment can leave,
+//! recovered and mounted. The call may have had its effect if it has said so, and has none if it
+//! has failed; but for the contents of the file that it writes, syncs or cuts, of which nothing is
 //! promised.
 
 use explode_ramdisk::files::Files;
@@ -26,13 +28,14 @@ pub struct Down {
 /// Does everything that a file system can be asked say EIO, or can nothing be changed any more?
 pub fn is_down(files: &dyn Files) -> bool {
     let says = |answer: Option<Errno>| answer == Some(Errno::EIO);
-    let dead = says(files.stat("/").err()) && says(files.readdir("/").err()) && says(files.sync().err());
+    let dead =
+        says(files.stat("/").err()) && says(files.readdir("/").err()) && says(files.sync().err());
     dead || is_read_only(files)
 }
 
-/// Has it made itself read-only? Then a directory that is not there cannot be removed because of that, which is asked first
-/// (`do_rmdir` in fs/namei.c). Asking changes nothing, and needs nothing to be there: a rename that has failed may have taken every
-/// name away.
+/// Has it made itself read-only? Then a directory that is not there cannot be removed because of
+/// that, which is asked first (`do_rmdir` in fs/namei.c). Asking changes nothing, and needs nothing
+/// to be there: a rename that has failed may have taken every name away.
 fn is_read_only(files: &dyn Files) -> bool {
     files.rmdir(NOBODY) == Err(Errno::EROFS)
 }
@@ -41,11 +44,13 @@ fn is_read_only(files: &dyn Files) -> bool {
 const NOBODY: &str = "/nobody";
 
 impl Down {
-    /// `model` is as it was when it was synced, but for the contents of the file that this call changes; it follows the call.
+    /// `model` is as it was when it was synced, but for the contents of the file that this call
+    /// changes; it follows the call.
     pub fn after(call: Call, ended: &Ended, model: &dyn Files) -> Result<Down, Failure> {
         let changes = call.changes();
         let tree = || -> Result<Tree, Failure> {
-            let mut tree = Tree::of(model).map_err(|error| Failure::broken(format!("the model: {error}")))?;
+            let mut tree =
+                Tree::of(model).map_err(|error| Failure::broken(format!("the model: {error}")))?;
             changes.iter().for_each(|path| tree.forget_contents(path));
             Ok(tree)
         };
@@ -73,7 +78,8 @@ impl Down {
             }
             Err(error) => error,
         };
-        let message = format!("{ended}, the file system has shut itself down, and on the disk {difference}");
+        let message =
+            format!("{ended}, the file system has shut itself down, and on the disk {difference}");
         Err(Violation::new(Verdict::Lost, "synced-by-sync", message).into())
     }
 }

@@ -30,7 +30,13 @@ pub(crate) fn targets() -> Vec<Target> {
             false,
             "corrupt",
         ),
-        target("fs-failures-ext2", "the same on ext2, by its own driver", on_disk("ext2"), false, "clean"),
+        target(
+            "fs-failures-ext2",
+            "the same on ext2, by its own driver",
+            on_disk("ext2"),
+            false,
+            "clean",
+        ),
         target("fs-failures-xfs", "the same on XFS", on_disk("xfs"), false, "clean"),
         target(
             "ext2+rename-in-steps",

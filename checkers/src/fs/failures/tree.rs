@@ -36,7 +36,9 @@ impl Tree {
                 let failed = |errno| format!("{path} cannot be read: {errno}");
                 let node = match kind {
                     Kind::Directory => Node::Directory,
-                    Kind::Symlink => return Err(format!("{path} is a symbolic link, which nobody has made")),
+                    Kind::Symlink => {
+                        return Err(format!("{path} is a symbolic link, which nobody has made"));
+                    }
                     Kind::File => Node::File {
                         links: files.stat(&path).map_err(failed)?.links,
                         contents: files.read_file(&path).map_err(failed)?,
@@ -88,9 +90,10 @@ fn said(path: &str, found: Option<&Node>, wanted: Option<&Node>) -> String {
         }
     };
     match (found, wanted) {
-        (Some(Node::File { links, contents }), Some(Node::File { links: same, contents: other }))
-            if links == same && contents.len() == other.len() =>
-        {
+        (
+            Some(Node::File { links, contents }),
+            Some(Node::File { links: same, contents: other }),
+        ) if links == same && contents.len() == other.len() => {
             let at = contents.iter().zip(other).take_while(|(one, other)| one == other).count();
             format!("{path} has another byte {at}: {}, not {}", contents[at], other[at])
         }

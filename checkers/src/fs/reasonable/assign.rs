@@ -1,10 +1,11 @@
 //! Assigns one of the model's inodes to each inode that was found.
 //!
-//! For each found inode that a name asks for, the set of all that it may be is known. What follows from these sets is taken out before
-//! anything is tried ([`State::follow`]; in the field's words: arc consistency, and a matching where no inode is found as two). The
-//! order of the tries: first, which of some inodes is the one that must not be there; then, which inode several names lead to, since
-//! without these the rest is mostly a tree, in which all that is left agrees with what is above and below; then what directories are;
-//! files last.
+//! For each found inode that a name asks for, the set of all that it may be is known. What follows
+//! from these sets is taken out before anything is tried ([`State::follow`]; in the field's words:
+//! arc consistency, and a matching where no inode is found as two). The order of the tries: first,
+//! which of some inodes is the one that must not be there; then, which inode several names lead to,
+//! since without these the rest is mostly a tree, in which all that is left agrees with what is
+//! above and below; then what directories are; files last.
 
 use super::pairs::{Changed, Lead, Pairs, Set};
 use super::search::Search;
@@ -87,9 +88,14 @@ impl<'a> Assign<'a> {
                 self.goes_on(State { absent, ..state.clone() })
             });
         }
-        let open = (0..state.may_be.len()).filter(|inode| state.asked[*inode] && !state.done[*inode]);
+        let open =
+            (0..state.may_be.len()).filter(|inode| state.asked[*inode] && !state.done[*inode]);
         let first = open.min_by_key(|inode| {
-            (!self.pairs.shared[*inode], !self.pairs.is_directory(*inode), state.may_be[*inode].len())
+            (
+                !self.pairs.shared[*inode],
+                !self.pairs.is_directory(*inode),
+                state.may_be[*inode].len(),
+            )
         });
         first.is_none_or(|inode| {
             state.may_be[inode].each().any(|id| {
@@ -123,7 +129,8 @@ impl State {
         if left.is_empty() { Err(DeadEnd) } else { Ok(()) }
     }
 
-    /// Takes out what an inode cannot be for what that needs; what is needed whatever it is is asked for.
+    /// Takes out what an inode cannot be for what that needs; what is needed whatever it is is
+    /// asked for.
     fn narrow(&mut self, pairs: &Pairs, inode: usize) -> Result<(), DeadEnd> {
         if !self.asked[inode] {
             return Ok(());
@@ -131,10 +138,9 @@ impl State {
         let can_be = |id: &usize| {
             let needs = pairs.needs(inode, *id);
             needs.unmade.iter().all(|unmade| !unmade.without(self.there).is_empty())
-                && needs
-                    .leads
-                    .iter()
-                    .all(|lead| !self.may_be[lead.inode].and(lead.may_be).without(self.absent).is_empty())
+                && needs.leads.iter().all(|lead| {
+                    !self.may_be[lead.inode].and(lead.may_be).without(self.absent).is_empty()
+                })
         };
         let left = self.may_be[inode].without(self.absent).each().filter(can_be);
         let left = left.fold(Set::default(), |left, id| left.or(Set::one(id)));
@@ -151,7 +157,8 @@ impl State {
         let all: Vec<&[Lead]> = left.each().map(|id| &*pairs.needs(inode, id).leads).collect();
         let of_name = |leads: &[Lead], name| leads.iter().find(|lead| lead.name == name).copied();
         all[0].iter().try_for_each(|lead| {
-            let same: Option<Vec<Lead>> = all.iter().map(|leads| of_name(leads, lead.name)).collect();
+            let same: Option<Vec<Lead>> =
+                all.iter().map(|leads| of_name(leads, lead.name)).collect();
             same.map_or(Ok(()), |same| self.ask(&same))
         })
     }
@@ -200,13 +207,16 @@ impl State {
         open.into_iter().try_for_each(|inode| self.limit(inode, self.may_be[inode].without(taken)))
     }
 
-    /// Two names that have changed places do not lead to the same inode; of a directory that was found twice, in none of the two.
+    /// Two names that have changed places do not lead to the same inode; of a directory that was
+    /// found twice, in none of the two.
     fn exchange(&mut self, [one, other]: &[Changed; 2]) -> Result<(), DeadEnd> {
-        let is =
-            |state: &State, directory: usize, id| state.done[directory] && state.may_be[directory].has(id);
+        let is = |state: &State, directory: usize, id| {
+            state.done[directory] && state.may_be[directory].has(id)
+        };
         for (directory, first) in &one.found {
             for (opposite, second) in &other.found {
-                let are = is(self, *directory, one.directory) && is(self, *opposite, other.directory);
+                let are =
+                    is(self, *directory, one.directory) && is(self, *opposite, other.directory);
                 let whole = one.directory != other.directory || directory == opposite;
                 if !are || !whole || !self.asked[*first] || !self.asked[*second] {
                     continue;
@@ -224,7 +234,8 @@ impl State {
         Ok(())
     }
 
-    /// Can each inode be another one? An augmenting path for each, as for any matching in a bipartite graph.
+    /// Can each inode be another one? An augmenting path for each, as for any matching in a
+    /// bipartite graph.
     fn are_enough(&self) -> bool {
         let mut whose = vec![None; Set::MOST];
         let mut asked = (0..self.may_be.len()).filter(|inode| self.asked[*inode]);

@@ -1,7 +1,8 @@
 //! Modes and extended attributes: of each, all that it may be on disk.
 //!
-//! Each is a version of its own (inode(7), xattr(7)): once its file or directory is forced, the newest is there (fsync(2): "flushes
-//! the metadata information associated with the file"); before that, any that it has had since.
+//! Each is a version of its own (inode(7), xattr(7)): once its file or directory is forced, the
+//! newest is there (fsync(2): "flushes the metadata information associated with the file"); before
+//! that, any that it has had since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,10 +68,13 @@ impl Past {
     /// Two with the same form are the same for all that is asked here, now and later.
     pub fn form(&self) -> String {
         let value = |value: &Option<Vec<u8>>| {
-            value.as_ref().map_or_else(|| "none".to_owned(), |bytes| bytes.escape_ascii().to_string())
+            value
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), |bytes| bytes.escape_ascii().to_string())
         };
         let mode = self.mode.form(&|mode| format!("{mode:o}"));
-        let xattrs = self.xattrs.iter().map(|(name, versions)| format!("{name}{}", versions.form(&value)));
+        let xattrs =
+            self.xattrs.iter().map(|(name, versions)| format!("{name}{}", versions.form(&value)));
         [mode].into_iter().chain(xattrs).collect::<Vec<_>>().join(",")
     }
 
@@ -97,11 +101,12 @@ impl Past {
     }
 
     pub fn is_forced(&self) -> bool {
-        self.mode.volatile.is_empty() && self.xattrs.values().all(|versions| versions.volatile.is_empty())
+        self.mode.volatile.is_empty()
+            && self.xattrs.values().all(|versions| versions.volatile.is_empty())
     }
 
-    /// Judges whether an inode may have these attributes. `made`: the inode was forced at some time. Attributes that are not forced
-    /// count only if `unsynced` is set.
+    /// Judges whether an inode may have these attributes. `made`: the inode was forced at some
+    /// time. Attributes that are not forced count only if `unsynced` is set.
     ///
     /// # Errors
     /// Why not, without the path.
@@ -124,9 +129,10 @@ impl Past {
         let Some((name, versions)) = wrong else { return Ok(()) };
         let (verdict, text) = match (found.get(name), &versions.stable) {
             (None, _) => (Verdict::Lost, format!("has no extended attribute {name}")),
-            (Some(_), None) if versions.volatile.is_empty() => {
-                (Verdict::Resurrected, format!("has the extended attribute {name}, which was removed"))
-            }
+            (Some(_), None) if versions.volatile.is_empty() => (
+                Verdict::Resurrected,
+                format!("has the extended attribute {name}, which was removed"),
+            ),
             (Some(value), _) => (
                 Verdict::Corrupt,
                 format!("has a value of {name}, {} bytes, that is not its own", value.len()),

@@ -1,8 +1,9 @@
 //! What a file may hold after a crash.
 //!
-//! All of it, if nothing was done to it since it was forced. Else what later calls have left alone, as `fs-sync` has it; its size is
-//! at most the largest that it has had since. The other bytes are zeroes, or what was written there at some time, in any mixture: who
-//! says more (data=journal), or less ([`Garbage::Any`]), says it in a manual of its own.
+//! All of it, if nothing was done to it since it was forced. Else what later calls have left alone,
+//! as `fs-sync` has it; its size is at most the largest that it has had since. The other bytes are
+//! zeroes, or what was written there at some time, in any mixture: who says more (data=journal), or
+//! less ([`Garbage::Any`]), says it in a manual of its own.
 
 use explode_runtime::verdict::{Verdict, Violation};
 
@@ -50,7 +51,8 @@ pub fn judge_by(
     garbage: Garbage,
 ) -> Result<(), Violation> {
     let lost = |text: String| Err(Violation::new(Verdict::Lost, FLUSHED, text));
-    let corrupt = |promise: &str, text: String| Err(Violation::new(Verdict::Corrupt, promise, text));
+    let corrupt =
+        |promise: &str, text: String| Err(Violation::new(Verdict::Corrupt, promise, text));
     let mut most = written.largest;
     if let Some(contents) = promised {
         let wanted = contents.least;
@@ -74,33 +76,37 @@ pub fn judge_by(
         return Ok(());
     }
     if found.len() > most {
-        return corrupt(UNSYNCED, format!("has {} bytes, and never had more than {most}", found.len()));
+        return corrupt(
+            UNSYNCED,
+            format!("has {} bytes, and never had more than {most}", found.len()),
+        );
     }
     if garbage == Garbage::Any {
         return Ok(());
     }
     match strange(written, found) {
-        Some(at) => {
-            corrupt(UNSYNCED, format!("has byte {} at {at}, which was never written there", found[at]))
-        }
+        Some(at) => corrupt(
+            UNSYNCED,
+            format!("has byte {} at {at}, which was never written there", found[at]),
+        ),
         None => Ok(()),
     }
 }
 
-/// Returns the first index at which two slices of the same length differ. Compares them block by block first.
+/// Returns the first index at which two slices of the same length differ. Compares them block by
+/// block first.
 fn difference(one: &[u8], other: &[u8]) -> Option<usize> {
     let block = one.chunks(BLOCK).zip(other.chunks(BLOCK)).position(|(one, other)| one != other)?;
     (block * BLOCK..one.len()).find(|at| one[*at] != other[*at])
 }
 
-/// Returns the index of the first byte that is not zero and was never written there. Skips whole blocks that are zeroes or as they were
-/// written, because most blocks of a file are.
+/// Returns the index of the first byte that is not zero and was never written there. Skips whole
+/// blocks that are zeroes or as they were written, because most blocks of a file are.
 fn strange(written: &Written, found: &[u8]) -> Option<usize> {
     let is_own = |at: usize| {
-        written
-            .writes
-            .iter()
-            .any(|(from, bytes)| at.checked_sub(*from).and_then(|index| bytes.get(index)) == Some(&found[at]))
+        written.writes.iter().any(|(from, bytes)| {
+            at.checked_sub(*from).and_then(|index| bytes.get(index)) == Some(&found[at])
+        })
     };
     (0..found.len()).step_by(BLOCK).find_map(|start| {
         let block = &found[start..found.len().min(start + BLOCK)];

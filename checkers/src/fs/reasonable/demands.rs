@@ -1,8 +1,9 @@
-//! What can be said of single names: where each name on the path leads to one thing whatever a crash does, what that must be. So each
-//! tree that is legal is as they say; but there are others that are, for all of a tree at once is more than its names one by one.
+//! What can be said of single names: where each name on the path leads to one thing whatever a
+//! crash does, what that must be. So each tree that is legal is as they say; but there are others
+//! that are, for all of a tree at once is more than its names one by one.
 //!
-//! A shell can test them. And they are what is left where a profile promises nothing of the structure: on a disk whose structure is broken,
-//! what was forced must be there all the same.
+//! A shell can test them. And they are what is left where a profile promises nothing of the
+//! structure: on a disk whose structure is broken, what was forced must be there all the same.
 
 use explode_ramdisk::files::Files;
 use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
@@ -21,12 +22,14 @@ pub fn demands(fs: &Abstract, history: &History, violation: &Violation) -> Optio
     if !SINGLE.contains(&violation.promise.as_str()) {
         return None;
     }
-    let all: Vec<Demand> = promises(fs, history).iter().flat_map(|(promise, _)| promise.demands()).collect();
+    let all: Vec<Demand> =
+        promises(fs, history).iter().flat_map(|(promise, _)| promise.demands()).collect();
     // A violation begins with its path.
     let path = violation.message.split(' ').next()?;
     let broken = all.iter().any(|demand| match demand {
         Demand::File(of, any) | Demand::Perhaps(of, any) => {
-            // With more than one it may be one for its forced bytes, and another for those that were not.
+            // With more than one it may be one for its forced bytes, and another for those that
+            // were not.
             of == path && (violation.promise != contents::FLUSHED || any.len() == 1)
         }
         Demand::Directory(of) | Demand::Nothing(of) | Demand::Symlink(of, _) => of == path,
@@ -39,7 +42,12 @@ pub fn demands(fs: &Abstract, history: &History, violation: &Violation) -> Optio
 ///
 /// # Errors
 /// The first that is not.
-pub fn judge(files: &dyn Files, fs: &Abstract, history: &History, calls: Groups) -> Result<(), Failure> {
+pub fn judge(
+    files: &dyn Files,
+    fs: &Abstract,
+    history: &History,
+    calls: Groups,
+) -> Result<(), Failure> {
     promises(fs, history).iter().try_for_each(|(promise, id)| {
         match &promise.what {
             // What was never forced need not be readable, either.
@@ -53,7 +61,9 @@ pub fn judge(files: &dyn Files, fs: &Abstract, history: &History, calls: Groups)
                 let message = format!("{path} {}", violation.message);
                 Violation { message, ..violation }
             })?),
-            Err(errno) if is_the_machines(errno) => Err(Failure::broken(format!("{path}: {errno}"))),
+            Err(errno) if is_the_machines(errno) => {
+                Err(Failure::broken(format!("{path}: {errno}")))
+            }
             Err(errno) => {
                 let text = format!("{path} has attributes that cannot be read: {errno}");
                 Err(Violation::new(Verdict::Corrupt, attributes::FLUSHED, text).into())
@@ -74,7 +84,8 @@ fn promises(fs: &Abstract, history: &History) -> Vec<(Promise, Option<Id>)> {
     all
 }
 
-/// What is said of the names in a directory that is where it is whatever a crash does, and of those below.
+/// What is said of the names in a directory that is where it is whatever a crash does, and of those
+/// below.
 fn below(
     fs: &Abstract,
     history: &History,
@@ -102,7 +113,9 @@ fn of_name(fs: &Abstract, history: &History, place: &Place<'_>) -> Option<(What,
     }
     match ids.as_slice() {
         [] => Some((What::Nothing(DELETED_NAME), None)),
-        [id] if fs.is_directory(*id) => must_be.then_some((What::Directory(FLUSHED_NAME), Some(*id))),
+        [id] if fs.is_directory(*id) => {
+            must_be.then_some((What::Directory(FLUSHED_NAME), Some(*id)))
+        }
         [id] if fs.is_symlink(*id) => match fs.node(*id) {
             Node::Symlink(target) if must_be => {
                 Some((What::Symlink(contents::FLUSHED, target.clone()), None))

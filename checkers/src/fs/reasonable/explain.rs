@@ -1,4 +1,5 @@
-//! What is wrong with a tree that nothing builds, in words: the first name, from the root on, that cannot be as it is.
+//! What is wrong with a tree that nothing builds, in words: the first name, from the root on, that
+//! cannot be as it is.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,8 +11,9 @@ use super::tree::{Node, Tree};
 use super::words::{CREATED_NAME, DELETED_NAME, FLUSHED_NAME, KIND, LINK_COUNT, ONE_SEQUENCE};
 use crate::fs::topology::{Abstract, Id};
 
-/// Explains why the search has found no way to build the tree. A name that leads to several inodes is wrong as each of them. The
-/// violation is that of the newest inode, or of the first one whose promise is `first`.
+/// Explains why the search has found no way to build the tree. A name that leads to several inodes
+/// is wrong as each of them. The violation is that of the newest inode, or of the first one whose
+/// promise is `first`.
 pub fn why(search: &mut Search<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
     let mut seen = BTreeSet::new();
     let mut waiting = VecDeque::from([(String::new(), search.tree.root, Abstract::ROOT)]);
@@ -24,7 +26,8 @@ pub fn why(search: &mut Search<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
             Err(violation) => return violation,
         }
     }
-    let text = "each name can be as it is, and not all at once: names of one file lead to two, names of two to one, or one is missing \
+    let text = "each name can be as it is, and not all at once: names of one file lead to two, \
+                names of two to one, or one is missing \
                 whose file is there by another";
     Violation::new(Verdict::Corrupt, ONE_SEQUENCE, text)
 }
@@ -42,7 +45,11 @@ fn in_directory(
     let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text));
     for name in history.names(id).filter(|name| !found.contains_key(*name)) {
         if search.missing(id, name).is_none() {
-            return wrong(Verdict::Lost, FLUSHED_NAME, format!("{parent}/{name} was forced, and is gone"));
+            return wrong(
+                Verdict::Lost,
+                FLUSHED_NAME,
+                format!("{parent}/{name} was forced, and is gone"),
+            );
         }
     }
     let mut below = Vec::new();
@@ -65,7 +72,10 @@ fn in_directory(
             Some(id) => below.push((path, *inode, *id)),
             None => {
                 let mut reasons = may_be.iter().map(|id| misfit(search, &path, *inode, *id));
-                let told = reasons.clone().find(|reason| first(&reason.promise)).or_else(|| reasons.next());
+                let told = reasons
+                    .clone()
+                    .find(|reason| first(&reason.promise))
+                    .or_else(|| reasons.next());
                 return Err(told.expect("it may be something"));
             }
         }
@@ -77,7 +87,8 @@ fn in_directory(
 fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
     let written = search.history.file(id);
     let kind = |what: &str| Violation::new(Verdict::Corrupt, KIND, what);
-    let attributes_or = |what: &str| search.attributes(inode, id).err().unwrap_or_else(|| kind(what));
+    let attributes_or =
+        |what: &str| search.attributes(inode, id).err().unwrap_or_else(|| kind(what));
     let violation = match (search.tree.nodes.get(&inode), written) {
         (Some(Node::File { bytes, .. }), Some(written)) => {
             match contents::judge(written, bytes, search.garbage) {
@@ -88,21 +99,28 @@ fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
         (Some(Node::Symlink { target, .. }), _) => {
             search.target(id, target).err().unwrap_or_else(|| kind("is a symbolic link"))
         }
-        (Some(Node::Directory(_)), _) if search.fs.is_directory(id) => attributes_or("is a directory"),
+        (Some(Node::Directory(_)), _) if search.fs.is_directory(id) => {
+            attributes_or("is a directory")
+        }
         (Some(Node::Directory(_)), _) => kind("is a directory"),
         _ => kind("is a file"),
     };
     Violation { message: format!("{path} {}", violation.message), ..violation }
 }
 
-/// Returns the violation of a tree that is legal only if this promise is excluded, where no single name breaks it.
+/// Returns the violation of a tree that is legal only if this promise is excluded, where no single
+/// name breaks it.
 pub fn excluded(word: &str) -> Violation {
     let what = if word == contents::UNSYNCED {
         "unsynced contents are longer than they were, or neither zeroes nor what was written there"
     } else {
         "unsynced attributes are none that there ever were"
     };
-    Violation::new(Verdict::Corrupt, word, format!("all that is there at once can only be if {what}"))
+    Violation::new(
+        Verdict::Corrupt,
+        word,
+        format!("all that is there at once can only be if {what}"),
+    )
 }
 
 /// A file that has not as many links as names.
@@ -127,7 +145,11 @@ mod tests {
     #[test]
     fn links_are_counted() {
         let file = |links, names| Node::File { path: "/a".into(), links, names, bytes: Vec::new() };
-        let tree = |node| Tree { root: 0, nodes: BTreeMap::from([(1, node)]), attributes: BTreeMap::new() };
+        let tree = |node| Tree {
+            root: 0,
+            nodes: BTreeMap::from([(1, node)]),
+            attributes: BTreeMap::new(),
+        };
         assert_eq!(links(&tree(file(2, 2))), None);
         let found = links(&tree(file(2, 1))).unwrap();
         assert_eq!(

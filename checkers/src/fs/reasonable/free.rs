@@ -1,5 +1,6 @@
-//! The names that were there and are free. The one that was given up last is used again first; so what is used again does not depend on
-//! which letters names have, and states that differ in names go on alike.
+//! The names that were there and are free. The one that was given up last is used again first; so
+//! what is used again does not depend on which letters names have, and states that differ in names
+//! go on alike.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Ways and trees by seed, for tests and benches: long ways with little that is forced, so that names may lead to many inodes that are
-//! alike, and trees that a crash may leave of them, or may not.
+//! Ways and trees by seed, for tests and benches: long ways with little that is forced, so that
+//! names may lead to many inodes that are alike, and trees that a crash may leave of them, or may
+//! not.
 
 mod grown;
 
@@ -59,13 +60,16 @@ impl Case {
             _ => [0, 1, 4, 16][dice.below(4)],
         });
         for _ in 0..steps {
-            let mut steps = Step::possible(&checker.fs, &checker.now, &checker.free, &checker.limits);
+            let mut steps =
+                Step::possible(&checker.fs, &checker.now, &checker.free, &checker.limits);
             // By which of its names a file is forced makes no difference here.
             let mut forced = BTreeSet::new();
             steps.retain(|step| !matches!(step, Step::Fsync(_, id) if !forced.insert(*id)));
             let kinds: BTreeSet<usize> = steps.iter().map(kind).collect();
-            let tickets: Vec<usize> =
-                kinds.into_iter().flat_map(|kind| std::iter::repeat_n(kind, weights[kind])).collect();
+            let tickets: Vec<usize> = kinds
+                .into_iter()
+                .flat_map(|kind| std::iter::repeat_n(kind, weights[kind]))
+                .collect();
             if tickets.is_empty() {
                 break;
             }
@@ -93,8 +97,9 @@ impl Case {
     }
 }
 
-/// One of the worst that were found among some hundred thousand: many names to try (docs/results/benchmarks.md has what they took when they were
-/// tried one by one), many states to look at, or much contents.
+/// One of the worst that were found among some hundred thousand: many names to try
+/// (docs/results/benchmarks.md has what they took when they were tried one by one), many states to
+/// look at, or much contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
     pub calls: &'static str,
@@ -129,7 +134,8 @@ impl Worst {
     /// # Errors
     /// Options that the checker does not have.
     pub fn case(&self) -> Result<Case, UsageError> {
-        let options = Options::none().with("files", 4_u64).with("dirs", 4_u64).with("calls", self.calls);
+        let options =
+            Options::none().with("files", 4_u64).with("dirs", 4_u64).with("calls", self.calls);
         let options = options.with("copies", self.copies).with("exchange", self.exchange);
         Case::drawn(&options, self.seed, self.steps)
     }

@@ -1,9 +1,12 @@
-//! What was done, as operations that a crash keeps or loses one by one (EX-103): a call is taken apart into making an inode, leading a
-//! name to it, leading a name nowhere, writing or resizing a file, and setting a mode or an extended attribute.
+//! What was done, as operations that a crash keeps or loses one by one (EX-103): a call is taken
+//! apart into making an inode, leading a name to it, leading a name nowhere, writing or resizing a
+//! file, and setting a mode or an extended attribute.
 //!
-//! An operation is *stable* once something has forced it, and *volatile* before: on disk, or not. Operations on different names are
-//! independent of each other, and so are those on different files; of those on one name the newest on disk is seen. So it is enough
-//! to know of each name all that it may lead to. One rule ties two together: a name leads somewhere only if its inode was made.
+//! An operation is *stable* once something has forced it, and *volatile* before: on disk, or not.
+//! Operations on different names are independent of each other, and so are those on different
+//! files; of those on one name the newest on disk is seen. So it is enough to know of each name all
+//! that it may lead to. One rule ties two together: a name leads somewhere only if its inode was
+//! made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +27,8 @@ pub struct History {
     attributes: BTreeMap<Id, Past>,
     /// The inodes whose making is stable.
     made: BTreeSet<Id>,
-    /// Those that nothing was done to since, and before which neither name had led where it leads now.
+    /// Those that nothing was done to since, and before which neither name had led where it leads
+    /// now.
     exchanges: Vec<[(Id, String); 2]>,
 }
 
@@ -62,7 +66,8 @@ pub struct Place<'a> {
 }
 
 impl History {
-    /// A call is about to be made: its operations are volatile; `fs` is the tree before it, `bytes` what it writes.
+    /// A call is about to be made: its operations are volatile; `fs` is the tree before it, `bytes`
+    /// what it writes.
     pub fn add(&mut self, fs: &Abstract, call: &Call, bytes: &[u8]) {
         let at = |path: &str| fs.find(path).expect("it is there");
         match call {
@@ -70,7 +75,9 @@ impl History {
                 self.lead(fs, path, Some(fs.next()));
                 self.files.insert(fs.next(), Written::default());
             }
-            Call::Mkdir { path } | Call::Symlink { path, .. } => self.lead(fs, path, Some(fs.next())),
+            Call::Mkdir { path } | Call::Symlink { path, .. } => {
+                self.lead(fs, path, Some(fs.next()))
+            }
             Call::Tmpfile { path } => {
                 self.lead(fs, path, Some(fs.next()));
                 self.write(fs.next(), call, bytes);
@@ -80,7 +87,8 @@ impl History {
             }
             Call::Link { from, to } => self.lead(fs, to, Some(at(from))),
             Call::Rename { from, to } | Call::RenameNoReplace { from, to } => {
-                // No source promises that a rename is atomic, so the name that is replaced may be gone before.
+                // No source promises that a rename is atomic, so the name that is replaced may be
+                // gone before.
                 if fs.find(to).is_some() {
                     self.lead(fs, to, None);
                 }
@@ -91,7 +99,8 @@ impl History {
             Call::Exchange { one, other } => {
                 let (first, second) = (at(one), at(other));
                 let (place, opposite) = (self.place(fs, one), self.place(fs, other));
-                let led = |place: &(Id, String), id| self.leads(place.0, &place.1).contains(&Some(id));
+                let led =
+                    |place: &(Id, String), id| self.leads(place.0, &place.1).contains(&Some(id));
                 let is_first = !led(&place, second) && !led(&opposite, first);
                 self.lead(fs, one, Some(second));
                 self.lead(fs, other, Some(first));
@@ -111,7 +120,8 @@ impl History {
                 let id = at(path);
                 let mut after = fs.clone();
                 call.apply(&mut after, bytes);
-                let past = self.attributes.entry(id).or_insert_with(|| Past::new(fs.is_directory(id)));
+                let past =
+                    self.attributes.entry(id).or_insert_with(|| Past::new(fs.is_directory(id)));
                 past.follow(after.attributes(id));
             }
         }
@@ -125,7 +135,8 @@ impl History {
         file.largest = file.largest.max(file.forced.size());
     }
 
-    /// A call has returned: what it has forced itself is stable, which is what a store has msynced. `fs` is the tree then.
+    /// A call has returned: what it has forced itself is stable, which is what a store has msynced.
+    /// `fs` is the tree then.
     pub fn end(&mut self, fs: &Abstract, call: &Call) {
         if let Call::Store { path } = call
             && let Some(file) = fs.find(path).and_then(|id| self.files.get_mut(&id))
@@ -146,14 +157,16 @@ impl History {
         (fs.find(parent).expect("its directory is there"), name.to_owned())
     }
 
-    /// The names that have changed places, and were left alone since: they have never led to the same inode.
+    /// The names that have changed places, and were left alone since: they have never led to the
+    /// same inode.
     pub fn exchanges(&self) -> impl Iterator<Item = &[(Id, String); 2]> {
         self.exchanges.iter()
     }
 
     /// sync(2): all that was done is stable.
     pub fn sync(&mut self, fs: &Abstract) {
-        let ids: BTreeSet<Id> = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
+        let ids: BTreeSet<Id> =
+            fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         ids.into_iter().for_each(|id| self.fsync(fs, id, By::Sync));
     }
 
@@ -174,12 +187,14 @@ impl History {
 
     /// Would fsync of it change anything?
     pub fn is_forced(&self, fs: &Abstract, id: Id) -> bool {
-        let of =
-            |((directory, _), name): (&(Id, String), &Name)| *directory != id || name.volatile.is_empty();
+        let of = |((directory, _), name): (&(Id, String), &Name)| {
+            *directory != id || name.volatile.is_empty()
+        };
         let contents = || self.files.get(&id).is_none_or(|file| file.forced.is_synced());
         let attributes = self.attributes.get(&id).is_none_or(Past::is_forced);
         let made = id == Abstract::ROOT || self.made.contains(&id);
-        made && attributes && if fs.is_directory(id) { self.names.iter().all(of) } else { contents() }
+        made && attributes
+            && if fs.is_directory(id) { self.names.iter().all(of) } else { contents() }
     }
 
     /// The names that were ever in a directory.
@@ -188,10 +203,12 @@ impl History {
         all.filter(move |(id, _)| *id == directory).map(|(_, name)| name.as_str())
     }
 
-    /// All that a name may lead to, the newest first; nothing at all for one that was never there. What it leads to needs to be made.
+    /// All that a name may lead to, the newest first; nothing at all for one that was never there.
+    /// What it leads to needs to be made.
     pub fn leads(&self, directory: Id, name: &str) -> Vec<Option<Id>> {
         let Some(name) = self.names.get(&(directory, name.to_owned())) else { return Vec::new() };
-        let mut leads: Vec<Option<Id>> = name.volatile.iter().rev().copied().chain([name.stable]).collect();
+        let mut leads: Vec<Option<Id>> =
+            name.volatile.iter().rev().copied().chain([name.stable]).collect();
         let mut seen = BTreeSet::new();
         leads.retain(|lead| seen.insert(*lead));
         leads
@@ -218,11 +235,18 @@ impl History {
         self.made.contains(&id)
     }
 
-    /// Can a file or directory have this mode and these extended attributes? What is not forced counts only if `unsynced` does.
+    /// Can a file or directory have this mode and these extended attributes? What is not forced
+    /// counts only if `unsynced` does.
     ///
     /// # Errors
     /// Why not, without its path.
-    pub fn judge(&self, fs: &Abstract, id: Id, seen: &Seen, unsynced: bool) -> Result<(), Violation> {
+    pub fn judge(
+        &self,
+        fs: &Abstract,
+        id: Id,
+        seen: &Seen,
+        unsynced: bool,
+    ) -> Result<(), Violation> {
         let made = self.is_made(id);
         match self.attributes.get(&id) {
             Some(past) => past.judge(seen, made, unsynced),

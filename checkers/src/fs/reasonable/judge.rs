@@ -1,9 +1,11 @@
-//! The verdict on one tree. A tree that breaks nothing under the strictest reading is reasonable. Otherwise the promises on unsynced
-//! data that the profile excludes are waived first, and what is still wrong is reported. If nothing is, the report names the promise
-//! that must be excluded for the tree to be legal.
+//! The verdict on one tree. A tree that breaks nothing under the strictest reading is reasonable.
+//! Otherwise the promises on unsynced data that the profile excludes are waived first, and what is
+//! still wrong is reported. If nothing is, the report names the promise that must be excluded for
+//! the tree to be legal.
 //!
-//! A name may lead to several inodes, and is wrong as each of them for a reason of its own; so the reason that is given for a tree that
-//! nothing builds does not say by itself whether an exclusion is enough.
+//! A name may lead to several inodes, and is wrong as each of them for a reason of its own; so the
+//! reason that is given for a tree that nothing builds does not say by itself whether an exclusion
+//! is enough.
 
 use explode_runtime::verdict::Violation;
 
@@ -15,8 +17,8 @@ use super::words::EXCLUDABLE;
 use super::{Reasonable, attributes, contents, explain};
 
 impl Reasonable {
-    /// Judges whether a tree is reasonable. A violation of a promise that is not excluded comes first. If all violations are excluded,
-    /// an excluded one is returned.
+    /// Judges whether a tree is reasonable. A violation of a promise that is not excluded comes
+    /// first. If all violations are excluded, an excluded one is returned.
     ///
     /// # Errors
     /// What is wrong.
@@ -24,13 +26,16 @@ impl Reasonable {
         let mut waived: Vec<&str> =
             EXCLUDABLE.into_iter().filter(|word| self.excluded.contains(word)).collect();
         let excluded = |word: &str| self.excluded.contains(word);
-        let judge = |waived: &[&str], first: &dyn Fn(&str) -> bool| self.judged(waived, first, tree, history);
+        let judge = |waived: &[&str], first: &dyn Fn(&str) -> bool| {
+            self.judged(waived, first, tree, history)
+        };
         let Err(strict) = judge(&[], &excluded) else { return Ok(()) };
         if waived.is_empty() {
             return Err(strict);
         }
         judge(&waived, &excluded)?;
-        // One of them may be enough, and the one that the strictest reading names is as good as another; or it takes all.
+        // One of them may be enough, and the one that the strictest reading names is as good as
+        // another; or it takes all.
         waived.sort_by_key(|word| strict.promise != *word);
         let enough = waived.iter().position(|word| judge(&[*word], &excluded).is_ok());
         let word = waived.remove(enough.unwrap_or_default());
@@ -39,11 +44,13 @@ impl Reasonable {
         }
         let others = if enough.is_some() { &[][..] } else { &waived[..] };
         let explained = judge(others, &|first| first == word).err();
-        Err(explained.filter(|found| found.promise == word).unwrap_or_else(|| explain::excluded(word)))
+        Err(explained
+            .filter(|found| found.promise == word)
+            .unwrap_or_else(|| explain::excluded(word)))
     }
 
-    /// The same without some words of what was not synced. Where a name is wrong whatever it leads to, and for several reasons, one of
-    /// those that are `first` is given.
+    /// The same without some words of what was not synced. Where a name is wrong whatever it leads
+    /// to, and for several reasons, one of those that are `first` is given.
     fn judged(
         &self,
         waived: &[&str],
@@ -51,7 +58,8 @@ impl Reasonable {
         tree: &Tree,
         history: &History,
     ) -> Result<(), Violation> {
-        let garbage = if waived.contains(&contents::UNSYNCED) { Garbage::NotPromised } else { self.garbage };
+        let garbage =
+            if waived.contains(&contents::UNSYNCED) { Garbage::NotPromised } else { self.garbage };
         let mut search = Search::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
         search.attributes = !waived.contains(&attributes::UNSYNCED);
         if !search.is_legal() {

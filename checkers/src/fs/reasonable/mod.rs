@@ -1,10 +1,12 @@
-//! A recovered file system is reasonable (EX-102, EX-103): what was forced is there unless it was deleted, and nothing is there that
-//! was never made.
+//! A recovered file system is reasonable (EX-102, EX-103): what was forced is there unless it was
+//! deleted, and nothing is there that was never made.
 //!
-//! mutate makes one of the system calls on one node of the tree ([`topology`](super::topology)), or forces something: sync(2), or
-//! fsync(2) of one file, by each of its names, or of one directory. Every disk that a crash could leave meanwhile and right then is
-//! checked: some of the operations that are volatile then, with all that are stable, must build what is there. After `mkdir /a`,
-//! `mkdir /a/b` that may be `/`, `/a` or `/a/b`; if fsync of `/` and of `/a` came between, `/` alone is wrong.
+//! mutate makes one of the system calls on one node of the tree ([`topology`](super::topology)), or
+//! forces something: sync(2), or fsync(2) of one file, by each of its names, or of one directory.
+//! Every disk that a crash could leave meanwhile and right then is checked: some of the operations
+//! that are volatile then, with all that are stable, must build what is there. After `mkdir /a`,
+//! `mkdir /a/b` that may be `/`, `/a` or `/a/b`; if fsync of `/` and of `/a` came between, `/`
+//! alone is wrong.
 //!
 //! # What is judged
 //!
@@ -22,23 +24,27 @@
 //! | `link-count` | a file has as many links as names (stat(2), st_nlink) |
 //! | `readable` | everything can be read |
 //!
-//! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides them the structure: `created-name`,
-//! `kind`, `one-sequence`, `link-count` and `readable`, all or none. Other violations are reported before an excluded one
-//! (`judge.rs`). If the structure is broken, the violations that single names show of forced data are reported (`demands.rs`). A sync
-//! of which the profile promises nothing (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`, `synced-directory`) makes nothing
-//! stable here.
+//! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides
+//! them the structure: `created-name`, `kind`, `one-sequence`, `link-count` and `readable`, all or
+//! none. Other violations are reported before an excluded one (`judge.rs`). If the structure is
+//! broken, the violations that single names show of forced data are reported (`demands.rs`). A sync
+//! of which the profile promises nothing (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`,
+//! `synced-directory`) makes nothing stable here.
 //!
-//! `call-has-its-effect` is broken where the file system itself differs from the abstract one, without any crash.
+//! `call-has-its-effect` is broken where the file system itself differs from the abstract one,
+//! without any crash.
 //!
-//! POSIX and the manual pages promise nothing of what was not forced, and nothing here asks for it: of volatile operations any may be
-//! there, in any combination, that a rename is atomic included; what replaces a name may be missing together with what it replaces.
-//! What has lost its last name may be anything while its name can come back, for its inode and its blocks may be another's by then.
-//! So it is with an exchange, unless `exchange=whole` says that it is there whole or not at all, as a journal does it (Linux,
-//! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written through the journal"). A symbolic
-//! link cannot be opened, so only sync forces it; before that it may hold nothing. msync forces what was stored (POSIX, msync), in a
-//! file that is there.
-//! Only some file systems document that unsynced contents are never those of another file (ext4's data=ordered). So
-//! `unsynced-contents` is the one line that asks for more than POSIX; `unsynced=any` takes it back.
+//! POSIX and the manual pages promise nothing of what was not forced, and nothing here asks for it:
+//! of volatile operations any may be there, in any combination, that a rename is atomic included;
+//! what replaces a name may be missing together with what it replaces. What has lost its last name
+//! may be anything while its name can come back, for its inode and its blocks may be another's by
+//! then. So it is with an exchange, unless `exchange=whole` says that it is there whole or not at
+//! all, as a journal does it (Linux, Documentation/filesystems/ext4/journal.rst: "guaranteeing the
+//! atomicity of whatever gets written through the journal"). A symbolic link cannot be opened, so
+//! only sync forces it; before that it may hold nothing. msync forces what was stored (POSIX,
+//! msync), in a file that is there. Only some file systems document that unsynced contents are
+//! never those of another file (ext4's data=ordered). So `unsynced-contents` is the one line that
+//! asks for more than POSIX; `unsynced=any` takes it back.
 
 mod assign;
 mod attributes;
@@ -67,7 +73,8 @@ pub(in crate::fs) mod words;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{
-    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported, digest,
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported,
+    digest,
 };
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
@@ -102,7 +109,8 @@ pub fn def() -> CheckerDef {
         },
         OptionDef {
             name: "copies",
-            about: "may a rename or link that is not forced leave a file as two, as FAT does: true, false",
+            about: "may a rename or link that is not forced leave a file as two, as FAT does: \
+                    true, false",
             default: "true",
         },
         OptionDef {
@@ -157,7 +165,8 @@ impl Checker for Reasonable {
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
-        let attributes = words::OF_ATTRIBUTES.into_iter().filter(|_| self.limits.calls.are_of_attributes());
+        let attributes =
+            words::OF_ATTRIBUTES.into_iter().filter(|_| self.limits.calls.are_of_attributes());
         Ok(CheckerFacts::default().about(words::WORDS.into_iter().chain(attributes)))
     }
 
@@ -181,7 +190,12 @@ impl Topology for Reasonable {
 }
 
 impl Demands for Reasonable {
-    fn demands(&self, epoch: Epoch, _args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+    fn demands(
+        &self,
+        epoch: Epoch,
+        _args: &[String],
+        violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         demands::demands(&self.fs, self.history(epoch), violation)
     }
 }

@@ -1,5 +1,5 @@
-//! What each inode that was found may be, and what that asks for: the pairs of it with the model's, as far as each can be judged by
-//! itself.
+//! What each inode that was found may be, and what that asks for: the pairs of it with the model's,
+//! as far as each can be judged by itself.
 //!
 //! Found inodes and those of the model that have a name are numbered here, each from 0 on.
 
@@ -58,7 +58,8 @@ impl Set {
     }
 }
 
-/// A name in a directory that was found: the inode it leads to, what that may be, and whether a crash can change nothing of the name.
+/// A name in a directory that was found: the inode it leads to, what that may be, and whether a
+/// crash can change nothing of the name.
 #[derive(Clone, Copy, Debug)]
 pub struct Lead {
     /// Its place among the names there.
@@ -71,14 +72,15 @@ pub struct Lead {
 /// What it takes for a directory that was found to be one of the model's. A file takes nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Of the names that are there, those that cannot lead to an inode that is gone: that may be anything.
+    /// Of the names that are there, those that cannot lead to an inode that is gone: that may be
+    /// anything.
     pub leads: Vec<Lead>,
     /// For each name that is missing, the inodes of which one must not have been made.
     pub unmade: Vec<Set>,
 }
 
-/// A name that has changed places with another: its directory as the model has it, and each one that was found with such a name, with
-/// the inode that it leads to.
+/// A name that has changed places with another: its directory as the model has it, and each one
+/// that was found with such a name, with the inode that it leads to.
 #[derive(Clone, Debug)]
 pub struct Changed {
     pub directory: usize,
@@ -89,7 +91,8 @@ pub struct Changed {
 #[derive(Clone, Debug)]
 pub struct Pairs {
     pub root: usize,
-    /// What each inode that was found may be, by itself and with what is below it; empty if no name asks for it. The root is the root.
+    /// What each inode that was found may be, by itself and with what is below it; empty if no name
+    /// asks for it. The root is the root.
     pub possible: Vec<Set>,
     /// The names that have changed places, if an exchange is there whole or not at all.
     pub exchanges: Vec<[Changed; 2]>,
@@ -150,7 +153,8 @@ impl Pairs {
         while std::mem::take(&mut changed) {
             for (inode, needs) in self.needs.iter_mut().enumerate() {
                 needs.retain(|(id, needs)| {
-                    let is_left = |lead: &Lead| !self.possible[lead.inode].and(lead.may_be).is_empty();
+                    let is_left =
+                        |lead: &Lead| !self.possible[lead.inode].and(lead.may_be).is_empty();
                     let can_be = self.possible[inode].has(*id) && needs.leads.iter().all(is_left);
                     if !can_be {
                         self.possible[inode] = self.possible[inode].without(Set::one(*id));
@@ -174,18 +178,20 @@ impl Pairs {
 }
 
 impl Numbers {
-    /// What it takes for a directory with these names to be this one of the model's; none if that cannot be: a name is not there that
-    /// must be, or one is there that cannot be.
+    /// What it takes for a directory with these names to be this one of the model's; none if that
+    /// cannot be: a name is not there that must be, or one is there that cannot be.
     fn needs(&self, search: &Search<'_>, names: &BTreeMap<String, u32>, id: Id) -> Option<Needs> {
         let history = search.history;
-        let set = |ids: &[Id]| ids.iter().fold(Set::default(), |set, id| set.or(Set::one(self.ids[id])));
+        let set =
+            |ids: &[Id]| ids.iter().fold(Set::default(), |set, id| set.or(Set::one(self.ids[id])));
         let is_asked = |ids: &[Id]| !ids.is_empty() && !ids.iter().any(|id| search.is_gone(*id));
         let mut needs = Needs::default();
         for name in history.names(id).filter(|name| !names.contains_key(*name)) {
             let unmade = search.missing(id, name)?;
             needs.unmade.extend(is_asked(&unmade).then(|| set(&unmade)));
         }
-        let judged = names.iter().zip(0..).filter(|((name, _), _)| !is_set_aside(history, id, name));
+        let judged =
+            names.iter().zip(0..).filter(|((name, _), _)| !is_set_aside(history, id, name));
         for ((name, inode), at) in judged {
             let leads = history.leads(id, name);
             let may_be: Vec<Id> = leads.iter().copied().flatten().collect();
@@ -205,7 +211,10 @@ impl Numbers {
         let mut names = vec![0_usize; self.inodes.len()];
         for node in search.tree.nodes.values() {
             let Node::Directory(below) = node else { continue };
-            below.values().filter_map(|inode| self.inodes.get(inode)).for_each(|inode| names[*inode] += 1);
+            below
+                .values()
+                .filter_map(|inode| self.inodes.get(inode))
+                .for_each(|inode| names[*inode] += 1);
         }
         names.into_iter().map(|names| names > 1).collect()
     }
@@ -213,7 +222,9 @@ impl Numbers {
     fn exchanges(&self, search: &Search<'_>) -> Vec<[Changed; 2]> {
         let changed = |(directory, name): &(Id, String)| {
             let found = search.tree.nodes.iter().filter_map(|(inode, node)| match node {
-                Node::Directory(names) => Some((self.inodes[inode], *self.inodes.get(names.get(name)?)?)),
+                Node::Directory(names) => {
+                    Some((self.inodes[inode], *self.inodes.get(names.get(name)?)?))
+                }
                 _ => None,
             });
             Some(Changed { directory: *self.ids.get(directory)?, found: found.collect() })

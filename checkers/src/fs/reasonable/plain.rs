@@ -1,5 +1,5 @@
-//! The search agrees with one that tries everything: each inode that was found is given each one of the model's, or none, and only then
-//! is it asked whether all of it holds.
+//! The search agrees with one that tries everything: each inode that was found is given each one of
+//! the model's, or none, and only then is it asked whether all of it holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,8 @@ fn is_legal(search: &mut Search<'_>) -> Option<bool> {
     }))
 }
 
-/// Returns true if the inodes that were found can be these. No name asks for the inodes that are left out.
+/// Returns true if the inodes that were found can be these. No name asks for the inodes that are
+/// left out.
 fn holds(search: &Search<'_>, given: &BTreeMap<u32, Id>) -> bool {
     let history = search.history;
     let names = |inode: &u32| match &search.tree.nodes[inode] {
@@ -69,7 +70,9 @@ fn holds(search: &Search<'_>, given: &BTreeMap<u32, Id>) -> bool {
         given.iter().any(|(first, id)| {
             let opposite = given.iter().filter(|(second, _)| one.0 != other.0 || first == *second);
             let mut opposite = opposite.filter(|(_, id)| **id == other.0);
-            let led = |inode: &u32, name: &String| names(inode)?.get(name).and_then(|below| given.get(below));
+            let led = |inode: &u32, name: &String| {
+                names(inode)?.get(name).and_then(|below| given.get(below))
+            };
             *id == one.0
                 && opposite.any(|(second, _)| {
                     let leads = [led(first, &one.1), led(second, &other.1)];
@@ -84,7 +87,8 @@ fn holds(search: &Search<'_>, given: &BTreeMap<u32, Id>) -> bool {
 
 /// So many trees are legal, so many are not, and so many are too large to try everything.
 fn agree(copies: bool, exchange: &str) -> [usize; 3] {
-    let options = Options::none().with("files", 3_u64).with("dirs", 2_u64).with("calls", "exchange");
+    let options =
+        Options::none().with("files", 3_u64).with("dirs", 2_u64).with("calls", "exchange");
     let options = options.with("copies", copies).with("exchange", exchange);
     let mut counts = [0; 3];
     for seed in 0..3000 {
@@ -93,7 +97,13 @@ fn agree(copies: bool, exchange: &str) -> [usize; 3] {
         let expected = is_legal(&mut search);
         counts[expected.map_or(2, |is_legal| usize::from(!is_legal))] += 1;
         if let Some(expected) = expected {
-            assert_eq!(search.is_legal(), expected, "seed {seed}: {:?} after {:?}", case.tree, case.way);
+            assert_eq!(
+                search.is_legal(),
+                expected,
+                "seed {seed}: {:?} after {:?}",
+                case.tree,
+                case.way
+            );
         }
     }
     counts

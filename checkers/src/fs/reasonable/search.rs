@@ -1,11 +1,14 @@
-//! The search (EX-103): do some of the volatile operations, with all stable ones, build the recovered tree?
+//! The search (EX-103): do some of the volatile operations, with all stable ones, build the
+//! recovered tree?
 //!
-//! Each inode that was found must be one of the model's: one that all names that lead to it may lead to, of its kind, and with contents
-//! that it may have. What a name may lead to is known ([`History::leads`]). Whether two inodes fit is looked up once, here; what follows
-//! of all pairs together is in `pairs.rs`, and what is left to try in `assign.rs`.
+//! Each inode that was found must be one of the model's: one that all names that lead to it may
+//! lead to, of its kind, and with contents that it may have. What a name may lead to is known
+//! ([`History::leads`]). Whether two inodes fit is looked up once, here; what follows of all pairs
+//! together is in `pairs.rs`, and what is left to try in `assign.rs`.
 //!
-//! Nothing is promised about an inode that has lost its last name, even where its name is back: its number and its blocks may have been
-//! used again. So what is found there may be anything, and a name that may lead to it asks for nothing.
+//! Nothing is promised about an inode that has lost its last name, even where its name is back: its
+//! number and its blocks may have been used again. So what is found there may be anything, and a
+//! name that may lead to it asks for nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +55,19 @@ impl<'a> Search<'a> {
     ) -> Search<'a> {
         let alive = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         let (fits, promised, visited) = Default::default();
-        Search { fs, history, tree, garbage, copies, whole, attributes: true, alive, fits, promised, visited }
+        Search {
+            fs,
+            history,
+            tree,
+            garbage,
+            copies,
+            whole,
+            attributes: true,
+            alive,
+            fits,
+            promised,
+            visited,
+        }
     }
 
     /// The inodes that have a name.
@@ -60,13 +75,15 @@ impl<'a> Search<'a> {
         &self.alive
     }
 
-    /// Why a name can be missing: it leads nowhere, for which nothing is asked, or to an inode that was not made; none if it cannot.
+    /// Why a name can be missing: it leads nowhere, for which nothing is asked, or to an inode that
+    /// was not made; none if it cannot.
     pub fn missing(&self, directory: Id, name: &str) -> Option<Vec<Id>> {
         let leads = self.history.leads(directory, name);
         if leads.contains(&None) {
             return Some(Vec::new());
         }
-        let unmade: Vec<Id> = leads.into_iter().flatten().filter(|id| !self.history.is_made(*id)).collect();
+        let unmade: Vec<Id> =
+            leads.into_iter().flatten().filter(|id| !self.history.is_made(*id)).collect();
         (!unmade.is_empty()).then_some(unmade)
     }
 
@@ -80,7 +97,8 @@ impl<'a> Search<'a> {
             Some(Found::File { bytes, .. }) => {
                 let written = self.history.file(id).filter(|_| self.fs.is_file(id));
                 written.is_some_and(|written| {
-                    let promised = self.promised.entry(id).or_insert_with(|| contents::promised(written));
+                    let promised =
+                        self.promised.entry(id).or_insert_with(|| contents::promised(written));
                     contents::judge_by(written, promised.as_ref(), bytes, self.garbage).is_ok()
                 })
             }
@@ -101,7 +119,8 @@ impl<'a> Search<'a> {
         seen.map_or(Ok(()), |seen| self.history.judge(self.fs, id, seen, self.attributes))
     }
 
-    /// Can this inode, which was found as a symbolic link, hold this? It may hold nothing as long as it is not forced.
+    /// Can this inode, which was found as a symbolic link, hold this? It may hold nothing as long
+    /// as it is not forced.
     ///
     /// # Errors
     /// Why not, without its path.
@@ -115,7 +134,11 @@ impl<'a> Search<'a> {
         }
         let promise = if volatile { contents::UNSYNCED } else { contents::FLUSHED };
         let verdict = if found.is_empty() { Verdict::Lost } else { Verdict::Corrupt };
-        Err(Violation::new(verdict, promise, format!("is a symbolic link to '{found}', not to '{wanted}'")))
+        Err(Violation::new(
+            verdict,
+            promise,
+            format!("is a symbolic link to '{found}', not to '{wanted}'"),
+        ))
     }
 
     /// Returns true if the inode has lost its last name, so that nothing is promised about it.
@@ -124,7 +147,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Is it a name in the root that the file system keeps for itself, or under which fsck.fat sets aside what it has found?
+/// Is it a name in the root that the file system keeps for itself, or under which fsck.fat sets
+/// aside what it has found?
 pub fn is_set_aside(history: &History, directory: Id, name: &str) -> bool {
     let chains = name.strip_prefix("FSCK").or_else(|| name.strip_prefix("fsck"));
     let of_fat = chains.is_some_and(|rest| rest.to_ascii_lowercase().ends_with(".rec"));

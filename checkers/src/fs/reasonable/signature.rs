@@ -1,16 +1,20 @@
-//! The canonical form of a state (EX-99): the tree with all that a crash may leave of it. Two states have the same form only if one
-//! becomes the other by giving other names, inodes and contents: then the same trees are legal of both, under these names, and each
-//! step of one has its like of the other.
+//! The canonical form of a state (EX-99): the tree with all that a crash may leave of it. Two
+//! states have the same form only if one becomes the other by giving other names, inodes and
+//! contents: then the same trees are legal of both, under these names, and each step of one has its
+//! like of the other.
 //!
-//! What nothing asks for is left out: what stands in directories that are gone, which of the inodes that are gone a name may have led
-//! to, how often something was written that is the same. A name that is gone for good stays, for it has a word of its own
-//! (`deleted-name`). A name that is free is used again, the last one first ([`Free`]): so those that are free count in their order, and the
-//! others of a directory in any.
+//! What nothing asks for is left out: what stands in directories that are gone, which of the inodes
+//! that are gone a name may have led to, how often something was written that is the same. A name
+//! that is gone for good stays, for it has a word of its own (`deleted-name`). A name that is free
+//! is used again, the last one first ([`Free`]): so those that are free count in their order, and
+//! the others of a directory in any.
 //!
-//! Most inodes are asked for by one name: their form stands in that of the name. What stands in several places (an inode that may be
-//! found under several names, contents that several files have, an exchange) is numbered. First such things are distinguished by the whole
-//! form as each of them sees it. If some are still alike, each of them is tried as the first, and the least form is taken. After [`TRIES`]
-//! forms the rest keeps the order in which it was made: then two states that are the same may count as two.
+//! Most inodes are asked for by one name: their form stands in that of the name. What stands in
+//! several places (an inode that may be found under several names, contents that several files
+//! have, an exchange) is numbered. First such things are distinguished by the whole form as each of
+//! them sees it. If some are still alike, each of them is tried as the first, and the least form is
+//! taken. After [`TRIES`] forms the rest keeps the order in which it was made: then two states that
+//! are the same may count as two.
 
 mod contents;
 #[cfg(test)]
@@ -71,15 +75,17 @@ struct Form<'a> {
 
 impl<'a> Form<'a> {
     fn new(fs: &'a Abstract, history: &'a History, free: &'a Free, whole: bool) -> Form<'a> {
-        let alive: BTreeSet<Id> = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
+        let alive: BTreeSet<Id> =
+            fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         let mut places: BTreeMap<Id, Vec<Place<'a>>> = BTreeMap::new();
         for place in history.places().filter(|place| alive.contains(&place.directory)) {
             places.entry(place.directory).or_default().push(place);
         }
         let known = |id: &Id| history.file(*id).map(|written| (*id, Contents::of(written)));
         let files: BTreeMap<Id, Contents> = alive.iter().filter_map(known).collect();
-        let exchanges =
-            history.exchanges().filter(|places| whole && places.iter().all(|(id, _)| alive.contains(id)));
+        let exchanges = history
+            .exchanges()
+            .filter(|places| whole && places.iter().all(|(id, _)| alive.contains(id)));
         let exchanges: Vec<_> = exchanges.collect();
         let mut asked: BTreeMap<Item, usize> = BTreeMap::new();
         let leads = places.values().flatten().flat_map(|place| place.leads.iter().flatten());
@@ -114,7 +120,8 @@ impl<'a> Form<'a> {
         least.unwrap_or_default()
     }
 
-    /// Gives different labels to what the form looks different to, 0 and up, until that changes nothing.
+    /// Gives different labels to what the form looks different to, 0 and up, until that changes
+    /// nothing.
     fn told_apart(&self, mut labels: Vec<usize>) -> Vec<usize> {
         let count = |labels: &[usize]| labels.iter().collect::<BTreeSet<_>>().len();
         loop {
@@ -123,7 +130,10 @@ impl<'a> Form<'a> {
                 .map(|at| {
                     let mut mine = labels.clone();
                     mine[at] = MYSELF;
-                    (labels[at], if before == labels.len() { String::new() } else { self.whole(&mine) })
+                    (
+                        labels[at],
+                        if before == labels.len() { String::new() } else { self.whole(&mine) },
+                    )
                 })
                 .collect();
             let order: BTreeSet<&(usize, String)> = seen.iter().collect();
@@ -169,8 +179,11 @@ impl<'a> Form<'a> {
             Node::Directory(_) => {
                 let places = self.places.get(&id).map(Vec::as_slice).unwrap_or_default();
                 let of = |place: &&Place<'_>| self.place(place, labels);
-                let mut used: Vec<String> =
-                    places.iter().filter(|place| place.now.is_some()).map(|place| of(&place)).collect();
+                let mut used: Vec<String> = places
+                    .iter()
+                    .filter(|place| place.now.is_some())
+                    .map(|place| of(&place))
+                    .collect();
                 used.sort_unstable();
                 let free = self.free.of(id).iter();
                 let free: String = free
@@ -185,7 +198,8 @@ impl<'a> Form<'a> {
     fn place(&self, place: &Place<'_>, labels: &[usize]) -> String {
         let now = self.lead(place.now, labels);
         let is_here = |one: &(Id, String)| one.0 == place.directory && one.1 == place.name;
-        let exchanged = self.exchanges.iter().enumerate().filter(|(_, both)| both.iter().any(is_here));
+        let exchanged =
+            self.exchanges.iter().enumerate().filter(|(_, both)| both.iter().any(is_here));
         let mut numbers: Vec<String> =
             exchanged.filter_map(|(at, _)| self.label(Item::Exchange(at), labels)).collect();
         numbers.sort_unstable();
@@ -198,7 +212,10 @@ impl<'a> Form<'a> {
         let mut others: Vec<String> = others.map(|lead| self.lead(*lead, labels)).collect();
         if place.leads.contains(&None) {
             // It may be missing whatever was made.
-            others.iter_mut().filter(|lead| *lead == UNMADE).for_each(|lead| *lead = GONE.to_owned());
+            others
+                .iter_mut()
+                .filter(|lead| *lead == UNMADE)
+                .for_each(|lead| *lead = GONE.to_owned());
         }
         others.sort_unstable();
         others.dedup_by(|one, other| one == other && [GONE, UNMADE].contains(&one.as_str()));
@@ -216,7 +233,9 @@ impl<'a> Form<'a> {
                     UNMADE.to_owned()
                 }
             }
-            Some(id) => self.label(Item::Inode(id), labels).unwrap_or_else(|| self.node(id, labels)),
+            Some(id) => {
+                self.label(Item::Inode(id), labels).unwrap_or_else(|| self.node(id, labels))
+            }
         }
     }
 }

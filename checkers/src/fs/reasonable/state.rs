@@ -50,11 +50,14 @@ impl Reasonable {
         })
     }
 
-    /// Are files reasonable? Where only what is excluded is wrong with all of them, each name by itself may say what is not.
+    /// Are files reasonable? Where only what is excluded is wrong with all of them, each name by
+    /// itself may say what is not.
     pub(super) fn judge_files(&self, files: &dyn Files, history: &History) -> Result<(), Failure> {
         let judged = match Tree::of(files, self.limits.calls) {
             Ok(tree) => self.judge(&tree, history),
-            Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, words::READABLE, text)),
+            Err(Unread::Damaged(text)) => {
+                Err(Violation::new(Verdict::Corrupt, words::READABLE, text))
+            }
             Err(Unread::Broken(failure)) => return Err(failure),
         };
         let Err(violation) = judged else { return Ok(()) };

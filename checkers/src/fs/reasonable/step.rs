@@ -1,4 +1,5 @@
-//! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not forced, by each of its names.
+//! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not
+//! forced, by each of its names.
 
 use explode_ramdisk::files::{Files, OpenFlags};
 use explode_runtime::verdict::Failure;
@@ -24,11 +25,13 @@ impl Step {
         let calls = Call::possible_by(fs, limits, &|id| free.next(fs, id));
         let mut steps: Vec<Step> = calls.into_iter().map(Step::Call).collect();
         let all = [("/".to_owned(), Abstract::ROOT)].into_iter().chain(fs.paths());
-        let mut left: Vec<(String, Id)> = all.filter(|(_, id)| !history.is_forced(fs, *id)).collect();
+        let mut left: Vec<(String, Id)> =
+            all.filter(|(_, id)| !history.is_forced(fs, *id)).collect();
         if !left.is_empty() {
             steps.push(Step::Sync);
         }
-        // A file by each of its names, which a log of the file system may treat differently; a symbolic link cannot be opened.
+        // A file by each of its names, which a log of the file system may treat differently; a
+        // symbolic link cannot be opened.
         left.retain(|(_, id)| !fs.is_symlink(*id));
         steps.extend(left.into_iter().map(|(path, id)| Step::Fsync(path, id)));
         steps

@@ -1,6 +1,6 @@
-//! On random ways with all calls: what any subset of the volatile operations leaves is reasonable, and the same tree with one thing
-//! that no subset leaves is not. The operations are derived from the trees before and after each step, independently of
-//! [`History`](super::history).
+//! On random ways with all calls: what any subset of the volatile operations leaves is reasonable,
+//! and the same tree with one thing that no subset leaves is not. The operations are derived from
+//! the trees before and after each step, independently of [`History`](super::history).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,8 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let options = Options::none().with("files", 3_u64).with("dirs", 3_u64).with("calls", "more");
+        let options =
+            Options::none().with("files", 3_u64).with("dirs", 3_u64).with("calls", "more");
         let checker = Reasonable::of(&options.with("far", 8192_u64)).unwrap();
         let (leads, contents, attributes) = Default::default();
         World { checker, made: [Abstract::ROOT].into(), leads, contents, attributes }
@@ -51,7 +52,8 @@ impl World {
         };
         for id in 0..after.next() {
             let (old, new) = (names(&before, id), names(&after, id));
-            for name in old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name)) {
+            for name in old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name))
+            {
                 let leads = self.leads.entry((id, name.clone())).or_insert_with(|| vec![None]);
                 // A name that is changed is in both.
                 if leads.last() != Some(&new.get(name).copied()) {
@@ -63,7 +65,8 @@ impl World {
                 contents.push(after.bytes(id).to_vec());
             }
             let attributes = self.attributes.entry(id);
-            let attributes = attributes.or_insert_with(|| vec![Attributes::new(after.is_directory(id))]);
+            let attributes =
+                attributes.or_insert_with(|| vec![Attributes::new(after.is_directory(id))]);
             if attributes.last() != Some(after.attributes(id)) {
                 attributes.push(after.attributes(id).clone());
             }
@@ -111,9 +114,12 @@ impl World {
             }
             let node = match fs.node(id) {
                 Made::Directory(_) => {
-                    let here: Vec<_> = names.iter().filter(|((directory, _), _)| *directory == id).collect();
+                    let here: Vec<_> =
+                        names.iter().filter(|((directory, _), _)| *directory == id).collect();
                     waiting.extend(here.iter().map(|(_, id)| **id));
-                    Node::Directory(here.iter().map(|((_, name), id)| (name.clone(), **id as u32)).collect())
+                    Node::Directory(
+                        here.iter().map(|((_, name), id)| (name.clone(), **id as u32)).collect(),
+                    )
                 }
                 Made::File(_) => {
                     let all = &self.contents[&id];
@@ -121,24 +127,34 @@ impl World {
                     Node::File { path: String::new(), links: 0, names: 0, bytes }
                 }
                 Made::Symlink(target) => {
-                    let target = if self.made.contains(&id) || dice.percent(50) { target } else { "" };
-                    Node::Symlink { path: String::new(), links: 0, names: 0, target: target.to_owned() }
+                    let target =
+                        if self.made.contains(&id) || dice.percent(50) { target } else { "" };
+                    Node::Symlink {
+                        path: String::new(),
+                        links: 0,
+                        names: 0,
+                        target: target.to_owned(),
+                    }
                 }
             };
             tree.nodes.insert(id as u32, node);
-            let all = self.attributes.get(&id).filter(|_| id != Abstract::ROOT && !fs.is_symlink(id));
+            let all =
+                self.attributes.get(&id).filter(|_| id != Abstract::ROOT && !fs.is_symlink(id));
             let seen = all.map(|all| all[dice.below(all.len())].seen(self.checker.limits.calls));
             tree.attributes.extend(seen.map(|seen| (id as u32, seen)));
         }
         for (inode, node) in &mut tree.nodes {
-            if let Node::File { links: say, names, .. } | Node::Symlink { links: say, names, .. } = node {
+            if let Node::File { links: say, names, .. } | Node::Symlink { links: say, names, .. } =
+                node
+            {
                 (*say, *names) = (links[&(*inode as usize)], links[&(*inode as usize)]);
             }
         }
         tree
     }
 
-    /// The names in directories of which a crash can change nothing: where each leads, whatever is lost.
+    /// The names in directories of which a crash can change nothing: where each leads, whatever is
+    /// lost.
     fn forced(&self, directory: Id) -> Vec<(Place, Option<Id>)> {
         let alive: BTreeSet<Id> = self.checker.fs.paths().into_iter().map(|(_, id)| id).collect();
         let mut all = Vec::new();
@@ -214,13 +230,16 @@ fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
         count("a name that was forced");
 
         let mut other = tree.clone();
-        let Some(Node::File { bytes, .. }) = other.nodes.get_mut(&(*id as u32)) else { return Ok(()) };
+        let Some(Node::File { bytes, .. }) = other.nodes.get_mut(&(*id as u32)) else {
+            return Ok(());
+        };
         // No pattern has this byte.
         bytes.resize(bytes.len().max(1), 0);
         bytes[0] = 0xff;
         let said = world.judge(&other);
         prop_assert!(
-            said.as_deref().is_some_and(|said| ["flushed-contents", "unsynced-contents"].contains(&said)),
+            said.as_deref()
+                .is_some_and(|said| ["flushed-contents", "unsynced-contents"].contains(&said)),
             "{:?}",
             said
         );

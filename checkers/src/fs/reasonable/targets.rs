@@ -29,7 +29,8 @@ pub(crate) fn targets() -> Vec<Target> {
         bounds: Bounds { depth: 4, limit: 100, samples: 10, crash_depth: 0 },
         ..target(
             "toyfs-reasonable+rename-loop",
-            "a directory that is moved into another one is entered as that one, which then contains itself",
+            "a directory that is moved into another one is entered as that one, which then \
+             contains itself",
             toyfs("rename-loop"),
             "corrupt",
         )
@@ -43,7 +44,12 @@ pub(crate) fn targets() -> Vec<Target> {
             lying("removals"),
             "resurrected",
         ),
-        target("simfiles-reasonable+fsync-lies", "files whose fsync does nothing", lying("fsync"), "lost"),
+        target(
+            "simfiles-reasonable+fsync-lies",
+            "files whose fsync does nothing",
+            lying("fsync"),
+            "lost",
+        ),
         target(
             "simfiles-reasonable+dirsync-lies",
             "files whose fsync of a directory does nothing",

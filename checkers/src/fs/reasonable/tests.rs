@@ -1,5 +1,5 @@
-//! The search agrees with a brute force that tries every subset of the volatile operations: on every sequence of a few calls, about
-//! every tree that any of them can leave.
+//! The search agrees with a brute force that tries every subset of the volatile operations: on
+//! every sequence of a few calls, about every tree that any of them can leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,9 +103,11 @@ impl Way {
         let volatile: Vec<usize> = (0..self.ops.len()).filter(|at| !self.ops[*at].1).collect();
         let subset = |bits: u32| {
             let is_in = |at: usize| {
-                self.ops[at].1 || volatile.iter().position(|v| *v == at).is_some_and(|v| bits >> v & 1 == 1)
+                self.ops[at].1
+                    || volatile.iter().position(|v| *v == at).is_some_and(|v| bits >> v & 1 == 1)
             };
-            let made = |id: Id| (0..self.ops.len()).any(|at| is_in(at) && self.ops[at].0 == Op::Make(id));
+            let made =
+                |id: Id| (0..self.ops.len()).any(|at| is_in(at) && self.ops[at].0 == Op::Make(id));
             let mut names = BTreeMap::new();
             for at in (0..self.ops.len()).filter(|at| is_in(*at)) {
                 match self.ops[at].0 {
@@ -133,7 +135,9 @@ impl Way {
             let node = if self.fs.is_directory(id) {
                 let here = names.iter().filter(|((directory, _), _)| *directory == id);
                 waiting.extend(here.clone().map(|(_, to)| *to));
-                Node::Directory(here.map(|((_, name), to)| (name.to_string(), *to as u32)).collect())
+                Node::Directory(
+                    here.map(|((_, name), to)| (name.to_string(), *to as u32)).collect(),
+                )
             } else {
                 Node::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() }
             };
@@ -142,7 +146,8 @@ impl Way {
         tree
     }
 
-    /// Returns true if a tree that was found is one of the outcomes, except for inodes about which nothing is promised.
+    /// Returns true if a tree that was found is one of the outcomes, except for inodes about which
+    /// nothing is promised.
     fn leaves(&self, found: &Tree) -> bool {
         let alive = self.alive();
         self.outcomes().iter().any(|names| {
@@ -156,8 +161,8 @@ impl Way {
     }
 }
 
-/// Are two trees equal from these inodes on, one inode of one for one of the other? Anything may be found for an inode that is not
-/// alive.
+/// Are two trees equal from these inodes on, one inode of one for one of the other? Anything may be
+/// found for an inode that is not alive.
 fn is_same(
     wanted: &Tree,
     id: u32,
@@ -180,7 +185,9 @@ fn is_same(
         (Node::Directory(names), Node::Directory(other)) => {
             names.len() == other.len()
                 && names.iter().all(|(name, id)| {
-                    other.get(name).is_some_and(|inode| is_same(wanted, *id, found, *inode, alive, same))
+                    other
+                        .get(name)
+                        .is_some_and(|inode| is_same(wanted, *id, found, *inode, alive, same))
                 })
         }
         (Node::File { .. }, Node::File { .. }) => true,
@@ -212,8 +219,8 @@ fn the_search_agrees_with_a_brute_force() {
     assert_eq!(agrees(&limits(1, 1, Groups::of(&[Group::Exchange]))), (41, 710, 4046));
 }
 
-/// Every way of three steps, and every tree that one of them can leave: how many trees, and of how many pairs each says that the tree is
-/// legal, or is not.
+/// Every way of three steps, and every tree that one of them can leave: how many trees, and of how
+/// many pairs each says that the tree is legal, or is not.
 fn agrees(limits: &Limits) -> (usize, usize, usize) {
     // Every tree that three steps can leave, once.
     let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
@@ -234,14 +241,18 @@ fn agrees(limits: &Limits) -> (usize, usize, usize) {
     (trees.len(), legal, illegal)
 }
 
-/// Two names that have changed places lead to the one and the other, before and after; to the same one only where that may be.
+/// Two names that have changed places lead to the one and the other, before and after; to the same
+/// one only where that may be.
 #[test]
 fn an_exchange_is_whole_where_it_is_promised_to_be() {
-    let made =
-        Way::new().call(&Call::Creat { path: "/a".into() }).call(&Call::Mkdir { path: "/b".into() }).sync();
+    let made = Way::new()
+        .call(&Call::Creat { path: "/a".into() })
+        .call(&Call::Mkdir { path: "/b".into() })
+        .sync();
     let way = made.call(&Call::Exchange { one: "/a".into(), other: "/b".into() });
     let legal = |whole: bool, leads: [Id; 2]| {
-        let tree = way.tree(&[((Abstract::ROOT, 'a'), leads[0]), ((Abstract::ROOT, 'b'), leads[1])].into());
+        let tree = way
+            .tree(&[((Abstract::ROOT, 'a'), leads[0]), ((Abstract::ROOT, 'b'), leads[1])].into());
         Search::new(&way.fs, &way.history, &tree, Garbage::Own, (true, whole)).is_legal()
     };
     let all = [[1, 2], [2, 1], [1, 1], [2, 2]];
@@ -249,7 +260,8 @@ fn an_exchange_is_whole_where_it_is_promised_to_be() {
     assert_eq!(all.map(|leads| legal(true, leads)), [true, true, false, false]);
 }
 
-/// Two settled names of one file lead to one, whatever a third that is not settled leads to, and in whatever order they are looked at.
+/// Two settled names of one file lead to one, whatever a third that is not settled leads to, and in
+/// whatever order they are looked at.
 #[test]
 fn settled_names_of_one_file_lead_to_one() {
     for [first, second, third] in [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]] {
@@ -317,7 +329,8 @@ fn found(files: &[(&str, &[u8])]) -> Tree {
         let path = format!("/{name}");
         Node::File { path, links: 1, names: 1, bytes: bytes.to_vec() }
     };
-    let names = files.iter().zip(1..).map(|((name, _), inode)| ((*name).to_owned(), inode)).collect();
+    let names =
+        files.iter().zip(1..).map(|((name, _), inode)| ((*name).to_owned(), inode)).collect();
     let nodes = files.iter().zip(1..).map(|((name, bytes), inode)| (inode, file(name, bytes)));
     let nodes = nodes.chain([(0, Node::Directory(names))]).collect();
     Tree { root: 0, nodes, attributes: BTreeMap::new() }
@@ -344,7 +357,8 @@ const CONTENTS: &[&str] = &["unsynced-contents"];
 const ATTRIBUTES: &[&str] = &["unsynced-attributes"];
 const BOTH: &[&str] = &EXCLUDABLE;
 
-/// If the promise on unsynced bytes is excluded, its violation is reported only if no other promise is broken.
+/// If the promise on unsynced bytes is excluded, its violation is reported only if no other promise
+/// is broken.
 #[test]
 fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
     let way = way(&["creat /a", "creat /b", "sync", "write /a"]);
@@ -360,8 +374,8 @@ fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
     tells(CONTENTS, &way, &found(&[("a", &[b'm'; 5000])]), "flushed-name");
 }
 
-/// A name may lead to an unsynced file or to something newer. The violation that is excluded, of the unsynced file, is reported, and not
-/// that of the newer inode.
+/// A name may lead to an unsynced file or to something newer. The violation that is excluded, of
+/// the unsynced file, is reported, and not that of the newer inode.
 #[test]
 fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
     let steps = ["creat /c", "sync", "creat /a", "write /a", "rename /a /b"];
@@ -407,7 +421,8 @@ fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
     }
 }
 
-/// So it is where the structure is excluded, too: the name may be the directory's, which has become a file, and the file be missing.
+/// So it is where the structure is excluded, too: the name may be the directory's, which has become
+/// a file, and the file be missing.
 #[test]
 fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
     let way = way(&["mkdir /a", "rename /a /b", "creat /a", "fsync /a"]);
@@ -420,8 +435,10 @@ fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
 
 /// Does a tree do as is demanded?
 fn does(tree: &Tree, demand: &Demand) -> bool {
-    let (Demand::Directory(path) | Demand::Nothing(path) | Demand::File(path, _) | Demand::Perhaps(path, _)) =
-        demand
+    let (Demand::Directory(path)
+    | Demand::Nothing(path)
+    | Demand::File(path, _)
+    | Demand::Perhaps(path, _)) = demand
     else {
         panic!("{demand:?} of a tree without symbolic links")
     };
@@ -440,8 +457,9 @@ fn does(tree: &Tree, demand: &Demand) -> bool {
     }
 }
 
-/// What is demanded of single names is so of every tree that is legal; and where it is said of a violation, not of that tree. How many
-/// violations there are of each word, and of how many it is said.
+/// What is demanded of single names is so of every tree that is legal; and where it is said of a
+/// violation, not of that tree. How many violations there are of each word, and of how many it is
+/// said.
 #[test]
 fn what_is_demanded_is_what_a_shell_can_find_broken() {
     let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
@@ -460,7 +478,10 @@ fn what_is_demanded_is_what_a_shell_can_find_broken() {
             demands::demands(&way.fs, &way.history, &violation)
         };
         // All that there is to be said, whatever it is asked for.
-        let any = ["/a", "/b", "/a/a"].iter().find_map(|path| of("flushed-name", path)).unwrap_or_default();
+        let any = ["/a", "/b", "/a/a"]
+            .iter()
+            .find_map(|path| of("flushed-name", path))
+            .unwrap_or_default();
         for tree in trees.values() {
             let mut search = Search::new(&way.fs, &way.history, tree, Garbage::Own, (false, false));
             if search.is_legal() {
@@ -482,7 +503,8 @@ fn what_is_demanded_is_what_a_shell_can_find_broken() {
             }
         }
     }
-    let said: Vec<(&str, [usize; 2])> = said.iter().map(|(word, counts)| (&**word, *counts)).collect();
+    let said: Vec<(&str, [usize; 2])> =
+        said.iter().map(|(word, counts)| (&**word, *counts)).collect();
     let expected = [
         ("created-name", [8238, 0]),
         ("deleted-name", [528, 528]),

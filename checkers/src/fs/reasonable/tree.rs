@@ -1,4 +1,5 @@
-//! A recovered file system as it is, by inodes: names that lead to one inode are seen to do so, and a cycle of directories is read once.
+//! A recovered file system as it is, by inodes: names that lead to one inode are seen to do so, and
+//! a cycle of directories is read once.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ pub struct Tree {
 pub enum Node {
     /// Each name and the inode it leads to.
     Directory(BTreeMap<String, u32>),
-    /// One of its paths, how many links it says it has, how many names there are, and what it holds.
+    /// One of its paths, how many links it says it has, how many names there are, and what it
+    /// holds.
     File { path: String, links: u32, names: u32, bytes: Vec<u8> },
     /// The same of a symbolic link.
     Symlink { path: String, links: u32, names: u32, target: String },
@@ -57,19 +59,26 @@ impl Tree {
                 let Stat { inode, links, .. } = stat;
                 names.insert(name, inode);
                 if kind != Kind::Symlink && calls.are_of_attributes() {
-                    let seen = Seen::of(files, &below, calls).map_err(|errno| unread(&below, errno))?;
+                    let seen =
+                        Seen::of(files, &below, calls).map_err(|errno| unread(&below, errno))?;
                     tree.attributes.insert(inode, seen);
                 }
                 match (kind, tree.nodes.get_mut(&inode)) {
                     (Kind::Directory, _) => waiting.push((below, inode)),
-                    (_, Some(Node::File { names, .. } | Node::Symlink { names, .. })) => *names += 1,
+                    (_, Some(Node::File { names, .. } | Node::Symlink { names, .. })) => {
+                        *names += 1
+                    }
                     (Kind::File, _) => {
-                        let bytes = files.read_file(&below).map_err(|errno| unread(&below, errno))?;
-                        tree.nodes.insert(inode, Node::File { path: below, links, names: 1, bytes });
+                        let bytes =
+                            files.read_file(&below).map_err(|errno| unread(&below, errno))?;
+                        tree.nodes
+                            .insert(inode, Node::File { path: below, links, names: 1, bytes });
                     }
                     (Kind::Symlink, _) => {
-                        let target = files.readlink(&below).map_err(|errno| unread(&below, errno))?;
-                        tree.nodes.insert(inode, Node::Symlink { path: below, links, names: 1, target });
+                        let target =
+                            files.readlink(&below).map_err(|errno| unread(&below, errno))?;
+                        tree.nodes
+                            .insert(inode, Node::Symlink { path: below, links, names: 1, target });
                     }
                 }
             }

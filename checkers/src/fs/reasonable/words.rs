@@ -30,8 +30,10 @@ pub fn all() -> impl Iterator<Item = &'static str> {
     WORDS.into_iter().chain(OF_ATTRIBUTES)
 }
 
-/// What a profile may exclude by itself. Nothing else that is wrong is hidden then: it is looked for without these.
+/// What a profile may exclude by itself. Nothing else that is wrong is hidden then: it is looked
+/// for without these.
 pub const EXCLUDABLE: [&str; 2] = [contents::UNSYNCED, attributes::UNSYNCED];
-/// The structure, which a profile may exclude as a whole, together with those. Then what was forced is looked for name by name.
+/// The structure, which a profile may exclude as a whole, together with those. Then what was forced
+/// is looked for name by name.
 #[cfg(test)]
 pub const STRUCTURE: [&str; 5] = [READABLE, KIND, CREATED_NAME, ONE_SEQUENCE, LINK_COUNT];

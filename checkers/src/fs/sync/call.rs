@@ -2,7 +2,8 @@
 
 use explode_runtime::verdict::Excluded;
 
-/// A call that makes something durable; the stronger one is greater. Those of `fs-ways` are no steps here.
+/// A call that makes something durable; the stronger one is greater. Those of `fs-ways` are no
+/// steps here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::fs) enum Call {
     FsyncOfDirectory,
@@ -34,7 +35,8 @@ impl Call {
     ];
 
     /// The calls of which the steps here are made.
-    pub(super) const OURS: [Call; 4] = [Call::Sync, Call::Fsync, Call::Fdatasync, Call::FsyncOfDirectory];
+    pub(super) const OURS: [Call; 4] =
+        [Call::Sync, Call::Fsync, Call::Fdatasync, Call::FsyncOfDirectory];
 
     /// Does nothing follow from one of them, by a profile?
     pub(in crate::fs) fn is_any_in(excluded: &Excluded) -> bool {
@@ -78,7 +80,8 @@ impl Call {
         calls.iter().flat_map(|call| [call.synced(), call.partly_synced()]).collect()
     }
 
-    /// Does it make durable only what is needed to read the contents? That a file is longer than it should be is no obstacle.
+    /// Does it make durable only what is needed to read the contents? That a file is longer than it
+    /// should be is no obstacle.
     pub(super) fn is_of_data(self) -> bool {
         matches!(self, Call::Fdatasync | Call::ODsync | Call::Msync)
     }

@@ -1,7 +1,7 @@
 //! The calls of the steps: each is made to the files, and then to the models.
 //!
-//! The models know which calls can succeed, so an error of one says nothing of promises and is "broken" (no space, say); but a
-//! sync that fails has promised nothing, and that is all.
+//! The models know which calls can succeed, so an error of one says nothing of promises and is
+//! "broken" (no space, say); but a sync that fails has promised nothing, and that is all.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,9 @@ impl Calls<'_> {
         let version = self.versions.entry(letter).or_default();
         *version += 1;
         let bytes = pattern(letter, *version, at, len);
-        self.with_open(path, "write", OpenFlags::CREATE, |files, fd| files.pwrite(fd, at as u64, &bytes))?;
+        self.with_open(path, "write", OpenFlags::CREATE, |files, fd| {
+            files.pwrite(fd, at as u64, &bytes)
+        })?;
         self.models.change(|model| model.file_or_new(path).write(at, &bytes));
         Ok(())
     }
@@ -41,7 +43,9 @@ impl Calls<'_> {
     }
 
     pub fn truncate(&mut self, path: &str, size: usize) -> Result<(), Failure> {
-        self.with_open(path, "truncate", OpenFlags::EXISTING, |files, fd| files.ftruncate(fd, size as u64))?;
+        self.with_open(path, "truncate", OpenFlags::EXISTING, |files, fd| {
+            files.ftruncate(fd, size as u64)
+        })?;
         self.models.change(|model| model.file_or_new(path).truncate(size));
         Ok(())
     }
@@ -78,7 +82,8 @@ impl Calls<'_> {
     pub fn sync_file(&mut self, path: &str, call: Call) -> Result<(), Failure> {
         let mut synced = false;
         self.with_open(path, "open", OpenFlags::EXISTING, |files, fd| {
-            let result = if call == Call::Fdatasync { files.fdatasync(fd) } else { files.fsync(fd) };
+            let result =
+                if call == Call::Fdatasync { files.fdatasync(fd) } else { files.fsync(fd) };
             synced = result.is_ok();
             Ok(())
         })?;
@@ -88,8 +93,8 @@ impl Calls<'_> {
         Ok(())
     }
 
-    /// fsync of a file and of every directory on the way to it, from the inside out (EX-101): a file's fsync does not make its
-    /// name durable.
+    /// fsync of a file and of every directory on the way to it, from the inside out (EX-101): a
+    /// file's fsync does not make its name durable.
     pub fn fsync_with_directories(&mut self, path: &str) -> Result<(), Failure> {
         self.sync_file(path, Call::Fsync)?;
         for (slash, _) in path.rmatch_indices('/') {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::Call;
 use super::promise::{Contents, Part};
 
-/// A hole that is filled takes at most so many bytes of its file with it: the largest unit in which file systems allocate.
+/// A hole that is filled takes at most so many bytes of its file with it: the largest unit in which
+/// file systems allocate.
 const CLUSTER: usize = 64 << 10;
 
 /// A regular file.
@@ -73,7 +74,8 @@ impl File {
         }
     }
 
-    /// Its contents become durable. What was so already is from now on the promise of the stronger call.
+    /// Its contents become durable. What was so already is from now on the promise of the stronger
+    /// call.
     pub fn sync(&mut self, by: Call) {
         let before = self.synced.as_ref().filter(|synced| !synced.changed).map(|synced| synced.by);
         let by = before.map_or(by, |before| by.max(before));
@@ -93,8 +95,12 @@ impl File {
             return;
         };
         let mut written = Vec::new();
-        for left in before.written.iter().cloned().chain(std::iter::once(before.least..range.start)) {
-            written.extend([left.start..left.end.min(range.start), left.start.max(range.end)..left.end]);
+        for left in before.written.iter().cloned().chain(std::iter::once(before.least..range.start))
+        {
+            written.extend([
+                left.start..left.end.min(range.start),
+                left.start.max(range.end)..left.end,
+            ]);
         }
         written.retain(|left| !left.is_empty());
         let size = self.bytes.len();
@@ -109,8 +115,9 @@ impl File {
         &self.bytes
     }
 
-    /// What [`promised`](File::promised) and [`sync_range`](File::sync_range) go by, but for the bytes that are promised: was it cut;
-    /// and, if it was ever synced, was it changed since, where was it written, and its smallest and largest size.
+    /// What [`promised`](File::promised) and [`sync_range`](File::sync_range) go by, but for the
+    /// bytes that are promised: was it cut; and, if it was ever synced, was it changed since, where
+    /// was it written, and its smallest and largest size.
     pub fn since(&self) -> (bool, Option<Since>) {
         let since = self.synced.as_ref().map(|synced| {
             let mut written: Vec<Range<usize>> = Vec::new();
@@ -136,12 +143,19 @@ impl File {
         let synced = self.synced.as_ref()?;
         let whole = name_is_synced && !synced.changed;
         let promise = if whole { synced.by.synced() } else { synced.by.partly_synced() };
-        Some(Contents { promise, whole, least: synced.least, most: synced.most, parts: synced.parts() })
+        Some(Contents {
+            promise,
+            whole,
+            least: synced.least,
+            most: synced.most,
+            parts: synced.parts(),
+        })
     }
 }
 
 impl Synced {
-    /// The bytes that nothing has touched since: those that were not written, nor stand in the hole that a written block has become.
+    /// The bytes that nothing has touched since: those that were not written, nor stand in the hole
+    /// that a written block has become.
     fn parts(&self) -> Vec<Part> {
         let ranges = self.written.iter().flat_map(|range| [range.clone(), clusters(range)]);
         let ends = ranges.flat_map(|range| [range.start, range.end]).map(|end| end.min(self.least));
@@ -149,11 +163,13 @@ impl Synced {
         ends.sort_unstable();
         ends.dedup();
         let mut parts: Vec<Range<usize>> = Vec::new();
-        let mut add = |part: Range<usize>| match parts.last_mut().filter(|last| last.end == part.start) {
-            Some(last) => last.end = part.end,
-            None => parts.push(part),
-        };
-        // Between two of these ends all bytes were written, or none; and stand in such a cluster, or do not.
+        let mut add =
+            |part: Range<usize>| match parts.last_mut().filter(|last| last.end == part.start) {
+                Some(last) => last.end = part.end,
+                None => parts.push(part),
+            };
+        // Between two of these ends all bytes were written, or none; and stand in such a cluster,
+        // or do not.
         for (start, end) in ends.iter().zip(&ends[1..]).map(|(start, end)| (*start, *end)) {
             if self.written.iter().any(|range| range.contains(&start)) {
                 continue;
@@ -170,7 +186,8 @@ impl Synced {
                 at += run.len();
             }
         }
-        let part = |range: Range<usize>| Part { at: range.start, bytes: self.bytes[range].to_vec() };
+        let part =
+            |range: Range<usize>| Part { at: range.start, bytes: self.bytes[range].to_vec() };
         parts.into_iter().map(part).collect()
     }
 
@@ -178,7 +195,9 @@ impl Synced {
     #[cfg(test)]
     fn is_touched(&self, at: usize) -> bool {
         let hole = self.bytes[at] == 0;
-        self.written.iter().any(|range| range.contains(&at) || hole && clusters(range).contains(&at))
+        self.written
+            .iter()
+            .any(|range| range.contains(&at) || hole && clusters(range).contains(&at))
     }
 }
 
@@ -191,8 +210,8 @@ fn clusters(range: &Range<usize>) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// Where blocks are written before a sync, and after, and what is cut then, if anything; how many parts that leaves, and how many
-    /// bytes.
+    /// Where blocks are written before a sync, and after, and what is cut then, if anything; how
+    /// many parts that leaves, and how many bytes.
     type Case<'a> = (&'a [usize], &'a [usize], usize, (usize, usize));
 
     /// What is untouched byte by byte is what the parts are.
@@ -223,7 +242,9 @@ mod tests {
             let untouched = (0..synced.least).filter(|at| !synced.is_touched(*at));
             let untouched: Vec<(usize, u8)> = untouched.map(|at| (at, synced.bytes[at])).collect();
             assert!(bytes == untouched, "{before:?}, then {after:?}");
-            assert!(parts.iter().zip(&parts[1..]).all(|(one, next)| one.at + one.bytes.len() < next.at));
+            assert!(
+                parts.iter().zip(&parts[1..]).all(|(one, next)| one.at + one.bytes.len() < next.at)
+            );
             assert_eq!((parts.len(), bytes.len()), expected, "{before:?}, then {after:?}");
         }
     }

@@ -1,8 +1,10 @@
-//! What was synced survives every crash (EX-101): by sync, or by fsync of a file and of its directories.
+//! What was synced survives every crash (EX-101): by sync, or by fsync of a file and of its
+//! directories.
 //!
-//! mutate takes one of 16 steps (`step.rs`; those that would do nothing are left out): it changes a small tree, syncs some of
-//! it, or both. As long as anything is promised, every disk that a crash could leave right then is checked: what one file was
-//! promised must survive what is done to others.
+//! mutate takes one of 16 steps (`step.rs`; those that would do nothing are left out): it changes a
+//! small tree, syncs some of it, or both. As long as anything is promised, every disk that a crash
+//! could leave right then is checked: what one file was promised must survive what is done to
+//! others.
 //!
 //! # What is promised
 //!
@@ -13,15 +15,18 @@
 //! | fdatasync of a file | its contents, and enough of its size to read them |
 //! | fsync of a directory | its names; one leads somewhere once that was synced itself |
 //!
-//! A file that was changed after it was synced keeps its promise on the rest. Written bytes hold the old, the new, or anything;
-//! so does a hole around them, for it becomes a block. A size that was changed is at least the smallest since the sync, and
-//! bytes below that hold. A name that was changed may be there or not, and if there is a file, it is one that the name has led
-//! to since, with its synced contents. Nothing is promised about a file that was removed or replaced, even if its name is back: its
-//! blocks may have been used again. No promise demands that a rename is atomic.
+//! A file that was changed after it was synced keeps its promise on the rest. Written bytes hold
+//! the old, the new, or anything; so does a hole around them, for it becomes a block. A size that
+//! was changed is at least the smallest since the sync, and bytes below that hold. A name that was
+//! changed may be there or not, and if there is a file, it is one that the name has led to since,
+//! with its synced contents. Nothing is promised about a file that was removed or replaced, even if
+//! its name is back: its blocks may have been used again. No promise demands that a rename is
+//! atomic.
 //!
 //! # The words for it
 //!
-//! Profiles go by these; each says which call had made durable what is not there: the strongest since it was last changed.
+//! Profiles go by these; each says which call had made durable what is not there: the strongest
+//! since it was last changed.
 //!
 //! | promise | what |
 //! | --- | --- |
@@ -30,11 +35,11 @@
 //! | `synced-directory` | a name, or that it is gone, by fsync of its directory |
 //! | `partly-synced-by-sync`, `-by-fsync`, `-by-fdatasync` | of a file, what later changes have left alone, or the contents without the name |
 //!
-//! Where a profile excludes some of them, what the others promise must be there all the same; what is lost of the rest is by design
-//! (`models.rs`).
+//! Where a profile excludes some of them, what the others promise must be there all the same; what
+//! is lost of the rest is by design (`models.rs`).
 //!
-//! `lost` is what is missing, too short, zeroes, or an older version; `corrupt` what is too long or anything else; `resurrected`
-//! is a name that was taken away, and whose directory was synced then.
+//! `lost` is what is missing, too short, zeroes, or an older version; `corrupt` what is too long or
+//! anything else; `resurrected` is a name that was taken away, and whose directory was synced then.
 
 mod call;
 mod calls;
@@ -80,7 +85,8 @@ pub fn def() -> CheckerDef {
     .options([
         OptionDef {
             name: "hole",
-            about: "bytes before what is written behind a hole, whole blocks of 4096; enough for indirect blocks",
+            about: "bytes before what is written behind a hole, whole blocks of 4096; enough for \
+                    indirect blocks",
             default: "307200",
         },
         OptionDef {
@@ -91,7 +97,8 @@ pub fn def() -> CheckerDef {
     ])
 }
 
-/// What was done, and what of it is promised. (No signature: what is not synced yet is part of the state too.)
+/// What was done, and what of it is promised. (No signature: what is not synced yet is part of the
+/// state too.)
 #[derive(Clone, Debug)]
 struct Sync {
     hole: usize,
@@ -110,7 +117,8 @@ const LARGEST_HOLE: u64 = 64 << 20;
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let hole = options.int("hole", 300 << 10)?;
     if hole == 0 || hole > LARGEST_HOLE || !hole.is_multiple_of(BLOCK as u64) {
-        let text = format!("a hole of {hole} bytes; use a multiple of {BLOCK}, up to {LARGEST_HOLE}");
+        let text =
+            format!("a hole of {hole} bytes; use a multiple of {BLOCK}, up to {LARGEST_HOLE}");
         return Err(UsageError(text));
     }
     let hole = hole as usize;
@@ -175,7 +183,12 @@ impl Checker for Sync {
 }
 
 impl Demands for Sync {
-    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+    fn demands(
+        &self,
+        _epoch: Epoch,
+        _args: &[String],
+        _violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 }

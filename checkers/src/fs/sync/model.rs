@@ -1,5 +1,5 @@
-//! The model: the tree as it is, and for each name and each file what of it is *stable*, certainly on disk, and what is
-//! *volatile*, there or not.
+//! The model: the tree as it is, and for each name and each file what of it is *stable*, certainly
+//! on disk, and what is *volatile*, there or not.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ pub struct Model {
 #[derive(Clone, Debug)]
 struct Node {
     body: Body,
-    /// It has lost its name, so that nothing is promised about its contents: its blocks and its inode may be used again,
-    /// even before the change of the directory is on disk.
+    /// It has lost its name, so that nothing is promised about its contents: its blocks and its
+    /// inode may be used again, even before the change of the directory is on disk.
     gone: bool,
 }
 
@@ -43,7 +43,8 @@ struct Directory {
 #[derive(Clone, Debug, Default)]
 struct Name {
     now: Option<Id>,
-    /// What else it may lead to on disk: all that it has led to since its directory was synced, oldest first.
+    /// What else it may lead to on disk: all that it has led to since its directory was synced,
+    /// oldest first.
     before: Vec<Option<Id>>,
     /// The call that has made it durable, if any has.
     by: Option<Call>,
@@ -159,9 +160,11 @@ impl Model {
         }
     }
 
-    /// What a name leads to if it leads anywhere; nothing is said if one of its files was never synced, or is gone.
+    /// What a name leads to if it leads anywhere; nothing is said if one of its files was never
+    /// synced, or is gone.
     fn perhaps(&self, name: &Name) -> Option<What> {
-        let mut ids: Vec<Id> = [name.now].iter().chain(name.before.iter().rev()).copied().flatten().collect();
+        let mut ids: Vec<Id> =
+            [name.now].iter().chain(name.before.iter().rev()).copied().flatten().collect();
         let mut seen = Vec::new();
         ids.retain(|id| {
             !seen.contains(id) && {

@@ -1,7 +1,9 @@
-//! The model twice, if the profile of a file system excludes promises of ours: with all syncs, and with those alone of which it promises
-//! something. What the second says must be there; what only the first says may be gone, by design (EX-104).
+//! The model twice, if the profile of a file system excludes promises of ours: with all syncs, and
+//! with those alone of which it promises something. What the second says must be there; what only
+//! the first says may be gone, by design (EX-104).
 //!
-//! So an exclusion hides nothing: of a file that fsync and then sync have made durable, fsync's promise is left where sync's is excluded.
+//! So an exclusion hides nothing: of a file that fsync and then sync have made durable, fsync's
+//! promise is left where sync's is excluded.
 
 use explode_runtime::verdict::Excluded;
 
@@ -24,8 +26,8 @@ impl Models {
         Models { all: Model::new(), kept: None, excluded: Excluded::default() }
     }
 
-    /// The profile of the file system excludes these promises. It is said before anything is done; again after a chop, where it changes
-    /// nothing.
+    /// The profile of the file system excludes these promises. It is said before anything is done;
+    /// again after a chop, where it changes nothing.
     pub fn exclude(&mut self, excluded: Excluded) {
         if self.kept.is_none() && Call::is_any_in(&excluded) {
             self.kept = Some(Model::new());

@@ -1,7 +1,8 @@
-//! What is written into files: every 16 bytes say whose they are, so that a wrong block says where it comes from.
+//! What is written into files: every 16 bytes say whose they are, so that a wrong block says where
+//! it comes from.
 //!
-//! `a00003+00000008` and a line feed stand in sector 8 of what was written to `/a` the third time. No byte of it is zero: a
-//! zero in a file was never written.
+//! `a00003+00000008` and a line feed stand in sector 8 of what was written to `/a` the third time.
+//! No byte of it is zero: a zero in a file was never written.
 
 use explode_ramdisk::SECTOR_BYTES;
 
@@ -33,7 +34,8 @@ pub enum Found {
     Other,
 }
 
-/// Looks at what was found from byte `at` on, where `expected` should be; both have the same length.
+/// Looks at what was found from byte `at` on, where `expected` should be; both have the same
+/// length.
 pub fn compare(found: &[u8], expected: &[u8], at: usize) -> Found {
     let sector = found.len().min(SECTOR_BYTES - at % SECTOR_BYTES);
     if found[..sector].iter().all(|byte| *byte == 0) {
@@ -66,7 +68,11 @@ mod tests {
     fn every_cell_says_whose_it_is() {
         let whole = pattern('a', 3, 0, 8192);
         assert_eq!(&whole[8 * 512..8 * 512 + 16], b"a00003+00000008\n");
-        assert_eq!(pattern('a', 3, 1000, 3000), whole[1000..4000], "wherever a write begins and ends");
+        assert_eq!(
+            pattern('a', 3, 1000, 3000),
+            whole[1000..4000],
+            "wherever a write begins and ends"
+        );
         assert!(!whole.contains(&0));
     }
 

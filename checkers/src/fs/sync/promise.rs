@@ -27,7 +27,8 @@ pub enum What {
     OneOf(&'static str, Vec<Contents>),
     /// A symbolic link that holds this.
     Symlink(&'static str, String),
-    /// A file or directory that has this mode and these extended attributes, as far as they are said.
+    /// A file or directory that has this mode and these extended attributes, as far as they are
+    /// said.
     Attributes(&'static str, Seen),
     /// Nothing: it was taken away for good.
     Nothing(&'static str),
@@ -87,8 +88,12 @@ impl Promise {
                 Err(Violation::new(Verdict::Resurrected, *promise, message).into())
             }
             (What::Perhaps(any) | What::OneOf(_, any), Ok(Kind::File)) => one_of(any, files, path),
-            (What::Perhaps(any), Ok(Kind::Directory)) => Err(corrupt(any[0].promise, path, KINDS[1])),
-            (What::Symlink(promise, target), Ok(Kind::Symlink)) => judge_target(promise, files, path, target),
+            (What::Perhaps(any), Ok(Kind::Directory)) => {
+                Err(corrupt(any[0].promise, path, KINDS[1]))
+            }
+            (What::Symlink(promise, target), Ok(Kind::Symlink)) => {
+                judge_target(promise, files, path, target)
+            }
             (What::Attributes(promise, seen), Ok(Kind::File | Kind::Directory)) => {
                 judge_attributes(promise, files, path, seen)
             }
@@ -117,22 +122,32 @@ fn judge_target(promise: &str, files: &dyn Files, path: &str, target: &str) -> R
         Ok(found) if found == target => Ok(()),
         Ok(found) if found.is_empty() => Err(lost(promise, path, "holds nothing")),
         Ok(found) => Err(corrupt(promise, path, &format!("holds '{found}', not '{target}'"))),
-        Err(errno) if is_the_machines(errno) => Err(Failure::broken(format!("readlink {path}: {errno}"))),
+        Err(errno) if is_the_machines(errno) => {
+            Err(Failure::broken(format!("readlink {path}: {errno}")))
+        }
         Err(errno) => Err(corrupt(promise, path, &format!("cannot be read: {errno}"))),
     }
 }
 
-fn judge_attributes(promise: &str, files: &dyn Files, path: &str, wanted: &Seen) -> Result<(), Failure> {
+fn judge_attributes(
+    promise: &str,
+    files: &dyn Files,
+    path: &str,
+    wanted: &Seen,
+) -> Result<(), Failure> {
     let found = Seen::like(wanted, files, path).map_err(|errno| match errno {
-        errno if is_the_machines(errno) => Failure::broken(format!("the attributes of {path}: {errno}")),
+        errno if is_the_machines(errno) => {
+            Failure::broken(format!("the attributes of {path}: {errno}"))
+        }
         errno => corrupt(promise, path, &format!("has attributes that cannot be read: {errno}")),
     })?;
     let difference = wanted.difference(&found);
     difference.map_or(Ok(()), |what| Err(lost(promise, path, &what)))
 }
 
-/// Judges all promises of a disk: first those that are `kept` by the profile, then, if there are others, all of them, of which only
-/// what the profile excludes counts: a promise that rests on one that is excluded is not kept either.
+/// Judges all promises of a disk: first those that are `kept` by the profile, then, if there are
+/// others, all of them, of which only what the profile excludes counts: a promise that rests on one
+/// that is excluded is not kept either.
 pub fn judge(
     files: &dyn Files,
     kept: &[Promise],
@@ -146,7 +161,8 @@ pub fn judge(
     })
 }
 
-/// Does the file hold what one of these says? If not, the first of them, the newest, says what is wrong.
+/// Does the file hold what one of these says? If not, the first of them, the newest, says what is
+/// wrong.
 fn one_of(any: &[Contents], files: &dyn Files, path: &str) -> Result<(), Failure> {
     let mut said = None;
     for contents in any {
@@ -176,7 +192,9 @@ impl Contents {
         let fd = files.open(path, OpenFlags::EXISTING).map_err(unreadable)?;
         let judged = match files.fstat(fd) {
             Ok(stat) => self.judge_size(path, stat.size).and_then(|()| {
-                self.parts.iter().try_for_each(|part| part.judge(self.promise, files, fd, path, &unreadable))
+                self.parts
+                    .iter()
+                    .try_for_each(|part| part.judge(self.promise, files, fd, path, &unreadable))
             }),
             Err(errno) => Err(unreadable(errno)),
         };
@@ -215,7 +233,11 @@ impl Part {
     fn compare(&self, promise: &str, path: &str, found: &[u8]) -> Result<(), Failure> {
         let read = found.len();
         if read < self.bytes.len() {
-            return Err(lost(promise, path, &format!("ends at byte {}, before its size", self.at + read)));
+            return Err(lost(
+                promise,
+                path,
+                &format!("ends at byte {}, before its size", self.at + read),
+            ));
         }
         if *found == *self.bytes {
             return Ok(());
@@ -224,7 +246,8 @@ impl Part {
         let first = first.saturating_sub((self.at + first) % CELL);
         let (found, wanted, at) = (&found[first..], &self.bytes[first..], self.at + first);
         let text = |bytes: &[u8]| format!("\"{}\"", bytes[..bytes.len().min(CELL)].escape_ascii());
-        let wanted_text = if wanted.starts_with(&[0; CELL]) { "zeroes".to_owned() } else { text(wanted) };
+        let wanted_text =
+            if wanted.starts_with(&[0; CELL]) { "zeroes".to_owned() } else { text(wanted) };
         let (verdict, found_text) = match compare(found, wanted, at) {
             Found::Zeroes => (Verdict::Lost, "zeroes".to_owned()),
             Found::Older => (Verdict::Lost, format!("an older version, {}", text(found))),
@@ -235,7 +258,8 @@ impl Part {
     }
 }
 
-/// Gives `work` a buffer of so many bytes, whatever they hold. It is kept for the next call: new memory costs more than reading into it.
+/// Gives `work` a buffer of so many bytes, whatever they hold. It is kept for the next call: new
+/// memory costs more than reading into it.
 fn with_buffer<T>(bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
     const KEPT: usize = 4 << 20;
     thread_local! {

@@ -1,4 +1,5 @@
-//! The steps that mutate chooses from, in a tree of two files, `/a` and `/b`, and a directory with a file in it, `/d/c`.
+//! The steps that mutate chooses from, in a tree of two files, `/a` and `/b`, and a directory with
+//! a file in it, `/d/c`.
 
 use explode_runtime::verdict::Failure;
 
@@ -11,9 +12,10 @@ pub const BLOCK: usize = 4096;
 /// A size in the middle of a block.
 const MIDDLE: usize = 1000;
 
-/// One call of mutate. Steps with a sync of their own make short ways to where syncs go wrong: [`WriteAFar`](Step::WriteAFar),
-/// [`TruncateA`](Step::TruncateA), and [`WriteB`](Step::WriteB) or [`WriteC`](Step::WriteC) is the paper's error in ext2: a new
-/// file or directory gets the indirect blocks that `/a` has given back, and the `/a` that is still on disk claims them.
+/// One call of mutate. Steps with a sync of their own make short ways to where syncs go wrong:
+/// [`WriteAFar`](Step::WriteAFar), [`TruncateA`](Step::TruncateA), and [`WriteB`](Step::WriteB) or
+/// [`WriteC`](Step::WriteC) is the paper's error in ext2: a new file or directory gets the indirect
+/// blocks that `/a` has given back, and the `/a` that is still on disk claims them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Its first block, fsync of it and of its directory.
@@ -113,7 +115,8 @@ impl Step {
         }
     }
 
-    /// Takes it; `hole` is how many bytes the hole of [`WriteAFar`](Step::WriteAFar) ends behind the start of the file.
+    /// Takes it; `hole` is how many bytes the hole of [`WriteAFar`](Step::WriteAFar) ends behind
+    /// the start of the file.
     pub fn take(self, hole: usize, calls: &mut Calls<'_>) -> Result<(), Failure> {
         match self {
             Step::WriteA => {

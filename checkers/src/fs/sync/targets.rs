@@ -25,7 +25,11 @@ pub(crate) fn targets() -> Vec<Target> {
     vec![
         target("fs-sync", "what is synced survives, on simulated files", files(), false, "clean"),
         seeded("simfiles-sync+fsync-lies", "files whose fsync and fdatasync do nothing", "files"),
-        seeded("simfiles-sync+dirsync-lies", "files whose fsync of a directory does nothing", "directories"),
+        seeded(
+            "simfiles-sync+dirsync-lies",
+            "files whose fsync of a directory does nothing",
+            "directories",
+        ),
         seeded(
             "simfiles-sync+fdatasync-forgets-growth",
             "files whose fdatasync does nothing if the file has grown",

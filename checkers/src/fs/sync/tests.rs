@@ -8,7 +8,8 @@ use super::models::Models;
 use super::pattern::pattern;
 use super::promise::{Contents, Part, What};
 
-/// The words for its name and for its contents, the bounds of its size, the bytes that must be there.
+/// The words for its name and for its contents, the bounds of its size, the bytes that must be
+/// there.
 type OfAFile = (&'static str, &'static str, (usize, Option<usize>), Vec<(usize, usize)>);
 
 /// A model, and how its steps are said here.
@@ -36,7 +37,11 @@ impl Said {
 
     /// What is promised of a path.
     fn of(&self, path: &str) -> Option<What> {
-        self.0.promises().into_iter().find(|promise| promise.path == path).map(|promise| promise.what)
+        self.0
+            .promises()
+            .into_iter()
+            .find(|promise| promise.path == path)
+            .map(|promise| promise.what)
     }
 
     /// The promise of a file that must be there.
@@ -79,7 +84,10 @@ fn what_is_not_changed_is_there_to_the_byte() {
 fn what_is_written_since_is_not_promised() {
     let mut said = Said::files();
     said.write("/a", 1000, 512);
-    assert_eq!(said.file("/a"), (PARTLY, PARTLY, (8192, Some(8192)), vec![(0, 1000), (1512, 8192)]));
+    assert_eq!(
+        said.file("/a"),
+        (PARTLY, PARTLY, (8192, Some(8192)), vec![(0, 1000), (1512, 8192)])
+    );
     said.write("/a", 8192, 1);
     assert_eq!(said.file("/a").2, (8192, None), "it may have grown");
 }
@@ -161,7 +169,11 @@ fn a_new_name_that_is_not_synced_leads_to_what_was() {
     said.0.sync_file("/c", Fsync);
     assert_eq!(said.perhaps("/c"), 1);
     said.0.rename("/a", "/c");
-    assert_eq!((said.perhaps("/a"), said.perhaps("/c")), (1, 0), "the old /c is gone, and holds anything");
+    assert_eq!(
+        (said.perhaps("/a"), said.perhaps("/c")),
+        (1, 0),
+        "the old /c is gone, and holds anything"
+    );
     said.0.sync_directory("/");
     assert_eq!(said.of("/a"), Some(What::Nothing(NAME)));
     assert_eq!(said.file("/c"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
@@ -180,8 +192,8 @@ fn what_is_removed_is_promised_to_nobody() {
     assert_eq!(said.of("/a"), Some(What::Nothing("synced-by-sync")));
 }
 
-/// An exclusion excuses no other call: of two syncs that have made the same data durable, the promise of the one that is not
-/// excluded still holds.
+/// An exclusion excuses no other call: of two syncs that have made the same data durable, the
+/// promise of the one that is not excluded still holds.
 #[test]
 fn an_exclusion_leaves_what_other_calls_promise() {
     let excluding = |words: &[&'static str]| {
@@ -215,5 +227,9 @@ fn an_exclusion_leaves_what_other_calls_promise() {
         Some("synced-by-sync synced-by-sync"),
         "the stronger one"
     );
-    assert_eq!(of(kept, "/a").as_deref(), Some("synced-directory synced-by-fsync"), "what is left of it");
+    assert_eq!(
+        of(kept, "/a").as_deref(),
+        Some("synced-directory synced-by-fsync"),
+        "what is left of it"
+    );
 }

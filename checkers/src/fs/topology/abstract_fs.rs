@@ -1,6 +1,7 @@
 //! The abstract file system (EX-98): inodes, their names, and what they hold.
 //!
-//! Invariant: a directory has exactly one name, but for the root, which has none; a file may have several.
+//! Invariant: a directory has exactly one name, but for the root, which has none; a file may have
+//! several.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,10 @@ impl Abstract {
 
     /// An empty one.
     pub fn new() -> Abstract {
-        Abstract { nodes: vec![Node::Directory(BTreeMap::new())], attributes: vec![Attributes::new(true)] }
+        Abstract {
+            nodes: vec![Node::Directory(BTreeMap::new())],
+            attributes: vec![Attributes::new(true)],
+        }
     }
 
     /// An inode, with a name or without.
@@ -42,7 +46,8 @@ impl Abstract {
         &self.nodes[id]
     }
 
-    /// The mode and the extended attributes of an inode; those of a symbolic link are never looked at.
+    /// The mode and the extended attributes of an inode; those of a symbolic link are never looked
+    /// at.
     pub fn attributes(&self, id: Id) -> &Attributes {
         &self.attributes[id]
     }
@@ -61,7 +66,8 @@ impl Abstract {
         names.into_iter().flatten().map(|(name, id)| (name.as_str(), *id))
     }
 
-    /// Every path but the root's and the inode it leads to: a directory before what is in it, names in order.
+    /// Every path but the root's and the inode it leads to: a directory before what is in it, names
+    /// in order.
     pub fn paths(&self) -> Vec<(String, Id)> {
         let mut paths = Vec::new();
         self.paths_in(Abstract::ROOT, "", &mut paths);
@@ -126,7 +132,9 @@ impl Abstract {
     pub fn point(&mut self, path: &str, to: Option<Id>) {
         let (parent, name) = split(path);
         let parent = self.find(parent).expect("its directory is there");
-        let Node::Directory(names) = &mut self.nodes[parent] else { panic!("{path} stands in a file") };
+        let Node::Directory(names) = &mut self.nodes[parent] else {
+            panic!("{path} stands in a file")
+        };
         match to {
             Some(id) => names.insert(name.to_owned(), id),
             None => names.remove(name),

@@ -30,7 +30,9 @@ impl Call {
             Call::Mkdir { path } => drop(fs.add(path, Node::Directory(Default::default()))),
             Call::Symlink { target, path } => drop(fs.add(path, Node::Symlink(target.clone()))),
             Call::Tmpfile { path } => drop(fs.add(path, Node::File(bytes.to_vec()))),
-            Call::Unlink { path } | Call::Rmdir { path } | Call::UnlinkHeld { path } => fs.point(path, None),
+            Call::Unlink { path } | Call::Rmdir { path } | Call::UnlinkHeld { path } => {
+                fs.point(path, None)
+            }
             Call::Link { from, to } => {
                 let id = at(fs, from);
                 fs.point(to, Some(id));

@@ -64,7 +64,8 @@ impl Seen {
     pub fn demands(&self, path: &str) -> Vec<Demand> {
         let mode = self.mode.map(|mode| Demand::Mode(path.to_owned(), mode));
         let each = |xattrs: &BTreeMap<String, Vec<u8>>| xattrs.clone().into_iter().collect();
-        let xattrs = self.xattrs.as_ref().map(|xattrs| Demand::Xattrs(path.to_owned(), each(xattrs)));
+        let xattrs =
+            self.xattrs.as_ref().map(|xattrs| Demand::Xattrs(path.to_owned(), each(xattrs)));
         mode.into_iter().chain(xattrs).collect()
     }
 
@@ -79,7 +80,9 @@ impl Seen {
         let mut names = wanted.keys().chain(found.keys());
         let name = names.find(|name| wanted.get(*name) != found.get(*name))?;
         Some(match (wanted.get(name), found.get(name)) {
-            (None, _) => format!("has the extended attribute {name}, which was removed or never set"),
+            (None, _) => {
+                format!("has the extended attribute {name}, which was removed or never set")
+            }
             (_, None) => format!("has no extended attribute {name}"),
             (Some(wanted), Some(found)) => {
                 let (is, was) = (found.len(), wanted.len());

@@ -1,9 +1,12 @@
 //! The system calls (EX-96), and how each is made.
 //!
-//! Sizes and offsets are few: a file is cut to nothing or to a part of a block, which may also make it longer, and a block is written
-//! at its beginning or far behind (EX-97). What fallocate changes is the first block.
+//! Sizes and offsets are few: a file is cut to nothing or to a part of a block, which may also make
+//! it longer, and a block is written at its beginning or far behind (EX-97). What fallocate changes
+//! is the first block.
 
-use explode_ramdisk::files::{Fallocate, Fd, Files, OpenFlags, Renaming, Result as FilesResult, Synced};
+use explode_ramdisk::files::{
+    Fallocate, Fd, Files, OpenFlags, Renaming, Result as FilesResult, Synced,
+};
 
 use nix::errno::Errno;
 
@@ -117,14 +120,18 @@ impl Call {
             Call::Rmdir { path } => format!("rmdir {path}"),
             Call::Link { from, to } => format!("link {from} {to}"),
             Call::Rename { from, to } => format!("rename {from} {to}"),
-            Call::Symlink { target, path } if target.len() < 20 => format!("symlink {target} {path}"),
+            Call::Symlink { target, path } if target.len() < 20 => {
+                format!("symlink {target} {path}")
+            }
             Call::Symlink { target, path } => format!("symlink ({} bytes) {path}", target.len()),
             Call::Chmod { path, mode } => format!("chmod {path} {mode:o}"),
             Call::Setxattr { path, len } => format!("setxattr {path} {XATTR} ({len} bytes)"),
             Call::Removexattr { path } => format!("removexattr {path} {XATTR}"),
             Call::Exchange { one, other } => format!("exchange {one} {other}"),
             Call::RenameNoReplace { from, to } => format!("rename-noreplace {from} {to}"),
-            Call::Fallocate { path, how, at } => format!("fallocate {path} {} {at} {BLOCK}", word(*how)),
+            Call::Fallocate { path, how, at } => {
+                format!("fallocate {path} {} {at} {BLOCK}", word(*how))
+            }
             Call::Tmpfile { path } => format!("tmpfile, pwrite, link {path}"),
             Call::UnlinkHeld { path } => format!("open, unlink, pwrite {path}"),
             Call::Store { path } => format!("mmap, store, msync {path}"),
@@ -132,7 +139,8 @@ impl Call {
         }
     }
 
-    /// What it writes, the `version`th time that anything is written; it says of which inode it is, and holds no zero.
+    /// What it writes, the `version`th time that anything is written; it says of which inode it is,
+    /// and holds no zero.
     pub fn bytes(&self, fs: &Abstract, version: u32) -> Vec<u8> {
         let (inode, at) = match self {
             Call::Pwrite { path, at } => (fs.find(path), *at),
@@ -140,7 +148,12 @@ impl Call {
             Call::Tmpfile { .. } => (Some(fs.next()), 0),
             _ => return Vec::new(),
         };
-        pattern::pattern(char::from(b'a' + (inode.unwrap_or_default() % 26) as u8), version, at, BLOCK)
+        pattern::pattern(
+            char::from(b'a' + (inode.unwrap_or_default() % 26) as u8),
+            version,
+            at,
+            BLOCK,
+        )
     }
 
     /// Does it write bytes of its own?
@@ -149,8 +162,9 @@ impl Call {
         matches!(self, Pwrite { .. } | Store { .. } | Tmpfile { .. } | UnlinkHeld { .. })
     }
 
-    /// Does this error only say that the file system does not have the call? Not every one has links (link(2), EPERM); a directory
-    /// that overlay has from its lower folder cannot be moved (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
+    /// Does this error only say that the file system does not have the call? Not every one has
+    /// links (link(2), EPERM); a directory that overlay has from its lower folder cannot be moved
+    /// (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
     pub fn is_refused(&self, errno: Errno) -> bool {
         use Call::{Exchange, Link, Rename, RenameNoReplace};
         match self {
@@ -163,7 +177,10 @@ impl Call {
     /// Does it change what a file holds, and no name?
     pub fn is_of_contents(&self) -> bool {
         use Call::{Clone, Fallocate, Ftruncate, Pwrite, Store};
-        matches!(self, Pwrite { .. } | Ftruncate { .. } | Fallocate { .. } | Store { .. } | Clone { .. })
+        matches!(
+            self,
+            Pwrite { .. } | Ftruncate { .. } | Fallocate { .. } | Store { .. } | Clone { .. }
+        )
     }
 
     /// Makes it; `bytes` are those that it writes.
@@ -175,7 +192,9 @@ impl Call {
             }
             Call::Pwrite { path, at } => {
                 let fd = match write {
-                    Write::Synced(synced) => files.open_synced(path, OpenFlags::EXISTING, synced)?,
+                    Write::Synced(synced) => {
+                        files.open_synced(path, OpenFlags::EXISTING, synced)?
+                    }
                     Write::Plain | Write::Mapped => open(path)?,
                 };
                 closing(files, fd, |fd| match write {
@@ -203,9 +222,9 @@ impl Call {
             Call::Removexattr { path } => files.removexattr(path, XATTR),
             Call::Exchange { one, other } => files.rename_with(one, other, Renaming::Exchange),
             Call::RenameNoReplace { from, to } => files.rename_with(from, to, Renaming::NoReplace),
-            Call::Fallocate { path, how, at } => {
-                closing(files, open(path)?, |fd| files.fallocate(fd, *how, *at as u64, BLOCK as u64))
-            }
+            Call::Fallocate { path, how, at } => closing(files, open(path)?, |fd| {
+                files.fallocate(fd, *how, *at as u64, BLOCK as u64)
+            }),
             Call::Tmpfile { path } => closing(files, files.open_unnamed(parent(path))?, |fd| {
                 files.pwrite(fd, 0, bytes)?;
                 files.link_open(fd, path)
@@ -214,7 +233,9 @@ impl Call {
                 files.unlink(path)?;
                 files.pwrite(fd, 0, bytes)
             }),
-            Call::Store { path } => closing(files, open(path)?, |fd| files.write_mapped(fd, 0, bytes)),
+            Call::Store { path } => {
+                closing(files, open(path)?, |fd| files.write_mapped(fd, 0, bytes))
+            }
             Call::Clone { from, to } => closing(files, open(from)?, |from| {
                 closing(files, open(to)?, |to| {
                     files.ftruncate(to, 0)?;
@@ -224,7 +245,8 @@ impl Call {
         }
     }
 
-    /// The directories whose names it changes, innermost names first; none for a call that changes no name.
+    /// The directories whose names it changes, innermost names first; none for a call that changes
+    /// no name.
     pub fn directories(&self) -> Vec<&str> {
         match self {
             Call::Creat { path }

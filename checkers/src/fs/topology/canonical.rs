@@ -1,6 +1,7 @@
-//! The canonical form of an abstract file system (EX-99): two have the same one if and only if one becomes the other by giving other
-//! names. Of a file count its size and where it has been written, not what: every write writes something of its own. Of names that
-//! lead to one file counts that they do. Modes and extended attributes count as they are, and what a symbolic link holds.
+//! The canonical form of an abstract file system (EX-99): two have the same one if and only if one
+//! becomes the other by giving other names. Of a file count its size and where it has been written,
+//! not what: every write writes something of its own. Of names that lead to one file counts that
+//! they do. Modes and extended attributes count as they are, and what a symbolic link holds.
 
 use super::abstract_fs::{Abstract, Id, Node};
 use super::attributes::Attributes;
@@ -10,7 +11,8 @@ pub fn signature(fs: &Abstract) -> Vec<u8> {
     form(fs, Regard::ALL)
 }
 
-/// What the form regards; without one of them topologies that differ are taken for one, or one for several.
+/// What the form regards; without one of them topologies that differ are taken for one, or one for
+/// several.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Regard {
     /// Which names lead to the same file.
@@ -39,8 +41,9 @@ pub(super) fn form(fs: &Abstract, regard: Regard) -> Vec<u8> {
             several.push(*id);
         }
     }
-    // Once files with several names are numbered, the form of a tree is that of its sorted children; so the least form of all
-    // numberings is the same for all trees that differ in names. There are few such files.
+    // Once files with several names are numbered, the form of a tree is that of its sorted
+    // children; so the least form of all numberings is the same for all trees that differ in names.
+    // There are few such files.
     let mut least: Option<Vec<u8>> = None;
     permute(&mut several, 0, regard.renumbered, &mut |order| {
         let form = form_of(fs, Abstract::ROOT, order, regard);
@@ -89,7 +92,8 @@ fn changed(fs: &Abstract, id: Id) -> String {
     let attributes = fs.attributes(id);
     let new = Attributes::new(fs.is_directory(id));
     let mode = (attributes.mode != new.mode).then(|| format!("m{:o}", attributes.mode));
-    let xattrs = attributes.xattrs.iter().map(|(name, value)| format!("x{name}={}", value.escape_ascii()));
+    let xattrs =
+        attributes.xattrs.iter().map(|(name, value)| format!("x{name}={}", value.escape_ascii()));
     mode.into_iter().chain(xattrs).collect()
 }
 

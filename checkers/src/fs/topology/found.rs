@@ -17,7 +17,8 @@ pub struct Found(BTreeMap<String, Entry>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
     Directory(Seen),
-    /// `first` is the first path that leads to the same file; `links` is how many the file system says there are.
+    /// `first` is the first path that leads to the same file; `links` is how many the file system
+    /// says there are.
     File {
         first: String,
         links: u32,
@@ -37,7 +38,8 @@ impl Found {
     pub fn expected(fs: &Abstract, calls: Groups) -> Found {
         let paths = fs.paths();
         let entry = |id| {
-            let mut same = paths.iter().filter(|(_, other)| *other == id).map(|(path, _)| path.clone());
+            let mut same =
+                paths.iter().filter(|(_, other)| *other == id).map(|(path, _)| path.clone());
             let first = same.next().unwrap_or_default();
             let links = 1 + same.count() as u32;
             let seen = fs.attributes(id).seen(calls);
@@ -81,7 +83,8 @@ impl Found {
         let at = if folder.is_empty() { "/" } else { folder };
         for (name, kind) in files.readdir(at).map_err(|errno| failed(at, errno))? {
             let path = format!("{folder}/{name}");
-            let entry = entry(files, calls, kind, &path, inodes).map_err(|errno| failed(&path, errno))?;
+            let entry =
+                entry(files, calls, kind, &path, inodes).map_err(|errno| failed(&path, errno))?;
             self.0.insert(path.clone(), entry);
             if kind == Kind::Directory {
                 goes_on(files, &path)?;
@@ -91,7 +94,8 @@ impl Found {
         Ok(())
     }
 
-    /// The same as an abstract file system; what is not looked at of attributes is that of what is new.
+    /// The same as an abstract file system; what is not looked at of attributes is that of what is
+    /// new.
     pub fn into_abstract(self) -> Abstract {
         let mut fs = Abstract::new();
         // A directory stands before what is in it.
@@ -99,7 +103,9 @@ impl Found {
             let (node, first, seen) = match entry {
                 Entry::Directory(seen) => (Node::Directory(BTreeMap::new()), path.clone(), seen),
                 Entry::File { first, bytes, seen, .. } => (Node::File(bytes), first, seen),
-                Entry::Symlink { first, target, .. } => (Node::Symlink(target), first, Seen::default()),
+                Entry::Symlink { first, target, .. } => {
+                    (Node::Symlink(target), first, Seen::default())
+                }
             };
             if first == path {
                 let id = fs.add(&path, node);
@@ -116,7 +122,8 @@ impl Found {
         let paths = expected.0.keys().chain(self.0.keys());
         let path = paths.into_iter().find(|path| self.0.get(*path) != expected.0.get(*path))?;
         let (found, wanted) = (self.0.get(path), expected.0.get(path));
-        if let (Some(Entry::File { bytes, .. }), Some(Entry::File { bytes: other, .. })) = (found, wanted)
+        if let (Some(Entry::File { bytes, .. }), Some(Entry::File { bytes: other, .. })) =
+            (found, wanted)
             && bytes.len() == other.len()
             && let Some(at) = (0..bytes.len()).find(|at| bytes[*at] != other[*at])
         {
@@ -151,7 +158,11 @@ fn said(entry: Option<&Entry>) -> String {
         None => "not there".to_owned(),
         Some(Entry::Directory(seen)) => format!("a directory{}", seen.said()),
         Some(Entry::File { first, links, bytes, seen }) => {
-            format!("a file of {} bytes and {links} links, the same as {first}{}", bytes.len(), seen.said())
+            format!(
+                "a file of {} bytes and {links} links, the same as {first}{}",
+                bytes.len(),
+                seen.said()
+            )
         }
         Some(Entry::Symlink { first, links, target }) => {
             format!("a symbolic link to '{target}', {links} links, the same as {first}")

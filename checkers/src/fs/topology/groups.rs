@@ -6,13 +6,16 @@ use explode_runtime::base::{OptionDef, Options, UsageError};
 
 pub const CALLS: OptionDef = OptionDef {
     name: "calls",
-    about: "which system calls: all (the eight of the paper), names (without ftruncate and pwrite), more; or these, with commas between \
-            them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, punch, zero, shift, tmpfile, held, mmap, \
+    about: "which system calls: all (the eight of the paper), names (without ftruncate and \
+            pwrite), more; or these, with commas between \
+            them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, \
+            punch, zero, shift, tmpfile, held, mmap, \
             reflink",
     default: "all",
 };
 
-/// Calls that are there together or not at all. Those that change names (creat, mkdir, unlink, rmdir, link, rename) always are.
+/// Calls that are there together or not at all. Those that change names (creat, mkdir, unlink,
+/// rmdir, link, rename) always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// ftruncate, pwrite.
@@ -96,7 +99,8 @@ impl Groups {
             let several = SEVERAL.iter().find(|(name, _)| *name == word).map(|(_, groups)| *groups);
             let one = || Group::ALL.iter().find(|(name, _)| *name == word);
             let groups = several.or_else(|| one().map(|(_, group)| Groups::of(&[*group])));
-            let names = SEVERAL.iter().map(|(name, _)| *name).chain(Group::ALL.map(|(name, _)| name));
+            let names =
+                SEVERAL.iter().map(|(name, _)| *name).chain(Group::ALL.map(|(name, _)| name));
             let unknown = || UsageError::unknown(&format!("{} setting", CALLS.name), word, names);
             bits |= groups.ok_or_else(unknown)?.0;
         }
@@ -151,7 +155,8 @@ mod tests {
     #[test]
     fn words_are_put_together() {
         let given = |words: &str| Groups::given(&Options::none().with("calls", words));
-        let words = |text: &str| given(text).unwrap().each().map(|(word, _)| word).collect::<Vec<_>>();
+        let words =
+            |text: &str| given(text).unwrap().each().map(|(word, _)| word).collect::<Vec<_>>();
         assert_eq!(words("all"), ["contents"]);
         assert_eq!(words("names"), [""; 0]);
         assert_eq!(words("names,xattr,chmod"), ["chmod", "xattr"]);

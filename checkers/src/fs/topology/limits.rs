@@ -22,26 +22,35 @@ pub const BLOCK: usize = 4096;
 /// The contents of files are kept in memory, too.
 const FARTHEST: u64 = 64 << 20;
 
-pub const FILES: OptionDef =
-    OptionDef { name: "files", about: "most names of files, second names of a file included", default: "2" };
+pub const FILES: OptionDef = OptionDef {
+    name: "files",
+    about: "most names of files, second names of a file included",
+    default: "2",
+};
 pub const DIRS: OptionDef =
     OptionDef { name: "dirs", about: "most directories below the root", default: "2" };
 pub const FAR: OptionDef = OptionDef {
     name: "far",
-    about: "the byte that a write behind a hole begins at, a multiple of 4096; enough for indirect blocks",
+    about: "the byte that a write behind a hole begins at, a multiple of 4096; enough for \
+            indirect blocks",
     default: "307200",
 };
 impl Limits {
     /// What [`FILES`], [`DIRS`], [`FAR`] and [`CALLS`](super::CALLS) say.
     pub fn of(options: &Options) -> Result<Limits, UsageError> {
-        let number = |def: OptionDef| options.int(def.name, def.default.parse().unwrap_or_default());
+        let number =
+            |def: OptionDef| options.int(def.name, def.default.parse().unwrap_or_default());
         let (files, dirs, far) = (number(FILES)?, number(DIRS)?, number(FAR)?);
         if files + dirs == 0 || files > 20 || dirs > 20 {
-            let text = format!("{files} files and {dirs} dirs; use up to 20 of each, and not none of both");
+            let text = format!(
+                "{files} files and {dirs} dirs; use up to 20 of each, and not none of both"
+            );
             return Err(UsageError(text));
         }
         if far == 0 || far > FARTHEST || !far.is_multiple_of(BLOCK as u64) {
-            return Err(UsageError(format!("far is {far}; use a multiple of {BLOCK}, up to {FARTHEST}")));
+            return Err(UsageError(format!(
+                "far is {far}; use a multiple of {BLOCK}, up to {FARTHEST}"
+            )));
         }
         let calls = Groups::given(options)?;
         Ok(Limits { files: files as usize, dirs: dirs as usize, far: far as usize, calls })

@@ -1,5 +1,6 @@
-//! The generic core of the file-system checkers (EX-95 to EX-99): from an empty file system (or what [`begin`] finds), call by call,
-//! to every topology of files and directories up to a number of each.
+//! The generic core of the file-system checkers (EX-95 to EX-99): from an empty file system (or
+//! what [`begin`] finds), call by call, to every topology of files and directories up to a number
+//! of each.
 //!
 //! | | |
 //! | --- | --- |
@@ -38,7 +39,8 @@ pub use limits::{BLOCK, DIRS, FAR, FILES, Limits};
 pub use possible::first_letter;
 pub use probe::probe;
 
-/// The tree that a stack's files begin with, without an empty `lost+found`. Empty if the first start left no files.
+/// The tree that a stack's files begin with, without an empty `lost+found`. Empty if the first
+/// start left no files.
 pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {
     if !stack.starts_populated() {
         return Ok(Abstract::new());
@@ -47,9 +49,14 @@ pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {
     found.map(Found::into_abstract).map_err(|unreadable| Fault::new(unreadable).blame(Blame::Tool))
 }
 
-/// Is a file system like the abstract one (EX-98), when a call has just succeeded? If not, that is a broken promise,
-/// `call-has-its-effect`.
-pub fn is_as_expected(files: &dyn Files, fs: &Abstract, call: &Call, calls: Groups) -> Result<(), Failure> {
+/// Is a file system like the abstract one (EX-98), when a call has just succeeded? If not, that is
+/// a broken promise, `call-has-its-effect`.
+pub fn is_as_expected(
+    files: &dyn Files,
+    fs: &Abstract,
+    call: &Call,
+    calls: Groups,
+) -> Result<(), Failure> {
     let difference = match Found::of(files, calls) {
         Ok(found) => found.difference(&Found::expected(fs, calls)),
         Err(unreadable) => Some(unreadable),

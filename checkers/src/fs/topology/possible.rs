@@ -1,7 +1,7 @@
 //! Which calls there are on a topology.
 //!
-//! A new name is the first letter that is free in its directory, unless the caller says otherwise. A file is found by each of its
-//! names, but a clone is made of files, each by its first name.
+//! A new name is the first letter that is free in its directory, unless the caller says otherwise.
+//! A file is found by each of its names, but a clone is made of files, each by its first name.
 
 use explode_ramdisk::files::Fallocate;
 
@@ -13,28 +13,40 @@ use super::{BLOCK, Limits};
 
 /// A size in the middle of a block.
 const MIDDLE: usize = 1000;
-/// What a symbolic link holds: file systems keep a short one in its inode, and a long one in a block.
-const TARGETS: [&str; 2] =
-    ["a", concat!("a-long-target/", "that-does-not-fit-into-an-inode/", "of-ext2-ext4-or-anybody-else")];
+/// What a symbolic link holds: file systems keep a short one in its inode, and a long one in a
+/// block.
+const TARGETS: [&str; 2] = [
+    "a",
+    concat!("a-long-target/", "that-does-not-fit-into-an-inode/", "of-ext2-ext4-or-anybody-else"),
+];
 /// Bytes of an extended attribute: file systems keep few in the inode, and many in a block.
 const VALUES: [usize; 2] = [5, 300];
 
 impl Call {
-    /// Every call that succeeds, within the limits: node by node, in the order of [`Abstract::paths`]. Each changes something but the
-    /// fallocate that keeps the size.
+    /// Every call that succeeds, within the limits: node by node, in the order of
+    /// [`Abstract::paths`]. Each changes something but the fallocate that keeps the size.
     pub fn possible(fs: &Abstract, limits: &Limits) -> Vec<Call> {
         Call::possible_by(fs, limits, &|at| first_letter(fs, at))
     }
 
     /// The same with new names of the caller's own choice, one in each directory.
-    pub fn possible_by(fs: &Abstract, limits: &Limits, new: &dyn Fn(Id) -> Option<String>) -> Vec<Call> {
+    pub fn possible_by(
+        fs: &Abstract,
+        limits: &Limits,
+        new: &dyn Fn(Id) -> Option<String>,
+    ) -> Vec<Call> {
         let fresh = |folder: &str, at: Id| new(at).map(|name| format!("{folder}/{name}"));
         let paths = fs.paths();
         let dirs = paths.iter().filter(|(_, id)| fs.is_directory(*id)).count();
         let files = paths.len() - dirs;
         let folders: Vec<(&str, Id)> = [("", Abstract::ROOT)]
             .into_iter()
-            .chain(paths.iter().filter(|(_, id)| fs.is_directory(*id)).map(|(path, id)| (path.as_str(), *id)))
+            .chain(
+                paths
+                    .iter()
+                    .filter(|(_, id)| fs.is_directory(*id))
+                    .map(|(path, id)| (path.as_str(), *id)),
+            )
             .collect();
         let mut calls = Vec::new();
         for (path, id) in &folders {
@@ -69,18 +81,28 @@ impl Call {
             if limits.calls.has(Group::Exchange) {
                 let inside = |outer: &str, inner: &str| inner.starts_with(&format!("{outer}/"));
                 let apart = |other: &str| !inside(path, other) && !inside(other, path);
-                let others = paths[at + 1..].iter().filter(|(other, node)| node != id && apart(other));
+                let others =
+                    paths[at + 1..].iter().filter(|(other, node)| node != id && apart(other));
                 calls.extend(
-                    others.map(|(other, _)| Call::Exchange { one: path.clone(), other: other.clone() }),
+                    others.map(|(other, _)| Call::Exchange {
+                        one: path.clone(),
+                        other: other.clone(),
+                    }),
                 );
             }
             let is_first = |at: usize| paths[..at].iter().all(|(_, id)| *id != paths[at].1);
             if limits.calls.has(Group::Reflink) && is_first(at) && !fs.bytes(*id).is_empty() {
                 let others = paths.iter().enumerate().filter(|(other, (_, node))| {
-                    fs.is_file(*node) && node != id && is_first(*other) && fs.bytes(*node) != fs.bytes(*id)
+                    fs.is_file(*node)
+                        && node != id
+                        && is_first(*other)
+                        && fs.bytes(*node) != fs.bytes(*id)
                 });
                 calls.extend(
-                    others.map(|(_, (other, _))| Call::Clone { from: path.clone(), to: other.clone() }),
+                    others.map(|(_, (other, _))| Call::Clone {
+                        from: path.clone(),
+                        to: other.clone(),
+                    }),
                 );
             }
         }
@@ -92,7 +114,8 @@ impl Call {
 fn other_files(path: &str, limits: &Limits) -> Vec<Call> {
     let mut calls = Vec::new();
     if limits.calls.has(Group::Symlink) {
-        let link = |target: &str| Call::Symlink { target: target.to_owned(), path: path.to_owned() };
+        let link =
+            |target: &str| Call::Symlink { target: target.to_owned(), path: path.to_owned() };
         calls.extend(TARGETS.map(link));
     }
     if limits.calls.has(Group::Tmpfile) {
@@ -122,12 +145,15 @@ fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
             (Group::Shift, Fallocate::CollapseRange, 0, size > BLOCK),
             (Group::Shift, Fallocate::InsertRange, 0, size > 0 && size <= limits.far),
         ];
-        let there = ways.into_iter().filter(|(group, .., changes)| *changes && limits.calls.has(*group));
+        let there =
+            ways.into_iter().filter(|(group, .., changes)| *changes && limits.calls.has(*group));
         calls.extend(there.map(|(_, how, at, _)| Call::Fallocate { path: path(), how, at }));
         if limits.calls.has(Group::Mmap) && size >= BLOCK {
             calls.push(Call::Store { path: path() });
         }
-        if limits.calls.has(Group::Held) && fs.paths().iter().filter(|(_, other)| *other == id).count() == 1 {
+        if limits.calls.has(Group::Held)
+            && fs.paths().iter().filter(|(_, other)| *other == id).count() == 1
+        {
             calls.push(Call::UnlinkHeld { path: path() });
         }
     }
@@ -157,7 +183,8 @@ fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
     calls
 }
 
-/// The paths that a node can be renamed to: a new name in each directory, and each name that it can replace.
+/// The paths that a node can be renamed to: a new name in each directory, and each name that it can
+/// replace.
 fn targets<'a>(
     fs: &'a Abstract,
     path: &'a str,
@@ -167,7 +194,8 @@ fn targets<'a>(
     fresh: &'a dyn Fn(&str, Id) -> Option<String>,
 ) -> impl Iterator<Item = String> {
     let below = format!("{path}/");
-    let inside = move |other: &str| fs.is_directory(id) && (other == path || other.starts_with(&below));
+    let inside =
+        move |other: &str| fs.is_directory(id) && (other == path || other.starts_with(&below));
     let apart = inside.clone();
     let outside = folders.iter().filter(move |(folder, _)| !inside(folder));
     let new = outside.filter_map(|(folder, at)| fresh(folder, *at));

@@ -1,4 +1,5 @@
-//! Which groups of calls a file system has: each is tried on it once, and everything is taken away again.
+//! Which groups of calls a file system has: each is tried on it once, and everything is taken away
+//! again.
 
 use explode_ramdisk::files::{Fallocate, Files, Kind, Result as FilesResult};
 use explode_runtime::base::Fault;
@@ -18,7 +19,8 @@ pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Fau
     for (word, group) in groups.each() {
         let calls = calls(group);
         let tried = try_calls(files, &calls).map(|fs| keeps(files, group, &fs));
-        let failed = |what: &str, errno: Errno| Fault::new(format!("trying '{word}': {what}: {errno}"));
+        let failed =
+            |what: &str, errno: Errno| Fault::new(format!("trying '{word}': {what}: {errno}"));
         clear(files, "").map_err(|errno| failed("taking it away", errno))?;
         match tried {
             Ok(true) => {}
@@ -62,7 +64,10 @@ fn calls(group: Group) -> Vec<Call> {
         Group::Held => vec![Call::UnlinkHeld { path: path() }],
         Group::Mmap => vec![Call::Store { path: path() }],
         Group::Reflink => {
-            vec![Call::Creat { path: "/g".to_owned() }, Call::Clone { from: path(), to: "/g".to_owned() }]
+            vec![
+                Call::Creat { path: "/g".to_owned() },
+                Call::Clone { from: path(), to: "/g".to_owned() },
+            ]
         }
     });
     calls
@@ -84,8 +89,9 @@ fn try_calls<'c>(files: &dyn Files, calls: &'c [Call]) -> Result<Abstract, (&'c 
     Ok(fs)
 }
 
-/// What a call writes here. A file that is removed while it is open gets nothing: whether it can be removed is asked, and what becomes of a
-/// write to it is explored (HFS does not come back from its close, `bugs/hfs-removed-while-open`; here that would end every start).
+/// What a call writes here. A file that is removed while it is open gets nothing: whether it can be
+/// removed is asked, and what becomes of a write to it is explored (HFS does not come back from its
+/// close, `bugs/hfs-removed-while-open`; here that would end every start).
 fn tried(call: &Call, fs: &Abstract) -> Vec<u8> {
     match call {
         Call::UnlinkHeld { .. } => Vec::new(),
@@ -93,10 +99,12 @@ fn tried(call: &Call, fs: &Abstract) -> Vec<u8> {
     }
 }
 
-/// Has it done anything? Linux's FAT has no modes, and its chmod succeeds all the same (fat_setattr: "We don't return -EPERM here").
+/// Has it done anything? Linux's FAT has no modes, and its chmod succeeds all the same
+/// (fat_setattr: "We don't return -EPERM here").
 fn keeps(files: &dyn Files, group: Group, fs: &Abstract) -> bool {
-    let is_kept =
-        |(path, id): &(String, Id)| files.mode(path).is_ok_and(|mode| mode == fs.attributes(*id).mode);
+    let is_kept = |(path, id): &(String, Id)| {
+        files.mode(path).is_ok_and(|mode| mode == fs.attributes(*id).mode)
+    };
     group != Group::Chmod || fs.paths().iter().all(is_kept)
 }
 
@@ -119,7 +127,8 @@ fn clear(files: &dyn Files, folder: &str) -> FilesResult<()> {
     Ok(())
 }
 
-/// What a file system says that does not have a call, or not this flag of it (the manual pages' ERRORS).
+/// What a file system says that does not have a call, or not this flag of it (the manual pages'
+/// ERRORS).
 fn is_missing(errno: Errno) -> bool {
     use Errno::{EINVAL, EISDIR, ENAMETOOLONG, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM, EXDEV};
     matches!(errno, EINVAL | EISDIR | ENAMETOOLONG | ENOSYS | ENOTTY | EOPNOTSUPP | EPERM | EXDEV)

@@ -1,4 +1,5 @@
-//! The number of topologies equals that of a brute force which shares nothing with the calls and the canonical form.
+//! The number of topologies equals that of a brute force which shares nothing with the calls and
+//! the canonical form.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -58,12 +59,12 @@ fn lists(len: usize, bound: &dyn Fn(usize, &[usize]) -> usize) -> Vec<Vec<usize>
     })
 }
 
-/// What two structures have in common if they differ in names: (directory, its parent, its colour), and (directory, file, what it is) of
-/// each name.
+/// What two structures have in common if they differ in names: (directory, its parent, its colour),
+/// and (directory, file, what it is) of each name.
 type Plain = (Vec<(usize, usize, usize)>, Vec<(usize, usize, usize)>);
 
-/// How many topologies there are: all labelled ones, each as the least of its relabellings. `shapes` is how many things a file can
-/// be, `colours` how many a directory can.
+/// How many topologies there are: all labelled ones, each as the least of its relabellings.
+/// `shapes` is how many things a file can be, `colours` how many a directory can.
 fn brute_force(files: usize, dirs: usize, shapes: usize, colours: usize) -> usize {
     let mut found: BTreeSet<Plain> = BTreeSet::new();
     for d in 0..=dirs {
@@ -88,7 +89,13 @@ fn brute_force(files: usize, dirs: usize, shapes: usize, colours: usize) -> usiz
     found.len()
 }
 
-fn least(parents: &[usize], colours: &[usize], places: &[usize], leads: &[usize], holds: &[usize]) -> Plain {
+fn least(
+    parents: &[usize],
+    colours: &[usize],
+    places: &[usize],
+    leads: &[usize],
+    holds: &[usize],
+) -> Plain {
     let mut least: Option<Plain> = None;
     for order in orders(parents.len()) {
         let dir = |i: usize| if i == 0 { 0 } else { order[i - 1] + 1 };
@@ -135,19 +142,27 @@ fn shapes() -> usize {
 #[test]
 fn as_many_topologies_as_a_brute_force_finds() {
     let sizes = [(1, 0), (3, 0), (0, 3), (1, 1), (2, 1), (2, 2), (1, 3), (3, 2), (4, 1)];
-    let counts: Vec<usize> = sizes.iter().map(|(files, dirs)| count(*files, *dirs, false)).collect();
-    let brute: Vec<usize> = sizes.iter().map(|(files, dirs)| brute_force(*files, *dirs, 1, 1)).collect();
+    let counts: Vec<usize> =
+        sizes.iter().map(|(files, dirs)| count(*files, *dirs, false)).collect();
+    let brute: Vec<usize> =
+        sizes.iter().map(|(files, dirs)| brute_force(*files, *dirs, 1, 1)).collect();
     assert_eq!(counts, brute);
-    // One file or none; three names of up to three files: 1 + 1 + 2 + 3; unordered trees of up to four nodes: 1 + 1 + 2 + 4.
+    // One file or none; three names of up to three files: 1 + 1 + 2 + 3; unordered trees of up to
+    // four nodes: 1 + 1 + 2 + 4.
     assert_eq!(counts[..3], [2, 7, 8]);
 }
 
 #[test]
 fn as_many_contents_as_a_brute_force_finds() {
-    // Nothing; a part of a block, zeroes or not; a block; a block behind a hole, after nothing, a part of a block, or a block.
+    // Nothing; a part of a block, zeroes or not; a block; a block behind a hole, after nothing, a
+    // part of a block, or a block.
     assert_eq!(shapes(), 1 + 2 + 1 + 3);
     for (files, dirs) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
-        assert_eq!(count(files, dirs, true), brute_force(files, dirs, shapes(), 1), "{files} {dirs}");
+        assert_eq!(
+            count(files, dirs, true),
+            brute_force(files, dirs, shapes(), 1),
+            "{files} {dirs}"
+        );
     }
 }
 
@@ -168,7 +183,11 @@ fn as_many_topologies_with_more_calls_as_a_brute_force_finds() {
         assert_eq!(count(files, dirs, "names,chmod"), brute(2, 2), "{files} {dirs}");
         assert_eq!(count(files, dirs, "names,xattr"), brute(3, 3), "{files} {dirs}");
         // These make no other trees.
-        assert_eq!(count(files, dirs, "names,exchange,noreplace,held"), brute(1, 1), "{files} {dirs}");
+        assert_eq!(
+            count(files, dirs, "names,exchange,noreplace,held"),
+            brute(1, 1),
+            "{files} {dirs}"
+        );
         assert_eq!(count(files, dirs, "names,tmpfile,reflink"), brute(2, 1), "{files} {dirs}");
     }
     for (files, dirs) in [(1, 0), (2, 0), (1, 1)] {
@@ -177,7 +196,8 @@ fn as_many_topologies_with_more_calls_as_a_brute_force_finds() {
     }
 }
 
-/// Blocks that are written and zeroes, moved by whole blocks: each file is so many of them and a part of one.
+/// Blocks that are written and zeroes, moved by whole blocks: each file is so many of them and a
+/// part of one.
 #[test]
 fn as_many_contents_with_more_calls_as_a_brute_force_finds() {
     for (files, dirs) in [(1, 0), (2, 0), (1, 1)] {
@@ -224,7 +244,8 @@ fn more_shapes() -> usize {
     seen.len()
 }
 
-/// A canonical form that is not one is noticed: it takes different topologies for one, or one for several.
+/// A canonical form that is not one is noticed: it takes different topologies for one, or one for
+/// several.
 #[test]
 fn a_form_that_is_wrong_gives_other_counts() {
     let right = |limits: &Limits| forms(limits, Regard::ALL).len();
@@ -257,14 +278,16 @@ fn names_do_not_count() {
     assert_ne!(one, made(&[creat("/x"), mkdir("/y"), creat("/z"), link("/x", "/y/c")]));
 }
 
-/// Real files do with every call what the abstract file system does, on the way to every topology of a size.
+/// Real files do with every call what the abstract file system does, on the way to every topology
+/// of a size.
 #[test]
 fn files_do_as_the_abstract_file_system_does() {
     assert_eq!(all_ways(&limits(2, 2, true), 4), 108);
     assert_eq!(all_ways(&with(2, 1, "more"), 3), 230);
 }
 
-/// Goes every way of so many calls to another topology, on simulated files; returns how many topologies there are.
+/// Goes every way of so many calls to another topology, on simulated files; returns how many
+/// topologies there are.
 fn all_ways(limits: &Limits, longest: usize) -> usize {
     let mut seen = BTreeMap::from([(signature(&Abstract::new()), Vec::<Call>::new())]);
     let mut waiting = VecDeque::from([(Abstract::new(), Vec::new())]);
@@ -284,7 +307,8 @@ fn all_ways(limits: &Limits, longest: usize) -> usize {
         let mut fs = Abstract::new();
         for (version, call) in (1..).zip(way) {
             let bytes = call.bytes(&fs, version);
-            call.make(&files, &bytes, Write::Plain).unwrap_or_else(|errno| panic!("{call:?}: {errno}"));
+            call.make(&files, &bytes, Write::Plain)
+                .unwrap_or_else(|errno| panic!("{call:?}: {errno}"));
             call.apply(&mut fs, &bytes);
             let found = Found::of(&files, limits.calls).unwrap();
             assert_eq!(found.difference(&Found::expected(&fs, limits.calls)), None, "{way:?}");

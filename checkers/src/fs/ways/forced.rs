@@ -10,7 +10,8 @@ use crate::fs::sync::file::File;
 use crate::fs::sync::promise::{Contents, Promise, What};
 use crate::fs::topology::{Abstract, BLOCK, Call, Groups, Id, Node, Seen};
 
-/// What of each file is durable, and which paths were there and are gone for good. All names are durable after each call.
+/// What of each file is durable, and which paths were there and are gone for good. All names are
+/// durable after each call.
 #[derive(Clone, Debug, Default)]
 pub struct Forced {
     files: BTreeMap<Id, File>,
@@ -41,7 +42,9 @@ impl Forced {
     /// A call was made, and forced; `fs` is the tree after it.
     pub fn follow(&mut self, way: Way, fs: &Abstract, call: &Call) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));
-        for id in call.objects().into_iter().filter_map(|path| fs.find(path)).filter(|id| fs.is_file(*id)) {
+        for id in
+            call.objects().into_iter().filter_map(|path| fs.find(path)).filter(|id| fs.is_file(*id))
+        {
             self.follow_file(id, way, fs, call);
         }
     }
@@ -70,7 +73,8 @@ impl Forced {
             (Way::Msync, Some(_)) => By::Msync,
             (Way::OSync | Way::ODsync | Way::Msync, None) if of_contents => return,
             (Way::FsyncDir, _) => return,
-            // Its names were changed, and it was synced for that; what a way has made durable before is still that way's.
+            // Its names were changed, and it was synced for that; what a way has made durable
+            // before is still that way's.
             _ if file.is_synced() => return,
             _ => By::Fsync,
         };
@@ -95,7 +99,13 @@ impl Forced {
             } else if let Node::Symlink(target) = fs.node(id) {
                 way.is_of_symlinks().then(|| What::Symlink(name, target.clone()))
             } else if way == Way::FsyncDir {
-                let any = Contents { promise: name, whole: true, least: 0, most: None, parts: Vec::new() };
+                let any = Contents {
+                    promise: name,
+                    whole: true,
+                    least: 0,
+                    most: None,
+                    parts: Vec::new(),
+                };
                 Some(What::File(name, any))
             } else {
                 let contents = self.files.get(&id).and_then(|file| file.promised(true));
@@ -113,7 +123,8 @@ impl Forced {
         }
         if !way.is_of_contents() {
             let gone = self.seen.iter().filter(|path| fs.find(path).is_none());
-            promises.extend(gone.map(|path| Promise { path: path.clone(), what: What::Nothing(name) }));
+            promises
+                .extend(gone.map(|path| Promise { path: path.clone(), what: What::Nothing(name) }));
         }
         promises
     }

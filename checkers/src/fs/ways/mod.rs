@@ -1,9 +1,11 @@
-//! Each way to make changes durable does what it promises (EX-101, EX-117): one way a run, after every call of the generic core.
+//! Each way to make changes durable does what it promises (EX-101, EX-117): one way a run, after
+//! every call of the generic core.
 //!
-//! mutate makes one of the eight system calls on one node of the tree ([`topology`](super::topology)), and compares the file system
-//! with the abstract one (EX-98), which begins with what the stack's files begin with. Then it forces what was done, the way that the
-//! option `way` says; then every disk that a crash could leave right then is checked. All that was forced before and not changed since
-//! is looked at again, too.
+//! mutate makes one of the eight system calls on one node of the tree
+//! ([`topology`](super::topology)), and compares the file system with the abstract one (EX-98),
+//! which begins with what the stack's files begin with. Then it forces what was done, the way that
+//! the option `way` says; then every disk that a crash could leave right then is checked. All that
+//! was forced before and not changed since is looked at again, too.
 //!
 //! # What each way promises
 //!
@@ -17,18 +19,22 @@
 //! | `msync` | what is written is stored through a shared mapping; msync of it with `MS_SYNC` | what was stored (POSIX, msync) |
 //! | `mount-sync` | nothing: the file system is mounted with `-o sync` | everything (mount(8), sync); by mount(2) what is written |
 //!
-//! Modes and extended attributes are part of everything (fsync(2): "also flushes the metadata information associated with the file";
-//! inode(7), xattr(7)), and fdatasync leaves them out. A symbolic link cannot be opened to fsync it, so only `sync`, `syncfs` and
-//! `mount-sync` promise one. What fallocate and clones have made of contents is part of them; `o-sync`, `o-dsync` and `msync` are not
-//! about that. A group of calls that a way is not about is left out, and reported as left out.
+//! Modes and extended attributes are part of everything (fsync(2): "also flushes the metadata
+//! information associated with the file"; inode(7), xattr(7)), and fdatasync leaves them out. A
+//! symbolic link cannot be opened to fsync it, so only `sync`, `syncfs` and `mount-sync` promise
+//! one. What fallocate and clones have made of contents is part of them; `o-sync`, `o-dsync` and
+//! `msync` are not about that. A group of calls that a way is not about is left out, and reported
+//! as left out.
 //!
-//! With `fdatasync`, `o-sync`, `o-dsync` and `msync`, which are about contents, names are made durable as `fsync` does it, and only
-//! files are looked at. Nothing is said of link counts and times, of what stands in `lost+found`, and of names that were never made:
-//! `fs-reasonable` is about those.
+//! With `fdatasync`, `o-sync`, `o-dsync` and `msync`, which are about contents, names are made
+//! durable as `fsync` does it, and only files are looked at. Nothing is said of link counts and
+//! times, of what stands in `lost+found`, and of names that were never made: `fs-reasonable` is
+//! about those.
 //!
-//! The words for what is broken are those of `fs-sync`, and `synced-by-syncfs`, `-o-sync`, `-o-dsync`, `-msync`, `-mount-sync`,
-//! `metadata-synced-by-mount-sync` (names, and sizes by ftruncate); `partly-...` of a file that was resized since and not synced.
-//! `call-has-its-effect` is broken where the file system itself differs from the abstract one, without any crash.
+//! The words for what is broken are those of `fs-sync`, and `synced-by-syncfs`, `-o-sync`,
+//! `-o-dsync`, `-msync`, `-mount-sync`, `metadata-synced-by-mount-sync` (names, and sizes by
+//! ftruncate); `partly-...` of a file that was resized since and not synced. `call-has-its-effect`
+//! is broken where the file system itself differs from the abstract one, without any crash.
 
 mod forced;
 mod targets;
@@ -36,7 +42,8 @@ mod way;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{
-    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported, digest,
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported,
+    digest,
 };
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
@@ -46,7 +53,8 @@ use explode_runtime::verdict::{Demand, Excluded, Failure, Violation};
 use super::sync::Call as By;
 use super::sync::promise::{self, Promise};
 use super::topology::{
-    Abstract, CALLS, Call, DIRS, FAR, FILES, Groups, Limits, begin, is_as_expected, probe, signature,
+    Abstract, CALLS, Call, DIRS, FAR, FILES, Groups, Limits, begin, is_as_expected, probe,
+    signature,
 };
 use forced::Forced;
 use way::Way;
@@ -60,13 +68,15 @@ pub const NAME: &str = "fs-ways";
 pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
-        "what was made durable one way (sync, fsync, O_SYNC, ...) is there after every crash, on every small tree",
+        "what was made durable one way (sync, fsync, O_SYNC, ...) is there after every crash, on \
+         every small tree",
         build,
     )
     .options([
         OptionDef {
             name: "way",
-            about: "how: sync, syncfs, fsync, fdatasync, o-sync, o-dsync, msync, fsync-dir, mount-sync",
+            about: "how: sync, syncfs, fsync, fdatasync, o-sync, o-dsync, msync, fsync-dir, \
+                    mount-sync",
             default: "sync",
         },
         FILES,
@@ -97,17 +107,22 @@ struct Ways {
     others: Option<Vec<Promise>>,
 }
 
-/// The words for what a way makes durable, wholly or in part, and those by which another check says that this way has lost something.
+/// The words for what a way makes durable, wholly or in part, and those by which another check says
+/// that this way has lost something.
 pub(crate) fn words(way: &str) -> Vec<&'static str> {
     let found = Way::ALL.iter().find(|(name, _)| *name == way);
     let own = found.map_or_else(Vec::new, |(_, way)| By::words(way.durable()));
-    let fsynced: &[&str] =
-        if way == "fsync" { &["fsync-has-its-effect", "fsync-has-its-effect-on-disk"] } else { &[] };
+    let fsynced: &[&str] = if way == "fsync" {
+        &["fsync-has-its-effect", "fsync-has-its-effect-on-disk"]
+    } else {
+        &[]
+    };
     own.into_iter().chain(fsynced.iter().copied()).collect()
 }
 
-/// The words by which other checks say that something is lost that this way, or another one, has forced: `fs-reasonable` and `fs-moved`
-/// force by sync, fsync and msync and tell it by one word, and what `fs-failures` finds on the disk was synced before.
+/// The words by which other checks say that something is lost that this way, or another one, has
+/// forced: `fs-reasonable` and `fs-moved` force by sync, fsync and msync and tell it by one word,
+/// and what `fs-failures` finds on the disk was synced before.
 pub(crate) fn doubts(way: &str) -> Vec<&'static str> {
     const NAMES: [&str; 2] = ["flushed-name", "deleted-name"];
     const FILES: [&str; 2] = ["flushed-contents", "flushed-attributes"];
@@ -246,7 +261,12 @@ impl Topology for Ways {
 }
 
 impl Demands for Ways {
-    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+    fn demands(
+        &self,
+        _epoch: Epoch,
+        _args: &[String],
+        _violation: &Violation,
+    ) -> Option<Vec<Demand>> {
         Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 }

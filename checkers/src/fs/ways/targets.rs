@@ -23,7 +23,13 @@ pub(crate) fn targets() -> Vec<Target> {
     let synchronous = || StackSpec::default().plug("simfiles", Options::none().with("sync", true));
     let honest = |name, about, way| target(name, about, way, files(), false);
     let seeded = |name, about, way, lie: &str| {
-        target(name, about, way, files().plug("lying-sync", Options::none().with("lies", lie)), true)
+        target(
+            name,
+            about,
+            way,
+            files().plug("lying-sync", Options::none().with("lies", lie)),
+            true,
+        )
     };
     vec![
         honest("fs-ways-sync", "what sync makes durable is there, on simulated files", "sync"),
@@ -34,7 +40,13 @@ pub(crate) fn targets() -> Vec<Target> {
         honest("fs-ways-o-dsync", "the same of O_DSYNC", "o-dsync"),
         honest("fs-ways-msync", "the same of msync", "msync"),
         honest("fs-ways-fsync-dir", "the same of fsync of a directory", "fsync-dir"),
-        target("fs-ways-mount-sync", "the same of a synchronous mount", "mount-sync", synchronous(), false),
+        target(
+            "fs-ways-mount-sync",
+            "the same of a synchronous mount",
+            "mount-sync",
+            synchronous(),
+            false,
+        ),
         seeded("simfiles-ways+sync-lies", "files whose sync does nothing", "sync", "sync"),
         seeded("simfiles-ways+syncfs-lies", "files whose syncfs does nothing", "syncfs", "syncfs"),
         seeded("simfiles-ways+fsync-lies", "files whose fsync does nothing", "fsync", "fsync"),
@@ -44,12 +56,23 @@ pub(crate) fn targets() -> Vec<Target> {
             "fdatasync",
             "fdatasync",
         ),
-        seeded("simfiles-ways+o-sync-ignored", "files that take O_SYNC for nothing", "o-sync", "o-sync"),
-        seeded("simfiles-ways+o-dsync-ignored", "files that take O_DSYNC for nothing", "o-dsync", "o-dsync"),
+        seeded(
+            "simfiles-ways+o-sync-ignored",
+            "files that take O_SYNC for nothing",
+            "o-sync",
+            "o-sync",
+        ),
+        seeded(
+            "simfiles-ways+o-dsync-ignored",
+            "files that take O_DSYNC for nothing",
+            "o-dsync",
+            "o-dsync",
+        ),
         seeded("simfiles-ways+msync-lies", "files whose msync does nothing", "msync", "msync"),
         seeded(
             "simfiles-ways+dirsync-waits-for-moved",
-            "files whose fsync of a directory does nothing while what has got another name is not synced itself",
+            "files whose fsync of a directory does nothing while what has got another name is not \
+             synced itself",
             "fsync-dir",
             "moved",
         ),

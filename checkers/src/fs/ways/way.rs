@@ -86,7 +86,8 @@ impl Way {
         matches!(self, Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync)
     }
 
-    /// The calls that it is about: `fsync-dir` is about names; the ways of contents, but fdatasync, are about what is written that way.
+    /// The calls that it is about: `fsync-dir` is about names; the ways of contents, but fdatasync,
+    /// are about what is written that way.
     pub fn groups(self) -> Groups {
         use Group::{Contents, Exchange, Held, NoReplace, Symlink, Tmpfile};
         let all = Group::ALL.map(|(_, group)| group);
@@ -100,7 +101,8 @@ impl Way {
         }
     }
 
-    /// Returns true if it makes symbolic links durable. A symbolic link cannot be opened to fsync it.
+    /// Returns true if it makes symbolic links durable. A symbolic link cannot be opened to fsync
+    /// it.
     pub fn is_of_symlinks(self) -> bool {
         matches!(self, Way::Sync | Way::Syncfs | Way::MountSync)
     }
@@ -133,7 +135,8 @@ impl Way {
             return Ok(());
         }
         Err(Unsupported(match self {
-            Way::MountSync => "way 'mount-sync' is about a file system that is mounted with -o sync, and this one is not; use \
+            Way::MountSync => "way 'mount-sync' is about a file system that is mounted with -o \
+                               sync, and this one is not; use \
                                --set COMPONENT.sync=true"
                 .to_owned(),
             _ => format!("these files have no way '{}'; use another one", self.name()),
@@ -156,7 +159,9 @@ impl Way {
                 call.objects().into_iter().try_for_each(sync)
             }
             Way::OSync | Way::ODsync | Way::Msync if call.is_of_contents() => Ok(()),
-            Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync => fsync_with_directories(files, fs, call),
+            Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync => {
+                fsync_with_directories(files, fs, call)
+            }
         };
         forced.map_err(|errno| {
             let (call, way) = (call.name(), self.name());
@@ -188,8 +193,8 @@ fn fsync(files: &dyn Files, fs: &Abstract, path: &str) -> FilesResult<()> {
     }
 }
 
-/// fsync of what a call was about, and of every directory on its paths, from the inside out: a file's fsync does not make its name
-/// durable.
+/// fsync of what a call was about, and of every directory on its paths, from the inside out: a
+/// file's fsync does not make its name durable.
 fn fsync_with_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> FilesResult<()> {
     call.objects().into_iter().try_for_each(|path| fsync(files, fs, path))?;
     let mut synced = Vec::new();

@@ -1,6 +1,7 @@
-//! A key-value store on a block device: its contents are pages, one after the other, behind a [journal](super::super::page_journal)
-//! that changes them. The journal's note is the length of the contents in bytes. The last sector of the device holds the number of
-//! commits, for information only: it is changed in the cache, nothing waits for it, and nothing relies on it.
+//! A key-value store on a block device: its contents are pages, one after the other, behind a
+//! [journal](super::super::page_journal) that changes them. The journal's note is the length of the
+//! contents in bytes. The last sector of the device holds the number of commits, for information
+//! only: it is changed in the cache, nothing waits for it, and nothing relies on it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -31,7 +32,8 @@ pub fn def() -> ComponentDef {
     .on("ramdisk")
     .options([OptionDef {
         name: "bug",
-        about: "none, no-preflush, no-fua, no-wait, stale-commit, torn-header, checkpoint-no-flush, recovery-not-idempotent",
+        about: "none, no-preflush, no-fua, no-wait, stale-commit, torn-header, \
+                checkpoint-no-flush, recovery-not-idempotent",
         default: "none",
     }])
 }
@@ -78,7 +80,9 @@ impl Journaled {
 fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
     let bytes = journal.note() as usize;
     let pages = bytes.div_ceil(BLOCK) as u64;
-    let pages = (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Result<Vec<Page>, _>>()?;
+    let pages = (0..pages)
+        .map(|page| journal.read(JOURNAL.end + page))
+        .collect::<Result<Vec<Page>, _>>()?;
     let mut encoded = pages.concat();
     encoded.truncate(bytes);
     let damaged = || EngineError::Corrupt("the pages are damaged".to_owned());

@@ -1,4 +1,5 @@
-//! Key-value stores of ours, each small enough to be read at once, correct by default, and with bugs that can be put in by name:
+//! Key-value stores of ours, each small enough to be read at once, correct by default, and with
+//! bugs that can be put in by name:
 //!
 //! | store | on | commits by |
 //! | --- | --- | --- |

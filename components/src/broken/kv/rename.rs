@@ -1,4 +1,5 @@
-//! A key-value store that is one file: each commit writes a new one, syncs it, renames it over the old one, and syncs the folder.
+//! A key-value store that is one file: each commit writes a new one, syncs it, renames it over the
+//! old one, and syncs the folder.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +20,8 @@ pub const NAME: &str = "rename-kv";
 pub fn def() -> ComponentDef {
     ComponentDef::new(
         NAME,
-        "a small key-value store in one file that each commit replaces; with a bug, if one is named",
+        "a small key-value store in one file that each commit replaces; with a bug, if one is \
+         named",
         build,
     )
     .modes([Mode::Mem])
@@ -84,7 +86,8 @@ fn read(files: &dyn Files) -> Result<Contents, EngineError> {
         Errno::ENOENT => EngineError::Corrupt("the file is gone".to_owned()),
         errno => EngineError::Below(errno),
     })?;
-    let changes = Frame::read(&bytes).filter(|frame| frame.sound).and_then(|frame| decode(frame.body));
+    let changes =
+        Frame::read(&bytes).filter(|frame| frame.sound).and_then(|frame| decode(frame.body));
     let changes = changes.ok_or_else(|| EngineError::Corrupt("the file is damaged".to_owned()))?;
     let mut contents = Contents::new();
     changes.iter().for_each(|change| change.apply(&mut contents));
@@ -96,7 +99,8 @@ impl KeyValue for RenameStore {
         let mut contents = self.contents.borrow_mut();
         changes.iter().for_each(|change| change.apply(&mut contents));
         let path = if self.bug == Bug::InPlace { FILE } else { NEW_FILE };
-        // After a crash two names can lead to one file: what stands at this one is not cut, it is left behind.
+        // After a crash two names can lead to one file: what stands at this one is not cut, it is
+        // left behind.
         if path == NEW_FILE && self.files.stat(path).is_ok() {
             self.files.unlink(path)?;
         }

@@ -1,10 +1,11 @@
 //! A key-value store with a write-ahead log.
 //!
-//! `/table` is one frame: the contents up to some commit, and the generation g of the log that goes on from there. `/log.g` has a
-//! frame for each commit since. A commit appends and syncs the log. A checkpoint writes `/table.new` and an empty log of the next
-//! generation, syncs, renames the table over the old one, syncs the folder, and only then removes the old log. Opening replays
-//! the log as far as its frames are sound and in sequence; what lies behind them is the rest of a commit that did not end, and a
-//! checkpoint puts it away.
+//! `/table` is one frame: the contents up to some commit, and the generation g of the log that goes
+//! on from there. `/log.g` has a frame for each commit since. A commit appends and syncs the log. A
+//! checkpoint writes `/table.new` and an empty log of the next generation, syncs, renames the table
+//! over the old one, syncs the folder, and only then removes the old log. Opening replays the log
+//! as far as its frames are sound and in sequence; what lies behind them is the rest of a commit
+//! that did not end, and a checkpoint puts it away.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -34,7 +35,8 @@ pub fn def() -> ComponentDef {
     .on("simfiles")
     .options([OptionDef {
         name: "bug",
-        about: "none, no-log-sync, no-checksum, no-table-sync, no-dir-sync, early-unlink, table-in-place, log-reused, \
+        about: "none, no-log-sync, no-checksum, no-table-sync, no-dir-sync, early-unlink, \
+                table-in-place, log-reused, \
                 recovery-not-idempotent, checksum-gap",
         default: "none",
     }])
@@ -56,7 +58,8 @@ enum Bug {
     EarlyUnlink,
     /// A new table is written over the old one.
     TableInPlace,
-    /// The same log goes on after a checkpoint, cut to nothing; frames of before it are not told from those after.
+    /// The same log goes on after a checkpoint, cut to nothing; frames of before it are not told
+    /// from those after.
     LogReused,
     /// Recovery empties the log first, and then writes the table that holds what was in it.
     RecoveryNotIdempotent,
@@ -191,7 +194,8 @@ impl Wal {
 
     /// Writes a file whole.
     fn write(&self, path: &str, bytes: &[u8], sync: bool) -> Result<(), EngineError> {
-        // After a crash two names can lead to one file: what stands at this one is not cut, it is left behind.
+        // After a crash two names can lead to one file: what stands at this one is not cut, it is
+        // left behind.
         if path == NEW_TABLE && self.files.stat(path).is_ok() {
             self.files.unlink(path)?;
         }
@@ -222,7 +226,8 @@ impl KeyValue for Wal {
     fn checkpoint(&self) -> Result<(), EngineError> {
         let state = &mut *self.state.borrow_mut();
         let old = log_path(state.generation);
-        let generation = if self.bug == Bug::LogReused { state.generation } else { state.generation + 1 };
+        let generation =
+            if self.bug == Bug::LogReused { state.generation } else { state.generation + 1 };
         let body = [&generation.to_le_bytes()[..], &encode(&as_changes(&state.contents))].concat();
         let table = frame(state.sequence, &body);
         if self.bug == Bug::TableInPlace {
@@ -232,13 +237,15 @@ impl KeyValue for Wal {
         }
         let mut log = state.log;
         if generation != state.generation {
-            log =
-                self.files.open(&log_path(generation), OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
+            log = self
+                .files
+                .open(&log_path(generation), OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
         }
         if self.bug != Bug::TableInPlace {
             self.files.rename(NEW_TABLE, TABLE)?;
         }
-        let unlink = || if generation == state.generation { Ok(()) } else { self.files.unlink(&old) };
+        let unlink =
+            || if generation == state.generation { Ok(()) } else { self.files.unlink(&old) };
         if self.bug == Bug::EarlyUnlink {
             unlink()?;
         }

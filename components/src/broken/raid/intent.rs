@@ -1,8 +1,8 @@
 //! A write-intent bitmap: where the disks of an array may differ.
 //!
-//! One sector at the beginning of each disk, a bit for one row or several. A bit is durable before anything is written to its rows,
-//! and goes when the disks have been flushed since the last write. After a crash a bit counts that any disk has; if none can be
-//! read, all do.
+//! One sector at the beginning of each disk, a bit for one row or several. A bit is durable before
+//! anything is written to its rows, and goes when the disks have been flushed since the last write.
+//! After a crash a bit counts that any disk has; if none can be read, all do.
 
 use std::cell::RefCell;
 
@@ -37,7 +37,13 @@ impl Intent {
         };
         let union = |one: Bits, other: Bits| std::array::from_fn(|at| one[at] | other[at]);
         let bits = disks.iter().filter_map(read).reduce(union).unwrap_or([u8::MAX; SECTOR_BYTES]);
-        Intent { disks, bits: RefCell::new(bits), rows, rows_per_bit: rows.div_ceil(BITS).max(1), bug }
+        Intent {
+            disks,
+            bits: RefCell::new(bits),
+            rows,
+            rows_per_bit: rows.div_ceil(BITS).max(1),
+            bug,
+        }
     }
 
     /// The rows in which the disks may differ, in order.
@@ -59,8 +65,8 @@ impl Intent {
         }
     }
 
-    /// Calls `settle`, which makes the disks agree for good, except in the rows that it returns. With the bug `cleared_first` the
-    /// bitmap is cleared too early.
+    /// Calls `settle`, which makes the disks agree for good, except in the rows that it returns.
+    /// With the bug `cleared_first` the bitmap is cleared too early.
     pub(super) fn settled(&self, settle: impl FnOnce() -> Vec<u64>, cleared_first: Bug) {
         let early = self.bug == cleared_first;
         if early {

@@ -1,8 +1,9 @@
 //! A journal of one write, which closes the write hole: what a crash has divided is written again.
 //!
-//! A record says what is about to be written to the disks of one row. It is durable on each disk before the first of these writes
-//! begins, and they are durable before the next record is written over it. So at most the write of the newest record is divided, and
-//! writing it again is always right.
+//! A record says what is about to be written to the disks of one row. It is durable on each disk
+//! before the first of these writes begins, and they are durable before the next record is written
+//! over it. So at most the write of the newest record is divided, and writing it again is always
+//! right.
 
 use std::cell::Cell;
 
@@ -53,13 +54,15 @@ impl Journal {
         let read = |disk: &RamDisk| {
             let mut bytes = vec![0; BYTES];
             disk.try_read(SECTORS_PER_BLOCK, &mut bytes).ok()?;
-            let frame = Frame::read(&bytes).filter(|frame| frame.sound || self.bug == Bug::TornRecord)?;
+            let frame =
+                Frame::read(&bytes).filter(|frame| frame.sound || self.bug == Bug::TornRecord)?;
             Some((frame.sequence, decode(frame.body)?))
         };
         self.disks.iter().filter_map(read).max_by_key(|(sequence, _)| *sequence)
     }
 
-    /// Makes the writes of the newest record again. The caller flushes. Returns true if one of them was not there.
+    /// Makes the writes of the newest record again. The caller flushes. Returns true if one of them
+    /// was not there.
     pub(super) fn redo(&self) -> bool {
         let Some((_, (sector, writes))) = self.newest() else { return false };
         let mut divided = false;
@@ -79,6 +82,7 @@ fn decode(body: &[u8]) -> Option<(u64, Vec<Write>)> {
     let (sector, count) = (number(body)?, number(body.get(8..)?)?);
     let rest = body.get(16..)?;
     let each = rest.len().checked_div(count as usize)?;
-    let write = |bytes: &[u8]| Some((number(bytes)? as usize, Bytes::copy_from_slice(bytes.get(8..)?)));
+    let write =
+        |bytes: &[u8]| Some((number(bytes)? as usize, Bytes::copy_from_slice(bytes.get(8..)?)));
     Some((sector, rest.chunks_exact(each).map(write).collect::<Option<_>>()?))
 }

@@ -1,8 +1,9 @@
 //! A mirror: each block is once on each disk.
 //!
-//! A write goes to all disks; reads take turns. What one disk cannot read another can, and it is written there again. Recovery copies
-//! what the first disk has to the others, where the bitmap says that they may differ: any of the versions that a crash has left will
-//! do, but it must be one and the same.
+//! A write goes to all disks; reads take turns. What one disk cannot read another can, and it is
+//! written there again. Recovery copies what the first disk has to the others, where the bitmap
+//! says that they may differ: any of the versions that a crash has left will do, but it must be one
+//! and the same.
 
 use std::cell::Cell;
 
@@ -28,7 +29,8 @@ pub fn def() -> ComponentDef {
     .modes([Mode::Mem])
     .options([OptionDef {
         name: "bug",
-        about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, flushes-one-disk, evicts, \
+        about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, \
+                flushes-one-disk, evicts, \
                 resync-ignores-errors",
         default: "none",
     }])
@@ -79,7 +81,8 @@ impl Mirror {
         self.disks.iter().zip(&self.used).filter(|(_, used)| used.get()).map(|(disk, _)| disk)
     }
 
-    /// Reads from the first disk, counted from `from` on, that can; those before it get what it has.
+    /// Reads from the first disk, counted from `from` on, that can; those before it get what it
+    /// has.
     fn read_from(&self, from: usize, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         let mut bad = Vec::new();
         for at in (from..).take(self.disks.len()).map(|at| at % self.disks.len()) {
@@ -101,7 +104,8 @@ impl Mirror {
         Err(Errno::EIO)
     }
 
-    /// Gives all disks what the first has of a row; did they differ? A row that no disk can read is lost, and left alone.
+    /// Gives all disks what the first has of a row; did they differ? A row that no disk can read is
+    /// lost, and left alone.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let sector = row_start(row);
         let mut block = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];
@@ -136,8 +140,9 @@ impl Device for Mirror {
         }
         parts(sector, data.len()).for_each(|part| self.intent.announce(part.block));
         let flags = Flags { preflush: false, ..flags };
-        let submit =
-            |disk| (disk, RamDisk::submit(disk, row_start(0) + sector, Payload::Data(data.clone()), flags));
+        let submit = |disk| {
+            (disk, RamDisk::submit(disk, row_start(0) + sector, Payload::Data(data.clone()), flags))
+        };
         let requests: Vec<_> = self.used().map(submit).collect();
         requests.into_iter().for_each(|(disk, request)| disk.complete(request));
     }

@@ -5,11 +5,13 @@
 //! | [`mirror`] | everything once on each disk | all disks but one |
 //! | [`parity`] | everything once, and what it takes to have one disk's part back | one disk |
 //!
-//! A crash can divide a write: one disk has it, the other has not. So a [bitmap](intent) says where that may be, and recovery makes
-//! the disks agree there; or a [journal] has the write, and recovery makes it again.
+//! A crash can divide a write: one disk has it, the other has not. So a [bitmap](intent) says where
+//! that may be, and recovery makes the disks agree there; or a [journal] has the write, and
+//! recovery makes it again.
 //!
-//! The first block of each disk has the bitmap, the next ones the journal if there is one; a *row* of an array is what its disks
-//! have in one block behind that. Correct by default; the bugs that can be put in are in `docs/results/seeded-bugs.md`.
+//! The first block of each disk has the bitmap, the next ones the journal if there is one; a *row*
+//! of an array is what its disks have in one block behind that. Correct by default; the bugs that
+//! can be put in are in `docs/results/seeded-bugs.md`.
 
 mod bug;
 mod intent;
@@ -128,7 +130,9 @@ fn each_as_it_can(
     read: impl Fn(u64, &mut [u8]) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
     let whole = read(sector, buf);
-    whole.or_else(|_| (sector..).zip(buf.chunks_mut(SECTOR_BYTES)).try_for_each(|(at, buf)| read(at, buf)))
+    whole.or_else(|_| {
+        (sector..).zip(buf.chunks_mut(SECTOR_BYTES)).try_for_each(|(at, buf)| read(at, buf))
+    })
 }
 
 /// How many blocks each of some disks has.

@@ -1,9 +1,12 @@
-//! Disks with parity: each row has one block of parity, the exclusive or of the others, on one disk after the other.
+//! Disks with parity: each row has one block of parity, the exclusive or of the others, on one disk
+//! after the other.
 //!
-//! So a block that cannot be read is had from all others of its row, and is written again. A write changes its block and the row's
-//! parity, and a crash can divide the two: that is the write hole. Recovery computes the parity anew where the bitmap says that it
-//! may be stale, from the blocks as they are. If one of them cannot be read then, its contents are lost: reading it is an error
-//! until it is written. With a journal that does not happen, and every write is durable when it is answered.
+//! So a block that cannot be read is had from all others of its row, and is written again. A write
+//! changes its block and the row's parity, and a crash can divide the two: that is the write hole.
+//! Recovery computes the parity anew where the bitmap says that it may be stale, from the blocks as
+//! they are. If one of them cannot be read then, its contents are lost: reading it is an error
+//! until it is written. With a journal that does not happen, and every write is durable when it is
+//! answered.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -25,7 +28,8 @@ pub const NAME: &str = "parity";
 pub fn def() -> ComponentDef {
     ComponentDef::new(
         NAME,
-        "three or more disks of which any can be had from the others, as one; with a bug, if one is named",
+        "three or more disks of which any can be had from the others, as one; with a bug, if one \
+         is named",
         build,
     )
     .modes([Mode::Mem])
@@ -37,7 +41,8 @@ pub fn def() -> ComponentDef {
         },
         OptionDef {
             name: "bug",
-            about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, flushes-data-only, torn-record",
+            about: "none, no-resync, resync-clears-first, intent-not-durable, \
+                    clears-before-flush, flushes-data-only, torn-record",
             default: "none",
         },
     ])
@@ -130,8 +135,8 @@ impl Parity {
         })
     }
 
-    /// The parity of a row once `new` is in one of its blocks: by what the other blocks hold, or by what the block and the parity
-    /// held. None if neither can be had.
+    /// The parity of a row once `new` is in one of its blocks: by what the other blocks hold, or by
+    /// what the block and the parity held. None if neither can be had.
     fn parity_with(&self, place: Place, sector: u64, new: &[u8]) -> Option<Vec<u8>> {
         let Place { row, data, parity } = place;
         let mut sum = vec![0; new.len()];
@@ -171,7 +176,8 @@ impl Parity {
         })
     }
 
-    /// Computes the parity of a row anew; was it another? If a block cannot be read it is left as it is.
+    /// Computes the parity of a row anew; was it another? If a block cannot be read it is left as
+    /// it is.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let (parity, sector) = (self.parity_of(row), self.row_start(row));
         let mut right = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];
@@ -197,7 +203,9 @@ impl Device for Parity {
         parts(sector, buf.len()).try_for_each(|Part { block, first, bytes }| {
             let place = self.place(block);
             let sector = self.row_start(place.row) + first;
-            each_as_it_can(sector, &mut buf[bytes], |sector, buf| self.read_part(place, sector, buf))
+            each_as_it_can(sector, &mut buf[bytes], |sector, buf| {
+                self.read_part(place, sector, buf)
+            })
         })
     }
 
@@ -252,7 +260,8 @@ impl Array for Parity {
         let mut differed = resyncs && self.journal.as_ref().is_some_and(Journal::redo);
         let rows = if resyncs { self.intent.rows() } else { Vec::new() };
         let settle = || {
-            let resync = |row: &u64| self.resync_row(*row).inspect(|other| differed |= other).is_err();
+            let resync =
+                |row: &u64| self.resync_row(*row).inspect(|other| differed |= other).is_err();
             let stale = rows.into_iter().filter(resync).collect();
             self.disks.iter().for_each(RamDisk::flush);
             stale

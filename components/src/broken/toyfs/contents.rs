@@ -24,7 +24,8 @@ impl Inode {
         (block != 0).then(|| volume.legal(block.into())).transpose()
     }
 
-    /// A new block of the device for block `index` of its contents, and an indirect block where it takes one.
+    /// A new block of the device for block `index` of its contents, and an indirect block where it
+    /// takes one.
     ///
     /// # Errors
     /// `EFBIG`, `ENOSPC`; `EIO` as for [`Inode::block`].

@@ -23,7 +23,8 @@ pub enum Bug {
     None,
     /// A block that was given back is used again at once.
     EarlyReuse,
-    /// A block that was given back is used again as soon as that is committed, though the journal still holds what it was.
+    /// A block that was given back is used again as soon as that is committed, though the journal
+    /// still holds what it was.
     NoRevoke,
     /// Contents are written after the commit of the transaction that makes them reachable.
     DataAfterCommit,
@@ -31,11 +32,14 @@ pub enum Bug {
     FsyncInPlace,
     /// The journal's commit block does not flush what was written before it.
     NoPreflush,
-    /// A directory that is moved into another one is entered there as that one, which then contains itself.
+    /// A directory that is moved into another one is entered there as that one, which then contains
+    /// itself.
     RenameLoop,
-    /// The versions of an inode begin anew when its number is used again: the journal's older inode is taken for the newer one.
+    /// The versions of an inode begin anew when its number is used again: the journal's older inode
+    /// is taken for the newer one.
     InodeReuse,
-    /// A block that was given back is used again at once, while the inode on disk that had it still claims it.
+    /// A block that was given back is used again at once, while the inode on disk that had it still
+    /// claims it.
     BlockReuse,
 }
 
@@ -51,6 +55,10 @@ impl Bug {
     }
 
     pub fn of_journal(self) -> page_journal::Bug {
-        if self == Bug::NoPreflush { page_journal::Bug::NoPreflush } else { page_journal::Bug::None }
+        if self == Bug::NoPreflush {
+            page_journal::Bug::NoPreflush
+        } else {
+            page_journal::Bug::None
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Directories: their contents are entries of 64 bytes. Byte 0 is the length of the name, 0 for a free entry; bytes 1 to 4 are
-//! the inode's number; the name follows.
+//! Directories: their contents are entries of 64 bytes. Byte 0 is the length of the name, 0 for a
+//! free entry; bytes 1 to 4 are the inode's number; the name follows.
 
 use explode_ramdisk::files::{Kind, Result};
 use nix::errno::Errno;
@@ -90,7 +90,10 @@ pub fn find(volume: &Volume, directory: u32, name: &str) -> Result<Option<u32>> 
     if volume.inode(directory)?.kind != Some(Kind::Directory) {
         return Err(Errno::ENOTDIR);
     }
-    Ok(entries(volume, directory)?.into_iter().find(|(there, _)| there == name).map(|(_, inode)| inode))
+    Ok(entries(volume, directory)?
+        .into_iter()
+        .find(|(there, _)| there == name)
+        .map(|(_, inode)| inode))
 }
 
 /// The inode of a path.

@@ -108,7 +108,9 @@ impl Mounted {
         if size < inode.size {
             inode.free_from(&mut self.volume, size.div_ceil(BLOCK as u64))?;
             let within = (size % BLOCK as u64) as usize;
-            if let Some(block) = inode.block(&self.volume, size / BLOCK as u64)?.filter(|_| within > 0) {
+            if let Some(block) =
+                inode.block(&self.volume, size / BLOCK as u64)?.filter(|_| within > 0)
+            {
                 let mut page = self.volume.read_data(block)?;
                 page[within..].fill(0);
                 self.volume.write_data(block, page);
@@ -230,7 +232,8 @@ impl Files for ToyFs {
         if mounted.volume.inode(number)?.kind != Some(Kind::Directory) {
             return Err(Errno::ENOTDIR);
         }
-        let kind = |(name, number)| Ok((name, mounted.volume.inode(number)?.kind.ok_or(Errno::EIO)?));
+        let kind =
+            |(name, number)| Ok((name, mounted.volume.inode(number)?.kind.ok_or(Errno::EIO)?));
         let mut names =
             entries(&mounted.volume, number)?.into_iter().map(kind).collect::<Result<Vec<_>>>()?;
         names.sort();
@@ -295,7 +298,8 @@ impl Files for ToyFs {
             let (new, new_name, there) = place(&mounted.volume, to)?;
             let kind = mounted.volume.inode(number)?.kind;
             let (parts, into) = (names(from)?, names(to)?);
-            if kind == Some(Kind::Directory) && into.len() > parts.len() && into.starts_with(&parts) {
+            if kind == Some(Kind::Directory) && into.len() > parts.len() && into.starts_with(&parts)
+            {
                 return Err(Errno::EINVAL);
             }
             if there == Some(number) {
@@ -305,13 +309,16 @@ impl Files for ToyFs {
                 match (kind, mounted.volume.inode(there)?.kind) {
                     (Some(Kind::File), Some(Kind::Directory)) => return Err(Errno::EISDIR),
                     (Some(Kind::Directory), Some(Kind::File)) => return Err(Errno::ENOTDIR),
-                    _ if !entries(&mounted.volume, there)?.is_empty() && kind == Some(Kind::Directory) => {
+                    _ if !entries(&mounted.volume, there)?.is_empty()
+                        && kind == Some(Kind::Directory) =>
+                    {
                         return Err(Errno::ENOTEMPTY);
                     }
                     _ => {}
                 }
             }
-            let loops = kind == Some(Kind::Directory) && new != old && mounted.volume.has(Bug::RenameLoop);
+            let loops =
+                kind == Some(Kind::Directory) && new != old && mounted.volume.has(Bug::RenameLoop);
             let entered = if loops { new } else { number };
             point(&mut mounted.volume, new, new_name, Some(entered))?;
             point(&mut mounted.volume, old, old_name, None)?;

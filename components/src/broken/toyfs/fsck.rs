@@ -13,11 +13,12 @@ use super::layout::ROOT;
 use super::volume::Volume;
 use crate::engine::EngineError;
 
-/// Repairs a file system: clears inodes with a block that cannot be theirs or is another's too, takes away names that lead
-/// nowhere, frees what has no name, and sets link counts right.
+/// Repairs a file system: clears inodes with a block that cannot be theirs or is another's too,
+/// takes away names that lead nowhere, frees what has no name, and sets link counts right.
 ///
 /// # Errors
-/// There is no root directory, or no room for a copy. That a sector cannot be read is not held against it.
+/// There is no root directory, or no room for a copy. That a sector cannot be read is not held
+/// against it.
 pub fn repair(volume: &mut Volume) -> Result<Recovery, Fault> {
     match repair_all(volume) {
         Ok(Some(recovery)) => Ok(recovery),
@@ -88,9 +89,9 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
     Ok(Some(if repaired { Recovery::Repaired } else { Recovery::Clean }))
 }
 
-/// Without a journal an inode and its indirect block may be of different times, and a block may be in two files: a number in the
-/// indirect block that cannot be one is taken out, whatever the block may have been before, and of a block that is another's
-/// already there is a copy.
+/// Without a journal an inode and its indirect block may be of different times, and a block may be
+/// in two files: a number in the indirect block that cannot be one is taken out, whatever the block
+/// may have been before, and of a block that is another's already there is a copy.
 fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> files::Result<bool> {
     let mut inode = volume.inode(number)?;
     let indirect = u64::from(inode.indirect);

@@ -1,5 +1,5 @@
-//! Metadata that is written in place: all of it where there is no journal, the inode of a file that is synced where inodes have
-//! versions.
+//! Metadata that is written in place: all of it where there is no journal, the inode of a file that
+//! is synced where inodes have versions.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,7 +13,8 @@ use super::volume::Volume;
 use crate::broken::page_journal::{BLOCK, SECTORS};
 
 impl Volume {
-    /// Metadata has changed in the cache, from where it may be written at any time: these sectors of one block.
+    /// Metadata has changed in the cache, from where it may be written at any time: these sectors
+    /// of one block.
     ///
     /// # Errors
     /// `EIO`, as for all that reads.
@@ -41,7 +42,8 @@ impl Volume {
         Ok(())
     }
 
-    /// Makes one file or directory durable, and nothing else, where there is no journal: as ext2 does it.
+    /// Makes one file or directory durable, and nothing else, where there is no journal: as ext2
+    /// does it.
     pub(super) fn sync_one_in_place(&mut self, number: u32) -> Result<()> {
         let blocks: BTreeSet<u64> =
             self.inode(number)?.blocks(|block| self.read(block))?.into_iter().collect();
@@ -54,8 +56,8 @@ impl Volume {
         Ok(())
     }
 
-    /// Makes one file durable past the journal, which may hold an older inode of it; what it holds of its other metadata is
-    /// older for good, so that then everything is committed.
+    /// Makes one file durable past the journal, which may hold an older inode of it; what it holds
+    /// of its other metadata is older for good, so that then everything is committed.
     pub(super) fn sync_one_past_journal(&mut self, number: u32) -> Result<()> {
         let inode = self.inode(number)?;
         let indirect = Some(u64::from(inode.indirect)).filter(|block| *block != 0);

@@ -79,7 +79,8 @@ impl Inode {
         bytes
     }
 
-    /// Every block of the device that it has, its indirect block included; as the numbers stand there, whatever they lead to.
+    /// Every block of the device that it has, its indirect block included; as the numbers stand
+    /// there, whatever they lead to.
     ///
     /// # Errors
     /// `EIO`: the indirect block cannot be read.

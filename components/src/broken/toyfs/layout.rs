@@ -17,7 +17,8 @@ pub const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
 pub const ROOT: u32 = 0;
 /// Bytes of an inode.
 pub const INODE: usize = 64;
-/// Bytes from one inode to the next where each has a sector of its own: a crash keeps or loses it by itself.
+/// Bytes from one inode to the next where each has a sector of its own: a crash keeps or loses it
+/// by itself.
 pub const APART: usize = SECTOR_BYTES;
 /// How many inodes there are then.
 pub const COUNT_APART: u32 = PER_BLOCK / (APART / INODE) as u32;

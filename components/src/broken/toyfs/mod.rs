@@ -1,4 +1,5 @@
-//! A small journaling file system on a block device: inodes, directories, indirect blocks, a journal, and an fsck.
+//! A small journaling file system on a block device: inodes, directories, indirect blocks, a
+//! journal, and an fsck.
 //!
 //! | blocks of 4096 bytes | what |
 //! | --- | --- |
@@ -6,9 +7,10 @@
 //! | 14 | the inodes, 64 bytes each; inode 0 is the root directory |
 //! | 15 - | contents of files, directories, indirect blocks |
 //!
-//! All metadata is journaled: an operation changes pages of one running transaction, and a sync of any kind commits it. Contents
-//! of files are written in place, and waited for before the transaction that makes them reachable commits (*ordered*). Which
-//! blocks are free is nowhere on disk: a mount counts them. A block that was given back rests until a checkpoint: before that, a
+//! All metadata is journaled: an operation changes pages of one running transaction, and a sync of
+//! any kind commits it. Contents of files are written in place, and waited for before the
+//! transaction that makes them reachable commits (*ordered*). Which blocks are free is nowhere on
+//! disk: a mount counts them. A block that was given back rests until a checkpoint: before that, a
 //! crash may bring back its former owner, or the journal may write over its new owner.
 //!
 //! That is the first of three designs:
@@ -36,7 +38,9 @@ mod whose;
 use std::rc::Rc;
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Inspect, Recovery, Surface};
+use explode_runtime::stack::{
+    Abilities, Below, Component, ComponentDef, Inspect, Recovery, Surface,
+};
 
 use design::{Bug, Design, Metadata};
 use files::ToyFs;
@@ -60,12 +64,14 @@ pub fn def() -> ComponentDef {
     .options([
         OptionDef {
             name: "metadata",
-            about: "how it reaches the disk: journal, versions (an fsync goes past it), in-place (there is none)",
+            about: "how it reaches the disk: journal, versions (an fsync goes past it), in-place \
+                    (there is none)",
             default: "journal",
         },
         OptionDef {
             name: "bug",
-            about: "none, early-reuse, no-revoke, data-after-commit, fsync-in-place, no-preflush, rename-loop; with versions inode-reuse; \
+            about: "none, early-reuse, no-revoke, data-after-commit, fsync-in-place, no-preflush, \
+                    rename-loop; with versions inode-reuse; \
                     in-place block-reuse",
             default: "none",
         },
@@ -92,11 +98,16 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("block-reuse", Bug::BlockReuse),
         ],
     )?;
-    let designs =
-        [("journal", Metadata::Journal), ("versions", Metadata::Versions), ("in-place", Metadata::InPlace)];
+    let designs = [
+        ("journal", Metadata::Journal),
+        ("versions", Metadata::Versions),
+        ("in-place", Metadata::InPlace),
+    ];
     let metadata = options.one_of("metadata", &designs)?;
     if !bug.fits(metadata) {
-        return Err(UsageError("this bug is one of another design; see its option 'metadata'".to_owned()));
+        return Err(UsageError(
+            "this bug is one of another design; see its option 'metadata'".to_owned(),
+        ));
     }
     Ok(Box::new(ToyFsComponent { design: Design { metadata, bug }, mounted: None }))
 }

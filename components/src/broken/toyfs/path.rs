@@ -16,5 +16,9 @@ pub fn names(path: &str) -> Result<Vec<&str>> {
     if names.iter().any(|name| name.len() > NAME_BYTES) {
         return Err(Errno::ENAMETOOLONG);
     }
-    if names.iter().any(|name| matches!(*name, "" | "." | "..")) { Err(Errno::EINVAL) } else { Ok(names) }
+    if names.iter().any(|name| matches!(*name, "" | "." | "..")) {
+        Err(Errno::EINVAL)
+    } else {
+        Ok(names)
+    }
 }

@@ -1,7 +1,9 @@
-//! The blocks of a mounted file system: a journal, the running transaction, contents on their way, and what is free.
+//! The blocks of a mounted file system: a journal, the running transaction, contents on their way,
+//! and what is free.
 //!
-//! Invariants: metadata reaches its place through the journal alone, but for what `in_place.rs` does; a block is in `used` as long
-//! as an inode has it; it is given out again only when it neither is in `used` nor rests.
+//! Invariants: metadata reaches its place through the journal alone, but for what `in_place.rs`
+//! does; a block is in `used` as long as an inode has it; it is given out again only when it
+//! neither is in `used` nor rests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +26,8 @@ pub struct Volume {
     pub(super) journal: PageJournal,
     /// Metadata that the running transaction has changed.
     pub(super) running: BTreeMap<u64, Page>,
-    /// Without a journal, the buffers of it that are not written: their first sectors, and the ones behind their last.
+    /// Without a journal, the buffers of it that are not written: their first sectors, and the ones
+    /// behind their last.
     pub(super) buffers: BTreeMap<u64, u64>,
     /// Blocks of contents that have changed since the last commit.
     pub(super) data: BTreeSet<u64>,
@@ -55,7 +58,9 @@ impl Volume {
     pub fn open(disk: RamDisk, design: Design) -> std::result::Result<Volume, EngineError> {
         let (clone, bug) = (disk.clone(), design.bug.of_journal());
         let journal = match design.metadata {
-            Metadata::Versions => PageJournal::open_merging(clone, bug, JOURNAL, Some(newer_inodes)),
+            Metadata::Versions => {
+                PageJournal::open_merging(clone, bug, JOURNAL, Some(newer_inodes))
+            }
             Metadata::Journal | Metadata::InPlace => PageJournal::open(clone, bug, JOURNAL),
         }?;
         let mut volume = Volume {
@@ -152,8 +157,9 @@ impl Volume {
     /// `ENOSPC`.
     pub fn allocate(&mut self) -> Result<u64> {
         let blocks = INODES.end..self.disk.sectors() / SECTORS;
-        let taken =
-            |block: &u64| [&self.used, &self.freed, &self.resting].iter().any(|set| set.contains(block));
+        let taken = |block: &u64| {
+            [&self.used, &self.freed, &self.resting].iter().any(|set| set.contains(block))
+        };
         let block = blocks.into_iter().find(|block| !taken(block)).ok_or(Errno::ENOSPC)?;
         self.used.insert(block);
         Ok(block)
@@ -177,7 +183,8 @@ impl Volume {
     /// An inode as it is now.
     ///
     /// # Errors
-    /// `EIO`: it cannot be read, or there is none of this number, and the name that leads to it is damaged.
+    /// `EIO`: it cannot be read, or there is none of this number, and the name that leads to it is
+    /// damaged.
     pub fn inode(&self, number: u32) -> Result<Inode> {
         if number >= self.count() {
             return Err(Errno::EIO);
@@ -191,7 +198,8 @@ impl Volume {
         Ok(Inode::decode(&bytes))
     }
 
-    /// Changes an inode. Its version, where it has one, is one more than that of whatever had this number before.
+    /// Changes an inode. Its version, where it has one, is one more than that of whatever had this
+    /// number before.
     ///
     /// # Errors
     /// `EIO`, as for all that reads.

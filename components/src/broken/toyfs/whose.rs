@@ -11,7 +11,8 @@ impl Volume {
         let block = sector / SECTORS;
         if is_of_inodes(block) {
             let inodes = (0..self.count()).filter(|number| self.inode_sector(*number) == sector);
-            let named = inodes.filter_map(|number| Some(format!("inode {number}, {}", self.path(number)?)));
+            let named =
+                inodes.filter_map(|number| Some(format!("inode {number}, {}", self.path(number)?)));
             let names: Vec<String> = named.collect();
             return if names.is_empty() { "free inodes".to_owned() } else { names.join("; ") };
         }

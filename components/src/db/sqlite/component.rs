@@ -1,4 +1,5 @@
-//! SQLite as a component: opening is mounting, and recovering too, for SQLite recovers when it opens.
+//! SQLite as a component: opening is mounting, and recovering too, for SQLite recovers when it
+//! opens.
 
 use std::rc::Rc;
 
@@ -15,24 +16,32 @@ pub const NAME: &str = "sqlite";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "an SQLite database, unmodified, through our VFS; offers its connection", build)
-        .modes([Mode::Mem])
-        .on("simfiles")
-        .options([
-            OptionDef { name: "journal", about: "delete or wal", default: "delete" },
-            OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },
-            OptionDef {
-                name: "page_bytes",
-                about: "bytes of a page: a power of two, 512 to 65536",
-                default: "4096",
-            },
-            OptionDef {
-                name: "wal_autocheckpoint",
-                about: "frames in the WAL after which a commit runs a checkpoint, 0 for never",
-                default: "1000",
-            },
-            OptionDef { name: "schema", about: "SQL that makes the tables of a new database", default: "" },
-        ])
+    ComponentDef::new(
+        NAME,
+        "an SQLite database, unmodified, through our VFS; offers its connection",
+        build,
+    )
+    .modes([Mode::Mem])
+    .on("simfiles")
+    .options([
+        OptionDef { name: "journal", about: "delete or wal", default: "delete" },
+        OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },
+        OptionDef {
+            name: "page_bytes",
+            about: "bytes of a page: a power of two, 512 to 65536",
+            default: "4096",
+        },
+        OptionDef {
+            name: "wal_autocheckpoint",
+            about: "frames in the WAL after which a commit runs a checkpoint, 0 for never",
+            default: "1000",
+        },
+        OptionDef {
+            name: "schema",
+            about: "SQL that makes the tables of a new database",
+            default: "",
+        },
+    ])
 }
 
 const PATH: &str = "/db";
@@ -45,7 +54,8 @@ struct SqliteComponent {
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let settings = Settings {
-        journal: options.one_of("journal", &[("delete", Journal::Delete), ("wal", Journal::Wal)])?,
+        journal: options
+            .one_of("journal", &[("delete", Journal::Delete), ("wal", Journal::Wal)])?,
         synchronous: options.one_of(
             "synchronous",
             &[
@@ -66,7 +76,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 fn page_bytes(options: &Options) -> Result<u32, UsageError> {
     match small(options, "page_bytes", 4096)? {
         bytes if bytes.is_power_of_two() && (512..=65_536).contains(&bytes) => Ok(bytes),
-        bytes => Err(UsageError(format!("page_bytes of {bytes}; use a power of two, 512 to 65536"))),
+        bytes => {
+            Err(UsageError(format!("page_bytes of {bytes}; use a power of two, 512 to 65536")))
+        }
     }
 }
 
@@ -80,17 +92,21 @@ impl SqliteComponent {
         if let Some(open) = &self.database {
             return Ok(Rc::clone(open));
         }
-        let database = Database::open(below.files()?, PATH, &self.settings, below.seed).map_err(fault)?;
+        let database =
+            Database::open(below.files()?, PATH, &self.settings, below.seed).map_err(fault)?;
         Ok(Rc::clone(self.database.insert(Rc::new(database))))
     }
 }
 
 impl Component for SqliteComponent {
-    /// The schema may be that of a stranger's trace, and SQL can attach files of this machine through another VFS: it attaches none.
+    /// The schema may be that of a stranger's trace, and SQL can attach files of this machine
+    /// through another VFS: it attaches none.
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let database = self.open(below)?;
-        let attached = |most| database.with(|conn| conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, most));
-        let limited = |error| Fault::new(format!("SQLite takes no limit: {error}")).blame(Blame::Tool);
+        let attached =
+            |most| database.with(|conn| conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, most));
+        let limited =
+            |error| Fault::new(format!("SQLite takes no limit: {error}")).blame(Blame::Tool);
         let most = attached(0).map_err(limited)?;
         let made = database.execute_batch(&self.schema).map_err(fault);
         attached(most).map_err(limited)?;
@@ -134,8 +150,8 @@ impl Drop for SqliteComponent {
     }
 }
 
-/// SQLite's own words are in the source. A database that it cannot read breaks a promise; an error of what is below SQLite
-/// says nothing of SQLite.
+/// SQLite's own words are in the source. A database that it cannot read breaks a promise; an error
+/// of what is below SQLite says nothing of SQLite.
 fn fault(error: Error) -> Fault {
     use std::error::Error as _;
     let blame = if error.is_from_below() { Blame::Tool } else { Blame::Promise(INTACT) };

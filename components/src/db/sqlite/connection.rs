@@ -14,8 +14,9 @@ use super::vfs;
 
 /// A connection to a database, every use of which is one turn (see the module).
 ///
-/// Dropping it closes it cleanly: an open transaction is rolled back, and the last connection to a database in WAL mode runs a
-/// checkpoint and deletes the WAL. Fence the storage before, or use [`crash`](Database::crash), if nothing may be written.
+/// Dropping it closes it cleanly: an open transaction is rolled back, and the last connection to a
+/// database in WAL mode runs a checkpoint and deletes the WAL. Fence the storage before, or use
+/// [`crash`](Database::crash), if nothing may be written.
 pub struct Database {
     /// None only while it is being dropped.
     conn: Option<Connection>,
@@ -23,17 +24,26 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens a database, and makes it if there is none; recovers it if a crash left a journal or a WAL.
+    /// Opens a database, and makes it if there is none; recovers it if a crash left a journal or a
+    /// WAL.
     ///
-    /// Databases opened on the same `Rc` share locks and shared memory, as connections of one process do; those on another `Rc`
-    /// know nothing of each other, even if the same files are behind it. `seed` decides the random numbers that SQLite uses,
-    /// together with the contents of the database at this moment.
-    pub fn open(files: Rc<dyn Files>, path: &str, settings: &Settings, seed: u64) -> Result<Database, Error> {
+    /// Databases opened on the same `Rc` share locks and shared memory, as connections of one
+    /// process do; those on another `Rc` know nothing of each other, even if the same files are
+    /// behind it. `seed` decides the random numbers that SQLite uses, together with the contents of
+    /// the database at this moment.
+    pub fn open(
+        files: Rc<dyn Files>,
+        path: &str,
+        settings: &Settings,
+        seed: u64,
+    ) -> Result<Database, Error> {
         vfs::register().map_err(|code| Error::Register { code })?;
         let stack = Stack::of(files);
         let random = Random::new(&*stack.files, path, stack.count_database(), seed);
-        let mut database =
-            Database { conn: None, session: Session::new(stack, settings.powersafe_overwrite, random) };
+        let mut database = Database {
+            conn: None,
+            session: Session::new(stack, settings.powersafe_overwrite, random),
+        };
         let turn = Turn::begin(&database.session);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
@@ -86,14 +96,16 @@ impl Database {
         rows.map_err(|source| failed(sql, source))
     }
 
-    /// What SQLite says is wrong with the database (`PRAGMA integrity_check`); nothing if it is sound.
+    /// What SQLite says is wrong with the database (`PRAGMA integrity_check`); nothing if it is
+    /// sound.
     pub fn integrity(&self) -> Result<Vec<String>, Error> {
         let mut lines = self.query("PRAGMA integrity_check", [], |row| row.get::<_, String>(0))?;
         lines.retain(|line| line != "ok");
         Ok(lines)
     }
 
-    /// Ends as a killed process does: descriptors are closed and locks released, and nothing is written.
+    /// Ends as a killed process does: descriptors are closed and locks released, and nothing is
+    /// written.
     pub fn crash(self) {
         self.session.crash();
     }

@@ -7,7 +7,8 @@ use rusqlite::ErrorCode;
 /// Why a call failed. The source is SQLite's own error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The VFS could not be registered: another program part has shut SQLite down, or there is no memory.
+    /// The VFS could not be registered: another program part has shut SQLite down, or there is no
+    /// memory.
     #[error("SQLite took no VFS (code {code})")]
     Register {
         /// SQLite's result code.
@@ -21,7 +22,8 @@ pub enum Error {
         /// What SQLite said.
         source: rusqlite::Error,
     },
-    /// SQLite did not accept a setting: the contents decide otherwise (another page size), or it cannot do it (a WAL).
+    /// SQLite did not accept a setting: the contents decide otherwise (another page size), or it
+    /// cannot do it (a WAL).
     #[error("open {path}: {setting} is {got}, not {wanted}")]
     Refused {
         /// The path of the database.
@@ -49,11 +51,12 @@ impl Error {
         self.sqlite()?.sqlite_error_code()
     }
 
-    /// Is it an error of what SQLite stands on, the VFS or the machine, and not of what is in the database?
+    /// Is it an error of what SQLite stands on, the VFS or the machine, and not of what is in the
+    /// database?
     pub fn is_from_below(&self) -> bool {
         use ErrorCode::{
-            ApiMisuse, CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, FileLockingProtocolFailed,
-            OutOfMemory, PermissionDenied, ReadOnly, SystemIoFailure,
+            ApiMisuse, CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull,
+            FileLockingProtocolFailed, OutOfMemory, PermissionDenied, ReadOnly, SystemIoFailure,
         };
         let below = [
             ApiMisuse,
@@ -67,7 +70,8 @@ impl Error {
             ReadOnly,
             SystemIoFailure,
         ];
-        matches!(self, Error::Register { .. }) || self.code().is_some_and(|code| below.contains(&code))
+        matches!(self, Error::Register { .. })
+            || self.code().is_some_and(|code| below.contains(&code))
     }
 
     /// SQLite's extended result code, if it gave one.

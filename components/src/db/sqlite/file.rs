@@ -1,8 +1,9 @@
-//! An open file: the methods of `sqlite3_file` in safe Rust, each named after the one of `os_unix.c` that it follows.
+//! An open file: the methods of `sqlite3_file` in safe Rust, each named after the one of
+//! `os_unix.c` that it follows.
 //!
-//! Invariants: a file is used only within turns of sessions of the stack it was opened on (`check`). What has a name is a file
-//! of the stack. What has none is a temporary file, which unix unlinks as soon as it is open; no crash can show it, so it is
-//! memory here.
+//! Invariants: a file is used only within turns of sessions of the stack it was opened on
+//! (`check`). What has a name is a file of the stack. What has none is a temporary file, which unix
+//! unlinks as soon as it is open; no crash can show it, so it is memory here.
 
 use std::ffi::c_int;
 
@@ -42,7 +43,8 @@ enum Body {
 }
 
 impl File {
-    /// Opens a file (`unixOpen`); returns it with the flags that hold for it. `None` asks for a temporary file.
+    /// Opens a file (`unixOpen`); returns it with the flags that hold for it. `None` asks for a
+    /// temporary file.
     pub fn open(
         session: &Session,
         path: Option<&str>,
@@ -66,13 +68,15 @@ impl File {
             check_database_of(session, path)?;
         }
         let creates = flags & ffi::SQLITE_OPEN_CREATE != 0;
-        // os_unix.c, unixOpen: "If creating a super- or main-file journal, this function will open a file-descriptor on the
-        // directory too. The first time unixSync() is called the directory file descriptor will be fsync()ed and close()d."
+        // os_unix.c, unixOpen: "If creating a super- or main-file journal, this function will open
+        // a file-descriptor on the directory too. The first time unixSync() is called the directory
+        // file descriptor will be fsync()ed and close()d."
         //     int isNewJrnl = (isCreate && (eType==SQLITE_OPEN_SUPER_JOURNAL || eType==SQLITE_OPEN_MAIN_JOURNAL
         //         || eType==SQLITE_OPEN_WAL));
         //     if( isNewJrnl ) ctrlFlags |= UNIXFILE_DIRSYNC;
         // So it is for a journal that may be created, not only for one that was.
-        file.sync_directory = creates && flags & (journal_or_wal | ffi::SQLITE_OPEN_SUPER_JOURNAL) != 0;
+        file.sync_directory =
+            creates && flags & (journal_or_wal | ffi::SQLITE_OPEN_SUPER_JOURNAL) != 0;
 
         let files = &*session.stack.files;
         let wanted = OpenFlags {
@@ -117,7 +121,8 @@ impl File {
         Ok((file, out_flags))
     }
 
-    /// Closes it (`unixClose`): locks are released, and the descriptor is closed also after a crash, as an exit does.
+    /// Closes it (`unixClose`): locks are released, and the descriptor is closed also after a
+    /// crash, as an exit does.
     pub fn close(mut self, session: &Session) -> Result<()> {
         self.shm_unmap(session)?;
         self.unlock(session, Level::None)?;
@@ -142,11 +147,14 @@ impl File {
     pub fn read(&self, session: &Session, buf: &mut [u8], offset: u64) -> Result<()> {
         session.alive()?;
         let read = match &self.body {
-            Body::Named { fd, .. } => session.stack.files.pread(*fd, offset, buf).map_err(|errno| {
-                let damaged = matches!(errno, Errno::ERANGE | Errno::EIO | Errno::ENXIO);
-                let code = if damaged { ffi::SQLITE_IOERR_CORRUPTFS } else { ffi::SQLITE_IOERR_READ };
-                session.stack.failed(errno, code)
-            })?,
+            Body::Named { fd, .. } => {
+                session.stack.files.pread(*fd, offset, buf).map_err(|errno| {
+                    let damaged = matches!(errno, Errno::ERANGE | Errno::EIO | Errno::ENXIO);
+                    let code =
+                        if damaged { ffi::SQLITE_IOERR_CORRUPTFS } else { ffi::SQLITE_IOERR_READ };
+                    session.stack.failed(errno, code)
+                })?
+            }
             Body::Temporary(bytes) => {
                 let from = bytes.get(offset as usize..).unwrap_or_default();
                 let read = from.len().min(buf.len());
@@ -168,10 +176,15 @@ impl File {
             Body::Named { .. } if self.read_only => {
                 Err(session.stack.failed(Errno::EBADF, ffi::SQLITE_IOERR_WRITE))
             }
-            Body::Named { fd, .. } => session.stack.files.pwrite(*fd, offset, data).map_err(|errno| {
-                let full = errno == Errno::ENOSPC;
-                session.stack.failed(errno, if full { ffi::SQLITE_FULL } else { ffi::SQLITE_IOERR_WRITE })
-            }),
+            Body::Named { fd, .. } => {
+                session.stack.files.pwrite(*fd, offset, data).map_err(|errno| {
+                    let full = errno == Errno::ENOSPC;
+                    session.stack.failed(
+                        errno,
+                        if full { ffi::SQLITE_FULL } else { ffi::SQLITE_IOERR_WRITE },
+                    )
+                })
+            }
             Body::Temporary(bytes) => {
                 let offset = offset as usize;
                 if bytes.len() < offset + data.len() {
@@ -203,16 +216,17 @@ impl File {
 
     /// Makes it durable, and once the name of a journal too (`unixSync`).
     ///
-    /// `SQLITE_SYNC_DATAONLY` changes nothing: the bundled library is compiled without `HAVE_FDATASYNC`, so `full_fsync` calls
-    /// `fsync` whatever the flags say.
+    /// `SQLITE_SYNC_DATAONLY` changes nothing: the bundled library is compiled without
+    /// `HAVE_FDATASYNC`, so `full_fsync` calls `fsync` whatever the flags say.
     pub fn sync(&mut self, session: &Session) -> Result<()> {
         session.alive()?;
         let Body::Named { fd, path, .. } = &self.body else { return Ok(()) };
         let synced = session.stack.files.fsync(*fd);
         synced.map_err(|errno| session.stack.failed(errno, ffi::SQLITE_IOERR_FSYNC))?;
         if self.sync_directory {
-            // os_unix.c, unixSync: "Also fsync the directory containing the file if the DIRSYNC flag is set. This is a one-time
-            // occurrence. Many systems (examples: AIX) are unable to fsync a directory, so ignore errors on the fsync."
+            // os_unix.c, unixSync: "Also fsync the directory containing the file if the DIRSYNC
+            // flag is set. This is a one-time occurrence. Many systems (examples: AIX) are unable
+            // to fsync a directory, so ignore errors on the fsync."
             let _ = session.stack.files.sync_dir(directory_of(path));
             self.sync_directory = false;
         }
@@ -246,7 +260,8 @@ impl File {
     pub fn lock(&mut self, session: &Session, wanted: Level) -> Result<()> {
         session.alive()?;
         let Some(inode) = self.inode() else { return Ok(()) };
-        let raised = session.stack.with_node(inode, |node| node.locks.raise(&mut self.lock, wanted))?;
+        let raised =
+            session.stack.with_node(inode, |node| node.locks.raise(&mut self.lock, wanted))?;
         raised.map_err(|_| ffi::SQLITE_BUSY)
     }
 
@@ -280,7 +295,13 @@ impl File {
     }
 
     /// Takes or releases locks of the shared memory (`unixShmLock`).
-    pub fn shm_lock(&mut self, session: &Session, first: usize, count: usize, flags: c_int) -> Result<()> {
+    pub fn shm_lock(
+        &mut self,
+        session: &Session,
+        first: usize,
+        count: usize,
+        flags: c_int,
+    ) -> Result<()> {
         let inode = self.inode().ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
         let holds = self.memory.as_mut().ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
         let slots = first..first.saturating_add(count);
@@ -330,8 +351,8 @@ pub(super) fn directory_of(path: &str) -> &str {
     }
 }
 
-/// The database of a journal or WAL must be there (`findCreateFileMode`, which takes its permissions): unix goes back from the
-/// end of the name to a `-`, and gives up at a `.`.
+/// The database of a journal or WAL must be there (`findCreateFileMode`, which takes its
+/// permissions): unix goes back from the end of the name to a `-`, and gives up at a `.`.
 fn check_database_of(session: &Session, path: &str) -> Result<()> {
     let end = path.rfind(['-', '.']).unwrap_or(0);
     if end == 0 || !path[end..].starts_with('-') {

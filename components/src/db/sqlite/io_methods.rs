@@ -1,7 +1,8 @@
 //! The `sqlite3_io_methods`: C's calls, turned into calls of [`File`].
 //!
-//! Invariants: a [`Handle`] whose methods are not null holds a [`File`]. Each method first makes sure ([`with_file`]) that it
-//! runs in a turn of the file's own stack, on that stack's thread therefore; else it touches nothing.
+//! Invariants: a [`Handle`] whose methods are not null holds a [`File`]. Each method first makes
+//! sure ([`with_file`]) that it runs in a turn of the file's own stack, on that stack's thread
+//! therefore; else it touches nothing.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -48,7 +49,8 @@ impl Handle {
     }
 }
 
-/// Version 2: shared memory, no mapped files. Unix maps none either unless asked to (`SQLITE_DEFAULT_MMAP_SIZE` is 0).
+/// Version 2: shared memory, no mapped files. Unix maps none either unless asked to
+/// (`SQLITE_DEFAULT_MMAP_SIZE` is 0).
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
     xClose: Some(close),
@@ -92,8 +94,8 @@ unsafe fn with_file(
 
 /// A file that is not this session's stays as it is: better a leak than a descriptor closed twice.
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, one call at a time. The file is moved out once: SQLite does not use a
-    // file that it has closed, and the handle is cleared.
+    // SAFETY: SQLite calls its methods on open files, one call at a time. The file is moved out
+    // once: SQLite does not use a file that it has closed, and the handle is cleared.
     unsafe {
         with_file(file, |session, content| {
             let content = std::ptr::read(content);
@@ -109,8 +111,8 @@ unsafe extern "C" fn read(
     len: c_int,
     offset: sqlite3_int64,
 ) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with a buffer of `len` bytes that it may not have initialised; it is
-    // filled here before a reference is made of it.
+    // SAFETY: SQLite calls its methods on open files, with a buffer of `len` bytes that it may not
+    // have initialised; it is filled here before a reference is made of it.
     unsafe {
         with_file(file, |session, file| {
             buf.cast::<u8>().write_bytes(0, len as usize);
@@ -183,10 +185,15 @@ unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, reserved: *mut
     }
 }
 
-/// `unixFileControl`, without chunk sizes, mapped files and what only tests use; the rest is `SQLITE_NOTFOUND` there too.
-unsafe extern "C" fn file_control(file: *mut sqlite3_file, operation: c_int, argument: *mut c_void) -> c_int {
-    // SAFETY: SQLite calls its methods on open files. The operations below have a pointer to an `int` as argument, but for
-    // SIZE_HINT, which is not looked at.
+/// `unixFileControl`, without chunk sizes, mapped files and what only tests use; the rest is
+/// `SQLITE_NOTFOUND` there too.
+unsafe extern "C" fn file_control(
+    file: *mut sqlite3_file,
+    operation: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite calls its methods on open files. The operations below have a pointer to an
+    // `int` as argument, but for SIZE_HINT, which is not looked at.
     unsafe {
         with_file(file, |session, file| {
             let number = argument.cast::<c_int>();
@@ -200,7 +207,8 @@ unsafe extern "C" fn file_control(file: *mut sqlite3_file, operation: c_int, arg
                     mode_bit(&mut file.powersafe_overwrite, &mut *number);
                 }
                 ffi::SQLITE_FCNTL_HAS_MOVED => *number = file.has_moved(session).into(),
-                // "readers with open wal-mode transactions in other processes": there are no other processes.
+                // "readers with open wal-mode transactions in other processes": there are no other
+                // processes.
                 ffi::SQLITE_FCNTL_EXTERNAL_READER => *number = 0,
                 _ => return Err(ffi::SQLITE_NOTFOUND),
             }
@@ -221,9 +229,10 @@ unsafe extern "C" fn sector_size(_file: *mut sqlite3_file) -> c_int {
     SECTOR_BYTES
 }
 
-/// SQLite's advice is to promise nothing that is not sure. Unix promises one thing by default all the same, that a write changes
-/// no byte outside its range even when the power fails; so do we, unless the settings say otherwise. (`SUBPAGE_READ` is about
-/// reading: parts of a page may be read.)
+/// SQLite's advice is to promise nothing that is not sure. Unix promises one thing by default all
+/// the same, that a write changes no byte outside its range even when the power fails; so do we,
+/// unless the settings say otherwise. (`SUBPAGE_READ` is about reading: parts of a page may be
+/// read.)
 unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
     let mut characteristics = ffi::SQLITE_IOCAP_SUBPAGE_READ;
     // SAFETY: SQLite calls its methods on open files.
@@ -245,8 +254,9 @@ unsafe extern "C" fn shm_map(
     extend: c_int,
     address: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with room for the answer. It writes through the pointer, which comes
-    // from cells and stays valid until SQLite unmaps the region (`shared_memory`).
+    // SAFETY: SQLite calls its methods on open files, with room for the answer. It writes through
+    // the pointer, which comes from cells and stays valid until SQLite unmaps the region
+    // (`shared_memory`).
     unsafe {
         *address = std::ptr::null_mut();
         with_file(file, |session, file| {
@@ -257,9 +267,18 @@ unsafe extern "C" fn shm_map(
     }
 }
 
-unsafe extern "C" fn shm_lock(file: *mut sqlite3_file, first: c_int, count: c_int, flags: c_int) -> c_int {
+unsafe extern "C" fn shm_lock(
+    file: *mut sqlite3_file,
+    first: c_int,
+    count: c_int,
+    flags: c_int,
+) -> c_int {
     // SAFETY: SQLite calls its methods on open files.
-    unsafe { with_file(file, |session, file| file.shm_lock(session, first as usize, count as usize, flags)) }
+    unsafe {
+        with_file(file, |session, file| {
+            file.shm_lock(session, first as usize, count as usize, flags)
+        })
+    }
 }
 
 /// All connections of a stack are in one thread; a fence costs nothing and says what is meant.

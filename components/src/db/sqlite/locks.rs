@@ -1,10 +1,11 @@
 //! The locks of one database file: what `unixInodeInfo` and `unixLock` are in `os_unix.c`.
 //!
-//! All connections of a stack are in one process, so the POSIX locks below unix's own bookkeeping never decide anything, and
-//! only the bookkeeping is here. Each connection knows the level that it holds; [`FileLocks`] knows the highest of them.
+//! All connections of a stack are in one process, so the POSIX locks below unix's own bookkeeping
+//! never decide anything, and only the bookkeeping is here. Each connection knows the level that it
+//! holds; [`FileLocks`] knows the highest of them.
 //!
-//! Invariants: at most one connection holds more than `Shared`, and it holds the highest; `shared` counts the connections that
-//! hold anything.
+//! Invariants: at most one connection holds more than `Shared`, and it holds the highest; `shared`
+//! counts the connections that hold anything.
 
 /// How much of a file is locked, least first. The numbers are SQLite's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +49,8 @@ pub(super) struct FileLocks {
 }
 
 impl FileLocks {
-    /// Raises a connection from `held` to `wanted` (`unixLock`). On the way to `Exclusive` it may be left at `Pending`.
+    /// Raises a connection from `held` to `wanted` (`unixLock`). On the way to `Exclusive` it may
+    /// be left at `Pending`.
     pub fn raise(&mut self, held: &mut Level, wanted: Level) -> Result<(), Busy> {
         if *held >= wanted {
             return Ok(());

@@ -27,31 +27,44 @@ const fn excluded(name: &'static str, quote: &'static str) -> Promise {
     Promise { name, kept: false, quote, source: PRAGMA }
 }
 
-const ACID: &str = "SQLite implements serializable transactions that are atomic, consistent, isolated, and durable, even if the \
-                    transaction is interrupted by a program crash, an operating system crash, or a power failure to the \
+const ACID: &str = "SQLite implements serializable transactions that are atomic, consistent, \
+                    isolated, and durable, even if the \
+                    transaction is interrupted by a program crash, an operating system crash, or \
+                    a power failure to the \
                     computer.";
 const TRANSACTIONAL: &str = "https://www.sqlite.org/transactional.html";
 const WAL: &str = "https://www.sqlite.org/wal.html";
-const FULL: &str = "SQLite database engine will use the xSync method of the VFS to ensure that all content is safely written \
-                    to the disk surface prior to continuing. This ensures that an operating system crash or power failure \
+const FULL: &str = "SQLite database engine will use the xSync method of the VFS to ensure that \
+                    all content is safely written \
+                    to the disk surface prior to continuing. This ensures that an operating \
+                    system crash or power failure \
                     will not corrupt the database.";
-const FULL_WAL: &str = "Writers sync the WAL on every transaction commit if PRAGMA synchronous is set to FULL but omit this sync if \
+const FULL_WAL: &str = "Writers sync the WAL on every transaction commit if PRAGMA synchronous is \
+                        set to FULL but omit this sync if \
                         PRAGMA synchronous is set to NORMAL.";
-const EXTRA: &str = "EXTRA synchronous is like FULL with the addition that the directory containing a rollback journal is \
-                     synced after that journal is unlinked to commit a transaction in DELETE mode. EXTRA provides \
+const EXTRA: &str = "EXTRA synchronous is like FULL with the addition that the directory \
+                     containing a rollback journal is \
+                     synced after that journal is unlinked to commit a transaction in DELETE \
+                     mode. EXTRA provides \
                      additional durability if the commit is followed closely by a power loss.";
-const NORMAL_DELETE: &str = "There is a very small (though non-zero) chance that a power failure at just the wrong time \
-                             could corrupt the database in journal_mode=DELETE on an older filesystem.";
-const CHECKPOINT: &str = "In WAL mode when synchronous is NORMAL (1), the WAL file is synchronized before each checkpoint and the \
+const NORMAL_DELETE: &str = "There is a very small (though non-zero) chance that a power failure \
+                             at just the wrong time \
+                             could corrupt the database in journal_mode=DELETE on an older \
+                             filesystem.";
+const CHECKPOINT: &str = "In WAL mode when synchronous is NORMAL (1), the WAL file is \
+                          synchronized before each checkpoint and the \
                           database file is synchronized after each completed checkpoint";
-const NORMAL_WAL: &str = "WAL mode is always consistent with synchronous=NORMAL, but WAL mode does lose durability. A \
-                          transaction committed in WAL mode with synchronous=NORMAL might roll back following a power \
+const NORMAL_WAL: &str = "WAL mode is always consistent with synchronous=NORMAL, but WAL mode \
+                          does lose durability. A \
+                          transaction committed in WAL mode with synchronous=NORMAL might roll \
+                          back following a power \
                           loss or system crash.";
 
 /// The promises of a setting.
 ///
-/// OFF is held to SQLite's general promise, though its documentation warns that "the database might become corrupted if the
-/// operating system crashes or the computer loses power": a user who runs explode on it asks what that warning means.
+/// OFF is held to SQLite's general promise, though its documentation warns that "the database might
+/// become corrupted if the operating system crashes or the computer loses power": a user who runs
+/// explode on it asks what that warning means.
 pub(super) fn profile(settings: &Settings) -> Profile {
     let promises = match (settings.journal, settings.synchronous) {
         (_, Synchronous::Off) => {

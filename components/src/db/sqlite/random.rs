@@ -1,11 +1,14 @@
-//! Where SQLite's random numbers come from: nonces of journals, salts of WALs, names of super-journals, row ids.
+//! Where SQLite's random numbers come from: nonces of journals, salts of WALs, names of
+//! super-journals, row ids.
 //!
-//! SQLite seeds its own generator from `xRandomness` of the *default* VFS, on first use and after [`forget_state`]. The default
-//! VFS is ours (see `vfs`), so each turn draws a new seed, when and if it needs one, from a generator of its own:
+//! SQLite seeds its own generator from `xRandomness` of the *default* VFS, on first use and after
+//! [`forget_state`]. The default VFS is ours (see `vfs`), so each turn draws a new seed, when and
+//! if it needs one, from a generator of its own:
 //!
-//! * the database's seed: what the caller gave, how many databases its stack had opened before, and the heads of the three
-//!   files at that time. Contents are in it so that a recovery of a crash disk with the same seed does not get the salts that
-//!   the crashed system used: stale frames would look valid, which no random generator would ever let happen;
+//! * the database's seed: what the caller gave, how many databases its stack had opened before, and
+//!   the heads of the three files at that time. Contents are in it so that a recovery of a crash
+//!   disk with the same seed does not get the salts that the crashed system used: stale frames
+//!   would look valid, which no random generator would ever let happen;
 //! * the number of the turn, so that two operations never get the same numbers.
 
 use std::cell::{Cell, RefCell};
@@ -16,8 +19,8 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// The head of a database, with its change counter; a journal's head with its nonce (28 bytes) and a WAL's with its salts (32)
-/// are shorter.
+/// The head of a database, with its change counter; a journal's head with its nonce (28 bytes) and
+/// a WAL's with its salts (32) are shorter.
 const HEAD_BYTES: usize = 100;
 
 /// The generators of one database.
@@ -36,7 +39,8 @@ impl Random {
         for suffix in ["", "-journal", "-wal"] {
             let mut head = [0; HEAD_BYTES];
             // A length that no file has: one that cannot be read differs from one that is empty.
-            let length = read_head(files, &format!("{path}{suffix}"), &mut head).unwrap_or(u64::MAX);
+            let length =
+                read_head(files, &format!("{path}{suffix}"), &mut head).unwrap_or(u64::MAX);
             hash.update(&length.to_le_bytes());
             hash.update(&head);
         }
@@ -73,7 +77,8 @@ fn read_head(files: &dyn Files, path: &str, head: &mut [u8]) -> Option<u64> {
 
 /// Makes SQLite ask the default VFS for a new seed before its next random number.
 pub(super) fn forget_state() {
-    // SAFETY: the documented way to reset the generator: no bytes are asked for, so the null pointer is not written through.
+    // SAFETY: the documented way to reset the generator: no bytes are asked for, so the null
+    // pointer is not written through.
     unsafe { rusqlite::ffi::sqlite3_randomness(0, std::ptr::null_mut()) };
 }
 

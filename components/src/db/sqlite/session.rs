@@ -1,7 +1,9 @@
-//! Turns: which session this thread's calls into SQLite belong to, and the lock that keeps turns of threads apart.
+//! Turns: which session this thread's calls into SQLite belong to, and the lock that keeps turns of
+//! threads apart.
 //!
-//! Invariants: SQLite is called only within a [`Turn`] (opening, use and closing of a `Database`); [`callback`] gives a method
-//! of the VFS the session of the innermost turn of its thread, or refuses.
+//! Invariants: SQLite is called only within a [`Turn`] (opening, use and closing of a `Database`);
+//! [`callback`] gives a method of the VFS the session of the innermost turn of its thread, or
+//! refuses.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -62,7 +64,8 @@ impl Session {
         }
     }
 
-    /// Goes on with a panic of a method of the VFS, if there was one; for use when the turn has ended.
+    /// Goes on with a panic of a method of the VFS, if there was one; for use when the turn has
+    /// ended.
     pub fn resume_panic(&self) {
         if let Some(payload) = self.panic.take()
             && !std::thread::panicking()
@@ -75,7 +78,8 @@ impl Session {
 /// A call into SQLite: from here until the drop the session is current.
 pub(super) struct Turn {
     outer: Option<Rc<Session>>,
-    /// Held by the outermost turn of the thread. A panic within a turn leaves nothing broken, so poison means nothing.
+    /// Held by the outermost turn of the thread. A panic within a turn leaves nothing broken, so
+    /// poison means nothing.
     _lock: Option<MutexGuard<'static, ()>>,
 }
 
@@ -99,8 +103,9 @@ impl Drop for Turn {
     }
 }
 
-/// The body of a method of the VFS, with the session of this thread. Never panics; a panic of `body` is kept for the end of the
-/// turn. Without a session, or when `body` panics, the answer is `SQLITE_IOERR`.
+/// The body of a method of the VFS, with the session of this thread. Never panics; a panic of
+/// `body` is kept for the end of the turn. Without a session, or when `body` panics, the answer is
+/// `SQLITE_IOERR`.
 pub(super) fn callback(body: impl FnOnce(&Session) -> Result<(), c_int>) -> c_int {
     let outcome = CURRENT.try_with(|current| {
         let current = current.try_borrow().map_err(|_| SQLITE_IOERR)?;

@@ -44,7 +44,8 @@ pub struct Settings {
     pub cache_spill: bool,
     /// Frames in the WAL after which a commit runs a checkpoint; 0 for never.
     pub wal_autocheckpoint: u32,
-    /// May SQLite assume that a write changes no byte outside its range, even if the power fails (`psow`)? Unix does.
+    /// May SQLite assume that a write changes no byte outside its range, even if the power fails
+    /// (`psow`)? Unix does.
     pub powersafe_overwrite: bool,
 }
 
@@ -63,8 +64,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Makes the connection use these settings, and makes sure that it does. A database that needs recovery is recovered by
-    /// the first of them that reads it.
+    /// Makes the connection use these settings, and makes sure that it does. A database that needs
+    /// recovery is recovered by the first of them that reads it.
     pub(super) fn apply(&self, conn: &Connection, path: &str) -> Result<(), Error> {
         let pragmas = Pragmas { conn, path };
         let memory = 2;
@@ -72,12 +73,12 @@ impl Settings {
             Journal::Delete => "delete",
             Journal::Wal => "wal",
         };
-        // The page size of a new database has to be known before anything is written; that of an old one is known, and
-        // compared, only after something was read.
+        // The page size of a new database has to be known before anything is written; that of an
+        // old one is known, and compared, only after something was read.
         pragmas.set("page_size", &self.page_bytes.to_string())?;
         pragmas.ensure("temp_store", memory)?;
-        // Before the journal mode: making a database a WAL database is a transaction. (Recovery comes before either, and syncs as
-        // SQLite's default, FULL, has it.)
+        // Before the journal mode: making a database a WAL database is a transaction. (Recovery
+        // comes before either, and syncs as SQLite's default, FULL, has it.)
         pragmas.ensure("synchronous", self.synchronous as i64)?;
         pragmas.ensure("journal_mode", journal.to_string())?;
         pragmas.ensure("wal_autocheckpoint", i64::from(self.wal_autocheckpoint))?;
@@ -112,7 +113,12 @@ impl Pragmas<'_> {
         if got == *wanted {
             return Ok(());
         }
-        Err(Error::Refused { path: self.path.to_string(), setting, wanted: text(wanted), got: text(&got) })
+        Err(Error::Refused {
+            path: self.path.to_string(),
+            setting,
+            wanted: text(wanted),
+            got: text(&got),
+        })
     }
 
     fn get(&self, setting: &str) -> Result<Value, Error> {

@@ -1,7 +1,9 @@
-//! The shared memory of one database file in WAL mode: its regions and their locks (`unixShmNode` in `os_unix.c`).
+//! The shared memory of one database file in WAL mode: its regions and their locks (`unixShmNode`
+//! in `os_unix.c`).
 //!
-//! On unix it is a file, `DATABASE-shm`, that is mapped. Nothing depends on its contents after a crash: the first connection
-//! cuts it to nothing (`unixLockSharedMemory`). So here it is memory, and goes with its last user.
+//! On unix it is a file, `DATABASE-shm`, that is mapped. Nothing depends on its contents after a
+//! crash: the first connection cuts it to nothing (`unixLockSharedMemory`). So here it is memory,
+//! and goes with its last user.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,7 +16,8 @@ pub(super) const SLOTS: usize = 8;
 const PAGE_WORDS: usize = 512;
 const PAGE_BYTES: usize = PAGE_WORDS * 8;
 
-/// SQLite keeps pointers into a region, so it never moves; all access is through those pointers, hence the cells.
+/// SQLite keeps pointers into a region, so it never moves; all access is through those pointers,
+/// hence the cells.
 type Region = Rc<[Cell<[u64; PAGE_WORDS]>]>;
 
 /// Regions and locks, shared by the connections of a stack.
@@ -59,7 +62,8 @@ impl SharedMemory {
         self.users == 0
     }
 
-    /// The address of a region of `bytes` bytes, aligned to 8 and zero at first; none if it is not there and `extend` is false.
+    /// The address of a region of `bytes` bytes, aligned to 8 and zero at first; none if it is not
+    /// there and `extend` is false.
     pub fn region(&mut self, index: usize, bytes: usize, extend: bool) -> Option<*const u8> {
         if extend {
             while self.regions.len() <= index {
@@ -82,7 +86,11 @@ impl SharedMemory {
     }
 
     /// Takes all locks of a range alone, or none of them.
-    pub fn lock_exclusive(&mut self, holds: &mut Holds, slots: std::ops::Range<usize>) -> Result<(), Busy> {
+    pub fn lock_exclusive(
+        &mut self,
+        holds: &mut Holds,
+        slots: std::ops::Range<usize>,
+    ) -> Result<(), Busy> {
         if self.slots[slots.clone()].iter().any(|&slot| slot != Slot::Shared(0)) {
             return Err(Busy);
         }

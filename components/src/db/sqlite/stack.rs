@@ -1,7 +1,9 @@
-//! One stack as SQLite sees it: its files, and the locks and shared memory of the database files that are open.
+//! One stack as SQLite sees it: its files, and the locks and shared memory of the database files
+//! that are open.
 //!
-//! Databases opened on one `Rc<dyn Files>` find the same [`Stack`], through a table of this thread that does not keep it alive.
-//! The table is keyed by the address of the files, which cannot be given to others while the stack holds them.
+//! Databases opened on one `Rc<dyn Files>` find the same [`Stack`], through a table of this thread
+//! that does not keep it alive. The table is keyed by the address of the files, which cannot be
+//! given to others while the stack holds them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! The two VFSs that are registered, once for the process.
 //!
-//! * [`NAME`], for databases on files of a stack. It has no state: its methods ask for the current session.
-//! * A copy of the unix VFS as the new default, that differs in its randomness alone, because it is the default VFS that SQLite
-//!   asks (see `random`). Within a turn the session answers, else unix does. So SQLite used without us works as it always does,
-//!   on real files.
+//! * [`NAME`], for databases on files of a stack. It has no state: its methods ask for the current
+//!   session.
+//! * A copy of the unix VFS as the new default, that differs in its randomness alone, because it is
+//!   the default VFS that SQLite asks (see `random`). Within a turn the session answers, else unix
+//!   does. So SQLite used without us works as it always does, on real files.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -41,8 +42,9 @@ pub(super) fn register() -> std::result::Result<(), c_int> {
 }
 
 fn register_once() -> c_int {
-    // SAFETY: the configuration is refused, which does no harm, if SQLite is in use already. The VFSs are never freed; the copy
-    // has the methods of the original, which use nothing of it but its data pointer and its name.
+    // SAFETY: the configuration is refused, which does no harm, if SQLite is in use already. The
+    // VFSs are never freed; the copy has the methods of the original, which use nothing of it but
+    // its data pointer and its name.
     unsafe {
         // Statistics of memory cost a lock for each allocation, and are never read.
         ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
@@ -116,8 +118,9 @@ unsafe extern "C" fn open(
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives `szOsFile` bytes for the handle, a string or null, and room for the flags or null. A path opened
-    // with SQLITE_OPEN_URI has parameters that `sqlite3_uri_boolean` finds.
+    // SAFETY: SQLite gives `szOsFile` bytes for the handle, a string or null, and room for the
+    // flags or null. A path opened with SQLITE_OPEN_URI has parameters that `sqlite3_uri_boolean`
+    // finds.
     unsafe {
         Handle::clear(file);
         callback(|session| {
@@ -126,7 +129,8 @@ unsafe extern "C" fn open(
                 None
             } else {
                 if flags & ffi::SQLITE_OPEN_URI != 0 {
-                    powersafe = ffi::sqlite3_uri_boolean(path, c"psow".as_ptr(), powersafe.into()) != 0;
+                    powersafe =
+                        ffi::sqlite3_uri_boolean(path, c"psow".as_ptr(), powersafe.into()) != 0;
                 }
                 Some(path_of(path)?)
             };
@@ -141,7 +145,11 @@ unsafe extern "C" fn open(
 }
 
 /// `unixDelete`: the directory is synced only if SQLite asks for it, and only if it can be opened.
-unsafe extern "C" fn delete(_vfs: *mut sqlite3_vfs, path: *const c_char, sync_directory: c_int) -> c_int {
+unsafe extern "C" fn delete(
+    _vfs: *mut sqlite3_vfs,
+    path: *const c_char,
+    sync_directory: c_int,
+) -> c_int {
     callback(|session| {
         session.alive()?;
         // SAFETY: SQLite gives a string.
@@ -149,14 +157,16 @@ unsafe extern "C" fn delete(_vfs: *mut sqlite3_vfs, path: *const c_char, sync_di
         let files = &session.stack.files;
         files.unlink(path).map_err(|errno| {
             let absent = errno == Errno::ENOENT;
-            let code = if absent { ffi::SQLITE_IOERR_DELETE_NOENT } else { ffi::SQLITE_IOERR_DELETE };
+            let code =
+                if absent { ffi::SQLITE_IOERR_DELETE_NOENT } else { ffi::SQLITE_IOERR_DELETE };
             session.stack.failed(errno, code)
         })?;
         if sync_directory & 1 == 0 {
             return Ok(());
         }
         match files.sync_dir(directory_of(path)) {
-            Ok(()) | Err(Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES | Errno::EMFILE | Errno::ENFILE) => {
+            Ok(())
+            | Err(Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES | Errno::EMFILE | Errno::ENFILE) => {
                 Ok(())
             }
             Err(errno) => Err(session.stack.failed(errno, ffi::SQLITE_IOERR_DIR_FSYNC)),
@@ -228,7 +238,8 @@ fn absolute(path: &str) -> String {
 
 unsafe extern "C" fn randomness(_vfs: *mut sqlite3_vfs, len: c_int, bytes: *mut c_char) -> c_int {
     let code = callback(|session| {
-        // SAFETY: SQLite gives room for `len` bytes; they are written before a reference is made of them.
+        // SAFETY: SQLite gives room for `len` bytes; they are written before a reference is made of
+        // them.
         let bytes = unsafe {
             bytes.write_bytes(0, len as usize);
             std::slice::from_raw_parts_mut(bytes.cast::<u8>(), len as usize)
@@ -265,7 +276,11 @@ unsafe extern "C" fn current_time_int64(_vfs: *mut sqlite3_vfs, milliseconds: *m
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn get_last_error(_vfs: *mut sqlite3_vfs, _room: c_int, _text: *mut c_char) -> c_int {
+unsafe extern "C" fn get_last_error(
+    _vfs: *mut sqlite3_vfs,
+    _room: c_int,
+    _text: *mut c_char,
+) -> c_int {
     let mut errno = 0;
     callback(|session| {
         errno = session.stack.last_errno();

@@ -20,9 +20,11 @@ impl Bytes {
         self.disk.sectors() * SECTOR_BYTES as u64
     }
 
-    /// The sectors around the next `bytes` bytes, as they are: the first one's number, where the bytes begin, contents.
+    /// The sectors around the next `bytes` bytes, as they are: the first one's number, where the
+    /// bytes begin, contents.
     fn around(&self, bytes: usize) -> io::Result<(u64, usize, Vec<u8>)> {
-        let (first, within) = (self.at / SECTOR_BYTES as u64, (self.at % SECTOR_BYTES as u64) as usize);
+        let (first, within) =
+            (self.at / SECTOR_BYTES as u64, (self.at % SECTOR_BYTES as u64) as usize);
         let mut sectors = vec![0; (within + bytes).next_multiple_of(SECTOR_BYTES)];
         self.disk.try_read(first, &mut sectors)?;
         Ok((first, within, sectors))

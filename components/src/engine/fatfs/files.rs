@@ -19,7 +19,8 @@ pub struct Mounted {
     open: RefCell<BTreeMap<Fd, String>>,
 }
 
-/// The errno for an error of fatfs; `EUCLEAN` if the volume is damaged. fatfs tells some errors apart in words only.
+/// The errno for an error of fatfs; `EUCLEAN` if the volume is damaged. fatfs tells some errors
+/// apart in words only.
 pub fn errno(error: &io::Error) -> Errno {
     let says = |what| error.to_string().contains(what);
     match error.kind() {
@@ -45,7 +46,9 @@ impl Mounted {
     /// # Errors
     /// What fatfs says.
     pub fn unmount(self) -> std::result::Result<(), Fault> {
-        self.volume.unmount().map_err(|error| Fault::new(format!("the volume cannot be unmounted: {error}")))
+        self.volume
+            .unmount()
+            .map_err(|error| Fault::new(format!("the volume cannot be unmounted: {error}")))
     }
 
     fn in_root<T>(&self, work: impl FnOnce(&Dir<'_, Bytes>) -> io::Result<T>) -> Result<T> {
@@ -53,7 +56,11 @@ impl Mounted {
     }
 
     /// Works on an open file, at its beginning.
-    fn with_file<T>(&self, fd: Fd, work: impl FnOnce(&mut File<'_, Bytes>) -> io::Result<T>) -> Result<T> {
+    fn with_file<T>(
+        &self,
+        fd: Fd,
+        work: impl FnOnce(&mut File<'_, Bytes>) -> io::Result<T>,
+    ) -> Result<T> {
         let path = self.open.borrow().get(&fd).cloned().ok_or(Errno::EBADF)?;
         self.in_root(|root| work(&mut root.open_file(&path)?))
     }
@@ -84,7 +91,9 @@ impl Files for Mounted {
             Ok(Stat { kind: Kind::Directory, .. }) => return Err(Errno::EISDIR),
             Ok(_) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
             Ok(_) => {}
-            Err(Errno::ENOENT) if flags.create => self.in_root(|root| root.create_file(path).map(drop))?,
+            Err(Errno::ENOENT) if flags.create => {
+                self.in_root(|root| root.create_file(path).map(drop))?
+            }
             Err(errno) => return Err(errno),
         }
         if flags.truncate {

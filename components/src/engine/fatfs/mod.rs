@@ -1,8 +1,9 @@
 //! The crate fatfs, unmodified: a FAT file system on a disk with a write cache.
 //!
-//! Its volume is made with its defaults. It writes each change to the disk at once, and asks it to flush when a file is flushed or
-//! closed. An open file is found by its path in every call: the files of the crate borrow their file system. There are no hard
-//! links (`EOPNOTSUPP`) and no inode numbers (all are 0); what stands in the way of a rename is removed first, for the crate replaces
+//! Its volume is made with its defaults. It writes each change to the disk at once, and asks it to
+//! flush when a file is flushed or closed. An open file is found by its path in every call: the
+//! files of the crate borrow their file system. There are no hard links (`EOPNOTSUPP`) and no inode
+//! numbers (all are 0); what stands in the way of a rename is removed first, for the crate replaces
 //! nothing; a hole is written, as zeroes.
 
 mod disk;
@@ -26,14 +27,18 @@ pub const NAME: &str = "fatfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "a FAT file system by the crate fatfs, unmodified; offers its files", build)
-        .modes([Mode::Mem])
-        .on("ramdisk")
-        .options([OptionDef {
-            name: "promises",
-            about: "what it is held to: nothing after a crash, or that what was flushed is there",
-            default: "nothing",
-        }])
+    ComponentDef::new(
+        NAME,
+        "a FAT file system by the crate fatfs, unmodified; offers its files",
+        build,
+    )
+    .modes([Mode::Mem])
+    .on("ramdisk")
+    .options([OptionDef {
+        name: "promises",
+        about: "what it is held to: nothing after a crash, or that what was flushed is there",
+        default: "nothing",
+    }])
 }
 
 /// What it is held to.
@@ -56,15 +61,18 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 impl Component for FatFs {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let mut bytes = Bytes::new(below.disk(0)?);
-        let formatted = format_volume(&mut bytes, FormatVolumeOptions::new()).and_then(|()| bytes.flush());
+        let formatted =
+            format_volume(&mut bytes, FormatVolumeOptions::new()).and_then(|()| bytes.flush());
         formatted.map_err(|error| Fault::new(format!("the volume cannot be made: {error}")))
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let volume = FileSystem::new(Bytes::new(below.disk(0)?), FsOptions::new()).map_err(|error| {
-            let blame = if errno(&error) == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
-            Fault::new(format!("the volume cannot be mounted: {error}")).blame(blame)
-        })?;
+        let volume =
+            FileSystem::new(Bytes::new(below.disk(0)?), FsOptions::new()).map_err(|error| {
+                let blame =
+                    if errno(&error) == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
+                Fault::new(format!("the volume cannot be mounted: {error}")).blame(blame)
+            })?;
         self.mounted = Some(Rc::new(Mounted::new(volume, below.disk(0)?)));
         Ok(())
     }
@@ -96,7 +104,8 @@ impl FatFs {
         );
         let flushed = line(
             true,
-            "Flushes this output stream, ensuring that all intermediately buffered contents reach their destination.",
+            "Flushes this output stream, ensuring that all intermediately buffered contents reach \
+             their destination.",
             "https://doc.rust-lang.org/std/io/trait.Write.html#tymethod.flush",
         );
         let promises = match self.promises {
@@ -110,7 +119,8 @@ impl FatFs {
 /// What a flush has made durable, in the words of the checker fs-sync.
 const WHOLE: [&str; 5] =
     [INTACT, "synced-by-sync", "synced-by-fsync", "synced-by-fdatasync", "synced-directory"];
-/// What else checkers ask for: what of it a later change has left alone, and calls that are atomic and durable.
+/// What else checkers ask for: what of it a later change has left alone, and calls that are atomic
+/// and durable.
 const MORE: [&str; 6] = [
     "partly-synced-by-sync",
     "partly-synced-by-fsync",

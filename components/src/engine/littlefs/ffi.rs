@@ -18,7 +18,8 @@ use super::port::Port;
 /// The version of littlefs in the crate littlefs2-sys. Its header has only the first two numbers.
 pub const VERSION: &str = "2.9.3";
 
-const _: () = assert!(sys::LFS_VERSION == 0x0002_0009, "VERSION differs from the header of littlefs");
+const _: () =
+    assert!(sys::LFS_VERSION == 0x0002_0009, "VERSION differs from the header of littlefs");
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,7 +262,8 @@ impl Volume {
         let (to, len) = (buf.as_mut_ptr().cast(), len(buf)?);
         self.seek(file, at)?;
         // SAFETY: the volume is mounted, the file is one of its open ones, and the buffer has this length.
-        check(unsafe { sys::lfs_file_read(self.lfs(), self.file(file)?, to, len) }).map(|read| read as usize)
+        check(unsafe { sys::lfs_file_read(self.lfs(), self.file(file)?, to, len) })
+            .map(|read| read as usize)
     }
 
     /// Writes from byte `at` on.
@@ -272,7 +274,8 @@ impl Volume {
         let (from, len) = (data.as_ptr().cast(), len(data)?);
         self.seek(file, at)?;
         // SAFETY: the volume is mounted, the file is one of its open ones, and the data has this length.
-        let written = check(unsafe { sys::lfs_file_write(self.lfs(), self.file(file)?, from, len) })?;
+        let written =
+            check(unsafe { sys::lfs_file_write(self.lfs(), self.file(file)?, from, len) })?;
         if written == len { Ok(()) } else { Err(Errno::ENOSPC) }
     }
 

@@ -1,12 +1,13 @@
 //! littlefs, unmodified, on [flash](super::flash): a file system for microcontrollers.
 //!
-//! Its documentation names two devices that it works on: one whose operations are done when they return, which then needs no
-//! sync (`flash.cache=none`), and one that caches writes and has a sync that flushes (`flash.cache=volatile`). It has no inode
-//! numbers (all are 0), and no hard links (`EOPNOTSUPP`). Directories are durable when the call returns, files when they are
-//! synced or closed.
+//! Its documentation names two devices that it works on: one whose operations are done when they
+//! return, which then needs no sync (`flash.cache=none`), and one that caches writes and has a sync
+//! that flushes (`flash.cache=volatile`). It has no inode numbers (all are 0), and no hard links
+//! (`EOPNOTSUPP`). Directories are durable when the call returns, files when they are synced or
+//! closed.
 //!
-//! With `sync=ignored` its calls to sync do not get to the flash: that is the bug of who ports littlefs to a device with a cache, and
-//! forgets them.
+//! With `sync=ignored` its calls to sync do not get to the flash: that is the bug of who ports
+//! littlefs to a device with a cache, and forgets them.
 
 mod ffi;
 mod files;
@@ -64,14 +65,17 @@ struct LittleFs {
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let block_cycles = match options.int("block_cycles", 500)? {
         0 => -1,
-        cycles => {
-            i32::try_from(cycles).map_err(|_| UsageError(format!("block_cycles {cycles} is too large")))?
-        }
+        cycles => i32::try_from(cycles)
+            .map_err(|_| UsageError(format!("block_cycles {cycles} is too large")))?,
     };
     let syncs = options.one_of("sync", &[("passed", true), ("ignored", false)])?;
     let prog = match options.int("prog", 16)? {
         prog @ 1..=512 if prog.is_power_of_two() => prog as u32,
-        prog => return Err(UsageError(format!("prog {prog} of littlefs; use a power of 2, up to 512"))),
+        prog => {
+            return Err(UsageError(format!(
+                "prog {prog} of littlefs; use a power of 2, up to 512"
+            )));
+        }
     };
     let mkconsistent = options.bool("mkconsistent", false)?;
     Ok(Box::new(LittleFs { block_cycles, prog, mkconsistent, syncs, mounted: None }))
@@ -127,18 +131,23 @@ fn profile() -> Profile {
     let promises = vec![
         line(
             "atomic-call",
-            "All POSIX operations, such as remove and rename, are atomic, even in event of power-loss. Additionally, file \
-             updates are not actually committed to the filesystem until sync or close is called on the file.",
+            "All POSIX operations, such as remove and rename, are atomic, even in event of \
+             power-loss. Additionally, file \
+             updates are not actually committed to the filesystem until sync or close is called \
+             on the file.",
         ),
         line(
             INTACT,
-            "All file operations have strong copy-on-write guarantees and if power is lost the filesystem will fall back \
+            "All file operations have strong copy-on-write guarantees and if power is lost the \
+             filesystem will fall back \
              to the last known good state.",
         ),
         line(
             "durable-call",
-            "If your storage caches writes, make sure that the provided sync function flushes all the data to memory and \
-             ensures that the next read fetches the data from memory, otherwise data integrity can not be guaranteed.",
+            "If your storage caches writes, make sure that the provided sync function flushes all \
+             the data to memory and \
+             ensures that the next read fetches the data from memory, otherwise data integrity \
+             can not be guaranteed.",
         ),
     ];
     Profile { system: format!("littlefs {VERSION}"), promises }

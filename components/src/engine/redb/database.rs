@@ -50,7 +50,9 @@ impl Engine {
             let mut table = transaction.open_table(TABLE).map_err(failed)?;
             for change in changes {
                 match change {
-                    Change::Put(key, value) => table.insert(key.as_str(), value.as_slice()).map(drop),
+                    Change::Put(key, value) => {
+                        table.insert(key.as_str(), value.as_slice()).map(drop)
+                    }
                     Change::Delete(key) => table.remove(key.as_str()).map(drop),
                 }
                 .map_err(failed)?;
@@ -80,7 +82,8 @@ pub(super) fn called<T>(call: impl FnOnce() -> Result<T, EngineError>) -> Result
     caught(call).unwrap_or_else(|panic| Err(EngineError::Corrupt(format!("redb {panic}"))))
 }
 
-/// What redb says. An error of the files says nothing of redb; a file that is too short, or is none of redb's, does.
+/// What redb says. An error of the files says nothing of redb; a file that is too short, or is none
+/// of redb's, does.
 pub(super) fn failed(error: impl Into<redb::Error>) -> EngineError {
     let error = error.into();
     match &error {

@@ -1,7 +1,8 @@
 //! redb: an ACID key-value store in Rust, unmodified, on files.
 //!
-//! Opening is mounting, and recovering too, for redb repairs a database when it opens. A database that goes without an unmount is
-//! that of a machine that stops: what redb's destructor would write does not reach the file (`Drop` of the component).
+//! Opening is mounting, and recovering too, for redb repairs a database when it opens. A database
+//! that goes without an unmount is that of a machine that stops: what redb's destructor would write
+//! does not reach the file (`Drop` of the component).
 
 mod database;
 mod profile;
@@ -85,7 +86,9 @@ impl Redb {
         let noted = Rc::clone(&repaired);
         let database = called(|| {
             let mut builder = Database::builder();
-            builder.set_cache_size(self.settings.cache_bytes).set_repair_callback(move |_| noted.set(true));
+            builder
+                .set_cache_size(self.settings.cache_bytes)
+                .set_repair_callback(move |_| noted.set(true));
             builder.create_with_backend(storage).map_err(failed)
         })?;
         let engine = Engine::new(self.settings, database);
@@ -117,8 +120,9 @@ impl Component for Redb {
     }
 
     fn surface(&self) -> Surface {
-        let store =
-            |open: &Open| Surface::Engine(Rc::new(Store(Rc::clone(&open.engine) as Rc<dyn KeyValue>)));
+        let store = |open: &Open| {
+            Surface::Engine(Rc::new(Store(Rc::clone(&open.engine) as Rc<dyn KeyValue>)))
+        };
         self.open.as_ref().map_or(Surface::Child, store)
     }
 

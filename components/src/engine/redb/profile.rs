@@ -10,21 +10,26 @@ const DURABILITY: &str = "https://docs.rs/redb/latest/redb/enum.Durability.html"
 
 const SAFE: &str =
     "redb is designed to be safe even in the event of power failure or on poorly behaved media.";
-const STRATEGIES: &str = "All redb transactions are atomic, and use one of the following commit strategies.";
+const STRATEGIES: &str =
+    "All redb transactions are atomic, and use one of the following commit strategies.";
 const PARTIAL: &str =
     "This allows a partially committed transaction to be detected and rolled back, after a crash.";
-const IMMEDIATE: &str = "Commits with this durability level are guaranteed to be persistent as soon as WriteTransaction::commit \
+const IMMEDIATE: &str = "Commits with this durability level are guaranteed to be persistent as \
+                         soon as WriteTransaction::commit \
                          returns.";
-const NONE: &str = "Commits with this durability level will not be persisted to disk unless followed by a commit with \
+const NONE: &str = "Commits with this durability level will not be persisted to disk unless \
+                    followed by a commit with \
                     Durability::Immediate.";
-const CONSISTENT: &str = "in the event of a crash the database is still guaranteed to be consistent, and will return to either \
+const CONSISTENT: &str = "in the event of a crash the database is still guaranteed to be \
+                          consistent, and will return to either \
                           the last non-durable commit or the last full commit that was made.";
 
 /// The promises of a setting.
 ///
-/// What redb takes for granted in return ("Assumptions about underlying media" in its design document): a byte is written whole or
-/// not at all, what was synced is durable, and a write changes no bytes beside it. Simulated files keep all three, and more: they
-/// write whole blocks, or with `--atom sector` whole sectors.
+/// What redb takes for granted in return ("Assumptions about underlying media" in its design
+/// document): a byte is written whole or not at all, what was synced is durable, and a write
+/// changes no bytes beside it. Simulated files keep all three, and more: they write whole blocks,
+/// or with `--atom sector` whole sectors.
 pub(super) fn profile(settings: Settings) -> Profile {
     let promised = |name, quote, source| Promise { name, kept: true, quote, source };
     let (durability, durable, intact) = if settings.durable {

@@ -1,8 +1,9 @@
 //! redb's storage on the files of a stack: a [`StorageBackend`] that is one file.
 //!
-//! Every call of redb is one call of the files: `set_len` is `ftruncate`, `sync_data` is `fdatasync`, a read beyond the end of the
-//! file is an error. redb demands that a backend can be used from any thread; the files of a stack cannot, so a call from another
-//! thread than the one that has opened it panics. redb makes none.
+//! Every call of redb is one call of the files: `set_len` is `ftruncate`, `sync_data` is
+//! `fdatasync`, a read beyond the end of the file is an error. redb demands that a backend can be
+//! used from any thread; the files of a stack cannot, so a call from another thread than the one
+//! that has opened it panics. redb makes none.
 
 use std::cell::Cell;
 use std::fmt;
@@ -52,7 +53,11 @@ impl Storage {
 
     fn alive(&self) -> io::Result<&Opened> {
         let opened = self.0.get();
-        if opened.crashed.get() { Err(io::Error::other("the machine has stopped")) } else { Ok(opened) }
+        if opened.crashed.get() {
+            Err(io::Error::other("the machine has stopped"))
+        } else {
+            Ok(opened)
+        }
     }
 }
 

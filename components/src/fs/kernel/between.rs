@@ -1,4 +1,5 @@
-//! The files of a file system between whose calls the kernel does things on its own (`docs/model/scheduling.md`).
+//! The files of a file system between whose calls the kernel does things on its own
+//! (`docs/model/scheduling.md`).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -6,7 +7,9 @@ use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
 use explode_kernel::KernelDisks;
-use explode_ramdisk::files::{Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Synced};
+use explode_ramdisk::files::{
+    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Synced,
+};
 use explode_runtime::base::Fault;
 use explode_runtime::faults::background::{Between, Own};
 use nix::errno::Errno;
@@ -14,8 +17,8 @@ use nix::errno::Errno;
 use super::MountedFiles;
 use crate::forward::forward;
 
-/// The calls of mounted files. After each one that changes or syncs anything, whether it has succeeded or not, the kernel may do
-/// something.
+/// The calls of mounted files. After each one that changes or syncs anything, whether it has
+/// succeeded or not, the kernel may do something.
 pub(super) struct BetweenCalls {
     files: Rc<dyn Files>,
     /// Lets it do something after a call of this name.
@@ -89,8 +92,9 @@ impl Kernel {
         let mut things: Vec<Thing> = may(Own::Writeback, Thing::Writeback).into_iter().collect();
         if self.between.has(Own::File) {
             let mut files = Vec::new();
-            self.find(String::new(), &mut files)
-                .map_err(|errno| Fault::new(format!("looking for files to write back: {}", errno.desc())))?;
+            self.find(String::new(), &mut files).map_err(|errno| {
+                Fault::new(format!("looking for files to write back: {}", errno.desc()))
+            })?;
             things.extend(files.into_iter().map(Thing::File));
         }
         things.extend(may(Own::Commit, Thing::Commit));
@@ -100,7 +104,9 @@ impl Kernel {
 
     /// Every file below a directory, by name.
     fn find(&self, directory: String, files: &mut Vec<String>) -> Result<()> {
-        for (name, kind) in self.files.readdir(if directory.is_empty() { "/" } else { &directory })? {
+        for (name, kind) in
+            self.files.readdir(if directory.is_empty() { "/" } else { &directory })?
+        {
             let path = format!("{directory}/{name}");
             match kind {
                 Kind::File => files.push(path),
@@ -209,7 +215,8 @@ impl Files for BetweenCalls {
         self.after("syncfs", self.files.syncfs())
     }
 
-    /// One that changed something may change more: ext4 gives blocks then to what was written after a truncate to nothing.
+    /// One that changed something may change more: ext4 gives blocks then to what was written after
+    /// a truncate to nothing.
     fn close(&self, fd: Fd) -> Result<()> {
         let closed = self.files.close(fd);
         if self.changed.borrow_mut().remove(&fd.0) { self.after("close", closed) } else { closed }
@@ -232,7 +239,8 @@ mod tests {
         (Rc::clone(&noting), BetweenCalls::with(noting, after))
     }
 
-    /// What changes nothing, nor makes anything durable: a file that is there, opened and closed, too.
+    /// What changes nothing, nor makes anything durable: a file that is there, opened and closed,
+    /// too.
     const QUESTIONS: [&str; 12] = [
         "open",
         "open_synced",
@@ -266,8 +274,13 @@ mod tests {
         let (noting, files) = between();
         let fd = files.open_synced("/a", OpenFlags::CREATE, Synced::All).unwrap();
         files.close(fd).unwrap();
-        let after =
-            || noting.take().into_iter().filter(|noted| noted.starts_with("after ")).collect::<Vec<_>>();
+        let after = || {
+            noting
+                .take()
+                .into_iter()
+                .filter(|noted| noted.starts_with("after "))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(after(), ["after open", "after close"]);
         let fd = files.open("/a", OpenFlags::EXISTING).unwrap();
         files.write_mapped(fd, 0, b"one").unwrap();

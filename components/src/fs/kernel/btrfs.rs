@@ -1,7 +1,9 @@
-//! btrfs, which mounting recovers: it takes the last tree that was written whole, and replays the log of what was synced since.
+//! btrfs, which mounting recovers: it takes the last tree that was written whole, and replays the
+//! log of what was synced since.
 //!
-//! Stacks on crash disks are mounted beside the live one, with its UUID. Of a file system of one device the kernel knows them apart
-//! (`temp_fsid`, Linux 6.7): the second gets another UUID in memory, and keeps its own on the disk.
+//! Stacks on crash disks are mounted beside the live one, with its UUID. Of a file system of one
+//! device the kernel knows them apart (`temp_fsid`, Linux 6.7): the second gets another UUID in
+//! memory, and keeps its own on the disk.
 
 use explode_kernel::let_others_finish;
 use explode_runtime::base::{OptionDef, Options, UsageError};
@@ -16,28 +18,36 @@ pub const NAME: &str = "btrfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::of_maker(NAME, "btrfs, whose log mounting replays; its disk has 128 MiB or more", build)
-        .modes(MODES)
-        .on("ramdisk")
-        .options(options![
-            OptionDef { name: "metadata", about: "how often metadata is kept: dup, single", default: "dup" },
-            OptionDef {
-                name: "compress",
-                about: "how data is compressed: no, zlib, lzo, zstd",
-                default: "no"
-            },
-            OptionDef {
-                name: "datacow",
-                about: "is data never written in place: true, false (without compression)",
-                default: "true",
-            },
-            OptionDef {
-                name: "flushoncommit",
-                about: "does a commit wait for all data that was written before: true, false",
-                default: "false",
-            },
-            STRICT,
-        ])
+    ComponentDef::of_maker(
+        NAME,
+        "btrfs, whose log mounting replays; its disk has 128 MiB or more",
+        build,
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![
+        OptionDef {
+            name: "metadata",
+            about: "how often metadata is kept: dup, single",
+            default: "dup"
+        },
+        OptionDef {
+            name: "compress",
+            about: "how data is compressed: no, zlib, lzo, zstd",
+            default: "no"
+        },
+        OptionDef {
+            name: "datacow",
+            about: "is data never written in place: true, false (without compression)",
+            default: "true",
+        },
+        OptionDef {
+            name: "flushoncommit",
+            about: "does a commit wait for all data that was written before: true, false",
+            default: "false",
+        },
+        STRICT,
+    ])
 }
 
 fn build(options: &Options) -> Result<Maker, UsageError> {
@@ -46,7 +56,9 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     let compress = options.one_of("compress", &ways)?;
     let (datacow, flush) = (options.bool("datacow", true)?, options.bool("flushoncommit", false)?);
     if !datacow && compress != "no" {
-        return Err(UsageError("without datacow nothing is compressed; leave compress=no".to_owned()));
+        return Err(UsageError(
+            "without datacow nothing is compressed; leave compress=no".to_owned(),
+        ));
     }
     let promises = if datacow { profiles::btrfs } else { profiles::btrfs_in_place };
     let in_place = if datacow { "" } else { ",nodatacow" };
@@ -57,10 +69,15 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         options: format!("commit=100000,compress={compress}{in_place}{flush}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
         starts_threads: true,
-        // A rename over another file begins to write the file (`btrfs_rename` in fs/btrfs/inode.c), as closing one does that was
-        // cut; its sums are made by a work queue, which hands it on to the disk.
+        // A rename over another file begins to write the file (`btrfs_rename` in fs/btrfs/inode.c),
+        // as closing one does that was cut; its sums are made by a work queue, which hands it on to
+        // the disk.
         settle: Some(|_| drop(let_others_finish())),
-        hides: Some("file data that was not submitted, and metadata, which it has in memory of its own"),
-        ..System::new(NAME, promises, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
+        hides: Some(
+            "file data that was not submitted, and metadata, which it has in memory of its own",
+        ),
+        ..System::new(NAME, promises, options, move || {
+            Tool::new("mkfs.btrfs", make.clone()).still()
+        })?
     }))
 }

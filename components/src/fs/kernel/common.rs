@@ -1,4 +1,5 @@
-//! What all file systems of the kernel can be told: how they are mounted, and what may fail in them.
+//! What all file systems of the kernel can be told: how they are mounted, and what may fail in
+//! them.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};

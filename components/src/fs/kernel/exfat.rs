@@ -12,8 +12,10 @@ pub const NAME: &str = "exfat";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::of_maker(NAME, "exFAT; fsck.exfat repairs it", build).modes(MODES).on("ramdisk").options(
-        options![
+    ComponentDef::of_maker(NAME, "exFAT; fsck.exfat repairs it", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
             OptionDef {
                 name: "cluster",
                 about: "bytes of a cluster: auto (by its size), 512, 4096, 32768",
@@ -21,8 +23,7 @@ pub fn def() -> ComponentDef {
             },
             FSCK,
             STRICT,
-        ],
-    )
+        ])
 }
 
 fn build(options: &Options) -> Result<Maker, UsageError> {
@@ -34,10 +35,13 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
-        // It ends with 0, too, where it was told to leave what it would have repaired (exfatprogs 1.2.0).
+        // It ends with 0, too, where it was told to leave what it would have repaired (exfatprogs
+        // 1.2.0).
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),
-        ..System::new(NAME, profiles::exfat, options, move || Tool::new("mkfs.exfat", cluster).still())?
+        ..System::new(NAME, profiles::exfat, options, move || {
+            Tool::new("mkfs.exfat", cluster).still()
+        })?
     }))
 }

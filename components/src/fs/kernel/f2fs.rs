@@ -1,4 +1,5 @@
-//! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was synced since.
+//! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was
+//! synced since.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, Maker};
@@ -12,24 +13,29 @@ pub const NAME: &str = "f2fs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::of_maker(NAME, "F2FS, which mounting rolls forward; its disk has 64 MiB or more", build)
-        .modes(MODES)
-        .on("ramdisk")
-        .options(options![
-            OptionDef {
-                name: "fsync_mode",
-                about: "what fsync waits for: posix, strict, nobarrier (no flush of the disk)",
-                default: "posix",
-            },
-            STRICT,
-        ])
+    ComponentDef::of_maker(
+        NAME,
+        "F2FS, which mounting rolls forward; its disk has 64 MiB or more",
+        build,
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![
+        OptionDef {
+            name: "fsync_mode",
+            about: "what fsync waits for: posix, strict, nobarrier (no flush of the disk)",
+            default: "posix",
+        },
+        STRICT,
+    ])
 }
 
 fn build(options: &Options) -> Result<Maker, UsageError> {
     let modes = [("posix", "posix"), ("strict", "strict"), ("nobarrier", "nobarrier")];
     let mode = options.one_of("fsync_mode", &modes)?;
     let promises = if mode == "nobarrier" { profiles::f2fs_without_flush } else { profiles::f2fs };
-    let make = || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
+    let make =
+        || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::maker(System {
         // Nothing is moved or discarded because nobody has written for a while.
         options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),

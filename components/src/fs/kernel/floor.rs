@@ -1,4 +1,5 @@
-//! What checking a file system of the kernel costs without explode: the same programs and calls, one after the other.
+//! What checking a file system of the kernel costs without explode: the same programs and calls,
+//! one after the other.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -19,7 +20,12 @@ const CHUNK: usize = 64 << 10;
 const MOST: usize = 64 << 20;
 
 /// Repairs, mounts, reads every file, unmounts. What cannot be repaired, mounted or read is left.
-pub(super) fn floor(driver: &'static str, options: String, flags: MsFlags, repair: Option<Tool>) -> Floor {
+pub(super) fn floor(
+    driver: &'static str,
+    options: String,
+    flags: MsFlags,
+    repair: Option<Tool>,
+) -> Floor {
     let at = PathBuf::from(PLACE);
     let mut buffer = vec![0; CHUNK];
     Box::new(move |node| {

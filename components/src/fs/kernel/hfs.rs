@@ -1,5 +1,6 @@
-//! HFS. Debian has no fsck for it: what a crash has left is mounted for reading only, which is what its driver does with a volume that
-//! was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c), and what was there can be read.
+//! HFS. Debian has no fsck for it: what a crash has left is mounted for reading only, which is what
+//! its driver does with a volume that was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c), and what
+//! was there can be read.
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::stack::{ComponentDef, Maker};
@@ -25,7 +26,9 @@ pub fn def() -> ComponentDef {
 
 fn build(options: &Options) -> Result<Maker, UsageError> {
     Ok(KernelFs::maker(System {
-        lacks: Some("Debian 12 has no fsck for it, and what was not unmounted is mounted for reading only"),
+        lacks: Some(
+            "Debian 12 has no fsck for it, and what was not unmounted is mounted for reading only",
+        ),
         ..System::new(NAME, profiles::hfs, options, || Tool::new("hformat", "-l explode").still())?
     }))
 }

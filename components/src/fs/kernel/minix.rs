@@ -8,7 +8,9 @@ use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System, profiles};
+use super::{
+    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System, profiles,
+};
 
 /// The name in the registry.
 pub const NAME: &str = "minix";
@@ -39,7 +41,8 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     Ok(KernelFs::maker(System {
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
-        // Without -a or -r it changes nothing, and ends with 4 if it has found something (fsck.minix(8)).
+        // Without -a or -r it changes nothing, and ends with 4 if it has found something
+        // (fsck.minix(8)).
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.minix", "-f")),
         between: Between::of(options, OWN)?,
         ..System::new(NAME, profiles::minix, options, move || Tool::new("mkfs.minix", make))?

@@ -1,6 +1,8 @@
-//! File systems of the kernel: made by their mkfs, mounted by mount(2), repaired by their fsck, used through [`MountedFiles`].
+//! File systems of the kernel: made by their mkfs, mounted by mount(2), repaired by their fsck,
+//! used through [`MountedFiles`].
 //!
-//! One file a system says what is particular about it, as a [`System`]; the component is the same for all.
+//! One file a system says what is particular about it, as a [`System`]; the component is the same
+//! for all.
 
 mod between;
 pub mod btrfs;
@@ -37,8 +39,8 @@ use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::Side;
 use explode_runtime::faults::background::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::stack::{
-    Abilities, AsShell, Baseline, Below, Component, Facts, Floor, Maker, Plain, PlainFileSystem, Recovery,
-    Surface,
+    Abilities, AsShell, Baseline, Below, Component, Facts, Floor, Maker, Plain, PlainFileSystem,
+    Recovery, Surface,
 };
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
@@ -65,10 +67,11 @@ struct System {
     title: &'static str,
     /// The options of the mount.
     options: String,
-    /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
-    /// only the first start needs is put together there.
+    /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and
+    /// none is made again: what only the first start needs is put together there.
     make: Box<dyn Fn() -> Tool>,
-    /// Holds still what that has written and would write otherwise the next time; none where the program has options for it.
+    /// Holds still what that has written and would write otherwise the next time; none where the
+    /// program has options for it.
     made: Option<fn(&Path) -> io::Result<()>>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
@@ -78,8 +81,8 @@ struct System {
     strict: Option<Tool>,
     /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
     settle: Option<fn(BorrowedFd<'_>)>,
-    /// Does mounting it start threads that do something on their own? Then they do it before anybody goes on; and what mkfs has made
-    /// is mounted once, since there is most to do then.
+    /// Does mounting it start threads that do something on their own? Then they do it before
+    /// anybody goes on; and what mkfs has made is mounted once, since there is most to do then.
     starts_threads: bool,
     /// What it promises, by its options.
     promises: fn() -> Vec<Promise>,
@@ -92,13 +95,14 @@ struct System {
     common: Common,
     /// What may happen between two calls.
     between: Between,
-    /// The names of its threads on a block device of this name, as far as they are its own: those of work queues are shared.
+    /// The names of its threads on a block device of this name, as far as they are its own: those
+    /// of work queues are shared.
     threads: fn(&str) -> Vec<String>,
 }
 
 impl System {
-    /// One that is made by `make`, recovered by mounting it, and has no threads of its own; what is particular about it is for the caller to
-    /// add.
+    /// One that is made by `make`, recovered by mounting it, and has no threads of its own; what is
+    /// particular about it is for the caller to add.
     fn new(
         driver: &'static str,
         promises: fn() -> Vec<Promise>,
@@ -127,7 +131,8 @@ impl System {
     }
 }
 
-/// A repair, and the exit codes that say that something was repaired; 0 is clean, every other one is a failure.
+/// A repair, and the exit codes that say that something was repaired; 0 is clean, every other one
+/// is a failure.
 struct Repair {
     tool: Tool,
     repaired: &'static [i32],
@@ -159,18 +164,26 @@ impl KernelFs {
         let System { driver, options, common: Common { flags, .. }, .. } = &*self.system;
         mount_on(node, at, driver, *flags, options)?;
         if self.system.starts_threads {
-            let_others_finish()
-                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
+            let_others_finish().map_err(|error| {
+                Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
+            })?;
         }
         Ok(())
     }
 }
 
 /// Mounts what is at `source`, with these flags besides [`FLAGS`].
-fn mount_on(source: &Path, at: &Path, driver: &str, flags: MsFlags, options: &str) -> Result<(), Fault> {
+fn mount_on(
+    source: &Path,
+    at: &Path,
+    driver: &str,
+    flags: MsFlags,
+    options: &str,
+) -> Result<(), Fault> {
     let mount = || mount(Some(source), at, Some(driver), FLAGS | flags, Some(options));
     let mounted = match mount() {
-        // The folder is made once for all crash disks. Commands of a stack file may have removed it.
+        // The folder is made once for all crash disks. Commands of a stack file may have removed
+        // it.
         Err(Errno::ENOENT) if !at.exists() => {
             create_dir_all(at).map_err(|error| {
                 Fault::new(format!("{} cannot be made: {error}", at.display())).blame(Blame::Tool)
@@ -197,7 +210,8 @@ impl Component for KernelFs {
         }
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
         self.system.made.map_or(Ok(()), hold).map_err(|error| {
-            Fault::new(format!("what {make} has made cannot be held still: {error}")).blame(Blame::Tool)
+            Fault::new(format!("what {make} has made cannot be held still: {error}"))
+                .blame(Blame::Tool)
         })?;
         if self.system.starts_threads {
             self.mount_at(&node, below.place)?;
@@ -238,7 +252,9 @@ impl Component for KernelFs {
             match tool.run(&node)? {
                 (0, _) => {}
                 (code, _) if repaired.contains(&code) => recovery = Recovery::Repaired,
-                (code, said) => return Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+                (code, said) => {
+                    return Err(Fault::new(format!("{tool} ended with {code}: {said}")));
+                }
             }
         }
         if let Some(tool) = strict {
@@ -327,18 +343,22 @@ impl System {
     /// What is there now that it was mounted from this node.
     fn mounted(&self, below: &Below<'_>, node: &Path) -> Result<Mounted, Fault> {
         let at = below.place.to_owned();
-        let files = MountedFiles::new(&at)
-            .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
+        let files = MountedFiles::new(&at).map_err(|errno| {
+            Fault::new(format!("the root directory cannot be opened: {}", errno.desc()))
+        })?;
         let files = files.settling(self.settle);
-        let driven = below.devices.of_type::<KernelDisks>().filter(|disks| disks.side() == Side::Live);
+        let driven =
+            below.devices.of_type::<KernelDisks>().filter(|disks| disks.side() == Side::Live);
         // A check reads a crash disk, and most checks change nothing there.
         let files = Rc::new(if driven.is_some() { files } else { files.at_rest() });
         let Some(disks) = driven.filter(|_| !self.between.is_none()) else {
             return Ok(Mounted { surface: Rc::clone(&files) as _, files, at, threads: Vec::new() });
         };
         let device = node.file_name().unwrap_or_default().to_string_lossy();
-        let threads =
-            (self.threads)(&device).iter().map(|name| find_thread(name)).collect::<Result<_, _>>()?;
+        let threads = (self.threads)(&device)
+            .iter()
+            .map(|name| find_thread(name))
+            .collect::<Result<_, _>>()?;
         let surface = Rc::new(BetweenCalls::new(Rc::clone(&files), disks.clone(), self.between));
         Ok(Mounted { files, at, surface, threads })
     }
@@ -360,6 +380,7 @@ const OWN: &[Own] = &[Own::Writeback, Own::File, Own::Reclaim];
 /// The option of those that have an fsck.
 const STRICT: OptionDef = OptionDef {
     name: "strict",
-    about: "after a crash its fsck must find nothing wrong once it was recovered, mounted and unmounted: true, false",
+    about: "after a crash its fsck must find nothing wrong once it was recovered, mounted and \
+            unmounted: true, false",
     default: "false",
 };

@@ -1,8 +1,9 @@
-//! NILFS2, which mounting rolls forward: from the newest checkpoint that its superblock knows, over the logs that were written whole
-//! since. Debian's nilfs-tools have no fsck.
+//! NILFS2, which mounting rolls forward: from the newest checkpoint that its superblock knows, over
+//! the logs that were written whole since. Debian's nilfs-tools have no fsck.
 //!
-//! A buffer of its files has the number that its map of virtual blocks has given it, which is no place on the disk; so what is dirty
-//! in buffers does not count. No `nilfs_cleanerd` runs, which mount(8) would start and mount(2) does not: nothing is collected.
+//! A buffer of its files has the number that its map of virtual blocks has given it, which is no
+//! place on the disk; so what is dirty in buffers does not count. No `nilfs_cleanerd` runs, which
+//! mount(8) would start and mount(2) does not: nothing is collected.
 
 use std::io;
 use std::path::Path;
@@ -43,7 +44,8 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         starts_threads: true,
         lacks: Some("Debian 12 has no fsck for it"),
         hides: Some(
-            "whatever was not submitted: its buffers have numbers of virtual blocks, which are no places",
+            "whatever was not submitted: its buffers have numbers of virtual blocks, which are no \
+             places",
         ),
         ..System::new(NAME, promises, options, || Tool::new("mkfs.nilfs2", "-q").still())?
     }))

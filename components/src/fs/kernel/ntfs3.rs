@@ -1,5 +1,6 @@
-//! NTFS by ntfs3. It replays the log of others when it is mounted, and writes none of its own. Debian has no fsck for it, and what a
-//! crash has left marked as dirty is mounted with `force` only ("not recommended for use", kernel, filesystems/ntfs3.rst).
+//! NTFS by ntfs3. It replays the log of others when it is mounted, and writes none of its own.
+//! Debian has no fsck for it, and what a crash has left marked as dirty is mounted with `force`
+//! only ("not recommended for use", kernel, filesystems/ntfs3.rst).
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, Maker};
@@ -30,7 +31,8 @@ pub fn def() -> ComponentDef {
 fn build(options: &Options) -> Result<Maker, UsageError> {
     let sizes = [("4096", 4096), ("512", 512), ("1024", 1024), ("65536", 65536)];
     let cluster = options.one_of("cluster", &sizes)?;
-    let make = move || Tool::new("mkntfs", format!("-Q -F -q -T -p 0 -H 0 -S 0 -c {cluster}")).still();
+    let make =
+        move || Tool::new("mkntfs", format!("-Q -F -q -T -p 0 -H 0 -S 0 -c {cluster}")).still();
     Ok(KernelFs::maker(System {
         options: "iocharset=utf8,force".to_owned(),
         lacks: Some("Debian 12 has no fsck for it"),

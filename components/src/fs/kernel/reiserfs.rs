@@ -1,4 +1,5 @@
-//! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver: 6.13 has it no more.
+//! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver:
+//! 6.13 has it no more.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, Maker};
@@ -35,10 +36,13 @@ pub fn def() -> ComponentDef {
 }
 
 fn build(options: &Options) -> Result<Maker, UsageError> {
-    let data = options
-        .one_of("data", &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
+    let data = options.one_of(
+        "data",
+        &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")],
+    )?;
     let tails = if options.bool("tails", true)? { "" } else { ",notail" };
-    let make = || Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still();
+    let make =
+        || Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::maker(System {
         // No commit that nobody asked for.
         options: format!("commit=100000,data={data}{tails}"),

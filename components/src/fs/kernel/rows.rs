@@ -8,7 +8,8 @@ use super::ext::{ext2, ext3, ext4};
 use super::fat::{msdos, vfat};
 use super::{btrfs, exfat, f2fs, hfs, jfs, minix, nilfs2, ntfs3, overlay, reiserfs, udf, xfs};
 
-/// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
+/// The components whose drivers are in no kernel of explode's, and only some stacks need; the
+/// drivers have their names.
 const LOADED: &[&str] = &[
     btrfs::NAME,
     exfat::NAME,
@@ -29,7 +30,8 @@ pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
     LOADED.iter().copied().filter(|loaded| components.contains(loaded)).collect()
 }
 
-/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS, ReiserFS, NILFS2 and NTFS take none that is small.
+/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS, ReiserFS, NILFS2 and NTFS
+/// take none that is small.
 pub fn systems() -> Vec<Row> {
     // ext3 is ext4's driver, and MSDOS and VFAT are two names of one.
     let driver = |name| match name {

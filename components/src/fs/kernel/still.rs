@@ -1,12 +1,14 @@
-//! Runs a program for which time stands still and nothing is random: what mkfs programs write of the clock (to the microsecond) and
-//! of random numbers (UUIDs, seeds, serial numbers) is then the same each time, and most of them have no options for all of it.
+//! Runs a program for which time stands still and nothing is random: what mkfs programs write of
+//! the clock (to the microsecond) and of random numbers (UUIDs, seeds, serial numbers) is then the
+//! same each time, and most of them have no options for all of it.
 //!
-//! The program is traced (ptrace(2)). Its calls for the time, random bytes and its process's number are not made: a filter
-//! (seccomp(2)) stops it there, and it is told what it would have been told. Most programs ask for the time without a call, through
-//! the vDSO; they make calls where there is none, so its place is taken out of what the kernel tells the program at its start
-//! (getauxval(3), `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not there for it: programs
-//! then take the time, or fail. For a program that opens neither, [`Opens::Free`] saves the stops at its opens. Its other threads and
-//! processes are traced too.
+//! The program is traced (ptrace(2)). Its calls for the time, random bytes and its process's number
+//! are not made: a filter (seccomp(2)) stops it there, and it is told what it would have been told.
+//! Most programs ask for the time without a call, through the vDSO; they make calls where there is
+//! none, so its place is taken out of what the kernel tells the program at its start (getauxval(3),
+//! `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not
+//! there for it: programs then take the time, or fail. For a program that opens neither,
+//! [`Opens::Free`] saves the stops at its opens. Its other threads and processes are traced too.
 
 use std::fs::File;
 use std::io;
@@ -21,9 +23,9 @@ use std::thread;
 use nix::errno::Errno;
 use nix::libc::{
     AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOENT,
-    PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE, SYS_clock_gettime,
-    SYS_getpid, SYS_getrandom, SYS_gettimeofday, SYS_open, SYS_openat, SYS_sync, SYS_time, c_long, c_void,
-    sock_filter,
+    PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE,
+    SYS_clock_gettime, SYS_getpid, SYS_getrandom, SYS_gettimeofday, SYS_open, SYS_openat, SYS_sync,
+    SYS_time, c_long, c_void, sock_filter,
 };
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
@@ -34,12 +36,13 @@ use explode_runtime::devices::NOW;
 
 use super::traced::Program;
 
-/// The calls that are answered here. The answer to sync(2) is that all is done: it would be about other disks, too.
+/// The calls that are answered here. The answer to sync(2) is that all is done: it would be about
+/// other disks, too.
 const CALLS: [c_long; 6] =
     [SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_getrandom, SYS_getpid, SYS_sync];
 
-/// The calls that open files. Only opens of [`DEVICES`] are answered, but each of these calls stops the program, which takes longer than
-/// the call.
+/// The calls that open files. Only opens of [`DEVICES`] are answered, but each of these calls stops
+/// the program, which takes longer than the call.
 const OPENS: [c_long; 2] = [SYS_open, SYS_openat];
 
 /// Which programs need to have [`DEVICES`] hidden from them.
@@ -62,10 +65,12 @@ const PAGE: u64 = 4096;
 /// What the program takes for the number of its process.
 const PROCESS: c_long = 4242;
 
-/// A program to start, its opens, and where its result goes: how it has ended, and whether nothing of it is left.
+/// A program to start, its opens, and where its result goes: how it has ended, and whether nothing
+/// of it is left.
 type Job = (Program, Opens, Sender<(io::Result<ExitStatus>, bool)>);
 
-/// Runs a program by its path, with nothing to read, and waits for its end. What it prints goes to these files.
+/// Runs a program by its path, with nothing to read, and waits for its end. What it prints goes to
+/// these files.
 ///
 /// # Errors
 /// It cannot be started, or cannot be traced.
@@ -95,7 +100,8 @@ fn start_thread() -> Sender<Job> {
     thread::spawn(move || {
         for (program, opens, result) in waiting {
             let status = trace(&program, opens);
-            let nothing_left = waitpid(None, Some(ALL | WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD);
+            let nothing_left =
+                waitpid(None, Some(ALL | WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD);
             // The caller waits for it.
             result.send((status, nothing_left)).ok();
         }
@@ -123,7 +129,9 @@ fn trace(program: &Program, opens: Opens) -> io::Result<ExitStatus> {
     loop {
         let status = waitpid(None, Some(ALL))?;
         let (stopped, signal) = match status {
-            WaitStatus::Exited(pid, code) if pid == main => return Ok(ExitStatus::from_raw(code << 8)),
+            WaitStatus::Exited(pid, code) if pid == main => {
+                return Ok(ExitStatus::from_raw(code << 8));
+            }
             WaitStatus::Signaled(pid, signal, _) if pid == main => {
                 return Ok(ExitStatus::from_raw(signal as i32));
             }
@@ -202,11 +210,13 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     ptrace::setregs(pid, registers)
 }
 
-/// Is this the name of one of [`DEVICES`] in the task's memory? What it cannot read is no such thing.
+/// Is this the name of one of [`DEVICES`] in the task's memory? What it cannot read is no such
+/// thing.
 fn is_device(pid: Pid, at: u64) -> bool {
     // Nearly always the first word differs. It may be the last of the memory, and not whole.
     let first = ptrace::read(pid, address(at)).map(c_long::to_le_bytes);
-    let may_be = |device: &&&[u8]| first.is_ok_and(|first| device.starts_with(&first)) || first.is_err();
+    let may_be =
+        |device: &&&[u8]| first.is_ok_and(|first| device.starts_with(&first)) || first.is_err();
     let is_there = |device: &[u8]| (at..).zip(device).all(|(at, byte)| peek(pid, at) == Ok(*byte));
     DEVICES.iter().filter(may_be).any(|device| is_there(device))
 }
@@ -225,8 +235,8 @@ fn poke(pid: Pid, at: u64, byte: u8) -> nix::Result<()> {
     ptrace::write(pid, address(start), c_long::from_le_bytes(word))
 }
 
-/// Takes the vDSO from a task at its first instruction. Above its stack's end are the count of its arguments and they, its environment,
-/// each with an end of zero, and then pairs of words.
+/// Takes the vDSO from a task at its first instruction. Above its stack's end are the count of its
+/// arguments and they, its environment, each with an end of zero, and then pairs of words.
 fn hide_vdso(pid: Pid) -> io::Result<()> {
     let mut words = Words {
         memory: File::open(format!("/proc/{pid}/mem"))?,
@@ -249,7 +259,8 @@ fn hide_vdso(pid: Pid) -> io::Result<()> {
     }
 }
 
-/// The words of a task's memory, upwards from a place that is aligned to a word. A page is read at once.
+/// The words of a task's memory, upwards from a place that is aligned to a word. A page is read at
+/// once.
 struct Words {
     memory: File,
     at: u64,
@@ -262,9 +273,11 @@ impl Words {
     fn next(&mut self) -> io::Result<(u64, u64)> {
         if self.read.is_empty() {
             let mut bytes = [0; PAGE as usize];
-            let read = self.memory.read_at(&mut bytes[..(PAGE - self.at % PAGE) as usize], self.at)?;
+            let read =
+                self.memory.read_at(&mut bytes[..(PAGE - self.at % PAGE) as usize], self.at)?;
             let words = bytes[..read].chunks_exact(WORD as usize).rev();
-            self.read = words.map(|word| u64::from_ne_bytes(word.try_into().expect("a word"))).collect();
+            self.read =
+                words.map(|word| u64::from_ne_bytes(word.try_into().expect("a word"))).collect();
         }
         let word = self.read.pop().ok_or(Errno::EFAULT)?;
         let place = self.at;
@@ -324,7 +337,8 @@ mod tests {
 
     #[test]
     fn there_are_no_devices_of_random_numbers() {
-        let script = "for file in urandom random null; do (: <\"/dev/$file\") && echo $file; done; cat /dev/./null /dev/nul";
+        let script = "for file in urandom random null; do (: <\"/dev/$file\") && echo $file; \
+                      done; cat /dev/./null /dev/nul";
         assert_eq!(said(script).1, "null\n");
     }
 
@@ -345,7 +359,8 @@ mod tests {
 
     #[test]
     fn what_it_leaves_ends() {
-        let left: u32 = said("sleep 1000 & echo $!").1.trim().parse().expect("the number of its process");
+        let left: u32 =
+            said("sleep 1000 & echo $!").1.trim().parse().expect("the number of its process");
         let stat = format!("/proc/{left}/stat");
         // It has ended when it is gone, or waits for its parent to look (state Z, proc(5)).
         let runs = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));

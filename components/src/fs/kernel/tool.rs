@@ -64,7 +64,8 @@ impl Tool {
         Tool { still: Some(Opens::Free), ..self }
     }
 
-    /// The program and its arguments, as a user writes them: of a static program that is a copy, the usual one.
+    /// The program and its arguments, as a user writes them: of a static program that is a copy,
+    /// the usual one.
     pub fn line(&self) -> String {
         let name = self.program.rsplit('/').next().unwrap_or(self.program);
         format!("{} {}", name.strip_suffix(".static").unwrap_or(name), self.arguments)
@@ -92,7 +93,8 @@ impl Tool {
         command
     }
 
-    /// Runs it on a device; returns its exit code, and the end of what it said: of 0 nothing, unless it has found something.
+    /// Runs it on a device; returns its exit code, and the end of what it said: of 0 nothing,
+    /// unless it has found something.
     ///
     /// # Errors
     /// It cannot be started, or was killed.
@@ -107,7 +109,8 @@ impl Tool {
             let status = run_without_sync(command);
             Ok((status?, said))
         });
-        let failed = |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
+        let failed =
+            |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
         let (status, said) = ran.map_err(failed)?;
         match (status.code(), status.signal()) {
             (Some(0), _) if self.finds.is_none() => Ok((0, String::new())),

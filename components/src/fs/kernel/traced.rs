@@ -1,8 +1,8 @@
 //! Starts a program that its starter traces, and that stops at a filter's calls ([`super::still`]).
 //!
-//! The new process has the starter's memory until it runs the program (`CLONE_VM`, `CLONE_VFORK`), as posix_spawn(3) does it. A fork
-//! would copy the page tables of all that this process has mapped, disks and the kernel's log, which takes longer than most programs
-//! run.
+//! The new process has the starter's memory until it runs the program (`CLONE_VM`, `CLONE_VFORK`),
+//! as posix_spawn(3) does it. A fork would copy the page tables of all that this process has
+//! mapped, disks and the kernel's log, which takes longer than most programs run.
 
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -14,9 +14,10 @@ use std::ptr::null;
 
 use nix::errno::Errno;
 use nix::libc::{
-    _exit, CLONE_VFORK, CLONE_VM, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PTRACE_TRACEME, SECCOMP_MODE_FILTER,
-    SIG_DFL, SIG_SETMASK, SIGCHLD, SIGPIPE, c_char, c_int, c_void, clone, dup2, execve, prctl, ptrace,
-    sigemptyset, signal, sigprocmask, sigset_t, sock_filter, sock_fprog,
+    _exit, CLONE_VFORK, CLONE_VM, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PTRACE_TRACEME,
+    SECCOMP_MODE_FILTER, SIG_DFL, SIG_SETMASK, SIGCHLD, SIGPIPE, c_char, c_int, c_void, clone,
+    dup2, execve, prctl, ptrace, sigemptyset, signal, sigprocmask, sigset_t, sock_filter,
+    sock_fprog,
 };
 use nix::unistd::Pid;
 
@@ -46,15 +47,21 @@ struct Start {
 }
 
 impl Program {
-    /// What a command says, which names its program by its path. It reads nothing, and prints to these files.
+    /// What a command says, which names its program by its path. It reads nothing, and prints to
+    /// these files.
     ///
     /// # Errors
     /// A text that the kernel cannot be given; there is no `/dev/null`.
-    pub fn of(command: &Command, out: BorrowedFd<'_>, errors: BorrowedFd<'_>) -> io::Result<Program> {
+    pub fn of(
+        command: &Command,
+        out: BorrowedFd<'_>,
+        errors: BorrowedFd<'_>,
+    ) -> io::Result<Program> {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let arguments: Vec<CString> =
             words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
-        let mut environment: std::collections::BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let mut environment: std::collections::BTreeMap<OsString, OsString> =
+            std::env::vars_os().collect();
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => environment.insert(name.to_owned(), value.to_owned()),
@@ -65,7 +72,8 @@ impl Program {
             CString::new([name.into_vec(), value.into_vec()].join(&b'='))
         };
         let environment = environment.into_iter().map(line).collect::<Result<_, _>>()?;
-        // Each is a copy, with a number above 2: dup2(2) to another number makes a file that stays open in the program.
+        // Each is a copy, with a number above 2: dup2(2) to another number makes a file that stays
+        // open in the program.
         let files = [
             File::open("/dev/null")?.try_clone()?.into(),
             out.try_clone_to_owned()?,
@@ -74,7 +82,8 @@ impl Program {
         Ok(Program { path: arguments[0].clone(), arguments, environment, files })
     }
 
-    /// Starts it; the calling thread traces it. It stops before its first instruction, and later where the filter says so.
+    /// Starts it; the calling thread traces it. It stops before its first instruction, and later
+    /// where the filter says so.
     ///
     /// # Errors
     /// There is no such program, or no room for it.
@@ -97,14 +106,16 @@ impl Program {
             error: 0,
         };
         let mut stack = vec![0_u128; STACK / size_of::<u128>()];
-        // SAFETY: the stack grows downwards from its end, which is aligned to 16 bytes. The calling thread goes on when the new
-        // process runs the program or has ended, so that what both have in common is used by one at a time, and outlives the use.
+        // SAFETY: the stack grows downwards from its end, which is aligned to 16 bytes. The calling
+        // thread goes on when the new process runs the program or has ended, so that what both have
+        // in common is used by one at a time, and outlives the use.
         let child = unsafe {
             let end = stack.as_mut_ptr_range().end.cast::<c_void>();
             clone(begin, end, CLONE_VM | CLONE_VFORK | SIGCHLD, (&raw mut start).cast())
         };
         let child = Pid::from_raw(Errno::result(child)?);
-        // SAFETY: the new process has written it in the memory that both had, before the calling thread went on.
+        // SAFETY: the new process has written it in the memory that both had, before the calling
+        // thread went on.
         match unsafe { (&raw const start.error).read_volatile() } {
             0 => Ok(child),
             error => {
@@ -115,10 +126,12 @@ impl Program {
     }
 }
 
-/// The new process, until it runs the program. It makes system calls only: its memory is the starter's.
+/// The new process, until it runs the program. It makes system calls only: its memory is the
+/// starter's.
 extern "C" fn begin(start: *mut c_void) -> c_int {
     let start = start.cast::<Start>();
-    // SAFETY: the starter waits, so that all this is ours; each pointer is what its call wants, and outlives it.
+    // SAFETY: the starter waits, so that all this is ours; each pointer is what its call wants, and
+    // outlives it.
     unsafe {
         let Start { path, arguments, environment, files, no_signals, .. } = &*start;
         // As std::process has it: programs expect that a signal ends them whose pipe is closed.

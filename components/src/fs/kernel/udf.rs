@@ -21,7 +21,11 @@ pub fn def() -> ComponentDef {
                 about: "bytes of a block: 512, 1024, 2048, 4096",
                 default: "512"
             },
-            OptionDef { name: "revision", about: "of the format: 1.02, 1.50, 2.01", default: "2.01" },
+            OptionDef {
+                name: "revision",
+                about: "of the format: 1.02, 1.50, 2.01",
+                default: "2.01"
+            },
         ])
 }
 
@@ -33,6 +37,8 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     let make = format!("--media-type=hd --blocksize={bytes} --udfrev={revision}");
     Ok(KernelFs::maker(System {
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(NAME, profiles::udf, options, move || Tool::new("mkudffs", make.clone()).still())?
+        ..System::new(NAME, profiles::udf, options, move || {
+            Tool::new("mkudffs", make.clone()).still()
+        })?
     }))
 }

@@ -73,14 +73,17 @@ fn unknown() -> Outcome {
     let (rdd, ekm) = (crate::device::Rdd::open(), Ekm::open());
     for (file, kind) in [(&rdd.0, RDD_TYPE), (&ekm.file, EKM_TYPE)] {
         let of = |nr: u32, size: u32| 3 << 30 | size << 16 | u32::from(kind) << 8 | nr;
-        for wrong in [of(0, 8), of(0x11, 8), of(0x12, 9), of(0x13, 0), of(0xff, 8), 1 << 30, 0x5401] {
+        for wrong in [of(0, 8), of(0x11, 8), of(0x12, 9), of(0x13, 0), of(0xff, 8), 1 << 30, 0x5401]
+        {
             assert_eq!(any_call(file, wrong, &mut [0u64; 8]), Err(Errno::ENOTTY), "{wrong:#x}");
         }
     }
     // A structure that is not there, or may not be written.
     let nowhere = |file: &File, number: u32| {
         // SAFETY: nothing is at the address, which the kernel finds out.
-        Errno::result(unsafe { ioctl_sys::ioctl(std::os::fd::AsRawFd::as_raw_fd(file), number.into(), 16) })
+        Errno::result(unsafe {
+            ioctl_sys::ioctl(std::os::fd::AsRawFd::as_raw_fd(file), number.into(), 16)
+        })
     };
     for call in ALL_CALLS {
         let file = if (call >> 8) as u8 == RDD_TYPE { &rdd.0 } else { &ekm.file };
@@ -133,7 +136,8 @@ fn watches() -> Outcome {
     assert_eq!(user::record(ekm.fd(), true), Ok(false));
     let write = || disk.direct().write_all_at(&Aligned([1; 512]).0, 0).unwrap();
     write();
-    let kinds: Vec<_> = ekm.take().iter().map(|record| (record.head.device, record.head.kind)).collect();
+    let kinds: Vec<_> =
+        ekm.take().iter().map(|record| (record.head.device, record.head.kind)).collect();
     assert_eq!(kinds, [(5, KIND_SUBMIT), (5, KIND_COMPLETE)]);
     watch(Watch { device: 5, ..Watch::default() }).unwrap();
     write();
@@ -160,7 +164,8 @@ fn requests() -> Outcome {
     const ZERO: u32 = ioctl_sys::io!(0x12, 127);
     any_call(&device, DISCARD, &mut [4096u64, 8192]).unwrap();
     any_call(&device, ZERO, &mut [8192u64, 512]).unwrap();
-    let spec = FaultSpec { disk: disk.spec.disk, kind: FAULT_WRITE_ERROR, sector: 8, sectors: 1, seed: 0 };
+    let spec =
+        FaultSpec { disk: disk.spec.disk, kind: FAULT_WRITE_ERROR, sector: 8, sectors: 1, seed: 0 };
     user::fault(disk.control.fd(), spec).unwrap();
     device.write_all_at(&buffer.0[..512], 4096).unwrap_err();
 
@@ -215,13 +220,21 @@ fn marks() -> Outcome {
         (kind, flags, device, sector, len, record.data.clone())
     };
     let dirty = (KIND_BUFFER, FLAG_ASKED, 0, 16, 4096, vec![7; 4096]);
-    let asked = |name: &[u8]| (KIND_ASKED, FLAG_PROGRAM, NO_DEVICE, 0, name.len() as u64, name.to_vec());
+    let asked =
+        |name: &[u8]| (KIND_ASKED, FLAG_PROGRAM, NO_DEVICE, 0, name.len() as u64, name.to_vec());
     let expected = [dirty.clone(), asked(b"half"), dirty, asked(&[b'n'; ASKED_MAX])];
     assert_eq!(records.iter().map(told).collect::<Vec<_>>(), expected);
     let too_long = [&longest[..], b"n"].concat();
-    for line in
-        [&b"crash "[..], b"crash \n", b"", b"half", b"crash a b", b"crash a/b", b"crash h\xe4lf", &too_long]
-    {
+    for line in [
+        &b"crash "[..],
+        b"crash \n",
+        b"",
+        b"half",
+        b"crash a b",
+        b"crash a/b",
+        b"crash h\xe4lf",
+        &too_long,
+    ] {
         assert_eq!(ask(line), Err(Some(Errno::EINVAL as i32)), "{line:?}");
     }
     assert!(ekm.take().is_empty());
@@ -244,7 +257,9 @@ fn race() -> Outcome {
             scope.spawn(move || {
                 for write in 0..WRITES {
                     let buffer = Aligned([(thread * 50 + write % 50) as u8; 4096]);
-                    device.write_all_at(&buffer.0, (thread * WRITES + write) % 1000 * 4096).unwrap();
+                    device
+                        .write_all_at(&buffer.0, (thread * WRITES + write) % 1000 * 4096)
+                        .unwrap();
                 }
             });
         }
@@ -274,7 +289,10 @@ fn overflow() -> Outcome {
     assert_eq!(header.records + header.lost, 200);
     let kept = ekm.records();
     let data = kept.iter().filter(|record| record.head.kind == KIND_SUBMIT);
-    assert!(data.enumerate().all(|(byte, record)| record.data == [byte as u8; 4096]), "the first stay");
+    assert!(
+        data.enumerate().all(|(byte, record)| record.data == [byte as u8; 4096]),
+        "the first stay"
+    );
     assert_eq!(
         user::reset_read(ekm.fd(), header.used),
         Err(Errno::EAGAIN),
@@ -348,7 +366,8 @@ fn in_use() -> Outcome {
     Good
 }
 
-/// Any calls with any numbers, by several threads, while disks are used: they are refused or do what they say, and the machine lives.
+/// Any calls with any numbers, by several threads, while disks are used: they are refused or do
+/// what they say, and the machine lives.
 fn fuzz() -> Outcome {
     const THREADS: u64 = 3;
     const CALLS: usize = 10_000;
@@ -356,7 +375,9 @@ fn fuzz() -> Outcome {
     let succeeded: usize = thread::scope(|scope| {
         let (ekm, spec) = (&ekm.file, &disk.spec);
         let threads: Vec<_> = (0..THREADS)
-            .map(|seed| scope.spawn(move || confused(0x2545_f491_4f6c_dd1d ^ seed << 40, CALLS, ekm, spec)))
+            .map(|seed| {
+                scope.spawn(move || confused(0x2545_f491_4f6c_dd1d ^ seed << 40, CALLS, ekm, spec))
+            })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
@@ -463,7 +484,8 @@ fn costs() -> Outcome {
     }
     let mark = start.elapsed() / 1000;
     Note(format!(
-        "write of 4 KiB {:.1?}, logged {small:.1?}; of 1 MiB {:.1?}, logged {large:.1?}; 32 dirty pages {walk:.1?}, none {none:.1?}; mark {mark:.1?}",
+        "write of 4 KiB {:.1?}, logged {small:.1?}; of 1 MiB {:.1?}, logged {large:.1?}; 32 dirty \
+         pages {walk:.1?}, none {none:.1?}; mark {mark:.1?}",
         plain.0, plain.1
     ))
 }

@@ -56,7 +56,10 @@ impl Shared {
         for index in 0..fails.map_or(0, |fails| fails + 1) {
             self.write(slot(index) + offset_of!(ChoiceSlot, kind), FAIL_SLAB);
             self.write(slot(index) + offset_of!(ChoiceSlot, options), 2);
-            self.write(slot(index) + offset_of!(ChoiceSlot, answer), u32::from(Some(index) != fails));
+            self.write(
+                slot(index) + offset_of!(ChoiceSlot, answer),
+                u32::from(Some(index) != fails),
+            );
         }
         let scripted = fails.map_or(0, |fails| fails as u32 + 1);
         for (at, word) in [
@@ -93,7 +96,10 @@ fn choices() -> Outcome {
     assert_eq!(user::choices(ekm.fd(), FAIL_SLAB | (FAIL_ALL + 1)), Err(Errno::EINVAL));
     assert_eq!(user::choices(ekm.fd(), FAIL_ALL).map(|all| all.kinds), Ok(FAIL_ALL));
     assert_eq!(user::choices(ekm.fd(), FAIL_SLAB), Ok(slab));
-    assert!(matches!(Map::new(&ekm.file, CHOICES_MMAP as i64 + 4096, 4096, true), Err(Errno::EINVAL)));
+    assert!(matches!(
+        Map::new(&ekm.file, CHOICES_MMAP as i64 + 4096, 4096, true),
+        Err(Errno::EINVAL)
+    ));
     let mut shared = Shared::of(&ekm);
     let folder: PathBuf = std::env::temp_dir().join("ekm-choices");
     let make = || fs::create_dir(&folder);
@@ -113,12 +119,17 @@ fn choices() -> Outcome {
             Ok(()) => remove(),
             // ramfs says ENOSPC where it has no memory for an inode.
             Err(errno) => {
-                assert!([Errno::ENOMEM, Errno::ENOSPC].map(|errno| Some(errno as i32)).contains(&errno));
+                assert!(
+                    [Errno::ENOMEM, Errno::ENOSPC].map(|errno| Some(errno as i32)).contains(&errno)
+                );
                 failed += 1;
             }
         }
         let at = |offset: usize| shared.word(slot(index) + offset);
-        assert_eq!((at(offset_of!(ChoiceSlot, answer)), at(offset_of!(ChoiceSlot, device))), (0, NO_DEVICE));
+        assert_eq!(
+            (at(offset_of!(ChoiceSlot, answer)), at(offset_of!(ChoiceSlot, device))),
+            (0, NO_DEVICE)
+        );
         assert!(at(offset_of!(ChoiceSlot, depth)) > 5);
     }
     assert!(failed > 1, "{failed} of {points} choices");
@@ -143,12 +154,19 @@ fn sites() -> Outcome {
     let site = |symbol: &str, returns: Errno, unlisted: bool| {
         user::site(ekm.fd(), symbol, -i64::from(returns as i32), unlisted)
     };
-    assert_eq!(site("should_failslab", Errno::ENOMEM, false).0, Err(Errno::EINVAL), "nothing is asked for");
+    assert_eq!(
+        site("should_failslab", Errno::ENOMEM, false).0,
+        Err(Errno::EINVAL),
+        "nothing is asked for"
+    );
     user::choices(ekm.fd(), FAIL_PROBE).unwrap();
     assert_eq!(site("no_such_function", Errno::EIO, false).0, Err(Errno::ENOENT));
     assert_eq!(site(&"x".repeat(128), Errno::EIO, false).0, Err(Errno::ENOENT));
     assert_eq!(site("vfs_mkdir", Errno::EIO, false), (Err(Errno::EPERM), LISTED_NOT));
-    assert_eq!(user::site(ekm.fd(), "should_failslab", 1, false), (Err(Errno::EPERM), LISTED_ERRNO));
+    assert_eq!(
+        user::site(ekm.fd(), "should_failslab", 1, false),
+        (Err(Errno::EPERM), LISTED_ERRNO)
+    );
     assert_eq!(site("should_failslab", Errno::ENOMEM, false), (Ok(()), LISTED_ERRNO));
     assert_eq!(site("should_failslab", Errno::ENOMEM, false).0, Err(Errno::EEXIST));
     assert_eq!(site("vfs_mkdir", Errno::EIO, true), (Ok(()), LISTED_NOT));

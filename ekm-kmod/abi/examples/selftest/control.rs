@@ -15,7 +15,8 @@ use crate::Case;
 use crate::Outcome::{self, Good, Note};
 use crate::device::Ekm;
 
-pub(crate) const CASES: &[Case] = &[("clock stands still", clock), ("random numbers repeat", random)];
+pub(crate) const CASES: &[Case] =
+    &[("clock stands still", clock), ("random numbers repeat", random)];
 
 /// A file that is made now, and gone at the end.
 struct Fresh(PathBuf);
@@ -68,7 +69,10 @@ fn clock() -> Outcome {
     assert_eq!(frozen(1, u64::MAX), Err(Errno::EINVAL));
     frozen(1, THEN).unwrap();
     drop(ekm);
-    assert!(Fresh::new("closed").times()[0].0 as u64 >= before, "it runs when the device is closed");
+    assert!(
+        Fresh::new("closed").times()[0].0 as u64 >= before,
+        "it runs when the device is closed"
+    );
     Good
 }
 
@@ -79,8 +83,9 @@ fn uuid() -> String {
 
 fn random() -> Outcome {
     let ekm = Ekm::open();
-    let exchange =
-        |seeded, seed, drawn| user::random(ekm.fd(), Random { seeded, reserved: 0, seed, drawn }).unwrap();
+    let exchange = |seeded, seed, drawn| {
+        user::random(ekm.fd(), Random { seeded, reserved: 0, seed, drawn }).unwrap()
+    };
     let before = exchange(1, 42, 0);
     assert_eq!(before.seeded, 0);
     let first = [uuid(), uuid()];
@@ -98,7 +103,10 @@ fn random() -> Outcome {
     let after = exchange(0, 0, 0);
     assert_eq!(after.seed, 43);
     assert_ne!(uuid(), uuid());
-    assert_eq!(user::random(ekm.fd(), Random { seeded: 2, ..Random::default() }), Err(Errno::EINVAL));
+    assert_eq!(
+        user::random(ekm.fd(), Random { seeded: 2, ..Random::default() }),
+        Err(Errno::EINVAL)
+    );
     exchange(1, 42, 0);
     drop(ekm);
     assert_ne!(uuid(), first[0], "random again when the device is closed");

@@ -19,7 +19,12 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    pub(crate) fn new(device: &File, offset: i64, len: usize, writable: bool) -> Result<Map, Errno> {
+    pub(crate) fn new(
+        device: &File,
+        offset: i64,
+        len: usize,
+        writable: bool,
+    ) -> Result<Map, Errno> {
         let write = if writable { ProtFlags::PROT_WRITE } else { ProtFlags::empty() };
         Map::with(device, offset, len, ProtFlags::PROT_READ | write, MapFlags::MAP_SHARED)
     }
@@ -38,14 +43,17 @@ impl Map {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: our mapping, that long. The kernel writes to it only during calls of this one thread.
+        // SAFETY: our mapping, that long. The kernel writes to it only during calls of this one
+        // thread.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
     }
 
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         assert!(at + bytes.len() <= self.len);
         // SAFETY: inside our mapping, which is writable, or this test is over.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at.as_ptr().add(at), bytes.len()) }
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at.as_ptr().add(at), bytes.len())
+        }
     }
 }
 
@@ -192,8 +200,11 @@ impl Ekm {
         let mut records = Vec::new();
         while at < end {
             let bytes = &self.log.bytes()[at..end];
-            // SAFETY: a record begins here, as far as the kernel says; there are that many bytes, and any are one.
-            let head = unsafe { bytes[..size_of::<RecordHeader>()].as_ptr().cast::<RecordHeader>().read() };
+            // SAFETY: a record begins here, as far as the kernel says; there are that many bytes,
+            // and any are one.
+            let head = unsafe {
+                bytes[..size_of::<RecordHeader>()].as_ptr().cast::<RecordHeader>().read()
+            };
             let data = bytes[size_of::<RecordHeader>()..head.bytes as usize].to_vec();
             records.push(Record { head, data });
             at += (head.bytes as usize).next_multiple_of(8);
@@ -222,6 +233,8 @@ pub(crate) fn raw_open(path: &str) -> std::io::Result<File> {
 
 /// Any call, with any structure: what a confused program may do.
 pub(crate) fn any_call<T>(file: &File, number: u32, value: &mut T) -> Result<(), Errno> {
-    // SAFETY: this is what the modules must bear; `value` is at least as long as the size in any number of ours that it is used with.
-    Errno::result(unsafe { ioctl_sys::ioctl(file.as_raw_fd(), number.into(), value as *mut T) }).map(drop)
+    // SAFETY: this is what the modules must bear; `value` is at least as long as the size in any
+    // number of ours that it is used with.
+    Errno::result(unsafe { ioctl_sys::ioctl(file.as_raw_fd(), number.into(), value as *mut T) })
+        .map(drop)
 }

@@ -30,7 +30,10 @@ fn attributes() -> Outcome {
     let disk = Disk::new(16);
     let get = |name: &str| {
         let path = format!("/sys/block/rdd{}/{name}", disk.spec.disk);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}")).trim().to_owned()
+        fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+            .trim()
+            .to_owned()
     };
     assert_eq!(get("size"), "32768");
     assert_eq!(get("dev"), format!("{}:{}", disk.spec.major, disk.spec.minor));
@@ -146,8 +149,12 @@ fn zeroes() -> Outcome {
         disk.map.as_mut().unwrap().write(0, &ones);
         let device = disk.direct();
         any_call(&device, call, &mut [4096u64 + 512, 8192]).unwrap();
-        let zero: Vec<bool> = disk.contents().chunks(512).map(|sector| sector == [0; 512]).collect();
-        assert!(zero.iter().enumerate().all(|(sector, &zero)| zero == (9..25).contains(&sector)), "{call}");
+        let zero: Vec<bool> =
+            disk.contents().chunks(512).map(|sector| sector == [0; 512]).collect();
+        assert!(
+            zero.iter().enumerate().all(|(sector, &zero)| zero == (9..25).contains(&sector)),
+            "{call}"
+        );
         assert_eq!(disk.changed(), [1, 2, 3]);
     }
     Good
@@ -235,7 +242,8 @@ fn late() -> Outcome {
     // In the end nothing else can run.
     set(ENDS_LATE).unwrap();
     write(1, 0).join().unwrap();
-    // Done, and not completed until it may; then the first of two, whatever ends at once beside them.
+    // Done, and not completed until it may; then the first of two, whatever ends at once beside
+    // them.
     set(ENDS_NOT_YET).unwrap();
     let (one, other) = (write(2, 4096), write(3, 8192));
     thread::sleep(Duration::from_millis(300));
@@ -313,7 +321,8 @@ fn costs() -> Outcome {
             }
             for sum in [&mut twenty, &mut empty] {
                 let start = Instant::now();
-                user::take_blocks(control.fd(), disk.spec.disk, BLOCKS_CHANGED, &mut blocks).unwrap();
+                user::take_blocks(control.fd(), disk.spec.disk, BLOCKS_CHANGED, &mut blocks)
+                    .unwrap();
                 *sum += start.elapsed();
             }
         }
@@ -321,7 +330,8 @@ fn costs() -> Outcome {
         let start = Instant::now();
         drop(disk);
         note += &format!(
-            "{mib} MiB: made and removed in {made:.1?}, made and mapped in {mapped:.1?}, list of 20 {:.1?}, of none {:.1?}, gone in {:.1?}; ",
+            "{mib} MiB: made and removed in {made:.1?}, made and mapped in {mapped:.1?}, list of \
+             20 {:.1?}, of none {:.1?}, gone in {:.1?}; ",
             twenty / 2000,
             empty / 2000,
             start.elapsed()

@@ -1,8 +1,10 @@
-//! Tests both kernel modules, in a guest, as root: `rdd` and `ekm` are loaded, and nobody uses them.
+//! Tests both kernel modules, in a guest, as root: `rdd` and `ekm` are loaded, and nobody uses
+//! them.
 //!
-//! Prints one line a case, `ok`, `skip` (a tool is missing) or `FAILED`, and costs; the last line is the summary. Ends with 1 if a
-//! case failed. Needs `mkfs.ext2`, `mkfs.ext4`, `mkfs.vfat` and `mkfs.minix` for the cases about file systems, `/tmp` writable.
-//! The argument, if any, says which cases: those whose name contains it.
+//! Prints one line a case, `ok`, `skip` (a tool is missing) or `FAILED`, and costs; the last line
+//! is the summary. Ends with 1 if a case failed. Needs `mkfs.ext2`, `mkfs.ext4`, `mkfs.vfat` and
+//! `mkfs.minix` for the cases about file systems, `/tmp` writable. The argument, if any, says which
+//! cases: those whose name contains it.
 #![expect(clippy::print_stdout, reason = "it prints a line a case for whoever reads the console")]
 
 mod calls;

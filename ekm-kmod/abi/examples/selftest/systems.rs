@@ -54,7 +54,8 @@ struct Mounted;
 impl Mounted {
     fn new(kind: &str, disk: &Disk) -> Mounted {
         fs::create_dir_all(MOUNT).unwrap();
-        // Nothing is written because time has passed: on a busy host a case takes more than the five seconds to ext4's commit.
+        // Nothing is written because time has passed: on a busy host a case takes more than the
+        // five seconds to ext4's commit.
         let options = (kind == "ext4").then_some("commit=100000,noinit_itable");
         mount(Some(&disk.path()), MOUNT, Some(kind), MsFlags::empty(), options).unwrap();
         Mounted
@@ -77,7 +78,8 @@ fn work(mut between: impl FnMut(&str)) {
     fs::create_dir(path("d")).unwrap();
     between("mkdir");
     for file in 0..6u8 {
-        fs::write(path(&format!("d/f{file}")), vec![file; 3000 + 2500 * usize::from(file)]).unwrap();
+        fs::write(path(&format!("d/f{file}")), vec![file; 3000 + 2500 * usize::from(file)])
+            .unwrap();
     }
     between("create");
     fs::rename(path("d/f1"), path("g1")).unwrap();
@@ -190,8 +192,9 @@ impl Ledger {
     }
 }
 
-/// At each point what the log says is dirty is what the kernel says is dirty. Contents may differ, where a file system changes a
-/// buffer after it has marked it dirty; and a journal has rules of its own: then `loose` allows any difference, and counts it.
+/// At each point what the log says is dirty is what the kernel says is dirty. Contents may differ,
+/// where a file system changes a buffer after it has marked it dirty; and a journal has rules of
+/// its own: then `loose` allows any difference, and counts it.
 fn dirty(kind: &str, loose: bool) -> Outcome {
     let disk = Disk::new(16);
     if let Err(why) = mkfs(kind, &disk) {
@@ -249,7 +252,8 @@ fn dirty(kind: &str, loose: bool) -> Outcome {
     drop(mounted);
     compare("umount");
     let note = format!(
-        "at most {most} sectors dirty; {missed} not logged, {extra} not dirty any more, {other} with other contents"
+        "at most {most} sectors dirty; {missed} not logged, {extra} not dirty any more, {other} \
+         with other contents"
     );
     if !wrong.is_empty() {
         println!("  {kind}: {} ...", wrong.iter().take(12).cloned().collect::<Vec<_>>().join(", "));
@@ -259,7 +263,8 @@ fn dirty(kind: &str, loose: bool) -> Outcome {
     Note(note)
 }
 
-/// A RAID of two disks hands requests on without queueing them anew; they are in the log all the same.
+/// A RAID of two disks hands requests on without queueing them anew; they are in the log all the
+/// same.
 fn raid0() -> Outcome {
     const MD: &str = "/sys/block/md_selftest/md";
     if let Err(error) = fs::write("/sys/module/md_mod/parameters/new_array", "md_selftest") {
@@ -289,7 +294,8 @@ fn raid0() -> Outcome {
             }
             user::record(ekm.fd(), true).unwrap();
             let mut before = disks.each_ref().map(|disk| disk.contents().to_vec());
-            let mut array = OpenOptions::new().read(true).write(true).open("/dev/md_selftest").unwrap();
+            let mut array =
+                OpenOptions::new().read(true).write(true).open("/dev/md_selftest").unwrap();
             std::io::Write::write_all(&mut array, &vec![0x5a; 3 << 20]).unwrap();
             array.sync_all().unwrap();
             drop(array);
@@ -297,7 +303,10 @@ fn raid0() -> Outcome {
             for (number, image) in (0..).zip(&mut before) {
                 let own: Vec<Record> =
                     records.iter().filter(|record| record.head.device == number).cloned().collect();
-                assert!(own.iter().any(|record| record.head.flags & FLAG_PREFLUSH != 0), "no flush");
+                assert!(
+                    own.iter().any(|record| record.head.flags & FLAG_PREFLUSH != 0),
+                    "no flush"
+                );
                 let of = |kind| own.iter().filter(|record| record.head.kind == kind).count();
                 assert_eq!(of(KIND_SUBMIT), of(KIND_COMPLETE));
                 apply(image, &own);
@@ -321,9 +330,11 @@ fn twice(kind: &str) -> Outcome {
         // What user programs draw for a new file system is theirs.
         let mut disk = disk;
         if kind == "ext4" || kind == "ext2" {
-            static MADE: std::sync::Mutex<BTreeMap<String, Vec<u8>>> = std::sync::Mutex::new(BTreeMap::new());
+            static MADE: std::sync::Mutex<BTreeMap<String, Vec<u8>>> =
+                std::sync::Mutex::new(BTreeMap::new());
             let mut made = MADE.lock().unwrap();
-            let image = made.entry(kind.to_owned()).or_insert_with(|| disk.contents().to_vec()).clone();
+            let image =
+                made.entry(kind.to_owned()).or_insert_with(|| disk.contents().to_vec()).clone();
             disk.map.as_mut().unwrap().write(0, &image);
         }
         let clock = Clock { frozen: 1, reserved: 0, seconds: 1_700_000_000 };

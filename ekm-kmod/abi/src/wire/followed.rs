@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-//! The calls of a followed file system: asking for them, and what the log says of each. Part of [`wire`](super).
+//! The calls of a followed file system: asking for them, and what the log says of each. Part of
+//! [`wire`](super).
 
-/// A mounted file system whose calls are followed: each that has changed it becomes a [`KIND_CALL`](super::KIND_CALL), whoever has
-/// made it.
+/// A mounted file system whose calls are followed: each that has changed it becomes a
+/// [`KIND_CALL`](super::KIND_CALL), whoever has made it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Follow {
@@ -12,7 +13,8 @@ pub struct Follow {
     pub system: u32,
     /// In: one of `FOLLOW_*`.
     pub what: u32,
-    /// Out: how many calls were not seen, because too many went on at once. The log is worth nothing unless this is 0.
+    /// Out: how many calls were not seen, because too many went on at once. The log is worth
+    /// nothing unless this is 0.
     pub missed: u32,
 }
 
@@ -25,17 +27,22 @@ pub const FOLLOW_ASK: u32 = 2;
 /// So many file systems can be followed at once.
 pub const FOLLOWED_MAX: usize = 8;
 
-/// What a [`KIND_CALL`](super::KIND_CALL) has as data: this, then `path` bytes, `other` bytes, and the bytes that were written or set.
+/// What a [`KIND_CALL`](super::KIND_CALL) has as data: this, then `path` bytes, `other` bytes, and
+/// the bytes that were written or set.
 ///
-/// Paths begin with a slash, at the file system's root. They are what names led to when the call took effect.
+/// Paths begin with a slash, at the file system's root. They are what names led to when the call
+/// took effect.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallDetail {
-    /// Bytes of the path of what was changed; of [`CALL_RENAME`] the old one, of [`CALL_TMPFILE`] the directory's.
+    /// Bytes of the path of what was changed; of [`CALL_RENAME`] the old one, of [`CALL_TMPFILE`]
+    /// the directory's.
     pub path: u32,
-    /// Bytes of the new path ([`CALL_RENAME`], [`CALL_LINK`]), of what a symbolic link holds, or of an attribute's name.
+    /// Bytes of the new path ([`CALL_RENAME`], [`CALL_LINK`]), of what a symbolic link holds, or of
+    /// an attribute's name.
     pub other: u32,
-    /// The call's own flags (renameat2, fallocate); of [`CALL_CHANGE`] which of the fields below count: `CHANGED_*`.
+    /// The call's own flags (renameat2, fallocate); of [`CALL_CHANGE`] which of the fields below
+    /// count: `CHANGED_*`.
     pub flags: u32,
     /// The inode's mode, after the call.
     pub mode: u32,

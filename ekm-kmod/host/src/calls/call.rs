@@ -43,7 +43,8 @@ pub enum What {
     Unlink,
     /// A directory was taken away.
     Rmdir,
-    /// `path` became this name, with the flags of renameat2(2); the inode that had the name before, if there was one.
+    /// `path` became this name, with the flags of renameat2(2); the inode that had the name before,
+    /// if there was one.
     Rename(PathBuf, u32, Option<u64>),
     /// Bytes were written, the first at this offset.
     Write(u64, Bytes),
@@ -99,17 +100,23 @@ impl fmt::Display for Call {
             What::Rename(name, flags, _) => write!(f, "rename {at} {} flags {flags}", At(name)),
             What::Write(offset, data) => write!(f, "write {at} {offset}+{}", data.len()),
             What::Store(offset, data) => write!(f, "store {at} {offset}+{}", data.len()),
-            What::Allocate(mode, offset, len) => write!(f, "fallocate {at} {offset}+{len} mode {mode}"),
+            What::Allocate(mode, offset, len) => {
+                write!(f, "fallocate {at} {offset}+{len} mode {mode}")
+            }
             What::Change(Change { size, access, times }) => {
                 f.write_str("change")?;
                 size.map_or(Ok(()), |size| write!(f, " size {size}"))?;
                 if *access {
                     write!(f, " access {uid}:{gid} {permissions:o}")?;
                 }
-                times.map_or(Ok(()), |[(atime, _), (mtime, _)]| write!(f, " times {atime} {mtime}"))?;
+                times.map_or(Ok(()), |[(atime, _), (mtime, _)]| {
+                    write!(f, " times {atime} {mtime}")
+                })?;
                 write!(f, " {at}")
             }
-            What::SetAttribute(name, value) => write!(f, "setxattr {at} {}+{}", name.display(), value.len()),
+            What::SetAttribute(name, value) => {
+                write!(f, "setxattr {at} {}+{}", name.display(), value.len())
+            }
             What::RemoveAttribute(name) => write!(f, "removexattr {at} {}", name.display()),
             What::Map => write!(f, "mmap {at}"),
             What::Other(what) => write!(f, "{what} {at}"),

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use explode_ekm_abi::wire::{
-    CALL_ACL, CALL_ALLOCATE, CALL_CHANGE, CALL_CREATE, CALL_FLAGS, CALL_INCOMPLETE, CALL_LINK, CALL_MAP,
-    CALL_MKDIR, CALL_MKNOD, CALL_REMOVE_ATTRIBUTE, CALL_RENAME, CALL_RMDIR, CALL_SET_ATTRIBUTE, CALL_SHARE,
-    CALL_SYMLINK, CALL_TMPFILE, CALL_UNLINK, CALL_WRITE, CHANGED_MODE, CHANGED_OWNER, CHANGED_SIZE,
-    CHANGED_TIMES, CallDetail, FLAG_NAMELESS, RecordHeader,
+    CALL_ACL, CALL_ALLOCATE, CALL_CHANGE, CALL_CREATE, CALL_FLAGS, CALL_INCOMPLETE, CALL_LINK,
+    CALL_MAP, CALL_MKDIR, CALL_MKNOD, CALL_REMOVE_ATTRIBUTE, CALL_RENAME, CALL_RMDIR,
+    CALL_SET_ATTRIBUTE, CALL_SHARE, CALL_SYMLINK, CALL_TMPFILE, CALL_UNLINK, CALL_WRITE,
+    CHANGED_MODE, CHANGED_OWNER, CHANGED_SIZE, CHANGED_TIMES, CallDetail, FLAG_NAMELESS,
+    RecordHeader,
 };
 
 use super::call::{Call, Change, What};
@@ -44,7 +45,8 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
     let other = || text(other_at, bytes_at);
     let bytes = || data.slice(bytes_at..);
     let flags = half(offset_of!(CallDetail, flags));
-    let (position, length) = (word(offset_of!(CallDetail, position)), word(offset_of!(CallDetail, length)));
+    let (position, length) =
+        (word(offset_of!(CallDetail, position)), word(offset_of!(CallDetail, length)));
     let what = match header.sector {
         CALL_CREATE => What::Create,
         CALL_TMPFILE => What::CreateNameless,
@@ -64,8 +66,14 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
             let has = |bits: u32| flags & bits != 0;
             let nsec = |at: usize| half(at);
             let times = [
-                (word(offset_of!(CallDetail, atime)) as i64, nsec(offset_of!(CallDetail, atime_nsec))),
-                (word(offset_of!(CallDetail, mtime)) as i64, nsec(offset_of!(CallDetail, mtime_nsec))),
+                (
+                    word(offset_of!(CallDetail, atime)) as i64,
+                    nsec(offset_of!(CallDetail, atime_nsec)),
+                ),
+                (
+                    word(offset_of!(CallDetail, mtime)) as i64,
+                    nsec(offset_of!(CallDetail, mtime_nsec)),
+                ),
             ];
             What::Change(Change {
                 size: has(CHANGED_SIZE).then_some(position),
@@ -92,7 +100,8 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
     };
     if half(offset_of!(CallDetail, missing)) & CALL_INCOMPLETE != 0 {
         let text = format!(
-            "what a call has written was not all seen ({call}): asynchronous direct writes, and paths of more than 4095 \
+            "what a call has written was not all seen ({call}): asynchronous direct writes, and \
+             paths of more than 4095 \
              bytes, are not followed"
         );
         return Err(Fault::new(text).blame(Blame::Tool));

@@ -7,7 +7,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FallocateFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, XattrFlags,
+    AtFlags, FallocateFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid,
+    XattrFlags,
 };
 use rustix::io::Errno;
 
@@ -57,7 +58,11 @@ impl Repeat {
     /// A folder that is not there.
     pub fn new(roots: &[PathBuf], calls: &[Call]) -> Result<Repeat, Trouble> {
         let open = |root: &PathBuf| {
-            rustix::fs::open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            rustix::fs::open(
+                root,
+                OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+                Mode::empty(),
+            )
         };
         let roots = roots.iter().map(open).collect::<Result<_, _>>()?;
         let nameless = calls.iter().filter(|call| call.nameless);
@@ -79,7 +84,10 @@ impl Repeat {
             What::CreateNameless => {
                 let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
                 let folder = self.named(*system, path)?.path;
-                self.held.insert((*system, *inode), rustix::fs::openat(root, &folder, flags, permissions)?);
+                self.held.insert(
+                    (*system, *inode),
+                    rustix::fs::openat(root, &folder, flags, permissions)?,
+                );
                 own(&self.nameless(*system, *inode)?, call)
             }
             What::Mkdir => {
@@ -111,7 +119,8 @@ impl Repeat {
             }
             What::Rename(name, flags, replaced) => {
                 let flags = RenameFlags::from_bits_retain(*flags);
-                if let Some(replaced) = replaced.filter(|_| !flags.contains(RenameFlags::EXCHANGE)) {
+                if let Some(replaced) = replaced.filter(|_| !flags.contains(RenameFlags::EXCHANGE))
+                {
                     self.hold(*system, replaced, name)?;
                 }
                 let root = self.root(*system)?;
@@ -186,9 +195,16 @@ impl Repeat {
             return Ok(());
         }
         let root = self.root(system)?;
-        let open =
-            |flags| rustix::fs::openat(root, path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
-        let held = open(OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| open(OFlags::RDONLY | OFlags::NONBLOCK));
+        let open = |flags| {
+            rustix::fs::openat(
+                root,
+                path,
+                flags | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                Mode::empty(),
+            )
+        };
+        let held = open(OFlags::RDWR | OFlags::NONBLOCK)
+            .or_else(|_| open(OFlags::RDONLY | OFlags::NONBLOCK));
         let held = held.or_else(|_| open(OFlags::PATH))?;
         self.held.insert((system, inode), held);
         Ok(())
@@ -213,7 +229,8 @@ impl Place<'_> {
     }
 
     fn set_times(&self, [atime, mtime]: [(i64, u32); 2]) -> Result<(), Errno> {
-        let time = |(seconds, nanoseconds)| Timespec { tv_sec: seconds, tv_nsec: i64::from(nanoseconds) };
+        let time =
+            |(seconds, nanoseconds)| Timespec { tv_sec: seconds, tv_nsec: i64::from(nanoseconds) };
         let times = Timestamps { last_access: time(atime), last_modification: time(mtime) };
         rustix::fs::utimensat(self.root, &self.path, &times, self.no_follow())
     }

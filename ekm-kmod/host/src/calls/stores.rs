@@ -1,8 +1,9 @@
 //! Stores through shared mappings (mmap), which no call shows: found where somebody looks.
 //!
-//! From the call on that maps a file, it is read at each look at the log. What it holds then and no call has written was stored
-//! through the mapping, some time since the look before: that becomes an operation of its own, the last before the look. What a file
-//! held when it was mapped is not known; at the first look all of it counts as stored.
+//! From the call on that maps a file, it is read at each look at the log. What it holds then and no
+//! call has written was stored through the mapping, some time since the look before: that becomes
+//! an operation of its own, the last before the look. What a file held when it was mapped is not
+//! known; at the first look all of it counts as stored.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -38,7 +39,8 @@ impl Stores {
                 if of == system
                     && let Ok(rest) = mapped.path.strip_prefix(path)
                 {
-                    mapped.path = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+                    mapped.path =
+                        if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
                 }
             }
         }
@@ -46,7 +48,9 @@ impl Stores {
         match what {
             // A file without a name is nobody's that looks at names.
             What::Map if !nameless => {
-                self.files.entry(file).or_insert_with(|| Mapped { path: path.clone(), known: None });
+                self.files
+                    .entry(file)
+                    .or_insert_with(|| Mapped { path: path.clone(), known: None });
             }
             What::Unlink if self.files.get(&file).is_some_and(|mapped| mapped.path == *path) => {
                 self.files.remove(&file);
@@ -85,14 +89,25 @@ impl Stores {
             let Some(Some(root)) = roots.get(*system as usize) else { continue };
             let path = root.join(&mapped.path);
             let now = contents(&path, *inode).map_err(|why| {
-                let text =
-                    format!("what is stored through a mapping of {} cannot be seen: {why}", path.display());
+                let text = format!(
+                    "what is stored through a mapping of {} cannot be seen: {why}",
+                    path.display()
+                );
                 Fault::new(text).blame(Blame::Tool)
             })?;
             if let Some((offset, data)) = difference(mapped.known.as_deref(), &now) {
-                let (path, what) = (mapped.path.clone(), What::Store(offset, Bytes::copy_from_slice(data)));
+                let (path, what) =
+                    (mapped.path.clone(), What::Store(offset, Bytes::copy_from_slice(data)));
                 let (mode, owner, nameless) = (0, (0, 0), false);
-                stored.push(Call { system: *system, inode: *inode, nameless, path, mode, owner, what });
+                stored.push(Call {
+                    system: *system,
+                    inode: *inode,
+                    nameless,
+                    path,
+                    mode,
+                    owner,
+                    what,
+                });
             }
             mapped.known = Some(now);
         }
@@ -153,7 +168,12 @@ mod tests {
         stores.note(&call("a", What::Map));
         let all = |data: &'static [u8]| What::Store(0, Bytes::from_static(data));
         let stored = |stores: &mut Stores| {
-            stores.look(&roots).unwrap().into_iter().map(|call| (call.path, call.what)).collect::<Vec<_>>()
+            stores
+                .look(&roots)
+                .unwrap()
+                .into_iter()
+                .map(|call| (call.path, call.what))
+                .collect::<Vec<_>>()
         };
         assert_eq!(stored(&mut stores), [("a".into(), all(b"old"))]);
         stores.note(&call("a", What::Write(3, Bytes::from_static(b"er"))));

@@ -18,8 +18,9 @@ pub(super) struct Decision {
     pub kept: bool,
 }
 
-/// What was decided, in order: of a range that keeps a version that one, and that the later ones are lost; of a range that keeps
-/// none that each is lost. What stood in a range before the version that it keeps is under it, and decides nothing.
+/// What was decided, in order: of a range that keeps a version that one, and that the later ones
+/// are lost; of a range that keeps none that each is lost. What stood in a range before the version
+/// that it keeps is under it, and decides nothing.
 pub(super) fn decisions(ranges: &[Pending]) -> Vec<Decision> {
     let mut decisions = Vec::new();
     for (range, pending) in ranges.iter().enumerate() {
@@ -36,11 +37,13 @@ pub(super) fn decisions(ranges: &[Pending]) -> Vec<Decision> {
 /// What each range can still keep after these decisions; what the failing disk keeps comes first.
 pub(super) fn open(ranges: &[Pending], decided: &[Decision]) -> Vec<Vec<Option<u32>>> {
     let open = |(index, pending): (usize, &Pending)| {
-        let here: Vec<&Decision> = decided.iter().filter(|decision| decision.range == index).collect();
+        let here: Vec<&Decision> =
+            decided.iter().filter(|decision| decision.range == index).collect();
         let is_decided = |version: u32| here.iter().any(|decision| decision.version == version);
         // A kept version that is decided has everything before it, and nothing, under it.
         let under = pending.kept.filter(|version| is_decided(*version));
-        let first = pending.versions.iter().position(|version| Some(version.0) == under).unwrap_or(0);
+        let first =
+            pending.versions.iter().position(|version| Some(version.0) == under).unwrap_or(0);
         let versions = pending.versions[first..].iter().map(|version| version.0);
         let undecided = versions.filter(|version| !is_decided(*version)).map(Some);
         let others = under.is_none().then_some(None).into_iter().chain(undecided);
@@ -69,8 +72,10 @@ mod tests {
             pending(&[(1, 2), (2, 5)], Some(2)),
         ];
         let decisions = decisions(&ranges);
-        let told: Vec<(usize, u32, bool)> =
-            decisions.iter().map(|decision| (decision.range, decision.version, decision.kept)).collect();
+        let told: Vec<(usize, u32, bool)> = decisions
+            .iter()
+            .map(|decision| (decision.range, decision.version, decision.kept))
+            .collect();
         assert_eq!(
             told,
             [(1, 1, false), (2, 2, true), (0, 2, true), (3, 2, true), (1, 2, false), (0, 3, false)]

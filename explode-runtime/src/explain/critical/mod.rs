@@ -1,11 +1,14 @@
-//! The critical write: the one after which recovery can no longer succeed (MaceMC's critical transition, for crash disks).
+//! The critical write: the one after which recovery can no longer succeed (MaceMC's critical
+//! transition, for crash disks).
 //!
-//! The pieces that were pending at the moment of the crash are decided one after the other, in the order in which they were first
-//! written: each reaches the disk or is lost, as on the disk that fails. After the first `t` decisions the others are still open: a
-//! crash can still leave any disk that agrees with those. *It can still recover* after `t` if one of these disks recovers and
-//! passes its check. With each decision there are fewer of them, so that there is one first decision after which it cannot, if it
-//! could before any: it is found by doubling, then halving, as MaceMC's `FindCriticalTransition` with its second phase corrected
-//! (the middle of the bracket, rounded up). `docs/guide/explain-a-finding.md` says what that means, and what it does not.
+//! The pieces that were pending at the moment of the crash are decided one after the other, in the
+//! order in which they were first written: each reaches the disk or is lost, as on the disk that
+//! fails. After the first `t` decisions the others are still open: a crash can still leave any disk
+//! that agrees with those. *It can still recover* after `t` if one of these disks recovers and
+//! passes its check. With each decision there are fewer of them, so that there is one first
+//! decision after which it cannot, if it could before any: it is found by doubling, then halving,
+//! as MaceMC's `FindCriticalTransition` with its second phase corrected (the middle of the bracket,
+//! rounded up). `docs/guide/explain-a-finding.md` says what that means, and what it does not.
 
 mod decisions;
 mod near;
@@ -43,9 +46,11 @@ pub struct Critical {
     pub kept: bool,
     /// Which decision it is, from 1, of how many.
     pub decision: (usize, usize),
-    /// After it, all disks that were still possible were looked at. If not, one of the others may recover.
+    /// After it, all disks that were still possible were looked at. If not, one of the others may
+    /// recover.
     pub certain: bool,
-    /// The nearest disk that recovers, of those possible just before: where it differs, as index of the range and what it keeps.
+    /// The nearest disk that recovers, of those possible just before: where it differs, as index of
+    /// the range and what it keeps.
     pub nearest: Vec<(usize, Option<u32>)>,
     /// How many disks as near recover.
     pub as_near: u64,
@@ -53,12 +58,16 @@ pub struct Critical {
     pub nearest_certain: bool,
 }
 
-/// Looks for the critical write of the innermost disk where the worker stands, which fails. `most` bounds how many disks are
-/// looked at for one question.
+/// Looks for the critical write of the innermost disk where the worker stands, which fails. `most`
+/// bounds how many disks are looked at for one question.
 ///
 /// # Errors
 /// Those of [`Bench::attempt`].
-pub fn search(bench: &mut Bench<'_, '_>, standing: &Standing, most: u64) -> Result<Search, RunError> {
+pub fn search(
+    bench: &mut Bench<'_, '_>,
+    standing: &Standing,
+    most: u64,
+) -> Result<Search, RunError> {
     let pieces = standing.spot.pieces();
     let (Some(moment), Some((_, outer))) = (standing.moments.last(), pieces.split_last()) else {
         return Ok(Search::NothingPending);
@@ -106,7 +115,8 @@ pub fn search(bench: &mut Bench<'_, '_>, standing: &Standing, most: u64) -> Resu
     }))
 }
 
-/// The first of `1..=n` after which the answer is no, if it is yes for 0; it is known to be no for `n`. Once no, it stays no.
+/// The first of `1..=n` after which the answer is no, if it is yes for 0; it is known to be no for
+/// `n`. Once no, it stays no.
 fn transition<E>(
     n: usize,
     can_recover: &mut dyn FnMut(usize) -> Result<bool, E>,

@@ -10,8 +10,8 @@ pub(super) enum Answer {
     No(bool),
 }
 
-/// Does any of the open disks recover? Those that keep all that is open, or nothing of it, are asked first: most systems recover
-/// from one of these.
+/// Does any of the open disks recover? Those that keep all that is open, or nothing of it, are
+/// asked first: most systems recover from one of these.
 pub(super) fn any(
     open: &[Vec<Option<u32>>],
     failing: &Digits,
@@ -78,7 +78,10 @@ pub(super) fn nearest(
 ) -> Result<Nearest, RunError> {
     let differences = |digits: &Digits| -> Vec<(usize, Option<u32>)> {
         let pairs = digits.iter().zip(failing).enumerate();
-        pairs.filter(|(_, (there, here))| there != here).map(|(range, (there, _))| (range, *there)).collect()
+        pairs
+            .filter(|(_, (there, here))| there != here)
+            .map(|(range, (there, _))| (range, *there))
+            .collect()
     };
     let mut near = Nearest::default();
     let mut looked = 0;
@@ -106,7 +109,8 @@ pub(super) fn nearest(
         }
     }
     if near.as_near == 0 {
-        // It is further away than could be looked at; but one of these two is known to recover, or was found by chance.
+        // It is further away than could be looked at; but one of these two is known to recover, or
+        // was found by chance.
         for digits in extremes(open) {
             if near.as_near == 0 && digits != *failing && recovers(&digits)? == Some(true) {
                 (near.differs, near.as_near) = (differences(&digits), 1);
@@ -116,7 +120,8 @@ pub(super) fn nearest(
     Ok(near)
 }
 
-/// Visits the open disks that differ from the failing one in so many ranges, until `visit` says no; returns whether it never did.
+/// Visits the open disks that differ from the failing one in so many ranges, until `visit` says no;
+/// returns whether it never did.
 fn at_distance(
     open: &[Vec<Option<u32>>],
     failing: &Digits,

@@ -1,7 +1,9 @@
-//! Delta debugging (Zeller and Hildebrandt's ddmin): a part of a list that still fails, and of which nothing can be left out.
+//! Delta debugging (Zeller and Hildebrandt's ddmin): a part of a list that still fails, and of
+//! which nothing can be left out.
 
-/// The smallest part that is found of `items`, all of which together fail: without any one of its items it does not. Deterministic;
-/// `fails` is asked about parts in their order, the empty one first, and may say no because it is tired.
+/// The smallest part that is found of `items`, all of which together fail: without any one of its
+/// items it does not. Deterministic; `fails` is asked about parts in their order, the empty one
+/// first, and may say no because it is tired.
 ///
 /// # Errors
 /// Those of `fails`.
@@ -18,7 +20,8 @@ pub fn ddmin<T: Clone, E>(
         let size = left.len().div_ceil(parts);
         let chunks: Vec<Vec<T>> = left.chunks(size).map(<[T]>::to_vec).collect();
         let mut smaller = None;
-        // One part alone; then, which says something new only with more than two of them, all but one.
+        // One part alone; then, which says something new only with more than two of them, all but
+        // one.
         for chunk in &chunks {
             if fails(chunk)? {
                 smaller = Some((chunk.clone(), 2));
@@ -66,19 +69,22 @@ mod tests {
         for items in 1..12 {
             for needed in 0..1_u32 << items {
                 let needed: Vec<u32> = (0..items).filter(|item| needed & 1 << item != 0).collect();
-                let (found, _) = minimum(items, |part| needed.iter().all(|item| part.contains(item)));
+                let (found, _) =
+                    minimum(items, |part| needed.iter().all(|item| part.contains(item)));
                 assert_eq!(found, needed, "of {items}");
             }
         }
     }
 
-    /// Where parts fail that their own supersets do not, no single item can be left out of what is found.
+    /// Where parts fail that their own supersets do not, no single item can be left out of what is
+    /// found.
     #[test]
     fn nothing_can_be_left_out_of_what_is_found() {
         for seed in 0..200_u64 {
             let fails = |part: &[u32]| {
                 let mask = part.iter().fold(0_u64, |mask, item| mask | 1 << item);
-                part.len() == 9 || (mask.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).count_ones() % 3 == 0
+                part.len() == 9
+                    || (mask.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).count_ones() % 3 == 0
             };
             let (found, _) = minimum(9, fails);
             assert!(found.len() == 9 || fails(&found), "{seed}: {found:?}");

@@ -1,7 +1,8 @@
-//! Minimising traces: fewer mutates, simpler choices, fewer pieces lost or kept, and the same error (`docs/guide/explain-a-finding.md`).
+//! Minimising traces: fewer mutates, simpler choices, fewer pieces lost or kept, and the same error
+//! (`docs/guide/explain-a-finding.md`).
 //!
-//! Whatever is smaller is run before it counts. No way and no disk is run twice; the same trace and the same bounds on tests lead
-//! to the same result.
+//! Whatever is smaller is run before it counts. No way and no disk is run twice; the same trace and
+//! the same bounds on tests lead to the same result.
 
 mod ddmin;
 mod pieces;
@@ -22,7 +23,8 @@ pub enum Minimised {
     Smaller(Box<Smaller>),
     /// The trace does not fail to begin with; this is what was there.
     NotReproduced(String),
-    /// The checked system is not deterministic: what was seen, the first difference of two runs, and the usual causes, a line each.
+    /// The checked system is not deterministic: what was seen, the first difference of two runs,
+    /// and the usual causes, a line each.
     Diverged(String),
 }
 
@@ -62,7 +64,11 @@ pub struct Size {
 ///
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
-pub fn minimise(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
+pub fn minimise(
+    remote: &mut Remote<'_>,
+    trace: &Trace,
+    bounds: Bounds,
+) -> Result<Minimised, RunError> {
     let what = match try_to(remote, trace, bounds) {
         Ok(Minimised::Diverged(what)) | Err(RunError::Diverged(what)) => what,
         other => return other,
@@ -84,8 +90,11 @@ fn try_to(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Mini
         // The worker has been elsewhere since.
         let choices = standing.choices.concat();
         let again = bench.stand(&choices, &standing.spot)?;
-        let gone =
-            || RunError::Diverged("the same choices did not lead to the disk that failed again".to_owned());
+        let gone = || {
+            RunError::Diverged(
+                "the same choices did not lead to the disk that failed again".to_owned(),
+            )
+        };
         let standing = *again.ok_or_else(gone)?;
         let standing = pieces::shrink(&mut bench, standing)?;
         failure = settle(&mut bench, failure, standing)?;
@@ -98,7 +107,11 @@ fn try_to(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Mini
 }
 
 /// What is said of where the worker stands now.
-fn settle(bench: &mut Bench<'_, '_>, failure: Failure, standing: Standing) -> Result<Failure, RunError> {
+fn settle(
+    bench: &mut Bench<'_, '_>,
+    failure: Failure,
+    standing: Standing,
+) -> Result<Failure, RunError> {
     let mut failing = failure.failing;
     if let crate::explain::Outcome::Same(_, violation) = bench.attempt(&standing.spot.pieces())? {
         failing.violation = violation;
@@ -137,7 +150,8 @@ fn smaller(bench: &Bench<'_, '_>, old: &Trace, failure: &Failure) -> Trace {
     }
     let failing = &failure.failing;
     trace.choices = failing.choices.concat();
-    trace.mutates = u32::try_from(failing.choices.len()).expect("no more mutates than the trace had");
+    trace.mutates =
+        u32::try_from(failing.choices.len()).expect("no more mutates than the trace had");
     trace.message.clone_from(&failing.violation.message);
     if let Some(spot) = &failing.spot {
         let mut disks = spot.disks.iter().cloned();

@@ -9,11 +9,16 @@ use crate::worker::probe::{Moment, Pending, Standing, kept_names};
 /// Which version of a range is kept.
 type Digit = Option<u32>;
 
-/// So often all disks of a way are gone through: what one keeps decides what can be lost in its recovery.
+/// So often all disks of a way are gone through: what one keeps decides what can be lost in its
+/// recovery.
 const ROUNDS: usize = 4;
 
-/// Makes the disks of a standing worker simpler until no piece can be left out, or a bound says no; where it then stands.
-pub(super) fn shrink(bench: &mut Bench<'_, '_>, mut standing: Standing) -> Result<Standing, RunError> {
+/// Makes the disks of a standing worker simpler until no piece can be left out, or a bound says no;
+/// where it then stands.
+pub(super) fn shrink(
+    bench: &mut Bench<'_, '_>,
+    mut standing: Standing,
+) -> Result<Standing, RunError> {
     for _ in 0..ROUNDS {
         let before = standing.spot.pieces();
         for level in (0..standing.moments.len()).rev() {
@@ -27,7 +32,11 @@ pub(super) fn shrink(bench: &mut Bench<'_, '_>, mut standing: Standing) -> Resul
 }
 
 /// One of the disks, the others as they are.
-fn shrink_one(bench: &mut Bench<'_, '_>, standing: Standing, level: usize) -> Result<Standing, RunError> {
+fn shrink_one(
+    bench: &mut Bench<'_, '_>,
+    standing: Standing,
+    level: usize,
+) -> Result<Standing, RunError> {
     let ranges = &standing.moments[level].ranges;
     let pieces = standing.spot.pieces();
     let mut fails = |digits: &[Digit]| -> Result<bool, RunError> {
@@ -63,13 +72,18 @@ fn closest(
         part.iter().for_each(|range| digits[*range] = now[*range]);
         digits
     };
-    let different: Vec<usize> = (0..now.len()).filter(|range| now[*range] != base[*range]).collect();
+    let different: Vec<usize> =
+        (0..now.len()).filter(|range| now[*range] != base[*range]).collect();
     let needed = ddmin(different, &mut |part: &[usize]| fails(&with(part)))?;
     Ok((with(&needed), needed.len()))
 }
 
 /// Stands at other disks of the same request for crash checks, which fail.
-fn go_to(bench: &mut Bench<'_, '_>, standing: Standing, pieces: &[Vec<Name>]) -> Result<Standing, RunError> {
+fn go_to(
+    bench: &mut Bench<'_, '_>,
+    standing: Standing,
+    pieces: &[Vec<Name>],
+) -> Result<Standing, RunError> {
     let Outcome::Same(disks, _) = bench.attempt(pieces)? else { return Ok(standing) };
     let mut spot = standing.spot.clone();
     spot.disks = disks;

@@ -18,11 +18,13 @@ pub(super) struct Ways<'b, 'a, 'r> {
     bench: &'b mut Bench<'a, 'r>,
     /// The smallest way that fails.
     smallest: Failure,
-    /// What is known of ways: does the error show itself? Ways as they were asked for, and as they went.
+    /// What is known of ways: does the error show itself? Ways as they were asked for, and as they
+    /// went.
     known: HashMap<Choices, bool>,
 }
 
-/// Makes a way smaller until neither a mutate can be left out nor a choice made simpler, or a bound says no.
+/// Makes a way smaller until neither a mutate can be left out nor a choice made simpler, or a bound
+/// says no.
 pub(super) fn shrink(bench: &mut Bench<'_, '_>, failure: Failure) -> Result<Failure, RunError> {
     let known = HashMap::from([(failure.failing.choices.clone(), true)]);
     let mut ways = Ways { bench, smallest: failure, known };
@@ -67,7 +69,8 @@ impl Ways<'_, '_, '_> {
         Ok(())
     }
 
-    /// Does the error show itself on this way? If it does, and the way as it went is smaller, it is the smallest.
+    /// Does the error show itself on this way? If it does, and the way as it went is smaller, it is
+    /// the smallest.
     fn fails(&mut self, way: Choices) -> Result<bool, RunError> {
         if way.is_empty() {
             return Ok(false);
@@ -93,7 +96,8 @@ impl Ways<'_, '_, '_> {
                 }
                 smaller
             }
-            // A search that a bound has ended says nothing of the way, but is not made again either.
+            // A search that a bound has ended says nothing of the way, but is not made again
+            // either.
             Look::Not(_) => false,
         };
         self.known.insert(way, smaller);

@@ -1,10 +1,12 @@
 //! Functions of the kernel that fail, as choices (EX-11 to EX-16, `docs/guide/kernel-faults.md`).
 //!
-//! A component that stands on a kernel has options for what may fail ([`FAILURE_OPTIONS`]): which kinds, which functions that the user
-//! names, and how many on a path. While mutate runs, EKM asks at each such function that is entered in a system call of the checked system:
-//! fail, or run normally? The kernel cannot wait for a strategy, so the answers are laid out before: what a script says, then "run
-//! normally". The sequence of a path is one (EX-11): it is handed over to the kernel when the checked system goes on, and taken back, with
-//! all that was asked meanwhile, before anything is chosen or checked here.
+//! A component that stands on a kernel has options for what may fail ([`FAILURE_OPTIONS`]): which
+//! kinds, which functions that the user names, and how many on a path. While mutate runs, EKM asks
+//! at each such function that is entered in a system call of the checked system: fail, or run
+//! normally? The kernel cannot wait for a strategy, so the answers are laid out before: what a
+//! script says, then "run normally". The sequence of a path is one (EX-11): it is handed over to
+//! the kernel when the checked system goes on, and taken back, with all that was asked meanwhile,
+//! before anything is chosen or checked here.
 
 mod sites;
 
@@ -16,7 +18,8 @@ use crate::choose::{Choice, Kind};
 /// What may fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// A bit for each kind, in the order of [`Kind::of_kernel`]; that of named functions is among them if there are any.
+    /// A bit for each kind, in the order of [`Kind::of_kernel`]; that of named functions is among
+    /// them if there are any.
     kinds: u32,
     /// How many on a path, late writes included.
     pub most: u32,
@@ -28,14 +31,16 @@ pub struct Failures {
 pub const FAILURE_OPTIONS: [OptionDef; 3] = [
     OptionDef {
         name: "fail",
-        about: "which functions of the kernel may fail in a mutate: none, all, or some of slab, page, copy, buffer, cache, request, \
+        about: "which functions of the kernel may fail in a mutate: none, all, or some of slab, \
+                page, copy, buffer, cache, request, \
                 module, with commas between them",
         default: "none",
     },
     OptionDef { name: "most_failures", about: "how many of them fail on a path", default: "1" },
     OptionDef {
         name: "probe",
-        about: "functions of the kernel that may fail besides, each with what it returns then: NAME:-EIO, with commas between them",
+        about: "functions of the kernel that may fail besides, each with what it returns then: \
+                NAME:-EIO, with commas between them",
         default: "none",
     },
 ];
@@ -58,7 +63,8 @@ impl Failures {
     /// No such kind, or no number.
     pub fn of(options: &Options) -> Result<Failures, UsageError> {
         let by_word = || {
-            Kind::of_kernel().filter(|(kind, _)| !matches!(kind, Kind::ProbeFailure | Kind::LateCompletion))
+            Kind::of_kernel()
+                .filter(|(kind, _)| !matches!(kind, Kind::ProbeFailure | Kind::LateCompletion))
         };
         let sites = sites::of(options.get("probe"))?;
         let mut kinds = if sites.is_empty() { 0 } else { bit(Kind::ProbeFailure) };
@@ -105,7 +111,11 @@ impl Failures {
                 let more = other.sites.into_iter().filter(|site| !self.sites.contains(site));
                 let more: Vec<Site> = more.collect();
                 self.sites.extend(more);
-                Failures { kinds: self.kinds | other.kinds, most: self.most.max(other.most), ..self }
+                Failures {
+                    kinds: self.kinds | other.kinds,
+                    most: self.most.max(other.most),
+                    ..self
+                }
             }
         }
     }
@@ -128,8 +138,9 @@ mod tests {
     #[test]
     fn kinds_by_their_words() {
         let of = |words: &str| Failures::of(&Options::none().with("fail", words));
-        let kinds =
-            |words: &str| of(words).map(|failures| (failures.kinds, failures.most, failures.sites.len()));
+        let kinds = |words: &str| {
+            of(words).map(|failures| (failures.kinds, failures.most, failures.sites.len()))
+        };
         assert_eq!(kinds("none"), Ok((0, 1, 0)));
         assert_eq!(kinds("slab"), Ok((1, 1, 0)));
         assert_eq!(kinds("slab,request"), Ok((33, 1, 0)));
@@ -143,7 +154,10 @@ mod tests {
         let named = Failures::of(&Options::none().with("probe", "ext2_add_link:-ENOSPC")).unwrap();
         assert_eq!((named.kinds, named.is_none()), (128, false));
         let (slab, none) = (of("slab").unwrap(), of("none").unwrap());
-        assert_eq!(slab.and(Failures::late(3)), Failures { kinds: 257, most: 3, sites: Vec::new() });
+        assert_eq!(
+            slab.and(Failures::late(3)),
+            Failures { kinds: 257, most: 3, sites: Vec::new() }
+        );
         assert_eq!(Failures::late(3).and(none), Failures::late(3));
     }
 }

@@ -1,6 +1,7 @@
 //! Functions of the kernel that the user names, each with what it returns when it fails by choice.
 //!
-//! In an option: `NAME:RETURNS` or `NAME:RETURNS:unlisted`, with commas between several; in a stack file also a list of tables.
+//! In an option: `NAME:RETURNS` or `NAME:RETURNS:unlisted`, with commas between several; in a stack
+//! file also a list of tables.
 
 use nix::errno::Errno;
 
@@ -33,7 +34,10 @@ pub(super) fn of(option: Option<&OptionValue>) -> Result<Vec<Site>, UsageError> 
     let mut add = |site: Result<Site, UsageError>| {
         let site = site?;
         if sites.iter().any(|known| known.symbol == site.symbol) {
-            return Err(UsageError(format!("probe: '{}' is named twice; leave one out", site.symbol)));
+            return Err(UsageError(format!(
+                "probe: '{}' is named twice; leave one out",
+                site.symbol
+            )));
         }
         sites.push(site);
         Ok(())
@@ -42,7 +46,9 @@ pub(super) fn of(option: Option<&OptionValue>) -> Result<Vec<Site>, UsageError> 
         None => {}
         Some(OptionValue::Text(text)) if text == "none" => {}
         Some(OptionValue::Text(text)) => text.split(',').try_for_each(|site| add(of_text(site)))?,
-        Some(OptionValue::List(tables)) => tables.iter().try_for_each(|table| add(of_table(table)))?,
+        Some(OptionValue::List(tables)) => {
+            tables.iter().try_for_each(|table| add(of_table(table)))?
+        }
         Some(other) => return Err(wrong(&other.to_string())),
     }
     Ok(sites)
@@ -73,7 +79,9 @@ fn of_table(table: &OptionValue) -> Result<Site, UsageError> {
         None => false,
         Some(OptionValue::Bool(unlisted)) => *unlisted,
         Some(other) => {
-            return Err(UsageError(format!("'{UNLISTED}' is true or false, and here it is '{other}'")));
+            return Err(UsageError(format!(
+                "'{UNLISTED}' is true or false, and here it is '{other}'"
+            )));
         }
     };
     site(symbol, &returns, unlisted)
@@ -92,15 +100,20 @@ fn site(symbol: &str, returns: &str, unlisted: bool) -> Result<Site, UsageError>
 /// What a function returns: a number, or an error by its name.
 fn number(symbol: &str, text: &str) -> Result<i64, UsageError> {
     let named = |name: &str| {
-        let errors =
-            (1..=-LAST_ERROR as i32).map(Errno::from_raw).filter(|errno| *errno != Errno::UnknownErrno);
-        errors.into_iter().find(|errno| format!("{errno:?}") == name).map(|errno| -i64::from(errno as i32))
+        let errors = (1..=-LAST_ERROR as i32)
+            .map(Errno::from_raw)
+            .filter(|errno| *errno != Errno::UnknownErrno);
+        errors
+            .into_iter()
+            .find(|errno| format!("{errno:?}") == name)
+            .map(|errno| -i64::from(errno as i32))
     };
     let number = text.parse().ok().or_else(|| named(text.strip_prefix('-')?));
     let in_range = |number: &i64| (LAST_ERROR..=i64::from(i32::MAX)).contains(number);
     number.filter(in_range).ok_or_else(|| {
         UsageError(format!(
-            "probe: '{symbol}' returns '{text}'; write an error such as -EIO, or a number from {LAST_ERROR} to {}",
+            "probe: '{symbol}' returns '{text}'; write an error such as -EIO, or a number from \
+             {LAST_ERROR} to {}",
             i32::MAX
         ))
     })

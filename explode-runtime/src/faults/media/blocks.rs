@@ -29,7 +29,8 @@ pub struct Medium<'a> {
 }
 
 impl Medium<'_> {
-    /// The blocks of the leaf's first device, of so many sectors, that are not all zeroes and can be read.
+    /// The blocks of the leaf's first device, of so many sectors, that are not all zeroes and can
+    /// be read.
     pub fn disk(&self, sectors: u64) -> Vec<Site> {
         let name = |block| format!("{} block {block}", self.layer);
         self.sites(self.first_device, 0..sectors, &name)
@@ -37,7 +38,8 @@ impl Medium<'_> {
 
     /// The same of a file, whose contents are the first `bytes` of a device.
     pub fn file(&self, path: &str, dev: u32, bytes: u64) -> Vec<Site> {
-        let name = |block| format!("{} {path} byte {}", self.layer, block * u64::from(self.block_bytes));
+        let name =
+            |block| format!("{} {path} byte {}", self.layer, block * u64::from(self.block_bytes));
         self.sites(dev, 0..bytes.div_ceil(SECTOR_BYTES as u64), &name)
     }
 
@@ -45,7 +47,8 @@ impl Medium<'_> {
         let Some(disk) = self.durable.disk(dev) else { return Vec::new() };
         let per_block = u64::from(self.block_bytes) / SECTOR_BYTES as u64;
         let end = range.end;
-        let mut blocks: Vec<u64> = disk.used_sectors(range).map(|sector| sector / per_block).collect();
+        let mut blocks: Vec<u64> =
+            disk.used_sectors(range).map(|sector| sector / per_block).collect();
         blocks.dedup();
         let readable = |sectors: &Range<u64>| {
             let bytes = (sectors.end - sectors.start) as usize * SECTOR_BYTES;

@@ -1,9 +1,12 @@
-//! Faults of the medium as choices (EX-112, EX-118): before a mutate one block of one leaf may go bad.
+//! Faults of the medium as choices (EX-112, EX-118): before a mutate one block of one leaf may go
+//! bad.
 //!
-//! Which leaves have faults, of which kind and how many on a path, their options say ([`MEDIA_OPTIONS`]); where there is one, each
-//! mutate begins with a choice among none and every block of them that can go bad: one that is not all zeroes, and of which
-//! nothing newer is on its way to the disk (what is read of that comes from a cache). From there on the block is bad, under the
-//! live stack and on every crash disk, sector by sector until it is written: fault-model.md, section 11.
+//! Which leaves have faults, of which kind and how many on a path, their options say
+//! ([`MEDIA_OPTIONS`]); where there is one, each mutate begins with a choice among none and every
+//! block of them that can go bad: one that is not all zeroes, and of which nothing newer is on its
+//! way to the disk (what is read of that comes from a cache). From there on the block is bad, under
+//! the live stack and on every crash disk, sector by sector until it is written: fault-model.md,
+//! section 11.
 
 mod blocks;
 

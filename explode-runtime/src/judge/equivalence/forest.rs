@@ -7,7 +7,8 @@ use explode_ramdisk::{Event, Image, Payload, Read, Values};
 use super::{Answer, Tree};
 use crate::dedup::ByKey;
 
-/// About so many bytes are kept. What would go beyond drops everything, which costs time and nothing else.
+/// About so many bytes are kept. What would go beyond drops everything, which costs time and
+/// nothing else.
 pub const MEMORY_BYTES: usize = 64 << 20;
 
 /// What a node takes, with its edge and the room that tables leave free.
@@ -38,7 +39,8 @@ impl Forest {
         if self.bytes + recovery + reads.len() * NODE_BYTES > MEMORY_BYTES {
             self.clear();
         }
-        let nodes = self.trees.entry(tree).or_default().insert(image, reads, answer, &mut self.values);
+        let nodes =
+            self.trees.entry(tree).or_default().insert(image, reads, answer, &mut self.values);
         self.bytes += nodes * NODE_BYTES + recovery;
     }
 }
@@ -46,7 +48,9 @@ impl Forest {
 /// What an event takes.
 fn bytes(event: &Event) -> usize {
     let data = match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => data.len(),
+        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
+            data.len()
+        }
         _ => 0,
     };
     size_of::<Event>() + data

@@ -1,9 +1,10 @@
-//! Sound skipping: a crash disk that agrees with one that was judged on all that was read of it has the same verdict
-//! (`docs/model/fault-model.md`, section 9).
+//! Sound skipping: a crash disk that agrees with one that was judged on all that was read of it has
+//! the same verdict (`docs/model/fault-model.md`, section 9).
 //!
-//! A [`Tree`] belongs to one (epoch, arguments, check_key). Each of its inner nodes is something that was read, each edge what
-//! was there, each leaf what came of the check; so a path from the root to a leaf has all reads of one check with their values,
-//! and a disk that walks it reaches that check's verdict. The [`Forest`] keeps the trees of a unit of work, within a bound.
+//! A [`Tree`] belongs to one (epoch, arguments, check_key). Each of its inner nodes is something
+//! that was read, each edge what was there, each leaf what came of the check; so a path from the
+//! root to a leaf has all reads of one check with their values, and a disk that walks it reaches
+//! that check's verdict. The [`Forest`] keeps the trees of a unit of work, within a bound.
 //!
 //! Nothing else is kept: no verdict of a check that could not be made, or that has ended a worker.
 
@@ -44,7 +45,8 @@ pub enum Outcome {
 }
 
 impl Answer {
-    /// What is kept of a check: nothing if it could not be made. `recorded` says whether its recovery was.
+    /// What is kept of a check: nothing if it could not be made. `recorded` says whether its
+    /// recovery was.
     pub fn of(judged: &Judged, recorded: bool, disk: Identity) -> Option<Answer> {
         let outcome = match &judged.judgement {
             Judgement::Ok => Outcome::Ok,
@@ -65,12 +67,14 @@ impl Answer {
         }
     }
 
-    /// Does it say all that is asked for? A broken promise ends the matter; else what the recovery has written may be wanted.
+    /// Does it say all that is asked for? A broken promise ends the matter; else what the recovery
+    /// has written may be wanted.
     pub fn is_enough(&self, recovery_wanted: bool) -> bool {
         !recovery_wanted || self.recovery.is_some() || matches!(self.outcome, Outcome::Violated(_))
     }
 
-    /// How a check that was made all the same differs, in words; none if it does not. `recorded` says whether its recovery was.
+    /// How a check that was made all the same differs, in words; none if it does not. `recorded`
+    /// says whether its recovery was.
     pub fn difference(&self, judged: &Judged, recorded: bool) -> Option<String> {
         let (expected, found) = (self.judgement(), &judged.judgement);
         if !alike(&expected, found) {
@@ -78,7 +82,9 @@ impl Answer {
         }
         let recovered = self.recovery.as_ref().filter(|_| recorded && found.is_sound());
         let same = recovered.is_none_or(|recovery| *recovery == judged.recovery);
-        (!same).then(|| format!("{} as expected, but its recovery has written something else", name(found)))
+        (!same).then(|| {
+            format!("{} as expected, but its recovery has written something else", name(found))
+        })
     }
 }
 

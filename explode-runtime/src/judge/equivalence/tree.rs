@@ -1,8 +1,9 @@
 //! One decision tree: which read comes next, what was there, and what came of it.
 //!
-//! Invariant: the reads on the way to a leaf are exactly those of the check that made it, each once. In which order does not
-//! matter, for a leaf holds for every image that agrees on all of them. A check that does not read what a node on its way has
-//! read, though it saw the same up to there, fits nowhere, and is left out.
+//! Invariant: the reads on the way to a leaf are exactly those of the check that made it, each
+//! once. In which order does not matter, for a leaf holds for every image that agrees on all of
+//! them. A check that does not read what a node on its way has read, though it saw the same up to
+//! there, fits nowhere, and is left out.
 
 use std::collections::HashMap;
 
@@ -38,8 +39,15 @@ impl Tree {
         }
     }
 
-    /// Notes what came of a check of `image`, and all that it has read. Returns how many nodes that took.
-    pub fn insert(&mut self, image: &Image, reads: &[Read], answer: Answer, values: &mut Values) -> usize {
+    /// Notes what came of a check of `image`, and all that it has read. Returns how many nodes that
+    /// took.
+    pub fn insert(
+        &mut self,
+        image: &Image,
+        reads: &[Read],
+        answer: Answer,
+        values: &mut Values,
+    ) -> usize {
         let before = self.nodes.len();
         let mut left: Vec<Read> = reads.iter().rev().copied().collect();
         let mut at = 0;
@@ -48,7 +56,8 @@ impl Tree {
                 // Only the root can be missing.
                 None => return self.grow(None, image, left, answer, values),
                 Some(Node::Leaf(known)) => {
-                    // The same once more, and it says more; or the system has read more, and there is no place for that.
+                    // The same once more, and it says more; or the system has read more, and there
+                    // is no place for that.
                     if left.is_empty() && known.recovery.is_none() {
                         *known = answer;
                     }
@@ -57,7 +66,9 @@ impl Tree {
                 Some(Node::Inner(read)) => {
                     let read = *read;
                     // It is the next one, as a rule.
-                    let Some(place) = left.iter().rposition(|other| *other == read) else { return 0 };
+                    let Some(place) = left.iter().rposition(|other| *other == read) else {
+                        return 0;
+                    };
                     left.remove(place);
                     let edge = edge(at, values.of(read, image));
                     match self.edges.get(&edge) {
@@ -185,7 +196,8 @@ mod tests {
         assert!(found.is_enough(true));
     }
 
-    /// Goes from block to block by what it finds, as `way` has it; then that decides. Returns what it has read.
+    /// Goes from block to block by what it finds, as `way` has it; then that decides. Returns what
+    /// it has read.
     fn check(way: &[u8], bytes: &[u8]) -> (Vec<u64>, Outcome) {
         let (mut at, mut reads) = (0_usize, Vec::new());
         for _ in 0..4 {

@@ -1,6 +1,8 @@
-//! Skipping within one unit of work: the checks whose verdict is known, and those that are made all the same.
+//! Skipping within one unit of work: the checks whose verdict is known, and those that are made all
+//! the same.
 //!
-//! Nothing of it outlives the unit: a unit that is repeated, in a new worker or another process, skips what it skipped before.
+//! Nothing of it outlives the unit: a unit that is repeated, in a new worker or another process,
+//! skips what it skipped before.
 
 use explode_ramdisk::{Identity, Image, Recording};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -24,7 +26,8 @@ impl Skipping {
         Skipping { forest: Forest::default(), seed }
     }
 
-    /// A request for crash checks begins. Without a check_key what its checker remembers is like nothing before.
+    /// A request for crash checks begins. Without a check_key what its checker remembers is like
+    /// nothing before.
     pub fn begin_request(&mut self, has_check_key: bool) {
         if !has_check_key {
             self.forest.clear();
@@ -42,7 +45,14 @@ impl Skipping {
     }
 
     /// Notes a check that was made.
-    pub fn note(&mut self, tree: u128, image: &Image, judged: &Judged, recording: Recording, disk: Identity) {
+    pub fn note(
+        &mut self,
+        tree: u128,
+        image: &Image,
+        judged: &Judged,
+        recording: Recording,
+        disk: Identity,
+    ) {
         let Some(reads) = &judged.reads else { return };
         if let Some(answer) = Answer::of(judged, recording == Recording::On, disk) {
             self.forest.insert(tree, image, reads, answer);

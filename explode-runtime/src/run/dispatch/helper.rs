@@ -23,10 +23,12 @@ pub(super) fn help(
     let mut deaths = 0;
     while deaths < DEATHS && !store.stopped() {
         let Some(origin) = store.origin() else { return Ok(()) };
-        let started = start(crew, &Checks::default(), keep_events).map_err(|error| error.to_string())?;
+        let started =
+            start(crew, &Checks::default(), keep_events).map_err(|error| error.to_string())?;
         if started.origin != origin {
             return Err(
-                "its first start made other disks than the run's: the stack is not deterministic".to_owned()
+                "its first start made other disks than the run's: the stack is not deterministic"
+                    .to_owned(),
             );
         }
         store.begin(number);

@@ -1,8 +1,9 @@
 //! More workers (`--jobs`): they run units before their turn, so that a run is over sooner.
 //!
-//! The result of a unit is a function of the unit, so nothing of a run depends on them. The supervisor merges the results of units one
-//! by one in the order of its strategy; it runs a unit itself if no helper has its result. A helper whose worker dies leaves the
-//! unit to the supervisor.
+//! The result of a unit is a function of the unit, so nothing of a run depends on them. The
+//! supervisor merges the results of units one by one in the order of its strategy; it runs a unit
+//! itself if no helper has its result. A helper whose worker dies leaves the unit to the
+//! supervisor.
 
 mod helper;
 mod store;
@@ -22,13 +23,18 @@ pub struct Helpers<'a> {
     pub lost: &'a (dyn Fn(&str) + Sync + 'a),
 }
 
-/// Makes a crew and calls with it what it is given. The first argument says when the run is over: then its workers need not end
-/// what they do.
+/// Makes a crew and calls with it what it is given. The first argument says when the run is over:
+/// then its workers need not end what they do.
 pub type WithCrew<'a> = dyn Fn(&dyn Fn() -> bool, &mut dyn FnMut(&mut dyn Crew)) + Sync + 'a;
 
 impl Helpers<'_> {
     /// Calls `supervise` while they run units.
-    pub(super) fn run<T>(&self, keep_events: bool, sketches: bool, supervise: impl FnOnce(&Store) -> T) -> T {
+    pub(super) fn run<T>(
+        &self,
+        keep_events: bool,
+        sketches: bool,
+        supervise: impl FnOnce(&Store) -> T,
+    ) -> T {
         let store = Store::new(self.count);
         std::thread::scope(|scope| {
             // Also when `supervise` panics.
@@ -41,7 +47,9 @@ impl Helpers<'_> {
                             && !store.stopped()
                         {
                             let (worker, all) = (number + 2, self.count + 1);
-                            (self.lost)(&format!("the run goes on without worker {worker} of {all}: {why}"));
+                            (self.lost)(&format!(
+                                "the run goes on without worker {worker} of {all}: {why}"
+                            ));
                         }
                     });
                 });

@@ -1,7 +1,7 @@
 //! What supervisor and helpers share: jobs that wait, results of units, checks that were merged.
 //!
-//! A worker takes the job that is wanted first, runs its first unit, and puts back what is left of the job in parts, so that others
-//! can go on with them.
+//! A worker takes the job that is wanted first, runs its first unit, and puts back what is left of
+//! the job in parts, so that others can go on with them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,8 @@ use crate::explore::{Job, Strategy, Unit, UnitId};
 use crate::plan::Origin;
 use crate::worker::UnitResult;
 
-/// Helpers stop running ahead when so many bytes of results wait for the supervisor, or so many results.
+/// Helpers stop running ahead when so many bytes of results wait for the supervisor, or so many
+/// results.
 const ROOM: usize = 64 << 20;
 const RESULTS: usize = 256;
 /// So many jobs wait for each worker.
@@ -104,7 +105,8 @@ impl Store {
         self.changed.notify_all();
     }
 
-    /// Takes the result of a unit, if there is one; if no worker runs the unit, it is the supervisor's from now on.
+    /// Takes the result of a unit, if there is one; if no worker runs the unit, it is the
+    /// supervisor's from now on.
     pub fn take(&self, unit: &Unit) -> Taken {
         let id = unit.id();
         let mut shared = self.lock();
@@ -139,7 +141,8 @@ impl Store {
         shared.helpers.iter_mut().for_each(|slot| slot.news.push(Arc::clone(&known)));
     }
 
-    /// Asks the strategy for more jobs, if they are about to be wanted, and tells new workers of all checks that are merged.
+    /// Asks the strategy for more jobs, if they are about to be wanted, and tells new workers of
+    /// all checks that are merged.
     pub fn refill(&self, strategy: &dyn Strategy, checks: &Checks) {
         let mut shared = self.lock();
         for slot in shared.helpers.iter_mut().filter(|slot| slot.is_new) {
@@ -160,9 +163,13 @@ impl Store {
                 let id = job.unit.id();
                 if let Some((_, result)) = shared.results.get(&id) {
                     // What is left of it, the first part last.
-                    let rest = job.after(&result.choices).map_or_else(Vec::new, |job| job.split(wanted));
+                    let rest =
+                        job.after(&result.choices).map_or_else(Vec::new, |job| job.split(wanted));
                     parts.extend(rest.into_iter().rev());
-                } else if !shared.running.contains(&id) && !shared.left.contains(&id) && queued.insert(id) {
+                } else if !shared.running.contains(&id)
+                    && !shared.left.contains(&id)
+                    && queued.insert(id)
+                {
                     jobs.push_back(job);
                 }
             }
@@ -258,7 +265,10 @@ impl Shared {
         loop {
             let job = self.jobs.pop_front()?;
             let id = job.unit.id();
-            if !self.running.contains(&id) && !self.results.contains_key(&id) && !self.left.contains(&id) {
+            if !self.running.contains(&id)
+                && !self.results.contains_key(&id)
+                && !self.left.contains(&id)
+            {
                 return Some(job);
             }
         }

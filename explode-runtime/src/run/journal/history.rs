@@ -40,7 +40,8 @@ pub enum JournalError {
     },
     /// Its format is one that this version does not read.
     #[error(
-        "{path}: format {format}, and this version of explode reads format {NEEDED}; go on with the version that wrote it, or \
+        "{path}: format {format}, and this version of explode reads format {NEEDED}; go on with \
+         the version that wrote it, or \
          begin the run anew"
     )]
     Format {

@@ -1,9 +1,12 @@
-//! The journal of a run: the result of each unit, in the run folder, so that another process can go on.
+//! The journal of a run: the result of each unit, in the run folder, so that another process can go
+//! on.
 //!
-//! `RUN/journal` is a line that says what it is, then records: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both
-//! little-endian, and that in postcard's form. The first record says which run it is, each other one is a unit that has ended. A choice
-//! is written once, in the first record that has it, and then by number: the others go on from those before them.
-//! A record that is torn or damaged ends the journal: it and what follows are cut off, and their units are run again.
+//! `RUN/journal` is a line that says what it is, then records: length (4 bytes) and xxh3 hash (8
+//! bytes) of what follows, both little-endian, and that in postcard's form. The first record says
+//! which run it is, each other one is a unit that has ended. A choice is written once, in the first
+//! record that has it, and then by number: the others go on from those before them. A record that
+//! is torn or damaged ends the journal: it and what follows are cut off, and their units are run
+//! again.
 
 mod history;
 mod record;
@@ -54,12 +57,14 @@ impl Journal {
         Journal { path, beginning, file: None, book, sound: 0, synced: Instant::now() }
     }
 
-    /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was, or none at all, and is its end.
+    /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was,
+    /// or none at all, and is its end.
     pub fn append(&mut self, record: &Record, now: bool) -> Result<(), RunError> {
         let frame = frame(&Written::of(record, &mut self.book));
         let now = now || self.synced.elapsed() >= SYNC;
         self.write(&frame, now).map_err(|error| {
-            // The room is wanted for findings. That even this fails changes nothing: a torn record is known when it is read.
+            // The room is wanted for findings. That even this fails changes nothing: a torn record
+            // is known when it is read.
             let _ = match self.file.take().filter(|_| self.sound > self.beginning.len() as u64) {
                 Some(file) => file.set_len(self.sound),
                 None => fs::remove_file(&self.path),

@@ -16,7 +16,12 @@ const ALWAYS: [Line; 6] = [
         "its contents, its size, its mode and attributes",
     ),
     (
-        &["synced-by-fdatasync", "partly-synced-by-fdatasync", "synced-by-msync", "partly-synced-by-msync"],
+        &[
+            "synced-by-fdatasync",
+            "partly-synced-by-fdatasync",
+            "synced-by-msync",
+            "partly-synced-by-msync",
+        ],
         true,
         "its contents and its size",
     ),
@@ -30,7 +35,8 @@ const ALWAYS: [Line; 6] = [
     (
         &["moved-name"],
         false,
-        "`rename` is two changes of names. A crash may leave both names, either, or none, until the directories are synced.",
+        "`rename` is two changes of names. A crash may leave both names, either, or none, until \
+         the directories are synced.",
     ),
     (&["atomic-call"], false, "Nothing orders two unsynced changes"),
 ];
@@ -40,10 +46,15 @@ const NOT_SYNCHRONOUS: [Line; 2] = [
     (
         &["replaced-by-rename"],
         false,
-        "a size without the contents (the file reads as whatever the blocks held, zeroes if they were never written), contents \
+        "a size without the contents (the file reads as whatever the blocks held, zeroes if they \
+         were never written), contents \
          without the size, a name without either",
     ),
-    (&["durable-call"], false, "create + fsync(file) without fsync of the directory may lose the name."),
+    (
+        &["durable-call"],
+        false,
+        "create + fsync(file) without fsync of the directory may lose the name.",
+    ),
 ];
 
 /// The profile of a mount, synchronous or not. What has no line is held to.
@@ -64,7 +75,8 @@ mod tests {
 
     #[test]
     fn every_quotation_stands_in_its_section() {
-        let section = PAGE.split("\n## 7.").nth(1).and_then(|rest| rest.split("\n## 8.").next()).unwrap();
+        let section =
+            PAGE.split("\n## 7.").nth(1).and_then(|rest| rest.split("\n## 8.").next()).unwrap();
         let section = section.split_whitespace().collect::<Vec<_>>().join(" ");
         for Promise { name, quote, .. } in profile(false).promises {
             assert!(section.contains(quote), "{name}: {quote}");

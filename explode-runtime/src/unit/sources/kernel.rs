@@ -1,5 +1,6 @@
-//! Choices of the kernel: functions that fail, writes that end late, and what it does on its own between two calls. They are one
-//! sequence with ours (EX-11): it is handed over while the checked system runs, and taken back with what was chosen there.
+//! Choices of the kernel: functions that fail, writes that end late, and what it does on its own
+//! between two calls. They are one sequence with ours (EX-11): it is handed over while the checked
+//! system runs, and taken back with what was chosen there.
 
 use super::source::{Asking, ChoiceSource};
 use crate::base::Fault;
@@ -28,7 +29,8 @@ impl ChoiceSource for KernelSource {
 
     fn hand_over(&mut self, stack: &Stack, asking: &Asking<'_>) {
         let (failures, between) = (stack.failures(), stack.between());
-        let Some(kernel) = stack.devices().kernel().filter(|_| !(failures.is_none() && between.is_none()))
+        let Some(kernel) =
+            stack.devices().kernel().filter(|_| !(failures.is_none() && between.is_none()))
         else {
             return;
         };
@@ -37,14 +39,16 @@ impl ChoiceSource for KernelSource {
         }
         let made = asking.made();
         let (failures, between) = (failures.left_after(&made), between.left_after(&made));
-        let script = asking.upcoming().into_iter().take_while(|choice| choice.kind.is_made_elsewhere());
+        let script =
+            asking.upcoming().into_iter().take_while(|choice| choice.kind.is_made_elsewhere());
         let armed = kernel.hand_over(failures, between, script.collect());
         self.has_it = armed.is_ok();
         self.trouble = armed.err();
     }
 
     fn take_back(&mut self, stack: &Stack, asking: &Asking<'_>) {
-        let Some(kernel) = stack.devices().kernel().filter(|_| std::mem::take(&mut self.has_it)) else {
+        let Some(kernel) = stack.devices().kernel().filter(|_| std::mem::take(&mut self.has_it))
+        else {
             return;
         };
         match kernel.take_back() {

@@ -1,4 +1,5 @@
-//! Faults of the medium as choices: before a mutate one block of one leaf may go bad (EX-112, EX-118).
+//! Faults of the medium as choices: before a mutate one block of one leaf may go bad (EX-112,
+//! EX-118).
 
 use explode_ramdisk::ReadFault;
 
@@ -44,8 +45,13 @@ impl ChoiceSource for MediaSource {
             }
         }
         let options = u32::try_from(names.len()).map_err(Fault::new)?;
-        let point =
-            Point { kind: Kind::IoFailure, options, names: &names, weights: &[], label: Label::named(SITE) };
+        let point = Point {
+            kind: Kind::IoFailure,
+            options,
+            names: &names,
+            weights: &[],
+            label: Label::named(SITE),
+        };
         let answer = asking.choose(&point) as usize;
         let Some(chance) = answer.checked_sub(1).map(|at| &chances[at]) else { return Ok(()) };
         let Chance { site: Site { dev, sectors, .. }, fault } = chance;

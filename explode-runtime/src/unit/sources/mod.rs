@@ -1,5 +1,5 @@
-//! What chooses besides the checker: blocks of a medium that go bad, functions of the kernel that fail, and what the kernel does on its
-//! own. Each is a [`ChoiceSource`].
+//! What chooses besides the checker: blocks of a medium that go bad, functions of the kernel that
+//! fail, and what the kernel does on its own. Each is a [`ChoiceSource`].
 
 mod kernel;
 mod media;
@@ -27,7 +27,8 @@ pub(super) struct Sources {
 impl Sources {
     /// Nothing has been chosen.
     pub fn new() -> Sources {
-        let all: Vec<Box<dyn ChoiceSource>> = vec![Box::new(MediaSource), Box::new(KernelSource::default())];
+        let all: Vec<Box<dyn ChoiceSource>> =
+            vec![Box::new(MediaSource), Box::new(KernelSource::default())];
         Sources { all: Shared::new(all), on: Cell::new(false) }
     }
 
@@ -43,10 +44,14 @@ impl Sources {
         asking: &Asking<'_>,
         pipeline: &mut Pipeline<'_>,
     ) -> Result<(), Fault> {
-        self.all.get_mut().iter_mut().try_for_each(|source| source.before_mutate(stack, asking, pipeline))
+        self.all
+            .get_mut()
+            .iter_mut()
+            .try_for_each(|source| source.before_mutate(stack, asking, pipeline))
     }
 
-    /// Begins the turn of the checked system (`on`): the sequence of choices is handed over. Or ends it: the sequence is taken back.
+    /// Begins the turn of the checked system (`on`): the sequence of choices is handed over. Or
+    /// ends it: the sequence is taken back.
     pub fn kernel_turn(&self, stack: &Stack, asking: &Asking<'_>, on: bool) {
         self.on.set(on);
         for source in self.all.get_mut().iter_mut() {

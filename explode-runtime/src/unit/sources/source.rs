@@ -29,8 +29,8 @@ pub trait ChoiceSource {
         Ok(())
     }
 
-    /// Hands the sequence of choices over, if it is not handed over: the checked system goes on. What goes wrong is reported by
-    /// [`trouble`](ChoiceSource::trouble).
+    /// Hands the sequence of choices over, if it is not handed over: the checked system goes on.
+    /// What goes wrong is reported by [`trouble`](ChoiceSource::trouble).
     fn hand_over(&mut self, _stack: &Stack, _asking: &Asking<'_>) {}
 
     /// Takes the sequence back, if it is handed over.
@@ -79,7 +79,8 @@ impl<'a> Asking<'a> {
         self.chooser.get().diverged().is_some()
     }
 
-    /// The answers that come next, as far as they are known: those of the script, or past its end those that the policy gives.
+    /// The answers that come next, as far as they are known: those of the script, or past its end
+    /// those that the policy gives.
     pub fn upcoming(&self) -> Vec<Choice> {
         let upcoming = self.chooser.get().upcoming().to_vec();
         if upcoming.is_empty() { self.work.get_mut().ahead() } else { upcoming }

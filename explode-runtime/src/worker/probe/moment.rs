@@ -16,7 +16,8 @@ pub(super) fn moment(
     issuers: &[Option<String>],
     whose: Whose<'_>,
 ) -> Moment {
-    let before = usize::try_from(neighbours.instant() - first).expect("as many as there are events");
+    let before =
+        usize::try_from(neighbours.instant() - first).expect("as many as there are events");
     // Marks are no events of the count.
     let counted = |event: &&Event| !matches!(event, Event::Mark { .. });
     let until = events.iter().scan(0, |count, event| {
@@ -24,7 +25,8 @@ pub(super) fn moment(
         (*count <= before).then_some(event)
     });
     let issuers = issuers.iter().cloned().chain(std::iter::repeat(None));
-    let happened = until.zip(issuers).map(|(event, by)| Happened { by, ..happened(event, whose) }).collect();
+    let happened =
+        until.zip(issuers).map(|(event, by)| Happened { by, ..happened(event, whose) }).collect();
     let later = events.iter().filter(counted).count() - before;
     Moment {
         place: neighbours.place,
@@ -34,17 +36,30 @@ pub(super) fn moment(
     }
 }
 
-fn ranges(neighbours: &Neighbours, pieces: &[Name], epoch: Epoch, whose: Whose<'_>) -> Vec<Pending> {
+fn ranges(
+    neighbours: &Neighbours,
+    pieces: &[Name],
+    epoch: Epoch,
+    whose: Whose<'_>,
+) -> Vec<Pending> {
     let mut ranges = Vec::new();
     for slot in neighbours.slots() {
-        let possible = slot.versions.iter().filter(|version| neighbours.is_possible(epoch, version.since));
-        let versions: Vec<(u32, u64)> = possible.map(|version| (version.number, version.serial)).collect();
+        let possible =
+            slot.versions.iter().filter(|version| neighbours.is_possible(epoch, version.since));
+        let versions: Vec<(u32, u64)> =
+            possible.map(|version| (version.number, version.serial)).collect();
         let first = slot.first_sector();
         let kept = versions.iter().map(|version| version.0);
         let kept = kept.into_iter().find(|number| pieces.contains(&(slot.dev, first, *number)));
         let sectors = slot.sectors.iter().map(|part| (part.start, part.end - part.start)).collect();
         if !versions.is_empty() {
-            ranges.push(Pending { dev: slot.dev, sectors, whose: whose(slot.dev, first), versions, kept });
+            ranges.push(Pending {
+                dev: slot.dev,
+                sectors,
+                whose: whose(slot.dev, first),
+                versions,
+                kept,
+            });
         }
     }
     ranges

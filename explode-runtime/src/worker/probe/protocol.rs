@@ -1,7 +1,8 @@
 //! What a worker is asked about a trace, and what it says.
 //!
-//! A [`Probe`] runs a way. When the request for crash checks is there that is looked for, the worker says where it
-//! [stands](Standing), and the system stands still while disks of that moment are tried, one after the other ([`Next`]).
+//! A [`Probe`] runs a way. When the request for crash checks is there that is looked for, the
+//! worker says where it [stands](Standing), and the system stands still while disks of that moment
+//! are tried, one after the other ([`Next`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +37,8 @@ pub struct Probe {
 pub enum Answers {
     /// Just these in their order, whichever mutate asks; anything else is another way.
     Exactly(Vec<Choice>),
-    /// Of each mutate its own. A point gets the first of its mutate's answers that is left and fits; what stood before that one is
-    /// dropped; if none fits it gets the first option.
+    /// Of each mutate its own. A point gets the first of its mutate's answers that is left and
+    /// fits; what stood before that one is dropped; if none fits it gets the first option.
     AsFits(Vec<Vec<Choice>>),
 }
 
@@ -46,12 +47,14 @@ pub enum Answers {
 pub enum Until {
     /// When a mutate itself sees the error.
     Mutate,
-    /// At the first disk of the last mutate that shows the error, or that crashes during recovery lead to from there.
+    /// At the first disk of the last mutate that shows the error, or that crashes during recovery
+    /// lead to from there.
     Failing {
         /// So many of them at most.
         crashes: u32,
-        /// Only at the request for crash checks of this index, and only if the log there is not the one of this hash: where it is,
-        /// the recorded disk is the only one, as in a replay (EX-60).
+        /// Only at the request for crash checks of this index, and only if the log there is not the
+        /// one of this hash: where it is, the recorded disk is the only one, as in a replay
+        /// (EX-60).
         only: Option<(u64, String)>,
         /// A disk that keeps these pieces is looked at first.
         first: Vec<Name>,
@@ -84,10 +87,11 @@ pub struct Spot {
 /// What a worker that stands still is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Next {
-    /// Recover and check: the crash disk that keeps these pieces, in the recovery of that one a crash that keeps these, and so on.
+    /// Recover and check: the crash disk that keeps these pieces, in the recovery of that one a
+    /// crash that keeps these, and so on.
     Try(Vec<Vec<Name>>),
-    /// Say what a script needs: what was done, and the bytes of the disks. With a disk that keeps these pieces, to compare with; none
-    /// for no such disk. And what was found broken.
+    /// Say what a script needs: what was done, and the bytes of the disks. With a disk that keeps
+    /// these pieces, to compare with; none for no such disk. And what was found broken.
     Evidence(Vec<Name>, Violation),
     /// Nothing more: the way ends.
     Enough,
@@ -147,7 +151,8 @@ pub struct Pending {
     pub sectors: Vec<(u64, u64)>,
     /// What stands there, as far as a component can tell.
     pub whose: Option<String>,
-    /// The number of each version, oldest first, with its place in the order in which pieces were first written.
+    /// The number of each version, oldest first, with its place in the order in which pieces were
+    /// first written.
     pub versions: Vec<(u32, u64)>,
     /// The version that the disk has kept.
     pub kept: Option<u32>,
@@ -182,7 +187,8 @@ pub enum Tried {
     Impossible,
     /// It was looked at.
     Looked {
-        /// The disks, as a trace has them; fewer than asked for if one of them failed on the way to the last.
+        /// The disks, as a trace has them; fewer than asked for if one of them failed on the way to
+        /// the last.
         disks: Vec<CrashDiskRecord>,
         /// What the last one is like.
         looks: Looks,
@@ -224,7 +230,8 @@ pub enum End {
     Stood,
     /// A mutate itself has seen this.
     Violated(Violation),
-    /// It went to its end, and did not find what was looked for; or a bound has ended the search: true.
+    /// It went to its end, and did not find what was looked for; or a bound has ended the search:
+    /// true.
     Nothing(String, bool),
     /// It went another way.
     Diverged(String),

@@ -18,10 +18,12 @@ pub trait Body {
     /// Where it announces its steps; none if it says them.
     fn page(&self) -> Option<&Page>;
 
-    /// How long others have kept it from running since it began, as far as that is known: deadlines stand still meanwhile.
+    /// How long others have kept it from running since it began, as far as that is known: deadlines
+    /// stand still meanwhile.
     fn kept_waiting(&self) -> Duration;
 
-    /// Ends it, unless it ends by itself within `patience`, and returns how it ended. A later call returns the same.
+    /// Ends it, unless it ends by itself within `patience`, and returns how it ended. A later call
+    /// returns the same.
     fn end(&mut self, patience: Duration) -> WorkerEnded;
 }
 

@@ -19,8 +19,8 @@ impl Worker<'_> {
         self.since.elapsed().saturating_sub(now.saturating_sub(*first))
     }
 
-    /// In this step others had the processor for most of the time, and it has not run for as long as a guest's kernel waits for a
-    /// task before it says that it hangs: that kernel cannot know.
+    /// In this step others had the processor for most of the time, and it has not run for as long
+    /// as a guest's kernel waits for a task before it says that it hangs: that kernel cannot know.
     fn is_starved(&self) -> bool {
         let all = self.since.elapsed();
         let kept = self.kept.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
@@ -49,7 +49,8 @@ impl Worker<'_> {
         let message = if message.is_empty() { why.to_owned() } else { message };
         if verdict == Some(Verdict::Hang) && starved {
             let message = format!(
-                "others had the processor for most of the time, so it is not believed that it hangs: {message}"
+                "others had the processor for most of the time, so it is not believed that it \
+                 hangs: {message}"
             );
             return Death { step: self.step, verdict: None, message, from_outside: true };
         }
@@ -59,7 +60,12 @@ impl Worker<'_> {
     /// It is not to be believed any more.
     pub(super) fn broken(&mut self, why: &str) -> Death {
         let Death { message, .. } = self.died(why);
-        Death { step: self.step, verdict: None, message: format!("{why}; {message}"), from_outside: false }
+        Death {
+            step: self.step,
+            verdict: None,
+            message: format!("{why}; {message}"),
+            from_outside: false,
+        }
     }
 
     pub(super) fn nonsense(&mut self, said: &Said) -> Death {
@@ -82,7 +88,8 @@ mod tests {
     use super::*;
     use crate::worker::page::Page;
 
-    /// A worker that says nothing. As often as this it has waited for the processor all the time when it is asked.
+    /// A worker that says nothing. As often as this it has waited for the processor all the time
+    /// when it is asked.
     struct Silent {
         stream: UnixStream,
         begin: Instant,

@@ -1,8 +1,9 @@
 //! Workers on the other side of a wire, with deadlines: child processes and guests.
 //!
-//! The supervisor waits for what a worker says, and now and then looks at what it was about to do. A step that takes longer than
-//! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer. Time in
-//! which others had the processor does not count: a busy machine makes no step hang.
+//! The supervisor waits for what a worker says, and now and then looks at what it was about to do.
+//! A step that takes longer than the deadline hangs, and its worker is ended. The deadline is
+//! looked at so often that a step may take a quarter longer. Time in which others had the processor
+//! does not count: a busy machine makes no step hang.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -51,7 +52,8 @@ impl<'a> Remote<'a> {
         Remote { plan, spawn, worker: None, given_up: &|| false }
     }
 
-    /// Replays a trace in a fresh worker. A trace of a step that hangs or ends its worker is reproduced when that step does.
+    /// Replays a trace in a fresh worker. A trace of a step that hangs or ends its worker is
+    /// reproduced when that step does.
     ///
     /// # Errors
     /// Those of the replay; the worker cannot be started.
@@ -71,8 +73,9 @@ impl<'a> Remote<'a> {
             Err(StartError::Died(death)) if death.from_outside => return Ok(Err(death)),
             hired => hired.map_err(RunError::from)?,
         };
-        let said =
-            worker.send(&ToWorker::Replay(Box::new(trace.clone()))).and_then(|()| worker.hear(&mut Nobody));
+        let said = worker
+            .send(&ToWorker::Replay(Box::new(trace.clone())))
+            .and_then(|()| worker.hear(&mut Nobody));
         match said {
             Ok(Said::Replayed(replay)) => Ok(Ok(replay)),
             Ok(Said::Failed(failed)) => Err(failed.into()),
@@ -115,15 +118,19 @@ impl<'a> Remote<'a> {
             }));
         }
         let body = (self.spawn)().map_err(|error| match error {
-            RunError::Broken { message, .. } => {
-                StartError::Died(Death { step: Step::Between, verdict: None, message, from_outside: false })
-            }
+            RunError::Broken { message, .. } => StartError::Died(Death {
+                step: Step::Between,
+                verdict: None,
+                message,
+                from_outside: false,
+            }),
             other => StartError::Said(other),
         })?;
         let deadline = Duration::from_millis(self.plan.settings.deadline_ms);
         let mut worker = Worker::new(body, deadline, self.given_up);
         // Nothing of the stack's has run yet, whatever has ended it.
-        let ready = worker.hear(&mut Nobody).map_err(|death| Death { step: Step::Between, ..death });
+        let ready =
+            worker.hear(&mut Nobody).map_err(|death| Death { step: Step::Between, ..death });
         match ready.map_err(StartError::Died)? {
             Said::Ready(version) if version == env!("CARGO_PKG_VERSION") => Ok(worker),
             other => Err(StartError::Died(worker.nonsense(&other))),

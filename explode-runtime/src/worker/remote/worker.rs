@@ -22,7 +22,8 @@ pub(super) struct Worker<'a> {
     /// What it is about to do, since when it is known, and the number of its announcement.
     pub step: Step,
     pub since: Instant,
-    /// How long it had been kept from running when it was first waited for in this step, and when it last was.
+    /// How long it had been kept from running when it was first waited for in this step, and when
+    /// it last was.
     pub kept: Option<(Duration, Duration)>,
     count: u64,
     checked: u64,
@@ -33,7 +34,11 @@ pub(super) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     /// One that has said nothing yet.
-    pub fn new(body: Box<dyn Body>, deadline: Duration, given_up: &'a dyn Fn() -> bool) -> Worker<'a> {
+    pub fn new(
+        body: Box<dyn Body>,
+        deadline: Duration,
+        given_up: &'a dyn Fn() -> bool,
+    ) -> Worker<'a> {
         Worker {
             body,
             reader: FrameReader::default(),
@@ -51,7 +56,11 @@ impl<'a> Worker<'a> {
 
 impl Worker<'_> {
     /// Has it run a unit; returns the first word that is not about its way.
-    pub(super) fn run(&mut self, order: &ToWorker, listener: &mut dyn Listener) -> Result<Said, Death> {
+    pub(super) fn run(
+        &mut self,
+        order: &ToWorker,
+        listener: &mut dyn Listener,
+    ) -> Result<Said, Death> {
         self.stopping = false;
         self.body.page().into_iter().for_each(|page| page.set_stop(false));
         self.send(order)?;

@@ -11,7 +11,8 @@ pub fn def() -> ComponentDef {
         Ok(Box::new(LineLog { fsync: options.bool("fsync", true)?, surface: Surface::Child }))
     })
     .on("simfiles")
-    .options([OptionDef { name: "fsync", about: "sync each line: true, or false, a bug", default: "true" }])
+    .options([OptionDef { name: "fsync", about: "sync each line: true, or false, a \
+        bug", default: "true" }])
 }
 
 struct LineLog {

@@ -35,12 +35,13 @@ impl Log {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// After a crash: what was never written reads as zeroes, and the line before it may lack its end. Returns true if there was
-    /// something to cut.
+    /// After a crash: what was never written reads as zeroes, and the line before it may lack its
+    /// end. Returns true if there was something to cut.
     pub fn repair(files: Rc<dyn Files>) -> Result<bool, Fault> {
         let text = files.read_file(PATH)?;
         let written = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
-        let whole = text[..written].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole =
+            text[..written].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         if whole < text.len() {
             let log = files.open(PATH, OpenFlags::EXISTING)?;
             files.ftruncate(log, whole as u64)?;

@@ -1,8 +1,9 @@
-//! Drivers of a tree that the user may edit: built again when the contents of what they are made from change, and only the objects
-//! that this concerns.
+//! Drivers of a tree that the user may edit: built again when the contents of what they are made
+//! from change, and only the objects that this concerns.
 //!
-//! The overlay of a driver is kept, with what was built in it. Its copies follow the tree by contents. Headers around it are read in the
-//! tree itself, where make goes by their times: if the contents of one have changed since, the overlay is built anew.
+//! The overlay of a driver is kept, with what was built in it. Its copies follow the tree by
+//! contents. Headers around it are read in the tree itself, where make goes by their times: if the
+//! contents of one have changed since, the overlay is built anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,12 @@ use crate::modules::uses::{self, Files};
 use crate::tools::{self, Tools};
 
 /// The entry with the modules of these parts; `base` is what is known of it.
-pub(super) fn get(build: &Build<'_>, kernel: &Kernel, parts: &[Part], base: &Key) -> Result<PathBuf> {
+pub(super) fn get(
+    build: &Build<'_>,
+    kernel: &Kernel,
+    parts: &[Part],
+    base: &Key,
+) -> Result<PathBuf> {
     let find = || uses::find(build.cache, KIND, &kernel.tree, base);
     if let Some(entry) = find() {
         return Ok(entry);
@@ -48,7 +54,8 @@ fn build_parts(
 ) -> Result<Files> {
     let (tree, overlay) = (&kernel.tree, building.dir.join("overlay"));
     let state = building.dir.join("state");
-    if !fs::read_to_string(&state).is_ok_and(|state| holds(&state, tree, base)) && overlay.exists() {
+    if !fs::read_to_string(&state).is_ok_and(|state| holds(&state, tree, base)) && overlay.exists()
+    {
         fs::remove_dir_all(&overlay).at("remove", &overlay)?;
     }
     // A build that is ended by a signal leaves none.
@@ -98,6 +105,7 @@ fn holds(state: &str, tree: &Path, base: &Key) -> bool {
     let mut lines = state.lines();
     lines.next() == Some(&base.hash())
         && lines.all(|line| {
-            line.split_once(' ').is_some_and(|(content, file)| uses::content(&tree.join(file)) == content)
+            line.split_once(' ')
+                .is_some_and(|(content, file)| uses::content(&tree.join(file)) == content)
         })
 }

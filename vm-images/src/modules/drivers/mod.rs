@@ -1,7 +1,9 @@
-//! Drivers that only some stacks need, such as XFS: modules of the kernel's own source, each built when it is first asked for.
+//! Drivers that only some stacks need, such as XFS: modules of the kernel's own source, each built
+//! when it is first asked for.
 //!
-//! The kernel's tree stays as it is, since it may be the user's, and since what is in the cache does not change. A driver is built in
-//! an overlay. In the user's tree its sources may change, so there an entry is found by what they contain.
+//! The kernel's tree stays as it is, since it may be the user's, and since what is in the cache
+//! does not change. A driver is built in an overlay. In the user's tree its sources may change, so
+//! there an entry is found by what they contain.
 
 mod changing;
 mod overlay;
@@ -22,7 +24,8 @@ use crate::tools::{self, Tools};
 /// To be raised when the way of building changes.
 const RECIPE: u32 = 1;
 
-/// The modules of a driver for this kernel, in the order in which they have to be loaded; none if they are all built in.
+/// The modules of a driver for this kernel, in the order in which they have to be loaded; none if
+/// they are all built in.
 pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, driver: &str) -> Result<Vec<PathBuf>> {
     let parts = parts_of(driver)?;
     let path = kernel.tree.join(".config");
@@ -42,14 +45,19 @@ pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, driver: &str) -> Result<Ve
         entry
     } else {
         let tools = tools::get(build)?;
-        build
-            .cache
-            .entry(KIND, &key, build.progress, |building| build_parts(building, &tools, kernel, &parts))?
+        build.cache.entry(KIND, &key, build.progress, |building| {
+            build_parts(building, &tools, kernel, &parts)
+        })?
     };
     Ok(parts.iter().map(|part| entry.join(part.file())).collect())
 }
 
-fn build_parts(building: &Building<'_>, tools: &Tools, kernel: &Kernel, parts: &[Part]) -> Result<()> {
+fn build_parts(
+    building: &Building<'_>,
+    tools: &Tools,
+    kernel: &Kernel,
+    parts: &[Part],
+) -> Result<()> {
     let overlay = building.dir.join("overlay");
     let mut symbols = Vec::new();
     for part in parts {

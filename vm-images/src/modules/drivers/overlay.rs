@@ -1,7 +1,9 @@
-//! A folder that looks like a kernel's tree: copies of the folder that is built, and links for everything around it.
+//! A folder that looks like a kernel's tree: copies of the folder that is built, and links for
+//! everything around it.
 //!
-//! Make writes into the copies, so the tree stays as it is. A file is copied only if its contents are others, so that make, which goes
-//! by times, builds again just what contents ask for: a file that was replaced by an older one counts as changed.
+//! Make writes into the copies, so the tree stays as it is. A file is copied only if its contents
+//! are others, so that make, which goes by times, builds again just what contents ask for: a file
+//! that was replaced by an older one counts as changed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,8 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::base::{Context, Result};
 use crate::modules::uses::Files;
 
-/// Makes `overlay/below` a copy of the sources in `tree/below`, and everything around it links to what the tree has there. Adds the
-/// files that were copied, by their paths below the tree.
+/// Makes `overlay/below` a copy of the sources in `tree/below`, and everything around it links to
+/// what the tree has there. Adds the files that were copied, by their paths below the tree.
 pub(super) fn update(tree: &Path, overlay: &Path, below: &Path, copied: &mut Files) -> Result<()> {
     let (mut from, mut to) = (tree.to_owned(), overlay.to_owned());
     for name in below {
@@ -64,7 +66,12 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
         let built = [".o", ".a", ".ko", ".mod", ".mod.c"].iter().any(|end| name.ends_with(end));
         // A link that leads nowhere is what an editor has left that locks a file.
         let lost = path.is_symlink() && !path.exists();
-        if !built && !lost && !name.starts_with('.') && name != "modules.order" && name != "Module.symvers" {
+        if !built
+            && !lost
+            && !name.starts_with('.')
+            && name != "modules.order"
+            && name != "Module.symvers"
+        {
             paths.push(path);
         }
     }
@@ -77,8 +84,11 @@ fn unlink(path: &Path) -> Result<()> {
 }
 
 fn remove(path: &Path) -> Result<()> {
-    let removed =
-        if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    let removed = if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
     removed.at("remove", path)
 }
 
@@ -92,7 +102,8 @@ mod tests {
 
     use super::*;
 
-    const FILES: [&str; 6] = ["Makefile", "fs/internal.h", "fs/a/a.c", "fs/a/sub/b.h", "fs/b/b.c", "lib/c.c"];
+    const FILES: [&str; 6] =
+        ["Makefile", "fs/internal.h", "fs/a/a.c", "fs/a/sub/b.h", "fs/b/b.c", "lib/c.c"];
 
     /// A tree, and an overlay in which `lib` and `fs/a` are copies.
     fn tree(folder: &Path) -> (PathBuf, PathBuf) {

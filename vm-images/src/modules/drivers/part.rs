@@ -34,7 +34,8 @@ impl Part {
     }
 }
 
-/// Builds a part in the overlay, and keeps its module and its table of symbols, which is added to those of the parts before.
+/// Builds a part in the overlay, and keeps its module and its table of symbols, which is added to
+/// those of the parts before.
 pub(super) fn build_part(
     building: &Building<'_>,
     tools: &Tools,
@@ -46,7 +47,8 @@ pub(super) fn build_part(
     building.progress.step(&format!("building the driver {}", part.name));
     let folder = overlay.join(part.folder);
     make(building, tools, kernel, &folder, symbols, &[&part.file()])?;
-    fs::copy(folder.join(part.file()), building.dir.join(part.file())).at("copy the module from", &folder)?;
+    fs::copy(folder.join(part.file()), building.dir.join(part.file()))
+        .at("copy the module from", &folder)?;
     // Kept under a name of its own: the next part may be of the same folder.
     let table = building.dir.join(format!("{}.symvers", part.name));
     fs::copy(folder.join("Module.symvers"), &table).at("keep", &table)?;
@@ -60,18 +62,27 @@ pub(super) fn parts_of(driver: &str) -> Result<Vec<Part>> {
     let line = lines().find(|line| line.split_whitespace().next() == Some(driver));
     let Some(line) = line else {
         let known: Vec<_> = lines().filter_map(|line| line.split_whitespace().next()).collect();
-        return Err(VmError::Usage(format!("there is no driver {driver}; there are {}", known.join(", "))));
+        return Err(VmError::Usage(format!(
+            "there is no driver {driver}; there are {}",
+            known.join(", ")
+        )));
     };
     let part = |word: &'static str| {
-        let (option, path) = word.split_once(':').expect("drivers.txt is part of this library and tested");
-        let (folder, name) = path.rsplit_once('/').expect("drivers.txt is part of this library and tested");
+        let (option, path) =
+            word.split_once(':').expect("drivers.txt is part of this library and tested");
+        let (folder, name) =
+            path.rsplit_once('/').expect("drivers.txt is part of this library and tested");
         Part { option, folder, name }
     };
     Ok(line.split_whitespace().skip(1).map(part).collect())
 }
 
 /// The parts that are modules in this configuration.
-pub(super) fn modular(parts: &[Part], config: &BTreeMap<&str, &str>, path: &Path) -> Result<Vec<Part>> {
+pub(super) fn modular(
+    parts: &[Part],
+    config: &BTreeMap<&str, &str>,
+    path: &Path,
+) -> Result<Vec<Part>> {
     let mut found = Vec::new();
     for part in parts {
         match config.get(part.option) {
@@ -113,7 +124,8 @@ mod tests {
         let path = Path::new("x/.config");
         let config = parse_config("CONFIG_LIBCRC32C=y\nCONFIG_XFS_FS=m\n");
         assert_eq!(modular(&parts, &config, path).unwrap(), parts[1..]);
-        let error = modular(&parts, &parse_config("CONFIG_LIBCRC32C=y\n"), path).unwrap_err().to_string();
+        let error =
+            modular(&parts, &parse_config("CONFIG_LIBCRC32C=y\n"), path).unwrap_err().to_string();
         assert!(error.contains("CONFIG_XFS_FS in x/.config"), "{error}");
     }
 }

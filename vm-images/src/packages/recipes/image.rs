@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn lines_are_told_apart() {
-        let text = "# comment\npackage a\n    /bin/a\n    /bin/b\nlibraries l\nfolder /x\nlink /l x\n\ntext /y 1 2\nown /init init\n";
+        let text = "# comment\npackage a\n    /bin/a\n    /bin/b\nlibraries l\nfolder /x\nlink /l \
+                    x\n\ntext /y 1 2\nown /init init\n";
         assert_eq!(
             parse(text).unwrap(),
             [

@@ -1,4 +1,5 @@
-//! The packages that the tools and the kernel are made from; `kernel/tools.txt` explains its sections.
+//! The packages that the tools and the kernel are made from; `kernel/tools.txt` explains its
+//! sections.
 
 /// The packages and their versions.
 const TEXT: &str = include_str!("../../../kernel/tools.txt");

@@ -33,7 +33,8 @@ pub struct Grown<'a> {
     calls: Groups,
     dice: &'a mut Dice,
     tree: Tree,
-    /// How likely in percent: a name that might be missing is there, it leads to the newest, to an inode of its own, a file is full.
+    /// How likely in percent: a name that might be missing is there, it leads to the newest, to an
+    /// inode of its own, a file is full.
     there: usize,
     newest: usize,
     own: usize,
@@ -46,7 +47,8 @@ const MOST: u32 = 64;
 impl Grown<'_> {
     pub fn of(checker: &Reasonable, dice: &mut Dice) -> Tree {
         let Reasonable { fs, now: history, limits: Limits { calls, .. }, .. } = checker;
-        let [there, newest, own, full] = std::array::from_fn(|_| [0, 10, 50, 90, 100][dice.below(5)]);
+        let [there, newest, own, full] =
+            std::array::from_fn(|_| [0, 10, 50, 90, 100][dice.below(5)]);
         let tree = Tree { root: 0, nodes: Default::default(), attributes: Default::default() };
         let mut grown = Grown { fs, history, calls: *calls, dice, tree, there, newest, own, full };
         let mut inodes = vec![(Abstract::ROOT, 0)];
@@ -62,13 +64,22 @@ impl Grown<'_> {
             self.tree.attributes.insert(inode, self.fs.attributes(id).seen(self.calls));
         }
         if !self.fs.is_directory(id) {
-            let file =
-                |bytes: &[u8]| Node::File { path: String::new(), links: 1, names: 1, bytes: bytes.to_vec() };
+            let file = |bytes: &[u8]| Node::File {
+                path: String::new(),
+                links: 1,
+                names: 1,
+                bytes: bytes.to_vec(),
+            };
             let node = match self.fs.node(id) {
-                Made::Symlink(target) => {
-                    Node::Symlink { path: String::new(), links: 1, names: 1, target: target.clone() }
+                Made::Symlink(target) => Node::Symlink {
+                    path: String::new(),
+                    links: 1,
+                    names: 1,
+                    target: target.clone(),
+                },
+                _ if self.dice.percent(self.full) || self.history.is_made(id) => {
+                    file(self.fs.bytes(id))
                 }
-                _ if self.dice.percent(self.full) || self.history.is_made(id) => file(self.fs.bytes(id)),
                 _ => file(&[]),
             };
             self.tree.nodes.insert(inode, node);
@@ -108,7 +119,8 @@ impl Grown<'_> {
         let which = self.dice.below(4);
         match self.tree.nodes.get_mut(&inode) {
             Some(Node::Directory(names)) if !names.is_empty() => {
-                let name = names.keys().nth(self.dice.below(names.len())).cloned().unwrap_or_default();
+                let name =
+                    names.keys().nth(self.dice.below(names.len())).cloned().unwrap_or_default();
                 match which {
                     0 => drop(names.remove(&name)),
                     1 => drop(names.insert("z".to_owned(), other)),

@@ -1,5 +1,6 @@
-//! The canonical form of all that a file may hold: which write each sector comes from, and not what was written. Writes that several files
-//! have, by a clone, have numbers that are given; the others are numbered as they come.
+//! The canonical form of all that a file may hold: which write each sector comes from, and not what
+//! was written. Writes that several files have, by a clone, have numbers that are given; the others
+//! are numbered as they come.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +70,8 @@ impl Contents {
         versions.collect()
     }
 
-    /// Two with the same form can hold the same, up to what was written; `shared` gives the number of a write that others have, too.
+    /// Two with the same form can hold the same, up to what was written; `shared` gives the number
+    /// of a write that others have, too.
     pub fn form(&self, shared: &dyn Fn(u32) -> Option<String>) -> String {
         let mut own: BTreeMap<u32, usize> = BTreeMap::new();
         let mut text = format!("{}.", text_of(&self.now, shared, &mut own));
@@ -79,9 +81,11 @@ impl Contents {
         if let Some(Since { changed, written, least, most }) = &self.since {
             text += &format!("s{}{written:?},{least},{most:?}.", if *changed { "c" } else { "" });
         }
-        // A write that is in the text above has its number there. The others are distinguished by the rest of their text.
-        let seen =
-            |version: u32| own.get(&version).map_or_else(|| "?".to_owned(), |number| format!("s{number}"));
+        // A write that is in the text above has its number there. The others are distinguished by
+        // the rest of their text.
+        let seen = |version: u32| {
+            own.get(&version).map_or_else(|| "?".to_owned(), |number| format!("s{number}"))
+        };
         let told = |runs: &[Run]| {
             let number = |version| shared(version).or_else(|| Some(seen(version)));
             text_of(runs, &number, &mut BTreeMap::new())
@@ -95,7 +99,11 @@ impl Contents {
     }
 }
 
-fn text_of(runs: &[Run], shared: &dyn Fn(u32) -> Option<String>, own: &mut BTreeMap<u32, usize>) -> String {
+fn text_of(
+    runs: &[Run],
+    shared: &dyn Fn(u32) -> Option<String>,
+    own: &mut BTreeMap<u32, usize>,
+) -> String {
     let mut text = String::new();
     for Run { from, len } in runs {
         text += &match from {

@@ -1,5 +1,6 @@
-//! Two states have the same form if and only if a brute force finds names and inodes that make one of them the other; then the same trees
-//! are legal, and each step of one has its like of the other.
+//! Two states have the same form if and only if a brute force finds names and inodes that make one
+//! of them the other; then the same trees are legal, and each step of one has its like of the
+//! other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,28 +64,34 @@ impl Plain {
             name.2.insert(to(*lead));
         }
         // Where a name may be missing whatever was made, it does not matter what was.
-        for (_, _, leads) in names.values_mut().filter(|(_, _, leads)| leads.contains(&To::Nowhere)) {
+        for (_, _, leads) in names.values_mut().filter(|(_, _, leads)| leads.contains(&To::Nowhere))
+        {
             if leads.remove(&To::Gone(false)) {
                 leads.insert(To::Gone(true));
             }
         }
         let mut outcomes = BTreeSet::new();
         for outcome in way.outcomes() {
-            let (mut waiting, mut seen, mut kept) = (vec![Abstract::ROOT], BTreeSet::new(), BTreeMap::new());
+            let (mut waiting, mut seen, mut kept) =
+                (vec![Abstract::ROOT], BTreeSet::new(), BTreeMap::new());
             while let Some(id) = waiting.pop() {
                 if !seen.insert(id) {
                     continue;
                 }
                 for ((_, name), lead) in outcome.iter().filter(|((at, _), _)| *at == id) {
                     let is_alive = alive.contains(lead);
-                    kept.insert((id, *name), if is_alive { To::Inode(*lead) } else { To::Gone(true) });
+                    kept.insert(
+                        (id, *name),
+                        if is_alive { To::Inode(*lead) } else { To::Gone(true) },
+                    );
                     waiting.extend(is_alive.then_some(*lead));
                 }
             }
             outcomes.insert(kept);
         }
         let letter = |name: &String| name.chars().next().unwrap();
-        let free = alive.iter().map(|id| (*id, way.free.of(*id).iter().map(letter).collect())).collect();
+        let free =
+            alive.iter().map(|id| (*id, way.free.of(*id).iter().map(letter).collect())).collect();
         Plain { alive: alive.into_iter().collect(), made, names, free, outcomes }
     }
 
@@ -158,7 +165,8 @@ fn classes(limits: &Limits, steps: usize) -> (usize, usize) {
     let mut classes: Vec<(Vec<u8>, Plain, &Way)> = Vec::new();
     for way in &all {
         let (form, plain) = (signature(&way.fs, &way.history, &way.free, false), Plain::of(way));
-        let same = classes.iter().filter(|(_, known, of)| is_the_same(&plain, known, [&way.fs, &of.fs]));
+        let same =
+            classes.iter().filter(|(_, known, of)| is_the_same(&plain, known, [&way.fs, &of.fs]));
         let same: Vec<&[u8]> = same.map(|(form, ..)| form.as_slice()).collect();
         let known = classes.iter().any(|(other, ..)| *other == form);
         assert_eq!(same, if known { vec![form.as_slice()] } else { vec![] }, "{:?}", way.ops);
@@ -172,8 +180,10 @@ fn classes(limits: &Limits, steps: usize) -> (usize, usize) {
 #[test]
 fn states_have_the_same_form_if_and_only_if_a_brute_force_says_so() {
     let limits = |files, dirs, calls| Limits { files, dirs, far: BLOCK, calls };
-    let counted =
-        [classes(&limits(2, 2, Groups::NONE), 3), classes(&limits(1, 1, Groups::of(&[Group::Exchange])), 4)];
+    let counted = [
+        classes(&limits(2, 2, Groups::NONE), 3),
+        classes(&limits(1, 1, Groups::of(&[Group::Exchange])), 4),
+    ];
     assert_eq!(counted, [(201, 96), (741, 172)]);
 }
 
@@ -226,8 +236,8 @@ impl State {
 /// The topology of a state, and the forms of all that one step leads to.
 type Goes = (Vec<u8>, Vec<Vec<u8>>);
 
-/// Goes every way of so many steps; of states with the same form all steps must lead to the same forms. Returns how many states there were
-/// and how many forms, but for those of the last step.
+/// Goes every way of so many steps; of states with the same form all steps must lead to the same
+/// forms. Returns how many states there were and how many forms, but for those of the last step.
 fn like_for_like(words: &str, (files, dirs): (usize, usize), steps: usize) -> (usize, usize) {
     let calls = Groups::given(&Options::none().with("calls", words)).unwrap();
     let limits = Limits { files, dirs, far: 2 * BLOCK, calls };

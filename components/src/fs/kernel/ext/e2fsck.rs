@@ -15,7 +15,8 @@ pub(super) const E2FSCK: OptionDef = OptionDef {
 };
 
 impl System {
-    /// Checked by e2fsck: where it repairs, even what looks clean, and all that it can; and to be `strict`.
+    /// Checked by e2fsck: where it repairs, even what looks clean, and all that it can; and to be
+    /// `strict`.
     pub(super) fn checked(self, options: &Options, repaired: bool) -> Result<System, UsageError> {
         // 1: errors corrected; 2: corrected, and the system should be rebooted (e2fsck(8)).
         let repair = |program| Repair { tool: Tool::new(program, "-f -y"), repaired: &[1, 2, 3] };

@@ -4,7 +4,9 @@ use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::super::common::options;
-use super::super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, STRICT, System, profiles};
+use super::super::{
+    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, STRICT, System, profiles,
+};
 use super::{BLOCK_SIZE, E2FSCK, block_size, mke2fs};
 
 /// The name in the registry.
@@ -12,18 +14,22 @@ pub const NAME: &str = "ext2";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::of_maker(NAME, "ext2 by its own driver, or by that of ext4; e2fsck repairs it", build)
-        .modes(MODES)
-        .on("ramdisk")
-        .options(options![
-            OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
-            BLOCK_SIZE,
-            FSCK,
-            E2FSCK,
-            STRICT,
-            BETWEEN,
-            MOST_BETWEEN,
-        ])
+    ComponentDef::of_maker(
+        NAME,
+        "ext2 by its own driver, or by that of ext4; e2fsck repairs it",
+        build,
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![
+        OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
+        BLOCK_SIZE,
+        FSCK,
+        E2FSCK,
+        STRICT,
+        BETWEEN,
+        MOST_BETWEEN,
+    ])
 }
 
 fn build(options: &Options) -> Result<Maker, UsageError> {

@@ -1,4 +1,5 @@
-//! What users have who have made it as ext3: its format, and its way to allocate blocks, by ext4's driver.
+//! What users have who have made it as ext3: its format, and its way to allocate blocks, by ext4's
+//! driver.
 
 use explode_runtime::stack::ComponentDef;
 
@@ -14,7 +15,12 @@ pub fn def() -> ComponentDef {
         NAME,
         "ext3 with its journal, by ext4's driver; mounting replays the journal",
         |options| {
-            journal::journalled("ext3", "buffers that the journal owns", profiles::ext3_ordered, options)
+            journal::journalled(
+                "ext3",
+                "buffers that the journal owns",
+                profiles::ext3_ordered,
+                options,
+            )
         },
     )
     .modes(MODES)

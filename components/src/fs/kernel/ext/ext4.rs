@@ -12,10 +12,19 @@ pub const NAME: &str = "ext4";
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
     ComponentDef::of_maker(NAME, "ext4 with its journal, which mounting replays", |options| {
-        let hides = "file data that has no block yet (delayed allocation), and buffers that the journal owns";
+        let hides = "file data that has no block yet (delayed allocation), and buffers that the \
+                     journal owns";
         journal::journalled("ext4", hides, profiles::ext4_ordered, options)
     })
     .modes(MODES)
     .on("ramdisk")
-    .options(options![journal::DATA, BLOCK_SIZE, journal::FSCK, E2FSCK, STRICT, BETWEEN, MOST_BETWEEN])
+    .options(options![
+        journal::DATA,
+        BLOCK_SIZE,
+        journal::FSCK,
+        E2FSCK,
+        STRICT,
+        BETWEEN,
+        MOST_BETWEEN
+    ])
 }

@@ -1,4 +1,5 @@
-//! The journal that ext3 and ext4 have, by ext4's driver: which options it has, and what they promise.
+//! The journal that ext3 and ext4 have, by ext4's driver: which options it has, and what they
+//! promise.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::Maker;
@@ -23,15 +24,18 @@ pub(super) const FSCK: OptionDef = OptionDef {
 /// The inode of the journal.
 const JOURNAL: u32 = 8;
 
-/// One of this kind. They differ in their names, in what they hide, and in what they promise by default.
+/// One of this kind. They differ in their names, in what they hide, and in what they promise by
+/// default.
 pub(super) fn journalled(
     kind: &'static str,
     hides: &'static str,
     ordered: fn() -> Vec<Promise>,
     options: &Options,
 ) -> Result<Maker, UsageError> {
-    let data = options
-        .one_of(DATA.name, &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
+    let data = options.one_of(
+        DATA.name,
+        &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")],
+    )?;
     let bytes = block_size(options)?;
     let make = move || mke2fs(&format!("-t {kind} -b {bytes} -J size={}", bytes.div_ceil(1024)));
     let promises = match data {

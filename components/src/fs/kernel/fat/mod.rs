@@ -1,4 +1,5 @@
-//! The FAT family: what VFAT and MSDOS share, made by mkfs.fat and repaired by fsck.fat. One file each says the rest.
+//! The FAT family: what VFAT and MSDOS share, made by mkfs.fat and repaired by fsck.fat. One file
+//! each says the rest.
 
 pub mod msdos;
 pub mod vfat;
@@ -9,8 +10,11 @@ use explode_runtime::stack::Maker;
 use super::tool::Tool;
 use super::{Between, FSCK, KernelFs, OWN, Repair, STRICT, System, profiles};
 
-const BITS: OptionDef =
-    OptionDef { name: "fat", about: "bits of an entry: auto (by its size), 12, 16, 32", default: "auto" };
+const BITS: OptionDef = OptionDef {
+    name: "fat",
+    about: "bits of an entry: auto (by its size), 12, 16, 32",
+    default: "auto",
+};
 
 const CLUSTER: OptionDef = OptionDef {
     name: "cluster",
@@ -21,13 +25,14 @@ const CLUSTER: OptionDef = OptionDef {
 const FLUSH: OptionDef =
     OptionDef { name: "flush", about: "mount with -o flush: true, false", default: "false" };
 
-/// What fsck.fat says of what it has looked at, and not of what it has found; the last begins with the device.
+/// What fsck.fat says of what it has looked at, and not of what it has found; the last begins with
+/// the device.
 const PROGRESS: &[&str] = &["fsck.fat ", "Leaving filesystem unchanged", "/dev/"];
 
 /// One of this kind, with the options of its mount.
 fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Maker, UsageError> {
-    let bits =
-        options.one_of(BITS.name, &[("auto", ""), ("12", " -F 12"), ("16", " -F 16"), ("32", " -F 32")])?;
+    let bits = options
+        .one_of(BITS.name, &[("auto", ""), ("12", " -F 12"), ("16", " -F 16"), ("32", " -F 32")])?;
     let sectors = match options.int(CLUSTER.name, 0)? {
         0 => String::new(),
         sectors if sectors.is_power_of_two() && sectors <= 128 => format!(" -s {sectors}"),
@@ -46,7 +51,9 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Maker, Us
         repair: fsck.then(repair),
         unrepaired: !fsck,
         // Ends with 1 if it would change something, if only the mark of what was not unmounted.
-        strict: options.bool(STRICT.name, false)?.then(|| Tool::new("fsck.fat", "-n").without(PROGRESS)),
+        strict: options
+            .bool(STRICT.name, false)?
+            .then(|| Tool::new("fsck.fat", "-n").without(PROGRESS)),
         between: Between::of(options, OWN)?,
         ..System::new(driver, profiles::fat, options, make)?
     }))

@@ -1,14 +1,17 @@
-//! The pages of a new log, held still: jfs_mkfs puts them together on its stack, which it does not clear (`jfs_logform` in
-//! libfs/logform.c of jfsutils), so that behind the last record of a page stands what was there before, times among it.
+//! The pages of a new log, held still: jfs_mkfs puts them together on its stack, which it does not
+//! clear (`jfs_logform` in libfs/logform.c of jfsutils), so that behind the last record of a page
+//! stands what was there before, times among it.
 //!
-//! Numbers are little endian (`struct jfs_superblock` in fs/jfs/jfs_superblock.h, `struct logpage` in fs/jfs/jfs_logmgr.h).
+//! Numbers are little endian (`struct jfs_superblock` in fs/jfs/jfs_superblock.h, `struct logpage`
+//! in fs/jfs/jfs_logmgr.h).
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Where the superblock is, and in it the size of a block, and the length and the place of the log, in blocks.
+/// Where the superblock is, and in it the size of a block, and the length and the place of the log,
+/// in blocks.
 const SUPERBLOCK: u64 = 0x8000;
 const BLOCK_SIZE: usize = 16;
 const LOG: usize = 72;
@@ -17,7 +20,8 @@ const MAGIC: &[u8] = b"JFS1";
 const PAGE: usize = 4096;
 /// Its first page is not used, and the second is the log's superblock.
 const FIRST: usize = 2;
-/// A page begins and ends with eight bytes: its number, two bytes that are not used, and the end of its last record.
+/// A page begins and ends with eight bytes: its number, two bytes that are not used, and the end of
+/// its last record.
 const FRAME: usize = 8;
 const END: usize = 6;
 
@@ -70,7 +74,8 @@ mod tests {
         for (at, number) in [(BLOCK_SIZE, block), (LOG, pages as u32), (LOG + 4, place)] {
             image[superblock + at..][..4].copy_from_slice(&number.to_le_bytes());
         }
-        // The third page has a record that ends at byte 44; in the last one head and tail are not alike.
+        // The third page has a record that ends at byte 44; in the last one head and tail are not
+        // alike.
         let third = (place as usize + 2) * PAGE;
         for frame in [third, third + PAGE - FRAME] {
             image[frame..][..FRAME].copy_from_slice(&[2, 0, 0, 0, 0, 0, 44, 0]);

@@ -1,5 +1,6 @@
-//! JFS, which journals metadata. Mounting does not replay its log, jfs_fsck does, and what was not unmounted is not mounted for writing
-//! before. Its threads work for all that are mounted; no interval of theirs can be set.
+//! JFS, which journals metadata. Mounting does not replay its log, jfs_fsck does, and what was not
+//! unmounted is not mounted for writing before. Its threads work for all that are mounted; no
+//! interval of theirs can be set.
 
 mod log;
 
@@ -24,8 +25,12 @@ pub fn def() -> ComponentDef {
 fn build(options: &Options) -> Result<Maker, UsageError> {
     Ok(KernelFs::maker(System {
         made: Some(log::clear),
-        // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own log, and draws no random numbers.
-        repair: Some(Repair { tool: Tool::new("jfs_fsck", "-a").still_with_free_opens(), repaired: &[1] }),
+        // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own
+        // log, and draws no random numbers.
+        repair: Some(Repair {
+            tool: Tool::new("jfs_fsck", "-a").still_with_free_opens(),
+            repaired: &[1],
+        }),
         strict: options.bool("strict", false)?.then(|| Tool::new("jfs_fsck", "-n")),
         hides: Some("metadata that was not submitted, which it has in a cache of its own"),
         ..System::new(NAME, profiles::jfs, options, || Tool::new("jfs_mkfs", "-q").still())?

@@ -29,11 +29,12 @@ pub(super) fn options(base: &Path) -> String {
     FOLDERS.map(|folder| format!("{folder}={}", base.join(folder).display())).join(",")
 }
 
-/// A mount tries in the work folder what its file system can do, with files that are named by a counter which goes on from mount to
-/// mount (`ovl_lookup_temp` in fs/overlayfs/dir.c). Their names stay behind in the block of the directory, and would be others each
-/// time: a longer one that is made and removed takes their place. One
-/// that stays is that of the first whiteout, which the others are links of (`ovl_whiteout`): where something of the lower folder is taken
-/// away, events differ from one time to the next.
+/// A mount tries in the work folder what its file system can do, with files that are named by a
+/// counter which goes on from mount to mount (`ovl_lookup_temp` in fs/overlayfs/dir.c). Their names
+/// stay behind in the block of the directory, and would be others each time: a longer one that is
+/// made and removed takes their place. One that stays is that of the first whiteout, which the
+/// others are links of (`ovl_whiteout`): where something of the lower folder is taken away, events
+/// differ from one time to the next.
 pub(super) fn write_over_names(base: &Path) {
     let path = base.join("workdir/work").join("over".repeat(16));
     // Where the folder is not there, overlay has mounted itself read-only, and has left no names.

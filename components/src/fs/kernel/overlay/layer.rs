@@ -40,8 +40,9 @@ impl Component for Overlay {
         let at = below.place.to_owned();
         mount_on(Path::new(NAME), &at, NAME, self.common.flags, &folders::options(base))?;
         folders::write_over_names(base);
-        let files = MountedFiles::new(&at)
-            .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
+        let files = MountedFiles::new(&at).map_err(|errno| {
+            Fault::new(format!("the root directory cannot be opened: {}", errno.desc()))
+        })?;
         self.mounted = Some((Rc::new(files), at));
         Ok(())
     }
@@ -53,7 +54,9 @@ impl Component for Overlay {
     }
 
     fn surface(&self) -> Surface {
-        self.mounted.as_ref().map_or(Surface::Child, |(files, _)| Surface::Files(Rc::clone(files) as _))
+        self.mounted
+            .as_ref()
+            .map_or(Surface::Child, |(files, _)| Surface::Files(Rc::clone(files) as _))
     }
 
     fn facts(&self) -> Facts {

@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// What it holds if anything: directories without contents, files with bytes that are not zeroes, in more than a block and in a part of
-/// one. The names are those that checkers give.
+/// What it holds if anything: directories without contents, files with bytes that are not zeroes,
+/// in more than a block and in a part of one. The names are those that checkers give.
 const LOWER: [(&str, Option<usize>); 3] = [("a", Some(6000)), ("b", None), ("b/a", Some(100))];
 
 /// Fills the folder.

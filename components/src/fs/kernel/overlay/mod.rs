@@ -1,5 +1,6 @@
-//! overlay on the files below it: a lower folder with nothing or a few files in it, an upper one that takes every change, and the folder in which
-//! overlay prepares them. A sync of a file, of a directory or of all goes through to the file system of the upper folder (kernel,
+//! overlay on the files below it: a lower folder with nothing or a few files in it, an upper one
+//! that takes every change, and the folder in which overlay prepares them. A sync of a file, of a
+//! directory or of all goes through to the file system of the upper folder (kernel,
 //! filesystems/overlayfs.rst); what that recovers is all that there is to recover.
 
 mod folders;
@@ -25,7 +26,8 @@ pub fn def() -> ComponentDef {
     .on("ext4")
     .options(options![OptionDef {
         name: "lower",
-        about: "what the lower folder holds, which a change copies up: empty; files (/a, and /b/a in a directory)",
+        about: "what the lower folder holds, which a change copies up: empty; files (/a, and /b/a \
+                in a directory)",
         default: "empty",
     }])
 }
@@ -52,7 +54,8 @@ mod tests {
 
     /// Overlay on these components, bottom first.
     fn on(below: &[(&str, Options)]) -> Profile {
-        let plug = |stack: StackSpec, (name, options): &(&str, Options)| stack.plug(name, options.clone());
+        let plug =
+            |stack: StackSpec, (name, options): &(&str, Options)| stack.plug(name, options.clone());
         profile_of(below.iter().fold(StackSpec::default(), plug).plug(NAME, Options::none()))
     }
 
@@ -76,10 +79,16 @@ mod tests {
         let lines = |word: &str| ext2.promises.iter().filter(|line| line.name == word).count();
         assert_eq!(lines("replaced-name"), 1);
 
-        let f2fs = |mode: &str| on(&[plain("ramdisk"), ("f2fs", Options::none().with("fsync_mode", mode))]);
+        let f2fs = |mode: &str| {
+            on(&[plain("ramdisk"), ("f2fs", Options::none().with("fsync_mode", mode))])
+        };
         let (synced, flushed) = (f2fs("posix"), f2fs("nobarrier"));
         assert_eq!(excluded(&synced, "synced-by-fsync"), None);
-        assert!(excluded(&flushed, "synced-by-fsync").unwrap_or_default().contains("f2fs.rst, fsync_mode"));
+        assert!(
+            excluded(&flushed, "synced-by-fsync")
+                .unwrap_or_default()
+                .contains("f2fs.rst, fsync_mode")
+        );
         assert_eq!(excluded(&flushed, "synced-by-sync"), None);
     }
 
@@ -101,16 +110,22 @@ mod tests {
         };
         let (without, with) = (below("none"), below("synced-by-fsync"));
         assert_eq!(without.system, "overlay on ext2 in Linux");
-        assert!(without.excludes("replaced-name").is_some() && without.excludes("synced-by-fsync").is_none());
+        assert!(
+            without.excludes("replaced-name").is_some()
+                && without.excludes("synced-by-fsync").is_none()
+        );
         assert_eq!(with.system, "overlay on lying-sync");
-        assert!(with.excludes("replaced-name").is_none() && with.excludes("synced-by-fsync").is_some());
+        assert!(
+            with.excludes("replaced-name").is_none() && with.excludes("synced-by-fsync").is_some()
+        );
     }
 
     /// Whoever else stands on a file system has a profile of its own.
     #[test]
     fn no_other_layer_promises_as_what_is_below() {
         let stack = |top: &str, options| {
-            let below = StackSpec::default().plug("ramdisk", Options::none()).plug("ext2", Options::none());
+            let below =
+                StackSpec::default().plug("ramdisk", Options::none()).plug("ext2", Options::none());
             profile_of(below.plug(top, options))
         };
         assert_eq!(stack("rename-in-steps", Options::none()).system, "ext2 in Linux");

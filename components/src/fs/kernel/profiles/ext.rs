@@ -3,8 +3,8 @@
 use explode_runtime::verdict::Promise;
 
 use super::lines::{
-    Line, METADATA, NAMES, NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, UNSYNCED, excluded,
-    kept,
+    Line, METADATA, NAMES, NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, UNSYNCED,
+    excluded, kept,
 };
 use super::mounted::{EXT2, NAMED};
 use super::posix::with_posix;
@@ -16,15 +16,19 @@ pub fn ext2() -> Vec<Promise> {
     let own = [
         kept(
             STRUCTURE,
-            "It is frequently claimed that the ext2 implementation of writing asynchronous metadata is faster than the ffs synchronous \
-             metadata scheme but less reliable. Both methods are equally resolvable by their respective fsck programs",
+            "It is frequently claimed that the ext2 implementation of writing asynchronous \
+             metadata is faster than the ffs synchronous \
+             metadata scheme but less reliable. Both methods are equally resolvable by their \
+             respective fsck programs",
             "Linux 6.12, Documentation/filesystems/ext2.rst, Metadata",
         ),
         excluded(
             UNSYNCED,
-            "A journaling extension to the ext2 code has been developed by Stephen Tweedie. It avoids the risks of metadata corruption \
+            "A journaling extension to the ext2 code has been developed by Stephen Tweedie. It \
+             avoids the risks of metadata corruption \
              and the need to wait for e2fsck to complete after a crash",
-            "Linux 6.12, Documentation/filesystems/ext2.rst, Journaling: ext2 itself has these risks",
+            "Linux 6.12, Documentation/filesystems/ext2.rst, Journaling: ext2 itself has these \
+             risks",
         ),
         NO_ATTRIBUTES,
         RENAME,
@@ -36,7 +40,8 @@ pub fn ext2() -> Vec<Promise> {
 /// The journal keeps the structure, whatever becomes of data.
 const JOURNAL: Line = kept(
     METADATA,
-    "This means that if you lose your power, you will lose as much as the latest 5 seconds of metadata changes (your filesystem will not \
+    "This means that if you lose your power, you will lose as much as the latest 5 seconds of \
+     metadata changes (your filesystem will not \
      be damaged though, thanks to the journaling)",
     "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, commit",
 );
@@ -44,15 +49,18 @@ const JOURNAL: Line = kept(
 /// A rename is one transaction of it.
 const ATOMIC: Line = kept(
     NAMES,
-    "the journal can be replayed all the way to the latest commit record, guaranteeing the atomicity of whatever gets written through the \
-     journal to the disk. The effect of this is to guarantee that the filesystem does not become stuck midway through a metadata update",
+    "the journal can be replayed all the way to the latest commit record, guaranteeing the \
+     atomicity of whatever gets written through the \
+     journal to the disk. The effect of this is to guarantee that the filesystem does not become \
+     stuck midway through a metadata update",
     "Linux, Documentation/filesystems/ext4/journal.rst",
 );
 
 /// What data=ordered, the default, says of data.
 const ORDERED: Line = kept(
     UNSYNCED,
-    "All data are forced directly out to the main file system prior to its metadata being committed to the journal",
+    "All data are forced directly out to the main file system prior to its metadata being \
+     committed to the journal",
     "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, data=ordered",
 );
 
@@ -64,8 +72,10 @@ pub fn ext4_ordered() -> Vec<Promise> {
         ORDERED,
         kept(
             REPLACED,
-            "ext4 will detect the replace-via-rename and replace-via-truncate patterns and force that any delayed allocation blocks are \
-             allocated such that at the next journal commit, in the default data=ordered mode, the data blocks of the new file are \
+            "ext4 will detect the replace-via-rename and replace-via-truncate patterns and force \
+             that any delayed allocation blocks are \
+             allocated such that at the next journal commit, in the default data=ordered mode, \
+             the data blocks of the new file are \
              forced to disk before the rename() operation is committed",
             "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, auto_da_alloc",
         ),
@@ -81,7 +91,8 @@ pub fn ext3_ordered() -> Vec<Promise> {
         ORDERED,
         kept(
             REPLACED,
-            "This provides roughly the same level of guarantees as ext3, and avoids the \"zero-length\" problem that can happen when a \
+            "This provides roughly the same level of guarantees as ext3, and avoids \
+             the \"zero-length\" problem that can happen when a \
              system crashes before the delayed allocation blocks are forced to disk",
             "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, auto_da_alloc",
         ),
@@ -91,15 +102,21 @@ pub fn ext3_ordered() -> Vec<Promise> {
 
 /// Either, data=writeback.
 pub fn writeback() -> Vec<Promise> {
-    let incorrect = "A crash+recovery can cause incorrect data to appear in files which were written shortly before the crash";
-    let own =
-        [JOURNAL, ATOMIC, excluded(UNSYNCED, incorrect, DATA_MODE), excluded(REPLACED, incorrect, DATA_MODE)];
+    let incorrect = "A crash+recovery can cause incorrect data to appear in files which were \
+                     written shortly before the crash";
+    let own = [
+        JOURNAL,
+        ATOMIC,
+        excluded(UNSYNCED, incorrect, DATA_MODE),
+        excluded(REPLACED, incorrect, DATA_MODE),
+    ];
     with_posix(NAMED, &own)
 }
 
 /// Either, data=journal.
 pub fn journalled_data() -> Vec<Promise> {
-    let both = "All new data is written to the journal first, and then to its final location. In the event of a crash, the journal can be \
+    let both = "All new data is written to the journal first, and then to its final location. In \
+                the event of a crash, the journal can be \
                 replayed, bringing both data and metadata into a consistent state";
     let own = [JOURNAL, ATOMIC, kept(UNSYNCED, both, DATA_MODE), kept(REPLACED, both, DATA_MODE)];
     with_posix(NAMED, &own)

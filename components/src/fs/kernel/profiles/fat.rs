@@ -11,12 +11,15 @@ pub fn fat() -> Vec<Promise> {
     let own = [
         kept(
             STRUCTURE,
-            "fsck.fat verifies the consistency of MS-DOS filesystems and optionally tries to repair them",
-            "dosfstools, fsck.fat(8), DESCRIPTION; of its exit codes: \"No recoverable errors have been detected\"",
+            "fsck.fat verifies the consistency of MS-DOS filesystems and optionally tries to \
+             repair them",
+            "dosfstools, fsck.fat(8), DESCRIPTION; of its exit codes: \"No recoverable errors \
+             have been detected\"",
         ),
         excluded(
             UNSYNCED,
-            "By design, the FAT file system is not a transaction-safe file system. FATFS can be corrupted if a write operation is \
+            "By design, the FAT file system is not a transaction-safe file system. FATFS can be \
+             corrupted if a write operation is \
              interrupted in the middle of a transaction",
             "Microsoft, Windows CE 5.0, Transaction-Safe FAT File System",
         ),
@@ -32,7 +35,8 @@ pub fn exfat() -> Vec<Promise> {
     let own = [
         kept(
             STRUCTURE,
-            "fsck.exfat checks an exFAT filesystem and repairs the filesystem depending on the options passed",
+            "fsck.exfat checks an exFAT filesystem and repairs the filesystem depending on the \
+             options passed",
             "exfatprogs, fsck.exfat(8), DESCRIPTION",
         ),
         excluded(

@@ -13,26 +13,32 @@ pub fn btrfs() -> Vec<Promise> {
     let own = [
         kept(
             METADATA,
-            "When off, the filesystem is consistent but buffered writes may last more than one transaction commit",
+            "When off, the filesystem is consistent but buffered writes may last more than one \
+             transaction commit",
             "btrfs-progs, btrfs(5), MOUNT OPTIONS, flushoncommit, which is off by default",
         ),
         kept(
             NAMES,
-            "All logical links among metadata comprising a consistent view of the data may not cross the generation boundary",
+            "All logical links among metadata comprising a consistent view of the data may not \
+             cross the generation boundary",
             BTRFS,
         ),
         kept(
             UNSYNCED,
-            "BTRFS in particular is based on a COW (copy on write) mode of writing, i.e. not updating data in place but rather writing a \
+            "BTRFS in particular is based on a COW (copy on write) mode of writing, i.e. not \
+             updating data in place but rather writing a \
              new copy to a different location and then atomically switching the pointers",
             BTRFS,
         ),
         excluded(
             REPLACED,
-            "Btrfs has strict flushing in place to make sure that renaming over an old file with a new file will fully flush out the new \
-             file before allowing the transaction commit with the rename to complete. [...] This patch removes the ordered flushes and \
+            "Btrfs has strict flushing in place to make sure that renaming over an old file with \
+             a new file will fully flush out the new \
+             file before allowing the transaction commit with the rename to complete. [...] This \
+             patch removes the ordered flushes and \
              switches to a best effort filemap_flush like ext4 uses. It's not perfect",
-            "Linux, commit 8d875f95da43, \"btrfs: disable strict file flushes for renames and truncates\"",
+            "Linux, commit 8d875f95da43, \"btrfs: disable strict file flushes for renames and \
+             truncates\"",
         ),
     ];
     with_posix(NOT_NAMED, &own)
@@ -42,7 +48,8 @@ pub fn btrfs() -> Vec<Promise> {
 pub fn btrfs_in_place() -> Vec<Promise> {
     let in_place = excluded(
         UNSYNCED,
-        "Updates in-place improve performance for workloads that do frequent overwrites, at the cost of potential partial writes, in case \
+        "Updates in-place improve performance for workloads that do frequent overwrites, at the \
+         cost of potential partial writes, in case \
          the write is interrupted (system crash, device failure)",
         "btrfs-progs, btrfs(5), MOUNT OPTIONS, nodatacow",
     );
@@ -53,19 +60,23 @@ pub fn btrfs_in_place() -> Vec<Promise> {
 pub fn f2fs() -> Vec<Promise> {
     const DATA_FLUSH: &str =
         "Enable data flushing before checkpoint in order to persist data of regular and symlink";
-    const OFF: &str = "Linux 6.12, Documentation/filesystems/f2fs.rst, data_flush, which is off by default: a checkpoint does not wait for data";
+    const OFF: &str = "Linux 6.12, Documentation/filesystems/f2fs.rst, data_flush, which is off \
+                       by default: a checkpoint does not wait for data";
     let own = [
         kept(
             METADATA,
-            "F2FS adopts the checkpointing scheme to maintain file system consistency. At mount time, F2FS first tries to find the last \
+            "F2FS adopts the checkpointing scheme to maintain file system consistency. At mount \
+             time, F2FS first tries to find the last \
              valid checkpoint data",
             "Linux 6.12, Documentation/filesystems/f2fs.rst, File System Metadata Structure",
         ),
         kept(
             NAMES,
-            "Basically, f2fs adopts a roll-back model with checkpoint blocks written in the CP area. The checkpoint procedure includes as \
+            "Basically, f2fs adopts a roll-back model with checkpoint blocks written in the CP \
+             area. The checkpoint procedure includes as \
              follows. [...] block_operations() freezes VFS calls",
-            "Linux, commit 127e670abfa7, \"f2fs: add checkpoint operations\": a call is in a checkpoint whole or not at all",
+            "Linux, commit 127e670abfa7, \"f2fs: add checkpoint operations\": a call is in a \
+             checkpoint whole or not at all",
         ),
         excluded(UNSYNCED, DATA_FLUSH, OFF),
         excluded(REPLACED, DATA_FLUSH, OFF),
@@ -77,7 +88,8 @@ pub fn f2fs() -> Vec<Promise> {
 pub fn f2fs_without_flush() -> Vec<Promise> {
     let no_flush = excluded(
         FSYNCED,
-        "\"nobarrier\" is based on \"posix\", but doesn't issue flush command for non-atomic files likewise \"nobarrier\" mount option",
+        "\"nobarrier\" is based on \"posix\", but doesn't issue flush command for non-atomic \
+         files likewise \"nobarrier\" mount option",
         "Linux 6.12, Documentation/filesystems/f2fs.rst, fsync_mode",
     );
     but(&f2fs(), no_flush)
@@ -89,12 +101,14 @@ const NILFS2: &str = "Linux 6.12, Documentation/filesystems/nilfs2.rst";
 const CHECKPOINTS: [Line; 2] = [
     kept(
         METADATA,
-        "Since NILFS2 can keep consistency like conventional LFS, it achieves quick recovery after system crashes",
+        "Since NILFS2 can keep consistency like conventional LFS, it achieves quick recovery \
+         after system crashes",
         NILFS2,
     ),
     kept(
         NAMES,
-        "The sequence of logs that should be treated as logically one log, is delimited with flags marked in the segment summary. The \
+        "The sequence of logs that should be treated as logically one log, is delimited with \
+         flags marked in the segment summary. The \
          recovery code of nilfs2 looks this boundary information to ensure atomicity of updates",
         "Linux 6.12, Documentation/filesystems/nilfs2.rst, Disk format",
     ),
@@ -103,7 +117,8 @@ const CHECKPOINTS: [Line; 2] = [
 /// NILFS2, order=relaxed, the default.
 pub fn nilfs2() -> Vec<Promise> {
     data(
-        "This mode is equivalent to the ordered data mode of the ext3 filesystem except for the updates on data blocks still conserve \
+        "This mode is equivalent to the ordered data mode of the ext3 filesystem except for the \
+         updates on data blocks still conserve \
           atomicity",
         "Linux 6.12, Documentation/filesystems/nilfs2.rst, Mount options, order=relaxed",
     )
@@ -112,8 +127,10 @@ pub fn nilfs2() -> Vec<Promise> {
 /// NILFS2, order=strict.
 pub fn nilfs2_strict() -> Vec<Promise> {
     data(
-        "Apply strict in-order semantics that preserves sequence of all file operations including overwriting of data blocks. That means, \
-          it is guaranteed that no overtaking of events occurs in the recovered file system after a crash",
+        "Apply strict in-order semantics that preserves sequence of all file operations including \
+         overwriting of data blocks. That means, \
+          it is guaranteed that no overtaking of events occurs in the recovered file system after \
+          a crash",
         "Linux 6.12, Documentation/filesystems/nilfs2.rst, Mount options, order=strict",
     )
 }
@@ -121,5 +138,8 @@ pub fn nilfs2_strict() -> Vec<Promise> {
 /// With what an order says of data.
 fn data(quote: &'static str, source: &'static str) -> Vec<Promise> {
     let [structure, names] = CHECKPOINTS;
-    with_posix(NOT_NAMED, &[structure, names, kept(UNSYNCED, quote, source), kept(REPLACED, quote, source)])
+    with_posix(
+        NOT_NAMED,
+        &[structure, names, kept(UNSYNCED, quote, source), kept(REPLACED, quote, source)],
+    )
 }

@@ -1,13 +1,16 @@
-//! `-o sync`. mount(2) promises of it that writes are synchronous, mount(8) that all I/O is; but only of those file systems that it names.
+//! `-o sync`. mount(2) promises of it that writes are synchronous, mount(8) that all I/O is; but
+//! only of those file systems that it names.
 
 use super::lines::{Line, excluded, kept};
 
 const WRITES: &[&str] = &["synced-by-mount-sync", "partly-synced-by-mount-sync"];
-const METADATA: &[&str] = &["metadata-synced-by-mount-sync", "partly-metadata-synced-by-mount-sync"];
+const METADATA: &[&str] =
+    &["metadata-synced-by-mount-sync", "partly-metadata-synced-by-mount-sync"];
 
 const WRITTEN: Line = kept(
     WRITES,
-    "Make writes on this filesystem synchronous (as though the O_SYNC flag to open(2) was specified for all file opens to this filesystem)",
+    "Make writes on this filesystem synchronous (as though the O_SYNC flag to open(2) was \
+     specified for all file opens to this filesystem)",
     "man-pages, mount(2), MS_SYNCHRONOUS",
 );
 
@@ -26,7 +29,8 @@ pub(super) const EXT2: &[Line] = &[
     WRITTEN,
     kept(
         METADATA,
-        "per-filesystem: add the \"sync\" option to mount [...] the first and last are not ext2 specific but do force the metadata to be \
+        "per-filesystem: add the \"sync\" option to mount [...] the first and last are not ext2 \
+         specific but do force the metadata to be \
          written synchronously",
         "Linux 6.12, Documentation/filesystems/ext2.rst, Metadata",
     ),
@@ -36,6 +40,7 @@ pub(super) const EXT2: &[Line] = &[
 pub(super) const NOT_NAMED: &[Line] =
     &[excluded(WRITES, NOT_HONOURED, MOUNT), excluded(METADATA, NOT_HONOURED, MOUNT)];
 
-const NOT_HONOURED: &str = "not every filesystem actually honors them - e.g., the sync option today has an effect only for ext2, ext3, \
+const NOT_HONOURED: &str = "not every filesystem actually honors them - e.g., the sync option \
+                            today has an effect only for ext2, ext3, \
                             ext4, fat, vfat, ufs and xfs";
 const MOUNT: &str = "util-linux, mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS";

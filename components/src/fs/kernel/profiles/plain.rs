@@ -1,10 +1,12 @@
-//! Those without a journal of which hardly anything is written about crashes. Where there is an fsck, what it calls clean can be read;
-//! where there is none, nothing is promised but what was synced.
+//! Those without a journal of which hardly anything is written about crashes. Where there is an
+//! fsck, what it calls clean can be read; where there is none, nothing is promised but what was
+//! synced.
 
 use explode_runtime::verdict::Promise;
 
 use super::lines::{
-    LOST, NAMES, NO_ATTRIBUTES, REBOOT, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, WRITE, excluded, kept,
+    LOST, NAMES, NO_ATTRIBUTES, REBOOT, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, WRITE,
+    excluded, kept,
 };
 use super::mounted::NOT_NAMED;
 use super::posix::with_posix;
@@ -14,7 +16,8 @@ pub fn minix() -> Vec<Promise> {
     let repaired = kept(
         STRUCTURE,
         "Perform automatic repairs",
-        "util-linux, fsck.minix(8), OPTIONS, -a; of its exit codes: 0 \"No errors\", 3 \"Filesystem errors corrected\"",
+        "util-linux, fsck.minix(8), OPTIONS, -a; of its exit codes: 0 \"No errors\", \
+         3 \"Filesystem errors corrected\"",
     );
     with_posix(NOT_NAMED, &[repaired, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
@@ -35,16 +38,22 @@ pub fn hfs() -> Vec<Promise> {
     with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
-/// NTFS by ntfs3, which writes no journal. Without an fsck, `force` is all that there is after a crash.
+/// NTFS by ntfs3, which writes no journal. Without an fsck, `force` is all that there is after a
+/// crash.
 pub fn ntfs3() -> Vec<Promise> {
-    const TODO: &str = "Full journaling support over JBD. Currently journal replaying is supported which is not necessarily as effective as \
+    const TODO: &str = "Full journaling support over JBD. Currently journal replaying is \
+                        supported which is not necessarily as effective as \
                         JBD would be";
     const NTFS3: &str = "Linux 6.12, Documentation/filesystems/ntfs3.rst, Todo list";
     let structure = excluded(
         STRUCTURE,
-        "Forces the driver to mount partitions even if volume is marked dirty. Not recommended for use",
+        "Forces the driver to mount partitions even if volume is marked dirty. Not recommended \
+         for use",
         "Linux 6.12, Documentation/filesystems/ntfs3.rst, Mount Options, force",
     );
     let names = excluded(NAMES, TODO, NTFS3);
-    with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, names, excluded(REPLACED, TODO, NTFS3)])
+    with_posix(
+        NOT_NAMED,
+        &[structure, NO_ATTRIBUTES, WRITE, names, excluded(REPLACED, TODO, NTFS3)],
+    )
 }

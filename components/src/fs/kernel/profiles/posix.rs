@@ -5,14 +5,19 @@ use explode_runtime::verdict::Promise;
 use super::lines::{Line, kept, promises};
 
 const FSYNC: &str = "man-pages, fsync(2), DESCRIPTION";
-const DIRECTORY: &str = "Calling fsync() does not necessarily ensure that the entry in the directory containing the file has also reached disk. \
-                         For that an explicit fsync() on a file descriptor for the directory is also needed";
-const RETRIEVED: &str = "transfers (\"flushes\") all modified in-core data of (i.e., modified buffer cache pages for) the file referred to by \
-                         the file descriptor fd to the disk device (or other permanent storage device) so that all changed \
+const DIRECTORY: &str = "Calling fsync() does not necessarily ensure that the entry in the \
+                         directory containing the file has also reached disk. \
+                         For that an explicit fsync() on a file descriptor for the directory is \
+                         also needed";
+const RETRIEVED: &str = "transfers (\"flushes\") all modified in-core data of (i.e., modified \
+                         buffer cache pages for) the file referred to by \
+                         the file descriptor fd to the disk device (or other permanent storage \
+                         device) so that all changed \
                          information can be retrieved even if the system crashes or is rebooted";
 
 const SYNC: &str = "man-pages, sync(2), NOTES";
-const SYNC_WAITS: &str = "Linux waits for I/O completions, and thus sync() or syncfs() provide the same guarantees as fsync() called on every \
+const SYNC_WAITS: &str = "Linux waits for I/O completions, and thus sync() or syncfs() provide \
+                          the same guarantees as fsync() called on every \
                           file in the system or filesystem respectively";
 
 /// What is kept after fsync of a file, and after what is defined by that.
@@ -29,12 +34,14 @@ pub(super) const FSYNCED: &[&str] = &[
     "partly-synced-by-msync",
 ];
 
-/// After sync, syncfs, fsync, fdatasync, msync, O_SYNC, O_DSYNC. Of a file that was changed since, what the change has left alone.
+/// After sync, syncfs, fsync, fdatasync, msync, O_SYNC, O_DSYNC. Of a file that was changed since,
+/// what the change has left alone.
 pub(super) const SYNCED: &[Line] = &[
     kept(&["synced-by-fsync", "partly-synced-by-fsync", "flushed-contents"], RETRIEVED, FSYNC),
     kept(
         &["synced-by-fdatasync", "partly-synced-by-fdatasync"],
-        "does not flush modified metadata unless that metadata is needed in order to allow a subsequent data retrieval to be \
+        "does not flush modified metadata unless that metadata is needed in order to allow a \
+         subsequent data retrieval to be \
          correctly handled",
         FSYNC,
     ),
@@ -43,23 +50,31 @@ pub(super) const SYNCED: &[Line] = &[
         SYNC_WAITS,
         SYNC,
     ),
-    kept(&["synced-directory", "partly-synced-directory", "flushed-name", "deleted-name"], DIRECTORY, FSYNC),
+    kept(
+        &["synced-directory", "partly-synced-directory", "flushed-name", "deleted-name"],
+        DIRECTORY,
+        FSYNC,
+    ),
     kept(
         &["synced-by-o-sync", "partly-synced-by-o-sync"],
-        "By the time write(2) (or similar) returns, the output data and associated file metadata have been transferred to the \
+        "By the time write(2) (or similar) returns, the output data and associated file metadata \
+         have been transferred to the \
          underlying hardware (i.e., as though each write(2) was followed by a call to fsync(2))",
         "man-pages, open(2), O_SYNC",
     ),
     kept(
         &["synced-by-o-dsync", "partly-synced-by-o-dsync"],
-        "By the time write(2) (and similar) return, the output data has been transferred to the underlying hardware, along with any \
-         file metadata that would be required to retrieve that data (i.e., as though each write(2) was followed by a call to \
+        "By the time write(2) (and similar) return, the output data has been transferred to the \
+         underlying hardware, along with any \
+         file metadata that would be required to retrieve that data (i.e., as though each \
+         write(2) was followed by a call to \
          fdatasync(2))",
         "man-pages, open(2), O_DSYNC",
     ),
     kept(
         &["flushed-attributes"],
-        "As well as flushing the file data, fsync() also flushes the metadata information associated with the file (see inode(7))",
+        "As well as flushing the file data, fsync() also flushes the metadata information \
+         associated with the file (see inode(7))",
         FSYNC,
     ),
     kept(
@@ -69,17 +84,24 @@ pub(super) const SYNCED: &[Line] = &[
     ),
 ];
 
-/// A call that has returned has done what it is for (`fs-ways`, `fs-failures`); and it is on the disk after a sync.
+/// A call that has returned has done what it is for (`fs-ways`, `fs-failures`); and it is on the
+/// disk after a sync.
 pub(super) const CALLS: &[Line] = &[
     kept(
         &["call-has-its-effect", "write-has-its-effect"],
-        "POSIX requires that a read(2) that can be proved to occur after a write() has returned will return the new data",
+        "POSIX requires that a read(2) that can be proved to occur after a write() has returned \
+         will return the new data",
         "man-pages, write(2), DESCRIPTION; so it is with what other calls change",
     ),
-    kept(&["mkdir-has-its-effect"], "create a directory named pathname", "man-pages, mkdir(2), DESCRIPTION"),
+    kept(
+        &["mkdir-has-its-effect"],
+        "create a directory named pathname",
+        "man-pages, mkdir(2), DESCRIPTION",
+    ),
     kept(
         &["create-has-its-effect"],
-        "If the specified file does not exist, it may optionally (if O_CREAT is specified in flags) be created by open()",
+        "If the specified file does not exist, it may optionally (if O_CREAT is specified in \
+         flags) be created by open()",
         "man-pages, open(2), DESCRIPTION",
     ),
     kept(
@@ -105,13 +127,15 @@ pub(super) const CALLS: &[Line] = &[
     // One that fails may have been cut or not, and is not cut anywhere else.
     kept(
         &["truncate-has-its-effect", "failed-truncate-has-no-effect"],
-        "cause the regular file named by path or referenced by fd to be truncated to a size of precisely length bytes",
+        "cause the regular file named by path or referenced by fd to be truncated to a size of \
+         precisely length bytes",
         "man-pages, truncate(2), DESCRIPTION",
     ),
     // A write that fails may have written some of them.
     kept(
         &["failed-write-has-no-effect"],
-        "write() writes up to count bytes from the buffer starting at buf to the file referred to by the file descriptor fd",
+        "write() writes up to count bytes from the buffer starting at buf to the file referred to \
+         by the file descriptor fd",
         "man-pages, write(2), DESCRIPTION: those bytes, and no others",
     ),
     // Whether it fails or not, what can be read stays as it is.
@@ -162,7 +186,8 @@ pub(super) const FAILED_CALLS: &[Line] = &[
     ),
     kept(
         &["failed-link-has-no-effect"],
-        "If link() fails, no link shall be created and the link count of the file shall remain unchanged",
+        "If link() fails, no link shall be created and the link count of the file shall remain \
+         unchanged",
         "POSIX.1-2017, link(), DESCRIPTION",
     ),
     kept(

@@ -1,10 +1,11 @@
-//! Inactivation: what XFS does to an inode that nobody has a name or a descriptor of any more (its blocks are freed, and it is),
-//! held still.
+//! Inactivation: what XFS does to an inode that nobody has a name or a descriptor of any more (its
+//! blocks are freed, and it is), held still.
 //!
-//! A thread of a work queue does it, a tick of the clock later (`xfs_inodegc_queue` in fs/xfs/xfs_icache.c): whether that is before
-//! or after the next transaction is a matter of time, and the log has them in that order. So it is waited for after each call that
-//! may leave such an inode. The ioctl that frees preallocated blocks ends with that (`xfs_blockgc_free_space`); told to look only at
-//! files larger than any it frees nothing.
+//! A thread of a work queue does it, a tick of the clock later (`xfs_inodegc_queue` in
+//! fs/xfs/xfs_icache.c): whether that is before or after the next transaction is a matter of time,
+//! and the log has them in that order. So it is waited for after each call that may leave such an
+//! inode. The ioctl that frees preallocated blocks ends with that (`xfs_blockgc_free_space`); told
+//! to look only at files larger than any it frees nothing.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 

@@ -1,5 +1,6 @@
-//! XFS, which mounting recovers: it replays the log. xfs_repair refuses a log that was not replayed (xfs_repair(8), -L), so it is no
-//! part of a recovery; with `strict` it looks at what was recovered, and must find nothing.
+//! XFS, which mounting recovers: it replays the log. xfs_repair refuses a log that was not replayed
+//! (xfs_repair(8), -L), so it is no part of a recovery; with `strict` it looks at what was
+//! recovered, and must find nothing.
 
 mod inactivation;
 mod times;
@@ -17,19 +18,24 @@ pub const NAME: &str = "xfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::of_maker(NAME, "XFS, whose log mounting replays", build).modes(MODES).on("ramdisk").options(
-        options![
-            OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" },
+    ComponentDef::of_maker(NAME, "XFS, whose log mounting replays", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
+            OptionDef {
+                name: "block_size",
+                about: "bytes of a block: 1024, 2048, 4096",
+                default: "4096"
+            },
             STRICT,
-        ],
-    )
+        ])
 }
 
 /// Disks of less than 300 MiB are for tests; discards nothing.
 const MAKE: &str = "-f -K -q --unsupported -m uuid=12345678-1234-1234-1234-123456789abc";
 
-/// Changes nothing; ends with 1 if it has found something (xfs_repair(8)). One allocation group has no second superblock to compare
-/// with, which it wants to be told.
+/// Changes nothing; ends with 1 if it has found something (xfs_repair(8)). One allocation group has
+/// no second superblock to compare with, which it wants to be told.
 const CHECK: &str = "-n -o force_geometry";
 /// What it says of how far it is.
 const PROGRESS: &[&str] = &["Phase ", "- ", "No modify flag set"];
@@ -40,12 +46,16 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         // Stacks on crash disks are mounted beside the live one, with its UUID.
         options: "nouuid".to_owned(),
         made: Some(|node| times::hold(node, NOW)),
-        strict: options.bool("strict", false)?.then(|| Tool::new("xfs_repair", CHECK).without(PROGRESS)),
+        strict: options
+            .bool("strict", false)?
+            .then(|| Tool::new("xfs_repair", CHECK).without(PROGRESS)),
         settle: Some(inactivation::finish),
         hides: Some(
-            "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
+            "file data that has no block yet (delayed allocation) or was not submitted, and what \
+             its log and its own buffers hold",
         ),
-        // Its thread goes by timers of its own (docs/model/scheduling.md): nothing happens between two calls by choice.
+        // Its thread goes by timers of its own (docs/model/scheduling.md): nothing happens between
+        // two calls by choice.
         ..System::new(NAME, profiles::xfs, options, move || {
             Tool::new("mkfs.xfs", format!("-b size={bytes} {MAKE}"))
         })?

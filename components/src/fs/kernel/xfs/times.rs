@@ -1,7 +1,9 @@
-//! The times that mkfs.xfs writes, held still: it takes them from the clock, to the microsecond, and has no option for that.
+//! The times that mkfs.xfs writes, held still: it takes them from the clock, to the microsecond,
+//! and has no option for that.
 //!
-//! Three inodes have them: of the root directory, and of two of the realtime section. Numbers are big endian but for the checksum
-//! (XFS Algorithms and Data Structures, chapters "Superblocks" and "On-disk Inode"; fs/xfs/libxfs/xfs_format.h).
+//! Three inodes have them: of the root directory, and of two of the realtime section. Numbers are
+//! big endian but for the checksum (XFS Algorithms and Data Structures, chapters "Superblocks" and
+//! "On-disk Inode"; fs/xfs/libxfs/xfs_format.h).
 
 use std::fs::File;
 use std::io;
@@ -14,12 +16,14 @@ const INODES: u64 = 3;
 const INODE_SIZE: u64 = 104;
 
 const MAGIC: &[u8] = b"IN";
-/// Where an inode has its times, of eight bytes: of access, of modification, of change, and of birth.
+/// Where an inode has its times, of eight bytes: of access, of modification, of change, and of
+/// birth.
 const TIMES: [usize; 4] = [32, 40, 48, 144];
 /// Where it has its checksum: CRC32C of all of it, with zeroes here; little endian.
 const CHECKSUM: usize = 100;
 
-/// The times that count nanoseconds (bigtime) count them from here: as many seconds before 1970 as 32 bits can hold.
+/// The times that count nanoseconds (bigtime) count them from here: as many seconds before 1970 as
+/// 32 bits can hold.
 const FIRST_SECOND: u64 = 1 << 31;
 
 /// Sets all times of a file system of one allocation group that mkfs.xfs has just made.

@@ -16,10 +16,12 @@ impl Prober<'_> {
         answers.get(self.used..).unwrap_or_default()
     }
 
-    /// The kernel has chosen; where only the recorded answers will do and this is none of them, that is noted.
+    /// The kernel has chosen; where only the recorded answers will do and this is none of them,
+    /// that is noted.
     pub(super) fn note(&mut self, choice: &Choice) {
         let is_other = self.answer(&choice.point()) != choice.value;
-        if is_other && self.past_end.is_none() && matches!(self.order.answers, Answers::Exactly(_)) {
+        if is_other && self.past_end.is_none() && matches!(self.order.answers, Answers::Exactly(_))
+        {
             // What stands there in the order was just used.
             let index = self.used.saturating_sub(1);
             let recorded = match &self.order.answers {
@@ -30,10 +32,12 @@ impl Prober<'_> {
         }
     }
 
-    /// The answer to a point; where only the recorded ones will do and this is none of them, that is noted.
+    /// The answer to a point; where only the recorded ones will do and this is none of them, that
+    /// is noted.
     pub(super) fn answer(&mut self, point: &Point<'_>) -> u32 {
         let fits = |choice: &Choice| {
-            (choice.kind, choice.options, &choice.label) == (point.kind, point.options, &point.label)
+            (choice.kind, choice.options, &choice.label)
+                == (point.kind, point.options, &point.label)
         };
         match &self.order.answers {
             Answers::Exactly(answers) => {
@@ -41,7 +45,8 @@ impl Prober<'_> {
                 if recorded.is_none() && self.past_end.is_none() {
                     let asked = Some((point.options, point.kind, point.label.clone()));
                     let recorded = answers.get(self.used).cloned();
-                    self.past_end = Some(Divergence { index: self.used, recorded, asked, answered: None });
+                    self.past_end =
+                        Some(Divergence { index: self.used, recorded, asked, answered: None });
                 }
                 self.used += 1;
                 recorded.map_or(0, |choice| choice.value)

@@ -1,4 +1,5 @@
-//! Disks of the moment at which a worker stands still: searched for the error, and tried one by one.
+//! Disks of the moment at which a worker stands still: searched for the error, and tried one by
+//! one.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,8 +12,8 @@ use crate::check::Ask;
 use crate::choose::Choice;
 use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
 use crate::judge::{
-    Asked, Candidate, Check, Crash, DiskName, Judge, JudgeHooks, Judged, Judgement, NeighboursOf, check_once,
-    judge as judge_disk,
+    Asked, Candidate, Check, Crash, DiskName, Judge, JudgeHooks, Judged, Judgement, NeighboursOf,
+    check_once, judge as judge_disk,
 };
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Place};
@@ -61,7 +62,8 @@ fn record(disk: &CrashDisk<'_>) -> CrashDiskRecord {
 struct Search<'p, 'a, 'h> {
     prober: &'p mut Prober<'a>,
     here: Here<'h>,
-    /// Disks of crashes during recovery that were met, each with the identity of the disk before it.
+    /// Disks of crashes during recovery that were met, each with the identity of the disk before
+    /// it.
     seen: HashSet<(String, u128)>,
     /// The disks that lead to the error.
     found: Option<Vec<CrashDiskRecord>>,
@@ -77,7 +79,9 @@ impl JudgeHooks for Search<'_, '_, '_> {
         {
             return Some(true);
         }
-        let Until::Failing { most, budget_ms, .. } = self.prober.order.until else { return Some(true) };
+        let Until::Failing { most, budget_ms, .. } = self.prober.order.until else {
+            return Some(true);
+        };
         let spent = self.prober.started.elapsed() >= Duration::from_millis(budget_ms);
         self.prober.cut |= self.prober.looked >= most || spent;
         if self.prober.cut {
@@ -132,8 +136,10 @@ impl JudgeHooks for Single<'_, '_> {
 
 /// The disks that lead to a check, its own included.
 fn way_to(check: &Check<'_>) -> Vec<CrashDiskRecord> {
-    let before =
-        check.before.iter().map(|(id, kept)| CrashDiskRecord { id: id.clone(), blocks: names(kept) });
+    let before = check
+        .before
+        .iter()
+        .map(|(id, kept)| CrashDiskRecord { id: id.clone(), blocks: names(kept) });
     before.chain(check.disk.map(record)).collect()
 }
 
@@ -147,8 +153,8 @@ fn looks(judgement: Judgement) -> Looks {
 }
 
 impl Prober<'_> {
-    /// Recovers and checks a disk by itself; `before` it there were other disks. `see` gets the stack that has recovered, and what
-    /// its recovery wrote.
+    /// Recovers and checks a disk by itself; `before` it there were other disks. `see` gets the
+    /// stack that has recovered, and what its recovery wrote.
     fn check(
         &mut self,
         here: Here<'_>,
@@ -192,7 +198,8 @@ impl Prober<'_> {
         Ok(found)
     }
 
-    /// Stands still at these disks, and does what the supervisor asks. Returns whether they are there.
+    /// Stands still at these disks, and does what the supervisor asks. Returns whether they are
+    /// there.
     pub(super) fn stand(
         &mut self,
         here: Here<'_>,
@@ -211,7 +218,8 @@ impl Prober<'_> {
         let whose = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
         let events = asked.events();
         let issuers = stack.devices().issuers(events.1.len());
-        let mut moments = vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, &whose)];
+        let mut moments =
+            vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, &whose)];
         let mut places = Vec::new();
         let mut image = self.image(here, &neighbours, &crash_disk.blocks).map(|(image, _)| image);
         let mut last = None;
@@ -219,16 +227,25 @@ impl Prober<'_> {
             let Some(before) = image else { return Ok(false) };
             // Whose the sectors are that a recovery writes only the stack knows that has recovered.
             let mut found = None;
-            self.check(here, before.clone(), &named(&disks[..index]), false, &mut |stack, events| {
-                let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
-                found = Some(judge.recovery_neighbours(&before, events, of).map(|neighbours| {
-                    let neighbours = neighbours?;
-                    let (during, whose) =
-                        (Epoch::InBetween, |dev, sector| stack.describe_sector(dev, sector));
-                    let moment = moment(&neighbours, &disk.blocks, during, (0, events), &[], &whose);
-                    Some((neighbours, moment))
-                }));
-            });
+            self.check(
+                here,
+                before.clone(),
+                &named(&disks[..index]),
+                false,
+                &mut |stack, events| {
+                    let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
+                    found =
+                        Some(judge.recovery_neighbours(&before, events, of).map(|neighbours| {
+                            let neighbours = neighbours?;
+                            let (during, whose) = (Epoch::InBetween, |dev, sector| {
+                                stack.describe_sector(dev, sector)
+                            });
+                            let moment =
+                                moment(&neighbours, &disk.blocks, during, (0, events), &[], &whose);
+                            Some((neighbours, moment))
+                        }));
+                },
+            );
             // A recovery that fails has left nothing to follow.
             let Some((found, moment)) = found.transpose()?.flatten() else { return Ok(false) };
             moments.push(moment);
@@ -259,8 +276,16 @@ impl Prober<'_> {
                         submitted,
                         done: self.log.done(),
                         plain: stack.as_shell(),
-                        demands: here.ask.checker.disk_demands(here.told, asked.args(epoch), &violation),
-                        disks: Disks::of(&self.pristine, image.as_ref(), other.map(|(image, _)| image)),
+                        demands: here.ask.checker.disk_demands(
+                            here.told,
+                            asked.args(epoch),
+                            &violation,
+                        ),
+                        disks: Disks::of(
+                            &self.pristine,
+                            image.as_ref(),
+                            other.map(|(image, _)| image),
+                        ),
                     });
                 }
                 Next::Try(pieces) => {

@@ -1,5 +1,5 @@
-//! The worker's side of a probe: it runs the way, stands still at the requested place, and tries what the
-//! supervisor asks for.
+//! The worker's side of a probe: it runs the way, stands still at the requested place, and tries
+//! what the supervisor asks for.
 
 mod answers;
 mod disks;
