@@ -60,7 +60,7 @@ fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
     Ok(checks.iter().any(|check| check.state == State::Missing))
 }
 
-/// Looks for libclang and the headers of the same version, as LLVM's packages install them below `/usr/lib`.
+/// Looks in `/usr/lib` for libclang and the headers of the same version.
 fn libclang(lib: &Path) -> Check {
     const USE: &str = "only a build with --features engines needs it";
     let mut folders = subfolders(lib).into_iter().map(|folder| folder.join("lib"));

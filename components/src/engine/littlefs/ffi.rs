@@ -1,8 +1,9 @@
 //! A safe interface to the C functions of littlefs. All unsafe code of this component is here.
 //!
-//! A [`Volume`] that is dropped is not unmounted and its files are not closed: its memory is freed and
-//! nothing is written, as in a power loss. littlefs allocates no memory, since it is given all its buffers.
-//! Errors are the errno values that littlefs returns; a damaged volume is `EILSEQ` (`LFS_ERR_CORRUPT`).
+//! A [`Volume`] that is dropped is not unmounted and its files are not closed: its memory is freed
+//! and nothing is written, as in a power loss. littlefs allocates no memory, since it is given all
+//! its buffers. Errors are the errno values that littlefs returns; a damaged volume is `EILSEQ`
+//! (`LFS_ERR_CORRUPT`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -56,7 +57,8 @@ impl<T> Fixed<T> {
 
 impl<T> Drop for Fixed<T> {
     fn drop(&mut self) {
-        // SAFETY: the pointer is that of the box in `new`, and this is the only place that frees it.
+        // SAFETY: the pointer is that of the box in `new`, and this is the only place that frees
+        // it.
         drop(unsafe { Box::from_raw(self.as_ptr()) });
     }
 }
@@ -108,7 +110,8 @@ impl Volume {
             lookahead: [0; 2],
         });
         let at = memory.as_ptr();
-        // SAFETY: `at` points to a live value that C does not know yet, so this reference is the only one.
+        // SAFETY: `at` points to a live value that C does not know yet, so this reference is the
+        // only one.
         let Memory { config, port, read_cache, program_cache, lookahead, .. } = unsafe { &mut *at };
         *config = sys::lfs_config {
             read: Some(read),
@@ -152,8 +155,8 @@ impl Volume {
         Ok(volume)
     }
 
-    /// Finishes what a power loss has interrupted (`lfs_fs_mkconsistent`). Without this call the first
-    /// change to the volume finishes it.
+    /// Finishes what a power loss has interrupted (`lfs_fs_mkconsistent`). Without this call the
+    /// first change to the volume finishes it.
     ///
     /// # Errors
     /// Those of littlefs.
@@ -194,8 +197,8 @@ impl Volume {
             _cache: cache,
         });
         let at = open.as_ptr();
-        // SAFETY: the volume is mounted, the path ends with a zero byte, and `open` is live until the file
-        // is closed or the volume is dropped; C does not know it before the call.
+        // SAFETY: the volume is mounted, the path ends with a zero byte, and `open` is live until
+        // the file is closed or the volume is dropped; C does not know it before the call.
         check(unsafe {
             let (file, config) = (&raw mut (*at).file, &raw const (*at).config);
             sys::lfs_file_opencfg(self.lfs(), file, path.as_ptr(), flags as c_int, config)
@@ -261,7 +264,8 @@ impl Volume {
     pub fn read(&self, file: u32, at: u32, buf: &mut [u8]) -> Result<usize, Errno> {
         let (to, len) = (buf.as_mut_ptr().cast(), len(buf)?);
         self.seek(file, at)?;
-        // SAFETY: the volume is mounted, the file is one of its open ones, and the buffer has this length.
+        // SAFETY: the volume is mounted, the file is one of its open ones, and the buffer has this
+        // length.
         check(unsafe { sys::lfs_file_read(self.lfs(), self.file(file)?, to, len) })
             .map(|read| read as usize)
     }
@@ -273,7 +277,8 @@ impl Volume {
     pub fn write(&self, file: u32, at: u32, data: &[u8]) -> Result<(), Errno> {
         let (from, len) = (data.as_ptr().cast(), len(data)?);
         self.seek(file, at)?;
-        // SAFETY: the volume is mounted, the file is one of its open ones, and the data has this length.
+        // SAFETY: the volume is mounted, the file is one of its open ones, and the data has this
+        // length.
         let written =
             check(unsafe { sys::lfs_file_write(self.lfs(), self.file(file)?, from, len) })?;
         if written == len { Ok(()) } else { Err(Errno::ENOSPC) }
@@ -295,7 +300,8 @@ impl Volume {
     pub fn stat(&self, path: &str) -> Result<Node, Errno> {
         let path = c_string(path)?;
         let mut info = sys::lfs_info::default();
-        // SAFETY: the volume is mounted, the path ends with a zero byte, and `info` takes the result.
+        // SAFETY: the volume is mounted, the path ends with a zero byte, and `info` takes the
+        // result.
         check(unsafe { sys::lfs_stat(self.lfs(), path.as_ptr(), &raw mut info) })?;
         Ok(if is_directory(&info) { Node::Directory } else { Node::File(info.size) })
     }
@@ -308,8 +314,8 @@ impl Volume {
         let path = c_string(path)?;
         let directory = Fixed::new(sys::lfs_dir_t::default());
         let at = directory.as_ptr();
-        // SAFETY: the volume is mounted, the path ends with a zero byte, and `directory` is live until it
-        // is closed.
+        // SAFETY: the volume is mounted, the path ends with a zero byte, and `directory` is live
+        // until it is closed.
         check(unsafe { sys::lfs_dir_open(self.lfs(), at, path.as_ptr()) })?;
         let names = self.names(at);
         // SAFETY: the volume is mounted, and `directory` is open.
@@ -320,7 +326,8 @@ impl Volume {
     fn names(&self, directory: *mut sys::lfs_dir_t) -> Result<Vec<(String, bool)>, Errno> {
         let mut names = Vec::new();
         let mut info = sys::lfs_info::default();
-        // SAFETY: the volume is mounted, `list` has opened `directory`, and `info` takes the result.
+        // SAFETY: the volume is mounted, `list` has opened `directory`, and `info` takes the
+        // result.
         while check(unsafe { sys::lfs_dir_read(self.lfs(), directory, &raw mut info) })? > 0 {
             // SAFETY: littlefs ends the name with a zero byte.
             let name = unsafe { CStr::from_ptr(info.name.as_ptr()) }.to_string_lossy();

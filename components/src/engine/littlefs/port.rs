@@ -1,5 +1,4 @@
-//! The port of littlefs to [flash](crate::engine::flash): the layout that it is configured with, and the four
-//! calls that it makes.
+//! The port of littlefs to [flash](crate::engine::flash): its layout and the calls of littlefs.
 
 use std::rc::Rc;
 
