@@ -207,14 +207,12 @@ pub struct RunArgs {
     pub timeline: Option<PathBuf>,
     /// Write the first jobs of the run to this folder, absent or empty, and stop: `explode work`
     /// runs them, `explode merge` goes on.
-<<<<<<< HEAD
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "out", "events", "junit", "timeline", "budget", "require_complete"])]
-=======
     #[arg(
         long, value_name = "DIR",
-        conflicts_with_all = ["resume", "out", "events", "junit", "budget", "require_complete"]
+        conflicts_with_all = [
+            "resume", "out", "events", "junit", "timeline", "budget", "require_complete",
+        ]
     )]
->>>>>>> main
     pub plan: Option<PathBuf>,
     /// Go on with the run in this folder, with its target and its options; only --jobs, --format,
     /// --require-complete and --trust may be given.
