@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod commands;
 mod exit_codes;
 mod findings;
 mod interfaces;
