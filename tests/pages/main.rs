@@ -10,8 +10,10 @@ mod findings;
 mod interfaces;
 #[path = "../../examples/findings.rs"]
 mod maker;
+mod matrix;
 mod minimising;
 mod profiles;
+mod readme;
 mod rooms;
 mod trace_format;
 

@@ -40,10 +40,62 @@ const fn not(command: &'static str, page: &'static str, why: &'static str) -> El
     Elsewhere { command, page, why: Why::Not(why) }
 }
 
-pub const ALL: &[Elsewhere] = &[];
+pub static ALL: &[Elsewhere] = &[
+    test("scripts/test", "", "scripts/test", "cargo test --workspace"),
+    test("cargo test", "", "scripts/test", "cargo test --workspace --features engines"),
+    test("explode doctor", "", "tests/pages/interfaces.rs", "fn lines_of_doctor"),
+    test("explode vm build", "", "scripts/test", "explode\" vm build"),
+    // Systems of the kernel.
+    guest(
+        "explode run fs-sync",
+        "tests/guest/cases.rs",
+        "sync(2) leaves the disk's cache unflushed",
+    ),
+    guest("explode run fs-sync-ext4", "tests/guest/cases.rs", "clean one step deep"),
+    guest("explode run fs-ways --stack ext4", "tests/guest/ways.rs", "ways: "),
+    guest("explode run fs-reasonable --stack ext4", "tests/guest/ways.rs", "is reasonable"),
+    guest(
+        "explode run fs-failures",
+        "tests/guest/kernel_choices.rs",
+        "what the page says is found",
+    ),
+    guest(
+        "explode run ext2+rename-in-steps",
+        "tests/guest/kernel_sites.rs",
+        "ext2_add_link:-ENOSPC:unlisted",
+    ),
+    guest("explode matrix ext4", "tests/guest/matrix.rs", "matrix ext4 missing.toml"),
+    // Stack files of the pages.
+    guest("explode run notes.toml", "tests/stack_files/guest.rs", "notes add {path}"),
+    guest("explode run unsynced.toml", "tests/stack_files/guest.rs", "notes add --no-sync {path}"),
+    guest("explode run mine.toml", "tests/stack_files/guest.rs", "A file system made of commands"),
+    guest(
+        "explode run counter.toml",
+        "tests/outside_crate.rs",
+        "fn a_component_of_shell_commands_in_a_guest",
+    ),
+    // The crate of two guides, which is not explode.
+    test(
+        "explode ",
+        "docs/guide/writing-a-component.md",
+        "tests/outside_crate.rs",
+        "fn in_process_on_simulated_files",
+    ),
+    test(
+        "explode ",
+        "docs/guide/writing-a-checker.md",
+        "tests/outside_crate.rs",
+        "fn in_process_on_simulated_files",
+    ),
+    // A trace that replays in a guest.
+    test("explode minimise bugs/", "", "tests/script/bugs.rs", "ext2-fsync-xattr/trace"),
+    test("explode show small.json", "", "tests/script/bugs.rs", "ext2-fsync-xattr/trace"),
+    not("", "docs/guide/patched-kernel.md", "needs the source of a kernel and a build of it"),
+];
 
 /// The entry of a command on this page.
 pub fn find(page: &str, command: &str) -> Option<&'static Elsewhere> {
+    let command = command.replacen("cargo run -- ", "explode ", 1);
     let begins = |entry: &&Elsewhere| {
         command.starts_with(entry.command) && (entry.page.is_empty() || entry.page == page)
     };

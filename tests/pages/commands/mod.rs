@@ -139,9 +139,8 @@ fn no_command_stands_outside_a_block() {
             in_block ^= line.starts_with("```");
             let line = line.strip_prefix("    ").filter(|_| !in_block).unwrap_or_default();
             let line = line.strip_prefix("$ ").unwrap_or(line);
-            let is_command = ["explode ", "cargo ", "scripts/"].iter().any(|begin| {
-                line.starts_with(begin)
-            });
+            let is_command =
+                ["explode ", "cargo ", "scripts/"].iter().any(|begin| line.starts_with(begin));
             assert!(!is_command, "{}:{}: mark this as a block of sh", page.path, at + 1);
         }
     }

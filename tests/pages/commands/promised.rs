@@ -46,12 +46,15 @@ fn as_on_a_page(out: &str, clone: &Clone) -> Vec<String> {
 /// Times are another machine's: `[   3.4s]` and `0.3s` are `TIME`.
 fn without_times(line: &str) -> String {
     let is_time = |word: &str| {
-        word.strip_suffix('s').is_some_and(|number| {
-            number.contains('.') && number.parse::<f64>().is_ok()
-        })
+        word.strip_suffix('s')
+            .is_some_and(|number| number.contains('.') && number.parse::<f64>().is_ok())
     };
     let word = |word: &str| {
-        if is_time(word.trim_matches(['[', ']', ','])) { "TIME".to_owned() } else { word.to_owned() }
+        if is_time(word.trim_matches(['[', ']', ','])) {
+            "TIME".to_owned()
+        } else {
+            word.to_owned()
+        }
     };
     let indent = line.len() - line.trim_start().len();
     let words: Vec<String> =
