@@ -58,16 +58,24 @@ pub fn problems(pages: &Pages, exists: impl Fn(&str) -> bool) -> Vec<String> {
     problems
 }
 
-/// The relative links of a page, each with its line. Code has none.
-fn links(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    prose(text).flat_map(|(number, line)| {
-        let outside_code = line.split('`').step_by(2);
-        let targets = outside_code.flat_map(|part| part.split("](").skip(1));
-        let targets = targets.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
-        targets
-            .filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
-            .map(move |target| (number, target))
-    })
+/// The relative links of a page, each with its line. Code has none; it may go on in the next line
+/// of its paragraph.
+fn links(text: &str) -> Vec<(usize, &str)> {
+    let (mut links, mut in_code) = (Vec::new(), false);
+    for (number, line) in prose(text) {
+        in_code &= !line.trim().is_empty();
+        for (at, part) in line.split('`').enumerate() {
+            in_code ^= at > 0;
+            if in_code {
+                continue;
+            }
+            let targets = part.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+            let targets = targets.map(|(target, _)| target);
+            let relative = targets.filter(|target| !target.contains(':'));
+            links.extend(relative.map(|target| (number, target)));
+        }
+    }
+    links
 }
 
 /// The lines of a page that are in no block of code, each with its number.

@@ -16,7 +16,7 @@ const NOT_LINKED: [&str; 3] = ["target", "explode-runs", ".git"];
 /// Stands in for cargo. What it would build is built.
 const CARGO: &str = r#"#!/bin/sh
 all="$*"
-case $all in build | "build --examples") exit 0 ;; esac
+case $all in build | "build --examples" | "build --bins --examples") exit 0 ;; esac
 test "$1" = run && shift
 while test $# -gt 0; do
     case $1 in

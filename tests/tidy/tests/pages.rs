@@ -14,7 +14,8 @@ fn found(summary: &str, a: &str, b: &str) -> Vec<String> {
 #[test]
 fn links_that_lead_somewhere_are_no_problem() {
     let b = "[A](a.md), [there](../guide/a.md#one-x-two-three-1), [here](#b), [bugs](../../bugs/),\n\
-             [far](https://example.org/x#y), `[code](no.md)`\n# B\n```sh\n[x](no.md)\n# No\n```\n";
+             [far](https://example.org/x#y), `[code](no.md)\n\
+             [more](no.md)` `x`\n# B\n```sh\n[x](no.md)\n# No\n```\n";
     assert_eq!(found(SUMMARY, A, b), [""; 0]);
 }
 
@@ -27,10 +28,11 @@ fn a_broken_link_is_a_problem() {
             "a.md#one-x-two-three-2",
             "docs/guide/b.md:2: a.md#one-x-two-three-2: docs/guide/a.md has no such heading",
         ),
+        ("no.md", "docs/guide/b.md:2: no.md: there is no docs/guide/no.md"),
         ("#c", "docs/guide/b.md:2: #c: docs/guide/b.md has no such heading"),
         ("../../bugs#b", "docs/guide/b.md:2: ../../bugs#b: bugs has no such heading"),
     ] {
-        assert_eq!(found(SUMMARY, A, &format!("# B\nSee [it]({link}).\n")), [problem]);
+        assert_eq!(found(SUMMARY, A, &format!("# `B\n B`, see [`it`]({link}).\n")), [problem]);
     }
 }
 
