@@ -36,7 +36,7 @@
 //! - [`judge`]: one crash disk: recovered, mounted, checked; nested crashes, equivalence
 //! - [`trace`]: the trace file, and what leads to an error
 //! - [`report`]: messages and their human form
-//! - [`unit`]: one unit of work: restore, mutate, chop
+//! - `unit`: one unit of work: restore, mutate, chop
 //! - [`worker`]: units, replays and probe sessions in a worker, and the wire to it
 //! - [`run`]: the supervisor: units handed out and merged, findings, journal, run folder
 //! - [`explain`]: the critical write, the story of a trace, smaller traces
