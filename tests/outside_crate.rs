@@ -33,6 +33,7 @@ const CRATES_OF_A_CRASH_TEST: usize = 67;
 /// The pages that tell how it is made.
 const COMPONENT_PAGE: &str = include_str!("../docs/guide/writing-a-component.md");
 const CHECKER_PAGE: &str = include_str!("../docs/guide/writing-a-checker.md");
+const ENGINE_PAGE: &str = include_str!("../docs/start/your-engine.md");
 
 /// The crate's program, built once.
 fn program() -> &'static Path {
@@ -156,6 +157,9 @@ fn the_pages_show_the_files() {
     assert_eq!(blocks(COMPONENT_PAGE, "rust"), [component, log, main]);
     assert_eq!(blocks(CHECKER_PAGE, "rust"), [checker]);
     assert_eq!(blocks(COMPONENT_PAGE, "toml")[1..], [file("Cargo.toml")]);
+    let manifest = fs::read_to_string(example.join("../engine/Cargo.toml")).unwrap();
+    let [dependency] = &blocks(ENGINE_PAGE, "toml")[..] else { panic!("the page has one line") };
+    assert!(manifest.ends_with(dependency.as_str()), "{dependency}");
 }
 
 #[test]

@@ -10,10 +10,11 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// The text of each page, by its path from the root.
 pub type Pages = BTreeMap<String, String>;
 
-/// Reads the README, and the pages of `docs/` and `bugs/`.
+/// Reads the pages of the root, `docs/` and `bugs/`.
 pub fn read(root: &Path) -> Pages {
     let mut pages = Pages::new();
-    let mut left = ["README.md", "docs", "bugs"].map(|path| root.join(path)).to_vec();
+    let mut left =
+        ["README.md", "CONTRIBUTING.md", "docs", "bugs"].map(|path| root.join(path)).to_vec();
     while let Some(path) = left.pop() {
         match fs::read_dir(&path) {
             Ok(entries) => left.extend(entries.map(|entry| entry.unwrap().path())),
