@@ -41,7 +41,8 @@ fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
         match args.format {
             Format::Jsonl => {
                 let (name, detail, remedy) = (check.name, &check.detail, &check.remedy);
-                let line = json!({ "type": "check", "name": name, "state": word, "detail": detail, "remedy": remedy });
+                let line = json!({ "type": "check", "name": name, "state": word, "detail": detail,
+                    "remedy": remedy });
                 output::line(&line.to_string());
             }
             Format::Human => {
