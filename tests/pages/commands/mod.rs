@@ -115,9 +115,7 @@ fn every_command_runs_and_does_what_the_page_says() {
     let work = || {
         loop {
             let Some(page) = left.lock().unwrap().next() else { return };
-            let started = std::time::Instant::now();
             let problems = problems(page);
-            println!("{} {:?}", page.path, started.elapsed());
             found.lock().unwrap().extend(problems);
         }
     };
