@@ -18,7 +18,7 @@ use serde_json::json;
 use tempfile::tempdir;
 use toml::{Table, toml};
 
-use common::{Ran, explode_in, guest, ran};
+use common::{Ran, explode_in, guest, page, ran};
 
 /// The crate's files.
 const SOURCES: [&str; 4] = ["src/component.rs", "src/log.rs", "src/checker.rs", "src/main.rs"];
@@ -33,6 +33,7 @@ const CRATES_OF_A_CRASH_TEST: usize = 72;
 /// The pages that tell how it is made.
 const COMPONENT_PAGE: &str = include_str!("../docs/guide/writing-a-component.md");
 const CHECKER_PAGE: &str = include_str!("../docs/guide/writing-a-checker.md");
+const ENGINE_PAGE: &str = include_str!("../docs/start/your-engine.md");
 
 /// The crate's program, built once.
 fn program() -> &'static Path {
@@ -132,23 +133,20 @@ fn lost(target: &str, found: &str) {
 }
 
 /// The page's blocks of code in this language.
-fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
-    let begin = format!("```{language}\n");
-    let blocks = page.split(&begin).skip(1);
-    blocks.map(|block| block.split("```").next().unwrap()).collect()
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let blocks = page::blocks(page).into_iter().filter(|block| block.language == language);
+    blocks.map(|block| block.text()).collect()
 }
 
 /// The arguments of the page's commands that begin like this.
-fn commands<'a>(page: &'a str, begin: &str) -> Vec<&'a str> {
-    page.lines().filter_map(|line| line.strip_prefix("    ")?.strip_prefix(begin)).collect()
+fn commands(page: &str, begin: &str) -> Vec<String> {
+    let commands = page::commands(page).into_iter();
+    commands.filter_map(|command| Some(command.text.strip_prefix(begin)?.to_owned())).collect()
 }
 
-/// What the page says is found.
+/// The findings that the page shows.
 fn shown(page: &str) -> Vec<&str> {
-    page.lines()
-        .filter(|line| line.starts_with("            FAIL "))
-        .map(|line| &line[4..])
-        .collect()
+    page.lines().filter(|line| line.starts_with("        FAIL ")).collect()
 }
 
 #[test]
@@ -159,11 +157,14 @@ fn the_pages_show_the_files() {
     assert_eq!(blocks(COMPONENT_PAGE, "rust"), [component, log, main]);
     assert_eq!(blocks(CHECKER_PAGE, "rust"), [checker]);
     assert_eq!(blocks(COMPONENT_PAGE, "toml")[1..], [file("Cargo.toml")]);
+    let manifest = fs::read_to_string(example.join("../engine/Cargo.toml")).unwrap();
+    let [dependency] = &blocks(ENGINE_PAGE, "toml")[..] else { panic!("the page has one line") };
+    assert!(manifest.ends_with(dependency.as_str()), "{dependency}");
 }
 
 #[test]
 fn a_component_is_thirty_lines_at_most() {
-    let [component, ..] = blocks(COMPONENT_PAGE, "rust")[..] else {
+    let [component, ..] = &blocks(COMPONENT_PAGE, "rust")[..] else {
         panic!("the page shows a component")
     };
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
@@ -175,7 +176,7 @@ fn a_component_is_thirty_lines_at_most() {
 fn in_process_on_simulated_files() {
     let folder = tempdir().unwrap();
     let typed = |command: &str| run(folder.path(), command.split_whitespace());
-    let [list, log, seeded, _on_ext4] = commands(COMPONENT_PAGE, "cargo run -- ")[..] else {
+    let [list, log, seeded, _on_ext4] = &commands(COMPONENT_PAGE, "cargo run -- ")[..] else {
         panic!("the commands of the page on components");
     };
     assert!(typed(list).expect(0).out.contains("a log of lines in one file"));
@@ -188,7 +189,7 @@ fn in_process_on_simulated_files() {
     let [found] = shown(COMPONENT_PAGE)[1..] else { panic!("what the page finds in process") };
     lost("log+no-fsync", found);
 
-    let [clean, bug] = commands(CHECKER_PAGE, "cargo run -- ")[..] else {
+    let [clean, bug] = &commands(CHECKER_PAGE, "cargo run -- ")[..] else {
         panic!("the commands of the page on checkers");
     };
     silent(clean);
@@ -242,7 +243,7 @@ fn a_component_of_shell_commands_in_a_guest() {
         return;
     }
     let folder = tempdir().unwrap();
-    let stack = blocks(COMPONENT_PAGE, "toml")[0];
+    let stack = &blocks(COMPONENT_PAGE, "toml")[0];
     assert_eq!(commands(COMPONENT_PAGE, "explode "), ["run counter.toml"]);
     fs::write(folder.path().join("counter.toml"), stack).unwrap();
     let out = explode_in(folder.path(), ["run", "counter.toml"]).expect(0).out;

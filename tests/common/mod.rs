@@ -6,6 +6,7 @@ pub mod guest;
 pub mod log;
 pub mod logwrites;
 pub mod nodes;
+pub mod page;
 pub mod pasted;
 pub mod processes;
 pub mod steps;
