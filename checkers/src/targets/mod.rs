@@ -5,7 +5,7 @@
 //! ```toml
 //! [[target]]
 //! name = "fs-sync-ext2"
-//! about = "what is synced survives, on ext2"             # what it shows, one line
+//! about = "synced data survives a crash, on ext2"          # what it shows, one line
 //! stack = [{ use = "ramdisk" }, { use = "ext2" }]        # the keys of a stack file's [[component]]
 //! checker = { use = "fs-sync", hole = 8192 }             # the keys of a stack file's [checker]
 //! bounds = { depth = 2, limit = 200, samples = 40, crash_depth = 1 }
