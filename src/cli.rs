@@ -42,6 +42,10 @@ pub enum Command {
     CrashDisks(CrashDisksArgs),
     /// What this machine has of what explode needs, and what to do about the rest.
     Doctor(DoctorArgs),
+    /// Print completions of commands, options and names for a shell.
+    #[command(after_help = "For bash:\n  explode completions bash > \
+        ~/.local/share/bash-completion/completions/explode")]
+    Completions(CompletionsArgs),
     /// The guest: its kernel, our modules, its image.
     #[command(subcommand)]
     Vm(VmCommand),
@@ -425,6 +429,13 @@ pub struct DoctorArgs {
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Subcommand)]

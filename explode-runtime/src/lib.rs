@@ -28,8 +28,7 @@
 //! - [`crash`]: crash disks of an interval: counted, sampled, enumerated
 //! - [`explore`]: strategies: which unit comes next
 //! - [`verdict`]: verdicts, violations, promises, demands, steps and deaths of a worker
-//! - [`faults`]: menus of what may fail: blocks of a medium, functions of the kernel, its work in
-//!   the background
+//! - [`faults`]: menus of what may fail: blocks of a medium, kernel functions, background work
 //! - [`devices`]: what a stack stands on: backends and their disks; the backend in process
 //! - [`stack`]: components, stacks of them, and the components by name
 //! - [`check`]: checkers, and what a mutate works with
@@ -37,7 +36,7 @@
 //! - [`judge`]: one crash disk: recovered, mounted, checked; nested crashes, equivalence
 //! - [`trace`]: the trace file, and what leads to an error
 //! - [`report`]: messages and their human form
-//! - [`unit`]: one unit of work: restore, mutate, chop
+//! - `unit`: one unit of work: restore, mutate, chop
 //! - [`worker`]: units, replays and probe sessions in a worker, and the wire to it
 //! - [`run`]: the supervisor: units handed out and merged, findings, journal, run folder
 //! - [`explain`]: the critical write, the story of a trace, smaller traces

@@ -1,4 +1,4 @@
-//! `docs/reference/cli.md`: the JSON lines of every command that has them (of `replay`:
+//! `docs/reference/json.md`: the JSON lines of every command that has them (of `replay`:
 //! `trace_format.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use tempfile::tempdir;
 use crate::common::{explode, explode_in, file, files, of_type};
 use crate::{keys_of, names, run_commands, table};
 
-const PAGE: &str = include_str!("../../docs/reference/cli.md");
+const PAGE: &str = include_str!("../../docs/reference/json.md");
 
 /// The lines of runs that have every kind of them: findings, by design too, one that does not
 /// replay, something broken, and a run that takes long enough for progress.
