@@ -210,8 +210,8 @@ fn unchanged_on_ext4_in_a_guest() {
     lost("log-ext4+no-fsync", shown(COMPONENT_PAGE)[1]);
 }
 
-/// The crate of a storage engine depends on explode without features, as `docs/start/your-engine.md`
-/// shows: its crash test passes, finds what a seeded bug loses, and needs few crates.
+/// The crate of a storage engine depends on explode without features, as
+/// `docs/start/your-engine.md` shows: its crash test passes, finds what a seeded bug loses, and needs few crates.
 #[test]
 fn a_crash_test_of_an_engine() {
     let copy = copied("engine", &["src/lib.rs", "tests/crash.rs"]);

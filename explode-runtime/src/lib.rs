@@ -7,11 +7,11 @@
 //! ```text
 //! explore    names a unit: a state, choices that lead on from it, how many mutates
 //! run        hands it to a worker
-//! unit       restores the state on a fresh stack, and calls mutate; a choice point asks the script first
+//! unit       restores the state on a fresh stack, and calls mutate; choices come from the script
 //! devices    log what the system does
 //! writeset   follows the events: durable bytes, and pieces that are pending
 //! crash      enumerates the disks that a crash could leave
-//! judge      recovers, mounts and checks each disk, and those that a crash during its recovery leaves
+//! judge      recovers, mounts and checks each disk, and those of crashes during its recovery
 //! run        merges the results: counts, states, findings
 //! trace      has all that leads to a finding; a replay confirms it before it is reported
 //! ```

@@ -1,4 +1,4 @@
-//! Event logs as JSON lines (`docs/reference/event-log.md`), read with the line of whatever is wrong.
+//! Event logs as JSON lines (`docs/reference/event-log.md`). Errors name the line.
 
 use std::io::{BufRead, Write};
 

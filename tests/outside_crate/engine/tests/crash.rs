@@ -25,11 +25,13 @@ fn open(files: Rc<dyn Files>) -> Result<Counters<File>> {
     files.sync_dir("/")?;
     Ok(Counters::open(File(files, file))?)
 }
-fn step(counters: &mut Counters<File>, counts: &mut Vec<u8>, step: &mut Step<'_, '_>) -> Result<()> {
+type State = Vec<u8>;
+
+fn step(counters: &mut Counters<File>, counts: &mut State, step: &mut Step<'_, '_>) -> Result<()> {
     counts.push(1 + step.choose(2) as u8);
     Ok(counters.count(counts[counts.len() - 1])?)
 }
-fn read(counters: &mut Counters<File>) -> Result<Vec<u8>> {
+fn read(counters: &mut Counters<File>) -> Result<State> {
     Ok(counters.records().to_vec())
 }
 
