@@ -511,8 +511,10 @@ pub struct WorkerArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum What {
-    /// What `explode run` takes.
+    /// What `explode run` takes: the real systems, each with what it shows.
     Targets,
+    /// Targets with a bug put in on purpose, each with the system without it.
+    SeededBugs,
     /// What targets run on.
     Stacks,
     /// What stacks are made of.
@@ -532,6 +534,10 @@ pub struct ListArgs {
     /// file.
     #[arg(value_name = "SYSTEM")]
     pub systems: Vec<String>,
+    /// All targets, also those on explode's own systems, with their bounds; JSON lines always have
+    /// them.
+    #[arg(long)]
+    pub all: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

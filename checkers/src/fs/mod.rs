@@ -4,15 +4,12 @@ pub mod atomic;
 pub mod basic;
 mod endless;
 pub mod failures;
-pub(crate) mod kernel;
-pub(crate) mod more;
 pub mod moved;
 pub(crate) mod questions;
 pub mod reasonable;
 pub mod replaced;
 pub mod sync;
 mod topology;
-pub mod toyfs;
 pub mod ways;
 #[cfg(test)]
 mod words;

@@ -65,7 +65,6 @@ mod state;
 mod step;
 #[cfg(test)]
 mod subsets;
-mod targets;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -84,8 +83,6 @@ use explode_runtime::verdict::{Demand, Failure, Violation};
 use super::topology::{self, CALLS, DIRS, FAR, FILES, probe};
 use state::Reasonable;
 use step::Step;
-
-pub(crate) use targets::targets;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-reasonable";

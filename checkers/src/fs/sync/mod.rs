@@ -49,7 +49,6 @@ mod models;
 pub(super) mod pattern;
 pub(super) mod promise;
 mod step;
-mod targets;
 #[cfg(test)]
 mod tests;
 
@@ -70,7 +69,6 @@ use promise::Promise;
 use step::{BLOCK, Step};
 
 pub(super) use call::Call;
-pub(crate) use targets::targets;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-sync";

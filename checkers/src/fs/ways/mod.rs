@@ -37,7 +37,6 @@
 //! is broken where the file system itself differs from the abstract one, without any crash.
 
 mod forced;
-mod targets;
 mod way;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
@@ -58,8 +57,6 @@ use super::topology::{
 };
 use forced::Forced;
 use way::Way;
-
-pub(crate) use targets::targets;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-ways";

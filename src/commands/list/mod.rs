@@ -1,4 +1,8 @@
-//! `explode list`: what can be named, with the default bounds of each target.
+//! `explode list`: what can be named. A person first sees the targets on real systems; `--all` and
+//! JSON lines have all of them, with their default bounds.
+
+mod columns;
+mod families;
 
 use explode_runtime::base::{Exit, Mode, OptionDef, UsageError};
 use explode_runtime::check::CheckerDef;
@@ -21,6 +25,13 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
                  {name}"
             );
             return output::fail(Exit::Usage, text);
+        }
+        _ => {}
+    }
+    match (args.what, args.format) {
+        (Some(What::SeededBugs), format) => return seeded_bugs(registry, format),
+        (None | Some(What::Targets), Format::Human) if !args.all => {
+            return first_view(registry);
         }
         _ => {}
     }
@@ -56,6 +67,45 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
             Format::Jsonl => output::line(&line.to_string()),
             Format::Human => output::line(&text(line, width(&line["type"]))),
         }
+    }
+    Exit::Clean
+}
+
+/// Lists the real systems, and says how to list the rest.
+fn first_view(registry: &Registry) -> Exit {
+    families::real(registry).iter().for_each(|line| output::line(line));
+    let absent = &registry.components.absent;
+    if let Some(first) = absent.first() {
+        let names: Vec<&str> = absent.iter().map(|absent| absent.name).collect();
+        output::line(&format!(
+            "With the cargo feature '{}' also: {}",
+            first.feature,
+            names.join(", ")
+        ));
+    }
+    output::line(
+        "More: explode list targets --all | seeded-bugs | stacks | components | checkers | profiles",
+    );
+    Exit::Clean
+}
+
+/// Lists the targets with a bug put in on purpose, each with its twin: the system without the bug.
+fn seeded_bugs(registry: &Registry, format: Format) -> Exit {
+    if format == Format::Human {
+        families::seeded(registry).iter().for_each(|line| output::line(line));
+        return Exit::Clean;
+    }
+    for target in registry.targets.iter().filter(|target| target.seeded) {
+        let line = json!({
+            "type": "seeded-bug",
+            "name": target.name,
+            "in": registry.mode_of(&target.stack).map_or("", Mode::as_str),
+            "about": target.about,
+            "expect": target.expect,
+            "twin": registry.twins.get(&target.name),
+            "checker": target.checker,
+        });
+        output::line(&line.to_string());
     }
     Exit::Clean
 }
