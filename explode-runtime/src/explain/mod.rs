@@ -17,3 +17,4 @@ pub use bench::{Bench, Bounds, Failing, Outcome, WayEnd};
 pub use differences::{CAUSES, differences, diverged};
 pub use reach::{Failure, Look, Reached, look, reach};
 pub use story::{Retold, Story, story};
+pub use text::StoryCommands;
