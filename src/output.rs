@@ -3,9 +3,9 @@
 
 use std::io::{self, Write as _};
 
+use anstream::{AutoStream, ColorChoice};
 use explode_runtime::base::Exit;
 use explode_runtime::plan::Plan;
-use anstream::{AutoStream, ColorChoice};
 use explode_runtime::report::{Line, Paste, absolute, escaped};
 
 /// The head of an error on standard error.

@@ -34,7 +34,8 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
         Format::Human => {
             let (all, minimise) =
                 (paste.command("show --all", &path), paste.command("minimise", &path));
-            let commands = StoryCommands { all: Some(&all), minimise: Some(&minimise), replay: &replay };
+            let commands =
+                StoryCommands { all: Some(&all), minimise: Some(&minimise), replay: &replay };
             let lines = match args.all {
                 true => story.all_lines(&path, &commands),
                 false => story.lines(&path, &commands),

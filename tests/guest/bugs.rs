@@ -5,10 +5,14 @@
 
 use std::path::Path;
 
+use explode_kernel::AllBackends;
 use explode_runtime::base::Mode;
+use explode_runtime::explain::{Bounds, StoryCommands, story};
+use explode_runtime::plan::Registry;
+use explode_runtime::report::Line;
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::Verdict;
-use explode_runtime::worker::replay;
+use explode_runtime::worker::{Remote, replay, spawn_thread_on};
 
 use crate::cases::Cx;
 use crate::report::Report;
@@ -78,6 +82,29 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 }
                 other => panic!("{other:?}"),
             }
+        });
+    }
+}
+
+/// What `explode show` says of each of them fits one screen, and ends with a command to paste.
+pub fn stories(registry: &Registry, report: &mut Report) {
+    let Ok(kept) = std::fs::read_to_string(IN_GUEST) else { return };
+    let kept: Vec<(String, String)> = serde_json::from_str(&kept).expect("pairs");
+    for (name, text) in kept {
+        report.case(&format!("{name} is shown on one screen"), |_| {
+            let trace = Trace::from_json(text.as_bytes()).expect("a sound trace");
+            let plan = trace.plan();
+            let mut spawn = || spawn_thread_on(registry, AllBackends);
+            let bounds = Bounds { budget: None, tests: 1 };
+            let story = story(&mut Remote::new(&plan, &mut spawn), &trace, bounds)
+                .expect("its worker is started");
+            assert!(story.retold.is_ok(), "{:?}", story.retold);
+            let commands =
+                StoryCommands { all: Some("all"), minimise: Some("minimise"), replay: "replay" };
+            let lines: Vec<String> =
+                story.lines(&name, &commands).iter().map(Line::plain).collect();
+            assert!(lines.join("\n").lines().count() <= 40, "{}", lines.join("\n"));
+            assert_eq!(lines.last().map(|line| line.trim()), Some("Replay replay"));
         });
     }
 }

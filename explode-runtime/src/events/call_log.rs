@@ -57,11 +57,8 @@ impl CallLog {
     /// script makes them.
     pub(crate) fn below(&self, by: &str, files: Rc<dyn Files>) -> Rc<dyn Files> {
         let calls = self.inner.borrow().calls;
-        let below = CallLog {
-            timeline: self.timeline.clone(),
-            by: Some(by.into()),
-            ..CallLog::new(calls)
-        };
+        let below =
+            CallLog { timeline: self.timeline.clone(), by: Some(by.into()), ..CallLog::new(calls) };
         below.around(files)
     }
 
@@ -124,7 +121,12 @@ impl CallLog {
     }
 
     fn file(&self, fd: Fd) -> (String, How) {
-        self.inner.borrow().open.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
+        self.inner
+            .borrow()
+            .open
+            .get(&fd)
+            .cloned()
+            .unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
     }
 
     /// Gives open files their new path: the renamed one, and those in a renamed directory.
@@ -170,10 +172,9 @@ impl Files for Noted {
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let (path, how) = self.log.file(fd);
-        self.log.made(
-            What::Write(path, offset, data.to_vec(), how),
-            || self.files.pwrite(fd, offset, data),
-        )
+        self.log.made(What::Write(path, offset, data.to_vec(), how), || {
+            self.files.pwrite(fd, offset, data)
+        })
     }
 
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
@@ -252,9 +253,7 @@ impl Files for Noted {
     }
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
-        self.log.opened(path, synced.into(), flags, || {
-            self.files.open_synced(path, flags, synced)
-        })
+        self.log.opened(path, synced.into(), flags, || self.files.open_synced(path, flags, synced))
     }
 
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {

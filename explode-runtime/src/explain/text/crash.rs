@@ -2,7 +2,7 @@
 
 use super::fit::Part;
 use super::fold::{Row, fold};
-use super::timeline::{Fate, Telling, call_of, rows};
+use super::timeline::{Fate, Telling, call_of, is_told, rows};
 use crate::explain::critical::{Critical, Search};
 use crate::report::{Colour, Line};
 use crate::worker::probe::{Moment, Pending, Standing};
@@ -50,8 +50,9 @@ fn timeline(
     let mut rows = rows(moment, telling);
     let is_critical = critical.and_then(|critical| mark(&mut rows, moment, critical));
     let rows = if telling.all { rows } else { fold(rows) };
-    let word = if moment.calls.is_empty() { "Events" } else { "Calls" };
-    let after = match moment.later {
+    let word = if moment.calls.iter().any(is_told) { "Calls" } else { "Events" };
+    let counted = moment.events.iter().filter(|event| event.what != "mark").count() as u64;
+    let after = match moment.later + (moment.first + counted - moment.crash) {
         0 => String::new(),
         1 => "; 1 event came after it".to_owned(),
         later => format!("; {later} events came after it"),

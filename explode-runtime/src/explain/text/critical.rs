@@ -51,11 +51,12 @@ fn found(critical: &Critical, moment: &Moment, telling: Telling) -> Vec<Line> {
     }
     let differs = nearest.iter().filter_map(|(index, there)| {
         let range = moment.ranges.get(*index)?;
-        let here = written(*index, range.kept.or(*there)).trim_end_matches(',').to_owned();
+        let plain = |index, version| written(index, version).trim_end_matches(',').to_owned();
         Some(match (range.kept, there) {
-            (None, Some(_)) => format!("with {here}"),
-            (Some(_), None) => format!("without {here}"),
-            _ => format!("with version {} of {}", there.unwrap_or_default(), place(range, telling)),
+            (None, Some(_)) => format!("with {}", plain(*index, *there)),
+            (Some(_), None) => format!("without {}", plain(*index, range.kept)),
+            (Some(_), Some(_)) => format!("with {}", plain(*index, *there)),
+            (None, None) => return None,
         })
     });
     let others = match (as_near, nearest_certain) {

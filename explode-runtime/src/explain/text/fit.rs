@@ -1,5 +1,7 @@
 //! Making a story fit one screen: each part gives up lines until all of it fits.
 
+use std::collections::BTreeSet;
+
 use crate::report::Line;
 
 /// Lines of a screen.
@@ -71,21 +73,19 @@ fn cut(part: Part, share: usize) -> (Vec<Line>, usize) {
     if total <= share {
         return (lines, 0);
     }
-    // With each wanted line there is a line about what is missing before it.
-    let room = share.saturating_sub(1) / 2;
-    let wanted: Vec<usize> = wanted.into_iter().take(room).collect();
-    let mut tail = share;
-    let shown = |tail: usize| -> Vec<usize> {
-        (0..total).filter(|at| *at + tail >= total || wanted.contains(at)).collect()
+    // Before each wanted line there may be one about what is missing.
+    let mut shown: BTreeSet<usize> = wanted.into_iter().take(share.saturating_sub(1) / 2).collect();
+    let rows = |shown: &BTreeSet<usize>| {
+        let starts = shown.iter().filter(|at| **at > 0 && !shown.contains(&(**at - 1))).count();
+        shown.len() + starts + usize::from(!shown.contains(&(total - 1)))
     };
-    let gaps = |shown: &[usize]| {
-        let before = std::iter::once(None).chain(shown.iter().copied().map(Some));
-        before.zip(shown).filter(|(before, at)| before.map_or(0, |at| at + 1) != **at).count()
-    };
-    while tail > 0 && shown(tail).len() + gaps(&shown(tail)) > share {
-        tail -= 1;
+    for at in (0..total).rev() {
+        shown.insert(at);
+        if rows(&shown) > share {
+            shown.remove(&at);
+            break;
+        }
     }
-    let shown = shown(tail);
     let mut result = Vec::new();
     let mut next = 0;
     for (at, line) in lines.into_iter().enumerate() {

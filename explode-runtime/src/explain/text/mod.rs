@@ -195,9 +195,8 @@ impl Story {
     fn recorded_disks(&self) -> Vec<Line> {
         let disks = self.trace.crash_disk.iter().chain(&self.trace.recovery).map(|disk| {
             let blocks = disk.blocks.iter();
-            let names: Vec<String> = blocks
-                .map(|(dev, sector, version)| format!("{dev}:{sector}v{version}"))
-                .collect();
+            let names: Vec<String> =
+                blocks.map(|(dev, sector, version)| format!("{dev}:{sector}v{version}")).collect();
             let kept = if names.is_empty() { "nothing".to_owned() } else { names.join(" ") };
             Line::status("Crash", &format!("kept {kept} (device:sector, version)"))
         });
@@ -237,23 +236,55 @@ mod tests {
     use crate::explain::Story;
     use crate::trace::Trace;
 
-    const WARNING: &[u8] = include_bytes!("../../../bugs/hfs-mdb-write-error/trace.json");
+    use super::{SCREEN, StoryCommands};
+    use crate::report::Line;
+
+    const WARNING: &[u8] = include_bytes!("../../../../bugs/hfs-mdb-write-error/trace.json");
+
+    const COMMANDS: StoryCommands<'static> =
+        StoryCommands { all: Some("show --all"), minimise: Some("minimise"), replay: "replay" };
+
+    fn texts(lines: &[Line]) -> Vec<String> {
+        lines.iter().map(Line::plain).collect()
+    }
 
     #[test]
     fn a_warning_of_the_kernel_is_one_line_unless_all_is_asked_for() {
         let trace = Trace::from_json(WARNING).unwrap();
         let all = trace.message.lines().count();
         let story = Story::of_file(trace, "no guest".to_owned());
-        let (short, whole) = (story.lines("t.json", "r"), story.all_lines("t.json", "r"));
+        let short = texts(&story.lines("t.json", &COMMANDS));
+        let whole = texts(&story.all_lines("t.json", &COMMANDS)).join("\n");
         let place = "WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 mark_buffer_dirty+0x63/0xa0";
         let line = format!("        FAIL kernel-warn: in step finish: {place}");
         assert!(short.contains(&line), "{short:?}");
         let more = format!("             more      {} lines of the kernel, with --all", all - 1);
         assert!(short.contains(&more) && !short.join("\n").contains("RAX: "), "{short:?}");
-        let whole = whole.join("\n");
         assert!(
             whole.contains(&line) && whole.contains("RAX: ") && !whole.contains("--all"),
             "{whole}"
         );
+    }
+
+    /// What a machine shows that cannot run the traces; `tests/output` and the guest show the
+    /// others.
+    #[test]
+    fn the_file_of_each_known_bug_fits_one_screen() {
+        let bugs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../bugs");
+        let folders = std::fs::read_dir(bugs).unwrap().map(|entry| entry.unwrap().path());
+        let files = folders.filter(|path| path.is_dir()).flat_map(|folder| {
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())
+        });
+        let mut seen = 0;
+        for file in files.filter(|file| file.extension().is_some_and(|word| word == "json")) {
+            let trace = Trace::from_json(&std::fs::read(&file).unwrap()).unwrap();
+            let story = Story::of_file(trace, "no guest".to_owned());
+            let lines = story.lines("t.json", &COMMANDS);
+            let rows = texts(&lines).join("\n").lines().count();
+            assert!(rows <= SCREEN, "{}: {rows} lines", file.display());
+            assert_eq!(lines.last().unwrap().plain(), "      Replay replay");
+            seen += 1;
+        }
+        assert!(seen > 50, "{seen} traces");
     }
 }

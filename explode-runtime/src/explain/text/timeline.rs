@@ -58,14 +58,34 @@ pub(super) fn call_of(moment: &Moment, range: usize, version: u32) -> Option<&Pl
     moment.calls.iter().rfind(|call| caused(call, since))
 }
 
-/// What became of what the call has written: of each range its newest version counts.
-fn fate_of_call(moment: &Moment, call: &PlacedCall) -> Option<Fate> {
-    let newest = moment.ranges.iter().filter_map(|range| {
+/// The ranges that the call has written, and whether each is kept: its newest version counts.
+fn ranges_of<'a>(
+    moment: &'a Moment,
+    call: &'a PlacedCall,
+) -> impl Iterator<Item = (&'a Pending, bool)> {
+    moment.ranges.iter().filter_map(|range| {
         let mut versions = range.versions.iter().zip(&range.since);
         let (version, _) = versions.rfind(|(_, since)| caused(call, **since))?;
-        Some(range.kept.is_some_and(|kept| kept >= version.0))
-    });
-    Fate::of(newest)
+        Some((range, range.kept.is_some_and(|kept| kept >= version.0)))
+    })
+}
+
+fn fate_of_call(moment: &Moment, call: &PlacedCall) -> Option<Fate> {
+    Fate::of(ranges_of(moment, call).map(|(_, kept)| kept))
+}
+
+/// Which part of a call's effect is lost: the first range, and how many more.
+fn lost_of(moment: &Moment, call: &PlacedCall) -> String {
+    let mut lost = ranges_of(moment, call).filter(|(_, kept)| !kept).map(|(range, _)| range);
+    let Some(first) = lost.next() else { return String::new() };
+    let place = match &first.whose {
+        Some(whose) => whose.clone(),
+        None => format!("sector {}", first.name(0).1),
+    };
+    match lost.count() {
+        0 => format!("(lost: {place})"),
+        more => format!("(lost: {place}, and {more} more)"),
+    }
 }
 
 /// What became of what the event, the `at`th of all, has written.
@@ -113,8 +133,8 @@ pub(super) fn rows(moment: &Moment, telling: Telling) -> Vec<Row> {
     rows
 }
 
-/// Marks of the log are no calls; nor is a call that has failed before it changed something.
-fn is_told(call: &PlacedCall) -> bool {
+/// Where a mutate begins, its choices say what it does.
+pub(super) fn is_told(call: &PlacedCall) -> bool {
     !call.call.head.starts_with("(mutate ")
 }
 
@@ -127,17 +147,17 @@ fn encloses(outer: &PlacedCall, inner: &PlacedCall) -> bool {
 }
 
 fn row_of(moment: &Moment, call: &PlacedCall, depth: usize) -> Row {
-    let mut words = Words {
-        head: call.call.head.clone(),
-        span: call.call.span,
-        tail: call.call.tail.clone(),
-    };
+    let mut words =
+        Words { head: call.call.head.clone(), span: call.call.span, tail: call.call.tail.clone() };
     if let Some(error) = &call.error {
         words.add(&format!("= {error}"));
     } else if call.to.is_none() {
         words.add("(the crash came during it)");
     }
     let fate = fate_of_call(moment, call);
+    if fate == Some(Fate::Partly) {
+        words.add(&lost_of(moment, call));
+    }
     Row { depth, fate, words, times: 1, note: None }
 }
 
@@ -157,7 +177,9 @@ struct Events<'a> {
 
 impl<'a> Events<'a> {
     fn new(moment: &'a Moment, telling: Telling) -> Events<'a> {
-        let ended = moment.events.iter().filter(|event| event.what == "complete");
+        let counted = moment.events.iter().filter(|event| event.what != "mark");
+        let before = counted.take(usize::try_from(moment.crash - moment.first).unwrap_or_default());
+        let ended = before.filter(|event| event.what == "complete");
         let ended = ended.filter_map(|event| Some((event.id?, !event.notes.is_empty())));
         let devices: BTreeSet<u32> = moment.events.iter().filter_map(|event| event.dev).collect();
         Events {
@@ -176,7 +198,8 @@ impl<'a> Events<'a> {
         let mut rows = Vec::new();
         while let Some(event) = self.moment.events.get(self.next) {
             let is_mark = event.what == "mark";
-            if to.is_some_and(|to| self.at + u64::from(!is_mark) > to) {
+            let to = to.unwrap_or(self.moment.crash).min(self.moment.crash);
+            if self.at + u64::from(!is_mark) > to {
                 break;
             }
             self.next += 1;
@@ -206,13 +229,7 @@ impl<'a> Events<'a> {
             _ => return None,
         };
         let mut words = Words::bare(verb);
-        if let Some(dev) = event.dev.filter(|_| self.devices > 1) {
-            words.head += &format!(" device {dev}");
-        }
-        if let Some((sector, bytes)) = event.range {
-            words.head += " sector";
-            words.span = Some((sector, bytes / 512));
-        }
+        self.place(&mut words, event);
         event.notes.iter().for_each(|note| words.add(&note_of(note)));
         match event.id {
             Some(id) if verb == "complete" => words.add(&format!("of an earlier request, {id}")),
@@ -228,8 +245,22 @@ impl<'a> Events<'a> {
         }
         // The checker runs in explode itself.
         event.by.iter().filter(|by| *by != "explode").for_each(|by| words.add(&format!("by {by}")));
-        event.whose.iter().for_each(|whose| words.add(&format!("({whose})")));
         Some(words)
+    }
+
+    /// Adds where the event writes: in simulated files a name, on a disk its sectors.
+    fn place(&self, words: &mut Words, event: &Happened) {
+        match (&event.whose, event.range) {
+            (Some(whose), _) if self.telling.simulated => words.head += &format!(" {whose}"),
+            (whose, Some((sector, bytes))) => {
+                let device = event.dev.filter(|_| self.devices > 1);
+                device.iter().for_each(|dev| words.head += &format!(" device {dev}"));
+                words.head += " sector";
+                words.span = Some((sector, bytes / 512));
+                whose.iter().for_each(|whose| words.add(&format!("({whose})")));
+            }
+            (_, None) => {}
+        }
     }
 }
 

@@ -29,10 +29,15 @@ pub(super) fn moment(
     let happened =
         until.zip(issuers).map(|(event, by)| Happened { by, ..happened(event, whose) }).collect();
     let later = events.iter().filter(counted).count() - before;
+    let mut crash = neighbours.instant();
+    while crash > first && !neighbours.is_possible(epoch, crash) {
+        crash -= 1;
+    }
     Moment {
         place: neighbours.place,
-        calls: until_crash(calls, neighbours.instant()),
+        calls: until_crash(calls, crash),
         first,
+        crash,
         events: happened,
         later: later as u64,
         ranges: ranges(neighbours, pieces, epoch, whose),

@@ -139,6 +139,9 @@ pub struct Moment {
     pub calls: Vec<PlacedCall>,
     /// How many events came before those of the interval, marks not counted.
     pub first: u64,
+    /// How many events had come at the latest when the crash came: more of them do not lead to such
+    /// a disk in its epoch.
+    pub crash: u64,
     /// The events of the interval, or of the recovery, up to the crash.
     pub events: Vec<Happened>,
     /// How many of them came after.

@@ -241,8 +241,15 @@ impl Prober<'_> {
                             let (during, whose) = (Epoch::InBetween, |dev, sector| {
                                 stack.describe_sector(dev, sector)
                             });
-                            let moment =
-                                moment(&neighbours, &disk.blocks, during, (0, events), &[], vec![], &whose);
+                            let moment = moment(
+                                &neighbours,
+                                &disk.blocks,
+                                during,
+                                (0, events),
+                                &[],
+                                vec![],
+                                &whose,
+                            );
                             Some((neighbours, moment))
                         }));
                 },
