@@ -4,9 +4,11 @@
 //! which have guests of their own, and those that need none, which `tests/engines` replays.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use explode_kernel::AllBackends;
 use explode_runtime::base::Mode;
+use explode_runtime::devices::Backends as _;
 use explode_runtime::explain::{Bounds, StoryCommands, story};
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Line;
@@ -90,6 +92,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 pub fn stories(registry: &Registry, report: &mut Report) {
     let Ok(kept) = std::fs::read_to_string(IN_GUEST) else { return };
     let kept: Vec<(String, String)> = serde_json::from_str(&kept).expect("pairs");
+    // The modules serve one user, and the last one may still be on its way out.
+    let end = Instant::now() + Duration::from_secs(10);
+    while AllBackends.open(Mode::Vm).is_err() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     for (name, text) in kept {
         report.case(&format!("{name} is shown on one screen"), |_| {
             let trace = Trace::from_json(text.as_bytes()).expect("a sound trace");
