@@ -76,7 +76,7 @@ impl Line {
 
     /// Returns how many rows of a screen it takes, if none is too long.
     pub fn rows(&self) -> usize {
-        1 + self.text.matches('\n').count()
+        self.text.split('\n').count()
     }
 
     /// The line without colour.

@@ -32,7 +32,7 @@ pub use frame::{FrameReader, encode};
 pub use in_thread::InThread;
 pub use listener::{Listener, Started};
 pub use order::{Order, Outcome, Past};
-pub use own_thread::{spawn_thread, spawn_thread_on};
+pub use own_thread::spawn_thread;
 pub use page::Page;
 pub use remote::{Body, Remote, Spawn, WorkerEnded};
 pub use replay::replay;

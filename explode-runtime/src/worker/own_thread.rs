@@ -16,7 +16,7 @@ use super::page::Page;
 use super::remote::{Body, WorkerEnded};
 use super::serve::serve;
 use crate::base::{RunError, panic_words};
-use crate::devices::{Backends, InProcess};
+use crate::devices::InProcess;
 use crate::plan::Registry;
 use crate::verdict::BrokenKind;
 
@@ -28,24 +28,13 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// # Errors
 /// There are no more threads or files to be had.
 pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Body>, RunError> {
-    spawn_thread_on(registry, InProcess)
-}
-
-/// Starts a worker that opens these backends, in place of the one in process.
-///
-/// # Errors
-/// As [`spawn_thread`].
-pub fn spawn_thread_on<B: Backends + Send + 'static>(
-    registry: &Registry,
-    backends: B,
-) -> Result<Box<dyn Body>, RunError> {
     let started = move || -> io::Result<OwnThread> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let file = tempfile::tempfile()?;
         let page = Page::create(&file)?;
         let registry = registry.clone();
-        let work = move || serve_on(&registry, &backends, its, &file);
+        let work = move || serve_on(&registry, its, &file);
         let thread = thread::Builder::new().name("explode worker".to_owned()).spawn(work)?;
         Ok(OwnThread { stream: ours, page, thread: Some(thread), ended: None })
     };
@@ -54,15 +43,10 @@ pub fn spawn_thread_on<B: Backends + Send + 'static>(
     Ok(Box::new(started().map_err(failed)?))
 }
 
-fn serve_on(
-    registry: &Registry,
-    backends: &dyn Backends,
-    stream: UnixStream,
-    page: &File,
-) -> io::Result<()> {
+fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<()> {
     let page = Page::map(page)?;
     let input = OwnedFd::from(stream.try_clone()?);
-    serve(registry, backends, input, stream, Some(&page))
+    serve(registry, &InProcess, input, stream, Some(&page))
 }
 
 /// A thread that serves.

@@ -1,8 +1,8 @@
 //! A crash in a story: the calls and events up to it, and what of it was kept and lost.
 
 use super::fit::Part;
-use super::fold::{Row, fold};
-use super::timeline::{Fate, Telling, call_of, is_told, rows};
+use super::fold::{Fate, Row, fold};
+use super::timeline::{Telling, call_of, is_told, rows};
 use crate::explain::critical::{Critical, Search};
 use crate::report::{Colour, Line};
 use crate::worker::probe::{Moment, Pending, Standing};

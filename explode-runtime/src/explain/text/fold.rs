@@ -1,6 +1,33 @@
 //! Rows of a story that say the same become one, with a count.
 
-use super::timeline::Fate;
+/// What became of the effect of a call, or of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// All of it is on the disk.
+    Kept,
+    /// None of it is.
+    Lost,
+    /// Some of it is.
+    Partly,
+}
+
+impl Fate {
+    pub fn word(self) -> &'static str {
+        match self {
+            Fate::Kept => "kept",
+            Fate::Lost => "lost",
+            Fate::Partly => "partly",
+        }
+    }
+
+    /// That of several ranges, each kept (`true`) or lost; `None` without any.
+    pub fn of(kept: impl IntoIterator<Item = bool>) -> Option<Fate> {
+        kept.into_iter().fold(None, |fate, kept| {
+            let here = if kept { Fate::Kept } else { Fate::Lost };
+            Some(if fate.is_none_or(|fate| fate == here) { here } else { Fate::Partly })
+        })
+    }
+}
 
 /// A call or an event, of which a part may be a span of bytes or sectors.
 #[derive(Clone, Debug, PartialEq, Eq)]

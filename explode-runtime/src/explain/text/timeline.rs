@@ -3,38 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fold::{Row, Words};
+use super::fold::{Fate, Row, Words};
 use crate::events::{Happened, PlacedCall, told};
 use crate::worker::probe::{Moment, Pending};
-
-/// What became of the effect of a call, or of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// All of it is on the disk.
-    Kept,
-    /// None of it is.
-    Lost,
-    /// Some of it is.
-    Partly,
-}
-
-impl Fate {
-    pub fn word(self) -> &'static str {
-        match self {
-            Fate::Kept => "kept",
-            Fate::Lost => "lost",
-            Fate::Partly => "partly",
-        }
-    }
-
-    /// That of several ranges, each kept (`true`) or lost; `None` without any.
-    fn of(kept: impl IntoIterator<Item = bool>) -> Option<Fate> {
-        kept.into_iter().fold(None, |fate, kept| {
-            let here = if kept { Fate::Kept } else { Fate::Lost };
-            Some(if fate.is_none_or(|fate| fate == here) { here } else { Fate::Partly })
-        })
-    }
-}
 
 /// How a moment is told.
 #[derive(Clone, Copy)]
