@@ -42,6 +42,10 @@ pub enum Command {
     CrashDisks(CrashDisksArgs),
     /// What this machine has of what explode needs, and what to do about the rest.
     Doctor(DoctorArgs),
+    /// Print completions of commands, options and names for a shell.
+    #[command(after_help = "For bash:\n  explode completions bash > \
+        ~/.local/share/bash-completion/completions/explode")]
+    Completions(CompletionsArgs),
     /// The guest: its kernel, our modules, its image.
     #[command(subcommand)]
     Vm(VmCommand),
@@ -173,7 +177,10 @@ pub struct RunArgs {
     pub deadline: u64,
     /// So many workers at once, each a process or a guest of its own; what a run finds and counts
     /// is the same with any number.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
     pub jobs: u32,
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -192,7 +199,10 @@ pub struct RunArgs {
     pub junit: Option<PathBuf>,
     /// Write the first jobs of the run to this folder, absent or empty, and stop: `explode work`
     /// runs them, `explode merge` goes on.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "out", "events", "junit", "budget", "require_complete"])]
+    #[arg(
+        long, value_name = "DIR",
+        conflicts_with_all = ["resume", "out", "events", "junit", "budget", "require_complete"]
+    )]
     pub plan: Option<PathBuf>,
     /// Go on with the run in this folder, with its target and its options; only --jobs, --format,
     /// --require-complete and --trust may be given.
@@ -244,7 +254,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "COMPONENT.KEY=VALUE,...")]
     pub each: Vec<String>,
     /// Crash disks of a round: a request for crash checks that has so many is looked for.
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(
+        long, value_name = "N", default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(2..=100_000)
+    )]
     pub checks: u32,
     /// Mutates on the way to it; by default the target's.
     #[arg(long, value_name = "N")]
@@ -269,11 +282,17 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "resume")]
     pub budget: Option<u64>,
     /// For a run at most; a cell has two where the first finds nothing.
-    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "2m", conflicts_with = "resume")]
+    #[arg(
+        long, value_name = "TIME", value_parser = milliseconds, default_value = "2m",
+        conflicts_with = "resume"
+    )]
     pub cell: u64,
     /// A step that takes longer hangs: 30s, 500ms. What hangs is tried again with ten times as
     /// long.
-    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s", conflicts_with = "resume")]
+    #[arg(
+        long, value_name = "TIME", value_parser = milliseconds, default_value = "30s",
+        conflicts_with = "resume"
+    )]
     pub deadline: u64,
     /// So many steps deeper than each check goes by itself.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
@@ -282,13 +301,19 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub limit: Option<u64>,
     /// The size of that sample, at least 2; by default as each check says.
-    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "resume")]
+    #[arg(
+        long, value_name = "M", value_parser = clap::value_parser!(u64).range(2..),
+        conflicts_with = "resume"
+    )]
     pub samples: Option<u64>,
     /// Seeds whatever is drawn at random.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
     pub seed: u64,
     /// So many cells at once.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
     pub jobs: u32,
     /// The folder, absent or empty; by default explode-runs/matrix-<n>.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
@@ -426,6 +451,13 @@ pub struct DoctorArgs {
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Subcommand)]

@@ -87,7 +87,8 @@ fn promise(of: &str, system: &str, line: &Promise, format: Format) -> String {
     match format {
         Format::Jsonl => {
             let line = json!({
-                "type": "promise", "of": of, "system": system, "name": name, "kept": kept, "quote": quote, "source": source,
+                "type": "promise", "of": of, "system": system, "name": name, "kept": kept,
+                "quote": quote, "source": source,
             });
             line.to_string()
         }

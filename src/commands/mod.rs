@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod bench;
+mod completions;
 mod crash_disks;
 mod device;
 mod doctor;
@@ -42,6 +43,7 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),
+        Command::Completions(args) => completions::completions(registry, args),
         Command::Vm(command) => vm::vm(command),
         Command::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
         Command::Agent(args) => guest::agent::serve_port(registry, &args.port, args.hung),

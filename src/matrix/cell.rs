@@ -377,7 +377,8 @@ mod tests {
     fn a_loss_by_design_is_no_eye() {
         let found = |promise: &str, by_design: bool| -> Finding {
             let finding = serde_json::json!({
-                "id": "0", "verdict": "lost", "by_design": by_design, "message": "", "epoch": "end", "count": 1,
+                "id": "0", "verdict": "lost", "by_design": by_design, "message": "", "epoch": "end",
+                "count": 1,
                 "signature": format!("fs-replaced/lost/{promise}"), "trace": "", "replayed": true,
             });
             serde_json::from_value(finding).expect("it is one")

@@ -234,7 +234,8 @@ mod tests {
     #[test]
     fn a_cell_is_one_line_and_the_bug_below_is_all() {
         let check: Column = serde_json::from_value(json!({
-            "name": "sync", "about": "", "checker": "fs-ways", "options": {}, "set": [], "way": true,
+            "name": "sync", "about": "", "checker": "fs-ways", "options": {}, "set": [],
+            "way": true,
             "bounds": { "depth": 1, "limit": 2, "samples": 2, "crash_depth": 0 },
         }))
         .unwrap();
@@ -243,7 +244,8 @@ mod tests {
         let bug = serde_json::from_value(json!({
             "id": "0", "verdict": "kernel-oops", "by_design": false, "message": "in step mount: \
                 Oops: 0000\nRIP: hfs_find\nCall Trace",
-            "epoch": "end", "signature": "fs-ways/kernel-oops/mount", "count": 1, "trace": "traces/0.json", "replayed": true,
+            "epoch": "end", "signature": "fs-ways/kernel-oops/mount", "count": 1,
+            "trace": "traces/0.json", "replayed": true,
         }));
         let cell = Cell {
             why: None,

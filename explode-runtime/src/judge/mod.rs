@@ -4,7 +4,7 @@
 //! ```text
 //! events -> write set -> crash disks -> known? -> recover -> mount -> check(epoch) -> verdict
 //!                                                    |
-//!                                                    +-> disks of a crash during this recovery: the same again
+//!                                                    +-> disks of a crash during recovery
 //! ```
 //!
 //! [`judge()`] is the only place where this happens. Exploring, replaying, probing and benchmarking
