@@ -429,7 +429,8 @@ pub struct ShowArgs {
     /// default 2000, 200 on a kernel.
     #[arg(long, value_name = "N")]
     pub tests: Option<u64>,
-    /// Print all that a kernel wrote when it ended, not only the line with the place.
+    /// Print every call, every event, and all that a kernel wrote when it ended; by default what
+    /// fits one screen of 40 lines.
     #[arg(long)]
     pub all: bool,
     /// How to say it.

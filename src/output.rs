@@ -1,11 +1,12 @@
 //! Where words go: standard output for results, standard error for what went wrong. Invariant: a
 //! terminal gets no control character that stood in a name, a message or the output of a command.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
+use anstream::{AutoStream, ColorChoice};
 use explode_runtime::base::Exit;
 use explode_runtime::plan::Plan;
-use explode_runtime::report::{Paste, absolute, escaped};
+use explode_runtime::report::{Line, Paste, absolute, escaped};
 
 /// The head of an error on standard error.
 pub const ERROR: &str = "error: ";
@@ -27,7 +28,17 @@ pub fn note(text: &str) {
 /// Writes a line of results, or ends the program. Without a reader it goes on: its files and its
 /// exit code are wanted all the same.
 pub fn line(text: &str) {
-    if let Err(error) = try_line(text)
+    finish(try_line(text));
+}
+
+/// Writes a line of results as [`line`] does, its word in colour if colour is wanted. The line has
+/// escaped what a terminal obeys.
+pub fn styled(line: &Line) {
+    finish(write_line(&line.shown(colour())));
+}
+
+fn finish(written: io::Result<()>) {
+    if let Err(error) = written
         && !is_unread(&error)
     {
         unsaid(&error);
@@ -37,8 +48,12 @@ pub fn line(text: &str) {
 
 /// Writes a line of results.
 pub fn try_line(text: &str) -> io::Result<()> {
+    write_line(&escaped(text))
+}
+
+fn write_line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{}", escaped(text))?;
+    writeln!(out, "{text}")?;
     out.flush()
 }
 
@@ -54,11 +69,10 @@ pub fn unsaid(error: &io::Error) {
     }
 }
 
-/// Is colour wanted? Only on a terminal that has it, and not with NO_COLOR.
+/// Returns true if results are written in colour: standard output is a terminal that has it, or
+/// CLICOLOR_FORCE is set. NO_COLOR and CLICOLOR=0 turn it off.
 pub fn colour() -> bool {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    io::stdout().is_terminal() && !dumb && !refused
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
 /// Commands of this program that the user can paste into a shell, in any folder.

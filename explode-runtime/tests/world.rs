@@ -13,11 +13,11 @@ use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
 use explode_runtime::crash::{Epoch, When};
 use explode_runtime::devices::{Backend, HostId, InProcess, Side};
 use explode_runtime::explain::minimise::{Minimised, minimise};
-use explode_runtime::explain::{Bounds, story};
+use explode_runtime::explain::{Bounds, StoryCommands, story};
 use explode_runtime::explore::{Arrival, Unit};
 use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::report::Summary;
+use explode_runtime::report::{Line, Summary};
 use explode_runtime::run::{Confirmation, Helpers, Local, Supervisor};
 use explode_runtime::stack::Stack;
 use explode_runtime::trace::{Place, Trace};
@@ -389,7 +389,9 @@ fn a_trace_of_a_world_is_minimised_and_shown() {
     assert_eq!(smaller.trace.choices, least.choices);
     assert_eq!((&smaller.trace.crash_disk, &smaller.trace.args), (&least.crash_disk, &least.args));
     let story = story(&mut Remote::new(&plan, &mut spawn), &longer, bounds).expect("it runs");
-    let lines = story.lines("the trace", "the replay").join("\n");
+    let commands = StoryCommands { all: None, minimise: None, replay: "the replay" };
+    let lines = story.lines("the trace", &commands);
+    let lines = lines.iter().map(Line::plain).collect::<Vec<_>>().join("\n");
     assert!(lines.contains("host 1 promised 1, and has 0"), "{lines}");
 }
 

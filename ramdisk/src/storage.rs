@@ -41,6 +41,8 @@ pub struct Storage(Rc<RefCell<Devices>>);
 struct Devices {
     seen: Image,
     log: Vec<Event>,
+    /// How many events were logged, marks not counted.
+    logged: u64,
     recording: Recording,
     fenced: bool,
     next_id: u64,
@@ -61,6 +63,7 @@ impl Storage {
         let devices = Devices {
             seen: image,
             log: Vec::new(),
+            logged: 0,
             recording,
             fenced: false,
             next_id: 1,
@@ -234,6 +237,11 @@ impl Storage {
         std::mem::take(&mut self.0.borrow_mut().log)
     }
 
+    /// How many events were logged since the beginning. Marks are not counted.
+    pub fn logged(&self) -> u64 {
+        self.0.borrow().logged
+    }
+
     /// What is written to this device is written.
     fn reached(&self, dev: u32) -> Option<RefMut<'_, Devices>> {
         self.unfenced().filter(|devices| !devices.out.contains(&dev))
@@ -248,6 +256,7 @@ impl Storage {
 impl Devices {
     fn record(&mut self, event: Event) {
         if self.recording != Recording::Off {
+            self.logged += u64::from(!matches!(event, Event::Mark { .. }));
             self.log.push(event);
         }
     }

@@ -2,7 +2,7 @@
 
 use explode_runtime::base::Exit;
 use explode_runtime::plan::{Registry, check_deadline};
-use explode_runtime::report::{brief, detail_line, status_line};
+use explode_runtime::report::{Colour, Line, brief};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::Verdict;
 use serde_json::json;
@@ -46,7 +46,7 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
             match args.format {
                 Format::Jsonl => output::line(&as_json(&trace, args, &outcome).to_string()),
                 Format::Human => {
-                    as_text(&trace, &outcome, args.all).iter().for_each(|line| output::line(line))
+                    as_text(&trace, &outcome, args.all).iter().for_each(output::styled)
                 }
             }
             match outcome {
@@ -57,40 +57,44 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     }
 }
 
-fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<String> {
+fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<Line> {
     let shown = |text: &str| if all { text.to_owned() } else { brief(text).text };
     let recorded = format!("{}: {}", trace.verdict, shown(&trace.message));
     match outcome {
         Replay::Reproduced { violation, by_search } => {
-            let head = if trace.by_design { "by design" } else { "FAIL" };
+            let (head, colour) = match trace.by_design {
+                true => ("by design", Colour::Plain),
+                false => ("FAIL", Colour::Red),
+            };
             let message = &violation.message;
-            let mut lines =
-                vec![status_line(head, &format!("{}: {}", violation.verdict, shown(message)))];
+            let fails = format!("{}: {}", violation.verdict, shown(message));
+            let mut lines = vec![Line::status(head, &fails).coloured(colour)];
             let hidden = brief(message).hidden;
             if hidden > 0 && !all {
-                lines.push(detail_line(
+                lines.push(Line::detail(
                     "more",
                     &format!("{hidden} lines of the kernel, with --all"),
                 ));
             }
-            lines.push(status_line("reproduced", &trace.signature));
+            lines.push(Line::status("reproduced", &trace.signature));
             if *by_search {
                 let text = "the event log was another one than recorded; found by a search over \
                             the interval's disks";
-                lines.push(status_line("by search", text));
+                lines.push(Line::status("by search", text));
             }
             lines
         }
         Replay::NotReproduced(_, why) => vec![
-            status_line("NOT SEEN", "the recorded error did not show itself"),
-            status_line("recorded", &recorded),
-            status_line("now", &shown(why)),
-            status_line("causes", &format!("what was wrong is mended; {CAUSES}")),
+            Line::status("NOT SEEN", "the recorded error did not show itself")
+                .coloured(Colour::Yellow),
+            Line::status("recorded", &recorded),
+            Line::status("now", &shown(why)),
+            Line::status("causes", &format!("what was wrong is mended; {CAUSES}")),
         ],
         Replay::Diverged(divergence) => vec![
-            status_line("DIVERGED", &divergence.to_string()),
-            status_line("recorded", &recorded),
-            status_line("causes", CAUSES),
+            Line::status("DIVERGED", &divergence.to_string()).coloured(Colour::Yellow),
+            Line::status("recorded", &recorded),
+            Line::status("causes", CAUSES),
         ],
     }
 }

@@ -3,7 +3,7 @@
 
 use explode_runtime::base::{Exit, Mode, UsageError};
 use explode_runtime::explain::critical::Search;
-use explode_runtime::explain::{Bounds, Retold, Story};
+use explode_runtime::explain::{Bounds, Retold, Story, StoryCommands};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::Carried;
 use explode_runtime::trace::Trace;
@@ -28,12 +28,20 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
         Err(error) => return output::fail(Exit::Usage, error),
     };
     let path = args.trace.display().to_string();
-    let replay = output::paste_for(&trace.plan()).command("replay", &path);
+    let paste = output::paste_for(&trace.plan());
+    let replay = paste.command("replay", &path);
     match args.format {
-        Format::Human if args.all => {
-            story.all_lines(&path, &replay).iter().for_each(|line| output::line(line));
+        Format::Human => {
+            let (all, minimise) =
+                (paste.command("show --all", &path), paste.command("minimise", &path));
+            let commands =
+                StoryCommands { all: Some(&all), minimise: Some(&minimise), replay: &replay };
+            let lines = match args.all {
+                true => story.all_lines(&path, &commands),
+                false => story.lines(&path, &commands),
+            };
+            lines.iter().for_each(output::styled);
         }
-        Format::Human => story.lines(&path, &replay).iter().for_each(|line| output::line(line)),
         Format::Jsonl => {
             as_json(&story, &path, &replay).iter().for_each(|line| output::line(&line.to_string()))
         }

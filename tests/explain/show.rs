@@ -38,16 +38,10 @@ fn story() {
              when      after a crash, epoch in-between
              broken    whole
     Mutate 1 commit (1 of 2 at what)
-      Events of request 1 for crash checks, up to the crash: 8
-             submit    request 1 device 0 sector 8, 4096 bytes
-             complete  request 1
-             submit    request 2 device 0 sector 16, 4096 bytes
-             complete  request 2
-             submit    request 3 device 0 sector 24, 4096 bytes
-             complete  request 3
-             submit    request 4 device 0 sector 0, 4096 bytes
-             complete  request 4
-       Crash epoch in-between; the check is told: after; of 4 pending ranges 1 kept, 3 lost
+      Events up to the crash in request 1 for crash checks; 1 event came after it
+             lost      write sector 8+24 (3 times)
+             kept      write sector 0+8 (in flight)
+       Crash epoch in-between; the check gets: after; of 4 pending ranges 1 kept, 3 lost
              kept      device 0 sector 0, 4096 bytes
              lost      device 0 sector 8, 4096 bytes
              lost      device 0 sector 16, 4096 bytes
@@ -55,10 +49,18 @@ fn story() {
     Critical device 0 sector 0 reached the disk: after that no disk that a crash could still leave recovers
              decision  4 of 4, in the order of writing
              recovers  without device 0 sector 0
+        More /proc/self/exe show --all {absolute}
+    Minimise /proc/self/exe minimise {absolute}
       Replay /proc/self/exe replay {absolute}
 "
     );
     assert_eq!(said, expected);
+    // All of it: each event, and no command that shows more.
+    let all = explode(folder.path(), &format!("show --all {path}")).expect(0).out;
+    for line in ["submit request 1 device 0 sector 8, 4096 bytes\n", "complete request 3\n"] {
+        assert!(all.contains(line), "'{line}' is not in {all}");
+    }
+    assert!(!all.contains("        More "), "{all}");
 }
 
 fn recovery() {
@@ -76,7 +78,8 @@ fn recovery() {
         said.contains("FAIL recover-failed: redo: the second step was taken, the first was not\n"),
         "{said}"
     );
-    assert!(said.contains("\n      Events of its recovery, up to the crash: 16\n"), "{said}");
+    let recovery = "\n      Events of its recovery, up to the next crash; 1 event came after it\n";
+    assert!(said.contains(recovery), "{said}");
 }
 
 /// What a recovery writes has the names of the files at its end, as what the system wrote before
@@ -86,19 +89,14 @@ fn files_of_a_recovery_have_names() {
     let trace = trace_of(folder.path(), "wal-kv+recovery-not-idempotent", "durable");
     let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
     let recovery =
-        said.split_once("      Events of its recovery, up to the crash: ").expect(&said).1;
-    let size = "device 3 sector 1099511627776, 512 bytes";
+        said.split_once("      Events of its recovery, up to the next crash; ").expect(&said).1;
     for part in [
-        format!("             dirty     {size}: the size of /log.1 (removed)\n"),
-        format!(
-            "       Crash during that recovery; of 1 pending ranges 1 kept, 0 lost\n             \
-             kept      {size} (the size of /log.1 (removed))\n"
-        ),
-        "    Critical device 3 sector 1099511627776 (the size of /log.1 (removed)) reached the \
-         disk: "
-            .to_owned(),
+        "             kept      dirty the size of /log.1 (removed)\n",
+        "       Crash during that recovery; of 1 pending ranges 1 kept, 0 lost\n             kept      \
+         the size of /log.1 (removed)\n",
+        "    Critical the size of /log.1 (removed) reached the disk: ",
     ] {
-        assert!(recovery.contains(&part), "'{part}' is not in {recovery}");
+        assert!(recovery.contains(part), "'{part}' is not in {recovery}");
     }
     let lines = explode(folder.path(), &format!("show {} --format jsonl", trace.display()))
         .expect(0)
@@ -133,18 +131,24 @@ fn mutate() {
     assert!(!said.contains("Crash ") && !said.contains("Critical "), "{said}");
 }
 
-/// A profile's line, too.
+/// The calls of the database, each with what the crash did to it; and a profile's line.
 fn files_have_names() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "sqlite-off --depth 1 --limit 500 --samples 100", "intact");
     let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
     for part in [
-        ": the name /db-journal\n",
-        ": /db at byte 0\n",
-        "(the size of /db-journal (removed))\n",
+        "       Calls up to the crash in request 1 for crash checks",
+        "lost      open /db-journal O_CREAT\n",
+        "pwrite /db-journal 0+",
+        " times)\n",
+        "lost      pwrite /db 3072+1024  <- critical\n",
+        "lost      the name /db-journal\n",
+        "Critical pwrite /db 3072+1024 (/db at byte 0 version 4) was lost: ",
+        "recovers  with pwrite /db 3072+1024 (/db at byte 0 version 4)",
         " promises it: \"",
         "https://www.sqlite.org/",
-        "of 1 to 4 (/db at byte 0)\n",
+        "kept old  /db at byte 0, version ",
+        " of 1 to 4\n",
     ] {
         assert!(said.contains(part), "'{part}' is not in {said}");
     }

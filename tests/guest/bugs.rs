@@ -6,6 +6,8 @@
 use std::path::Path;
 
 use explode_runtime::base::Mode;
+use explode_runtime::explain::{StoryCommands, story_here};
+use explode_runtime::report::Line;
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::Verdict;
 use explode_runtime::worker::replay;
@@ -78,6 +80,18 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 }
                 other => panic!("{other:?}"),
             }
+            fits_one_screen(&name, cx, &trace);
         });
     }
+}
+
+/// What `explode show` says of a trace fits one screen, and ends with a command to paste.
+fn fits_one_screen(name: &str, cx: Cx<'_>, trace: &Trace) {
+    let story = story_here(cx.registry, trace, cx.backend).expect("it is run");
+    assert!(story.retold.is_ok(), "{:?}", story.retold);
+    let commands = StoryCommands { all: Some("all"), minimise: Some("minimise"), replay: "replay" };
+    let lines: Vec<String> = story.lines(name, &commands).iter().map(Line::plain).collect();
+    let text = lines.join("\n");
+    assert!(text.lines().count() <= 40, "{text}");
+    assert_eq!(lines.last().map(|line| line.trim()), Some("Replay replay"));
 }

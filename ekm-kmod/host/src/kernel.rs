@@ -194,6 +194,10 @@ impl DiskSet for KernelDisks {
         if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
     }
 
+    fn logged(&self) -> Result<u64, Fault> {
+        if self.notes_operations() { Ok(0) } else { self.0.machine.logged() }
+    }
+
     fn note_reads(&self) {
         self.0.noting.set(Noting::Yes);
     }

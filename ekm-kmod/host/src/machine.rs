@@ -64,6 +64,8 @@ struct Bench {
     disks: BTreeMap<u32, RddDisk>,
     reader: Reader,
     events: Vec<Event>,
+    /// How many events there were since the stack began; marks are not counted.
+    logged: u64,
     /// The calls that nobody has taken yet.
     calls: Vec<Call>,
     stores: Stores,
@@ -170,7 +172,7 @@ impl Machine {
         let mut bench = self.bench(side).borrow_mut();
         (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
         bench.dirty.clear();
-        bench.issuers = Issuers::default();
+        (bench.issuers, bench.logged) = (Issuers::default(), 0);
         (bench.calls, bench.stores) = (Vec::new(), Stores::default());
         self.requests.stack_begins(side);
     }
@@ -389,6 +391,7 @@ impl Machine {
             self.sort(events);
             let mut bench = self.bench(side).borrow_mut();
             let missed = bench.reader.reconcile(dev, now);
+            bench.logged += missed.len() as u64;
             if side == Side::Live {
                 missed.iter().for_each(|_| bench.issuers.note(None));
             }
@@ -453,6 +456,13 @@ impl Machine {
     /// Who has caused the last so many events of the live side.
     pub(crate) fn issuers(&self, events: usize) -> Vec<Option<String>> {
         self.bench(Side::Live).borrow().issuers.of_last(events)
+    }
+
+    /// How many events the live side has logged since its stack began. Marks are not counted.
+    pub(crate) fn logged(&self) -> Result<u64, Fault> {
+        self.pull();
+        let bench = self.bench(Side::Live).borrow();
+        bench.spoiled.clone().map_or(Ok(bench.logged), Err)
     }
 
     /// Takes what is in the log, and gives it to whom it belongs.
@@ -526,6 +536,7 @@ impl Machine {
             if side == Side::Live && event.is_some() {
                 bench.issuers.note(Some(pid));
             }
+            bench.logged += u64::from(event.is_some());
             bench.events.extend(event);
         }
     }
@@ -561,6 +572,7 @@ impl Machine {
         if let Some(dirty) = dirty {
             let missed = bench.reader.reconcile_all(dirty);
             missed.iter().for_each(|_| bench.issuers.note(None));
+            bench.logged += missed.len() as u64;
             bench.events.extend(missed);
         }
         bench.events.push(Event::Mark { name: asked(name) });

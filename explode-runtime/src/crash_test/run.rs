@@ -15,9 +15,9 @@ use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{engine, model};
 use crate::base::{Options, RunError};
 use crate::explain::minimise::{Minimised, minimise};
-use crate::explain::{Bounds, differences, diverged as in_lines, story};
+use crate::explain::{Bounds, StoryCommands, differences, diverged as in_lines, story};
 use crate::plan::{Plan, Registry, Settings};
-use crate::report::{Finding, Message, Summary, escaped};
+use crate::report::{Finding, Line, Message, Summary, escaped};
 use crate::run::{Audience, Confirmation, Supervisor};
 use crate::stack::{StackSpec, simfiles};
 use crate::trace::{Replay, Trace};
@@ -212,7 +212,10 @@ impl CrashTest {
 
     fn story(&self, trace: &Trace, path: &Path) -> Result<String, RunError> {
         let story = self.with_workers(&trace.plan(), |remote| story(remote, trace, BOUNDS))?;
-        Ok(story.lines(&path.display().to_string(), &command(path)).join("\n"))
+        let replay = command(path);
+        let commands = StoryCommands { all: None, minimise: None, replay: &replay };
+        let lines = story.lines(&path.display().to_string(), &commands);
+        Ok(lines.iter().map(Line::plain).collect::<Vec<_>>().join("\n"))
     }
 
     fn replay(&self, trace: &Trace) -> Result<Replay, RunError> {

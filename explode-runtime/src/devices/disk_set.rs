@@ -68,6 +68,14 @@ pub trait DiskSet: fmt::Debug {
         vec![None; events]
     }
 
+    /// How many events the live stack has logged since it was started. Marks are not counted. 0
+    /// where the calls are followed and the events are made up from them (soft crashes on a
+    /// kernel).
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    fn logged(&self) -> Result<u64, Fault>;
+
     /// The simulated devices, if they are simulated.
     fn memory(&self) -> Option<&Storage> {
         None

@@ -104,6 +104,10 @@ impl DiskSet for Storage {
         Storage::fence(self);
     }
 
+    fn logged(&self) -> Result<u64, Fault> {
+        Ok(self.logged())
+    }
+
     fn memory(&self) -> Option<&Storage> {
         Some(self)
     }

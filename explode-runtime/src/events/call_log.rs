@@ -11,11 +11,18 @@ use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
 
+use super::timeline::{CallTimeline, PlacedCall};
 use super::what::{Done, How, NAMELESS, What};
 
 /// Where calls are written down; a copy is the same.
 #[derive(Clone, Debug)]
-pub struct CallLog(Rc<RefCell<Inner>>);
+pub struct CallLog {
+    inner: Rc<RefCell<Inner>>,
+    /// Where each call stands among the events.
+    timeline: CallTimeline,
+    /// The component that makes the calls; `None` for the checker.
+    by: Option<Rc<str>>,
+}
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -34,12 +41,35 @@ pub type FailedStep = (u32, String);
 impl CallLog {
     /// An empty one, of the calls of files too or only of what the checker says.
     pub(crate) fn new(calls: bool) -> CallLog {
-        CallLog(Rc::new(RefCell::new(Inner { calls, ..Inner::default() })))
+        let inner = Rc::new(RefCell::new(Inner { calls, ..Inner::default() }));
+        CallLog { inner, timeline: CallTimeline::default(), by: None }
+    }
+
+    /// Sets how many events there are at any time: from now on each call gets a place among them.
+    /// Does nothing if calls are not written down.
+    pub(crate) fn place_by(&self, events: Rc<dyn Fn() -> u64>) {
+        if self.inner.borrow().calls {
+            self.timeline.place_by(events);
+        }
+    }
+
+    /// These files, used by the component of this name. Its calls get places and nothing else: no
+    /// script makes them.
+    pub(crate) fn below(&self, by: &str, files: Rc<dyn Files>) -> Rc<dyn Files> {
+        let calls = self.inner.borrow().calls;
+        let below =
+            CallLog { timeline: self.timeline.clone(), by: Some(by.into()), ..CallLog::new(calls) };
+        below.around(files)
+    }
+
+    /// The calls so far with their places, in the order in which they began.
+    pub(crate) fn placed(&self) -> Vec<PlacedCall> {
+        self.timeline.calls()
     }
 
     /// These files, whose calls are written down.
     pub(crate) fn around(&self, files: Rc<dyn Files>) -> Rc<dyn Files> {
-        if !self.0.borrow().calls {
+        if !self.inner.borrow().calls {
             return files;
         }
         Rc::new(Noted { files, log: self.clone() })
@@ -47,46 +77,61 @@ impl CallLog {
 
     /// Something was done, without an error.
     pub fn note(&self, what: What) {
-        self.0.borrow_mut().done.push(Done { what, error: None });
+        self.timeline.note(self.by.as_deref(), &what);
+        self.inner.borrow_mut().done.push(Done { what, error: None });
     }
 
     /// A step of the mutate of this number has failed.
     pub fn failed(&self, mutate: u32, how: String) {
-        self.0.borrow_mut().failed.push((mutate, how));
+        self.inner.borrow_mut().failed.push((mutate, how));
     }
 
     /// Those that have failed so far, in order.
     pub(crate) fn failed_steps(&self) -> Vec<FailedStep> {
-        self.0.borrow().failed.clone()
+        self.inner.borrow().failed.clone()
     }
 
     /// Everything so far.
     pub(crate) fn done(&self) -> Vec<Done> {
-        self.0.borrow().done.clone()
+        self.inner.borrow().done.clone()
     }
 
-    fn made<T>(&self, what: What, result: Result<T>) -> Result<T> {
+    fn made<T>(&self, what: What, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        let begun = self.timeline.begin(self.by.as_deref(), &what);
+        let result = call();
         let error = result.as_ref().err().map(|errno| errno.desc().to_owned());
-        self.0.borrow_mut().done.push(Done { what, error });
+        self.timeline.end(begun, error.as_deref());
+        self.inner.borrow_mut().done.push(Done { what, error });
         result
     }
 
-    fn opened(&self, path: &str, how: How, flags: OpenFlags, result: Result<Fd>) -> Result<Fd> {
-        if flags.create || flags.truncate {
-            self.made(What::Create(path.to_owned(), flags.truncate), result)?;
-        }
-        let fd = result?;
-        self.0.borrow_mut().open.insert(fd, (path.to_owned(), how));
+    fn opened(
+        &self,
+        path: &str,
+        how: How,
+        flags: OpenFlags,
+        open: impl FnOnce() -> Result<Fd>,
+    ) -> Result<Fd> {
+        let fd = match flags.create || flags.truncate {
+            true => self.made(What::Create(path.to_owned(), flags.truncate), open),
+            false => open(),
+        }?;
+        self.inner.borrow_mut().open.insert(fd, (path.to_owned(), how));
         Ok(fd)
     }
 
     fn file(&self, fd: Fd) -> (String, How) {
-        self.0.borrow().open.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
+        self.inner
+            .borrow()
+            .open
+            .get(&fd)
+            .cloned()
+            .unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
     }
 
     /// Gives open files their new path: the renamed one, and those in a renamed directory.
     fn renamed(&self, from: &str, to: &str) {
-        for (path, _) in self.0.borrow_mut().open.values_mut() {
+        for (path, _) in self.inner.borrow_mut().open.values_mut() {
             match path.strip_prefix(from) {
                 Some("") => to.clone_into(path),
                 Some(below) if below.starts_with('/') => *path = format!("{to}{below}"),
@@ -113,11 +158,11 @@ struct Noted {
 #[deny(clippy::missing_trait_methods)]
 impl Files for Noted {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        self.log.opened(path, How::Plain, flags, self.files.open(path, flags))
+        self.log.opened(path, How::Plain, flags, || self.files.open(path, flags))
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
-        self.log.0.borrow_mut().open.remove(&fd);
+        self.log.inner.borrow_mut().open.remove(&fd);
         self.files.close(fd)
     }
 
@@ -127,14 +172,13 @@ impl Files for Noted {
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let (path, how) = self.log.file(fd);
-        self.log.made(
-            What::Write(path, offset, data.to_vec(), how),
-            self.files.pwrite(fd, offset, data),
-        )
+        self.log.made(What::Write(path, offset, data.to_vec(), how), || {
+            self.files.pwrite(fd, offset, data)
+        })
     }
 
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
-        self.log.made(What::Resize(self.log.file(fd).0, size), self.files.ftruncate(fd, size))
+        self.log.made(What::Resize(self.log.file(fd).0, size), || self.files.ftruncate(fd, size))
     }
 
     fn fstat(&self, fd: Fd) -> Result<Stat> {
@@ -142,11 +186,11 @@ impl Files for Noted {
     }
 
     fn fsync(&self, fd: Fd) -> Result<()> {
-        self.log.made(What::Fsync(self.log.file(fd).0), self.files.fsync(fd))
+        self.log.made(What::Fsync(self.log.file(fd).0), || self.files.fsync(fd))
     }
 
     fn fdatasync(&self, fd: Fd) -> Result<()> {
-        self.log.made(What::Fdatasync(self.log.file(fd).0), self.files.fdatasync(fd))
+        self.log.made(What::Fdatasync(self.log.file(fd).0), || self.files.fdatasync(fd))
     }
 
     fn stat(&self, path: &str) -> Result<Stat> {
@@ -158,41 +202,42 @@ impl Files for Noted {
     }
 
     fn mkdir(&self, path: &str) -> Result<()> {
-        self.log.made(What::Mkdir(path.to_owned()), self.files.mkdir(path))
+        self.log.made(What::Mkdir(path.to_owned()), || self.files.mkdir(path))
     }
 
     fn rmdir(&self, path: &str) -> Result<()> {
-        self.log.made(What::Rmdir(path.to_owned()), self.files.rmdir(path))
+        self.log.made(What::Rmdir(path.to_owned()), || self.files.rmdir(path))
     }
 
     fn link(&self, from: &str, to: &str) -> Result<()> {
-        self.log.made(What::Link(from.to_owned(), to.to_owned()), self.files.link(from, to))
+        self.log.made(What::Link(from.to_owned(), to.to_owned()), || self.files.link(from, to))
     }
 
     fn unlink(&self, path: &str) -> Result<()> {
-        let result = self.files.unlink(path);
+        let result = self.log.made(What::Unlink(path.to_owned()), || self.files.unlink(path));
         if result.is_ok() {
             self.log.renamed(path, NAMELESS);
         }
-        self.log.made(What::Unlink(path.to_owned()), result)
+        result
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let result = self.files.rename(from, to);
+        let what = What::Rename(from.to_owned(), to.to_owned());
+        let result = self.log.made(what, || self.files.rename(from, to));
         if result.is_ok() && from != to {
             self.log.renamed(to, NAMELESS);
             self.log.renamed(from, to);
         }
-        self.log.made(What::Rename(from.to_owned(), to.to_owned()), result)
+        result
     }
 
     fn sync_dir(&self, path: &str) -> Result<()> {
-        self.log.made(What::Fsync(path.to_owned()), self.files.sync_dir(path))
+        self.log.made(What::Fsync(path.to_owned()), || self.files.sync_dir(path))
     }
 
     /// Of a file system of the kernel it is syncfs(2).
     fn sync(&self) -> Result<()> {
-        self.log.made(What::Syncfs, self.files.sync())
+        self.log.made(What::Syncfs, || self.files.sync())
     }
 
     fn can(&self, ability: Ability) -> bool {
@@ -200,26 +245,26 @@ impl Files for Noted {
     }
 
     fn sync_machine(&self) -> Result<()> {
-        self.log.made(What::Sync, self.files.sync_machine())
+        self.log.made(What::Sync, || self.files.sync_machine())
     }
 
     fn syncfs(&self) -> Result<()> {
-        self.log.made(What::Syncfs, self.files.syncfs())
+        self.log.made(What::Syncfs, || self.files.syncfs())
     }
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
-        self.log.opened(path, synced.into(), flags, self.files.open_synced(path, flags, synced))
+        self.log.opened(path, synced.into(), flags, || self.files.open_synced(path, flags, synced))
     }
 
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let path = self.log.file(fd).0;
         let what = What::Write(path, offset, data.to_vec(), How::Mapped);
-        self.log.made(what, self.files.write_mapped(fd, offset, data))
+        self.log.made(what, || self.files.write_mapped(fd, offset, data))
     }
 
     fn symlink(&self, target: &str, path: &str) -> Result<()> {
         let what = What::Symlink(target.to_owned(), path.to_owned());
-        self.log.made(what, self.files.symlink(target, path))
+        self.log.made(what, || self.files.symlink(target, path))
     }
 
     fn readlink(&self, path: &str) -> Result<String> {
@@ -227,7 +272,7 @@ impl Files for Noted {
     }
 
     fn chmod(&self, path: &str, mode: u32) -> Result<()> {
-        self.log.made(What::Chmod(path.to_owned(), mode), self.files.chmod(path, mode))
+        self.log.made(What::Chmod(path.to_owned(), mode), || self.files.chmod(path, mode))
     }
 
     fn mode(&self, path: &str) -> Result<u32> {
@@ -236,12 +281,12 @@ impl Files for Noted {
 
     fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
         let what = What::Setxattr(path.to_owned(), name.to_owned(), value.to_vec());
-        self.log.made(what, self.files.setxattr(path, name, value))
+        self.log.made(what, || self.files.setxattr(path, name, value))
     }
 
     fn removexattr(&self, path: &str, name: &str) -> Result<()> {
         let what = What::Removexattr(path.to_owned(), name.to_owned());
-        self.log.made(what, self.files.removexattr(path, name))
+        self.log.made(what, || self.files.removexattr(path, name))
     }
 
     fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
@@ -249,40 +294,42 @@ impl Files for Noted {
     }
 
     fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
-        let result = self.files.rename_with(from, to, how);
         let what = match how {
             Renaming::NoReplace => What::RenameNoReplace,
             Renaming::Exchange => What::Exchange,
         };
+        let what = what(from.to_owned(), to.to_owned());
+        let result = self.log.made(what, || self.files.rename_with(from, to, how));
         match how {
             _ if result.is_err() => {}
             Renaming::NoReplace => self.log.renamed(from, to),
             Renaming::Exchange => self.log.exchanged(from, to),
         }
-        self.log.made(what(from.to_owned(), to.to_owned()), result)
+        result
     }
 
     fn open_unnamed(&self, directory: &str) -> Result<Fd> {
-        self.log.made(What::Unnamed(directory.to_owned()), self.files.open_unnamed(directory))
+        self.log.made(What::Unnamed(directory.to_owned()), || self.files.open_unnamed(directory))
     }
 
     fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
         let (path, how) = self.log.file(fd);
-        let result = self.files.link_open(fd, to);
+        let what = What::LinkOpen(path.clone(), to.to_owned());
+        let result = self.log.made(what, || self.files.link_open(fd, to));
         if result.is_ok() && path == NAMELESS {
-            self.log.0.borrow_mut().open.insert(fd, (to.to_owned(), how));
+            self.log.inner.borrow_mut().open.insert(fd, (to.to_owned(), how));
         }
-        self.log.made(What::LinkOpen(path, to.to_owned()), result)
+        result
     }
 
     fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
         let what = What::Fallocate(self.log.file(fd).0, how, offset, len);
-        self.log.made(what, self.files.fallocate(fd, how, offset, len))
+        self.log.made(what, || self.files.fallocate(fd, how, offset, len))
     }
 
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         let what = What::Clone(self.log.file(from).0, self.log.file(to).0);
-        self.log.made(what, self.files.clone_file(from, to))
+        self.log.made(what, || self.files.clone_file(from, to))
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>> {

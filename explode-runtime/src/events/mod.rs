@@ -1,14 +1,17 @@
 //! The event log: the same events from every backend, and the files it is read from and written to.
 
 mod call_log;
+mod call_text;
 mod jsonl;
 mod limits;
 mod logwrites;
 mod read_error;
 mod summary;
+mod timeline;
 mod what;
 
 pub use call_log::{CallLog, FailedStep};
+pub use call_text::CallText;
 pub use explode_ramdisk::{Event, Flags, Payload};
 pub use jsonl::{read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
@@ -16,6 +19,7 @@ pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, wri
 pub use read_error::ReadError;
 pub use summary::Happened;
 pub(crate) use summary::{Whose, event_lines, happened, in_short, told};
+pub use timeline::PlacedCall;
 pub use what::{Done, How, What};
 
 use xxhash_rust::xxh3::Xxh3;

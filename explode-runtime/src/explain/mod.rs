@@ -8,6 +8,7 @@
 mod bench;
 pub mod critical;
 mod differences;
+mod here;
 pub mod minimise;
 mod reach;
 mod story;
@@ -15,5 +16,7 @@ mod text;
 
 pub use bench::{Bench, Bounds, Failing, Outcome, WayEnd};
 pub use differences::{CAUSES, differences, diverged};
+pub use here::story_here;
 pub use reach::{Failure, Look, Reached, look, reach};
 pub use story::{Retold, Story, story};
+pub use text::StoryCommands;

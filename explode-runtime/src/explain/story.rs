@@ -61,7 +61,7 @@ const QUESTION: u64 = 8;
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
 pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
-    let mut bench = Bench::new(remote, trace, bounds);
+    let mut bench = Bench::new(remote, trace, bounds).noting();
     let failure = match reach(&mut bench, trace)? {
         Reached::Fails(failure) => *failure,
         Reached::Not(why) => {

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use super::kernel_words::{Brief, brief};
-use super::layout::{WORD, detail_line, status_line};
+use super::layout::{Colour, Line, detail_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
 use super::progress::{Sparse, plural, progress_text};
@@ -24,14 +24,6 @@ pub struct Human<W> {
     told: Vec<(String, bool)>,
     /// When a line of progress is due.
     sparse: Sparse,
-}
-
-#[derive(Clone, Copy)]
-enum Colour {
-    Green = 32,
-    Red = 31,
-    Yellow = 33,
-    Plain = 0,
 }
 
 impl<W: Write> Human<W> {
@@ -218,12 +210,7 @@ impl<W: Write> Human<W> {
     }
 
     fn line(&mut self, word: &str, colour: Colour, text: &str) -> io::Result<()> {
-        let line = status_line(word, text);
-        if self.colour && !matches!(colour, Colour::Plain) {
-            let (word, text) = line.split_at(WORD.max(word.len()));
-            writeln!(self.out, "\x1b[1;{}m{word}\x1b[0m{text}", colour as u8)
-        } else {
-            writeln!(self.out, "{line}")
-        }
+        let line = Line::status(word, text).coloured(colour);
+        writeln!(self.out, "{}", line.shown(self.colour))
     }
 }

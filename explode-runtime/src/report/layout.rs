@@ -3,10 +3,12 @@
 //! cannot imitate another line: what a terminal obeys in it is escaped ([`one_line`]), and further
 //! lines of it have no columns.
 
+use anstyle::{AnsiColor, Style};
+
 use super::escape::one_line;
 
 /// Columns of the status word.
-pub(super) const WORD: usize = 12;
+const WORD: usize = 12;
 /// Columns before the text of a detail.
 const DETAIL: usize = WORD + 11;
 
@@ -18,6 +20,80 @@ pub fn status_line(word: &str, text: &str) -> String {
 /// A detail of the line before.
 pub fn detail_line(word: &str, text: &str) -> String {
     format!("{:WORD$} {:<9} {}", "", one_line(word), laid_out(text, DETAIL))
+}
+
+/// A line for a person, in colour where that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    word: String,
+    text: String,
+    is_detail: bool,
+    colour: Colour,
+}
+
+/// The colour of a line's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// All is well.
+    Green,
+    /// Something is wrong.
+    Red,
+    /// Something deserves a look.
+    Yellow,
+    /// None.
+    Plain,
+}
+
+impl Colour {
+    fn style(self) -> Style {
+        let bold = |colour: AnsiColor| colour.on_default().bold();
+        match self {
+            Colour::Green => bold(AnsiColor::Green),
+            Colour::Red => bold(AnsiColor::Red),
+            Colour::Yellow => bold(AnsiColor::Yellow),
+            Colour::Plain => Style::new(),
+        }
+    }
+}
+
+impl Line {
+    /// A line with a status word.
+    pub fn status(word: &str, text: &str) -> Line {
+        let (word, text) = (word.to_owned(), text.to_owned());
+        Line { word, text, is_detail: false, colour: Colour::Plain }
+    }
+
+    /// A detail of the line before.
+    pub fn detail(word: &str, text: &str) -> Line {
+        Line { is_detail: true, ..Line::status(word, text) }
+    }
+
+    /// The same in this colour.
+    #[must_use = "this returns the line"]
+    pub fn coloured(self, colour: Colour) -> Line {
+        Line { colour, ..self }
+    }
+
+    /// Returns how many rows of a screen it takes, if none is too long.
+    pub fn rows(&self) -> usize {
+        self.text.split('\n').count()
+    }
+
+    /// The line without colour.
+    pub fn plain(&self) -> String {
+        let layout = if self.is_detail { detail_line } else { status_line };
+        layout(&self.word, &self.text)
+    }
+
+    /// The line as a terminal shows it: its word in colour if `colour` is true.
+    pub fn shown(&self, colour: bool) -> String {
+        let (plain, word) = (self.plain(), one_line(&self.word));
+        if !colour || word.is_empty() || self.colour == Colour::Plain {
+            return plain;
+        }
+        let style = self.colour.style();
+        plain.replacen(&*word, &format!("{style}{word}{style:#}"), 1)
+    }
 }
 
 /// A text whose further lines begin at this column. Spaces in a row become one there: else such a

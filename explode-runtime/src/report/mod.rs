@@ -12,7 +12,7 @@ mod progress;
 pub use escape::{escaped, one_line};
 pub use human::Human;
 pub use kernel_words::{Brief, brief};
-pub use layout::{detail_line, status_line};
+pub use layout::{Colour, Line, detail_line, status_line};
 pub use message::{Finding, Message, Progress, RunInfo, Summary};
 pub use paste::{Paste, absolute};
 pub use progress::{progress_text, rate, share};

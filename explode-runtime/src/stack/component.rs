@@ -14,6 +14,7 @@ use super::asks::Asks;
 use super::facts::Facts;
 use crate::base::Fault;
 use crate::devices::DiskSet;
+use crate::events::CallLog;
 use crate::writeset::Rules;
 
 /// What recovery found.
@@ -39,6 +40,17 @@ pub enum Surface {
     Files(Rc<dyn Files>),
     /// Something of its own: a database's connection. Its user knows the type.
     Engine(Rc<dyn Any>),
+}
+
+impl Surface {
+    /// The same; the calls that the component of this name makes on its files get places among the
+    /// events.
+    pub(super) fn placed(self, log: &CallLog, by: &str) -> Surface {
+        match self {
+            Surface::Files(files) => Surface::Files(log.below(by, files)),
+            other => other,
+        }
+    }
 }
 
 impl fmt::Debug for Surface {

@@ -2,6 +2,7 @@
 //! were there at the beginning.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use explode_ramdisk::Image;
 use itertools::Itertools as _;
@@ -149,6 +150,17 @@ impl Stack {
     /// From now on the calls on its files are written down there, and the commands of its checker.
     pub(crate) fn note(&mut self, log: CallLog) {
         self.log = Some(log);
+    }
+
+    /// From now on each of these calls gets a place among the events, and so do the calls that its
+    /// components make on the files below them. Called before the stack is started.
+    pub(crate) fn place_calls(&mut self, log: CallLog) {
+        let devices = Rc::downgrade(&self.devices);
+        // The pipeline reports a log that cannot be read.
+        log.place_by(Rc::new(move || {
+            devices.upgrade().and_then(|devices| devices.logged().ok()).unwrap_or_default()
+        }));
+        self.placed = Some(log);
     }
 
     /// Where they are written down, if they are.

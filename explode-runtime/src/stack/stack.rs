@@ -34,6 +34,8 @@ pub struct Stack {
     pub(super) levels: Vec<Level>,
     /// Where the calls on its files are written down, if they are.
     pub(super) log: Option<CallLog>,
+    /// Where the calls of its components are placed among the events, if they are.
+    pub(super) placed: Option<CallLog>,
     /// The file system was not empty after the first start.
     pub(super) starts_populated: bool,
     /// The calls that the probe of the checker found missing.
@@ -105,6 +107,7 @@ impl Stack {
             seed,
             levels,
             log: None,
+            placed: None,
             starts_populated: false,
             unsupported_calls: Vec::new(),
         }
@@ -327,13 +330,17 @@ impl Stack {
         level: usize,
         step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T,
     ) -> T {
-        let Stack { devices, desk, rules, seed, levels, .. } = self;
+        let Stack { devices, desk, rules, seed, levels, placed, .. } = self;
         // Children stand before their parents.
         let (below, above) = levels.split_at_mut(level);
         let below = &*below;
         let Level { plan, component, place, .. } = &mut above[0];
         let children: Vec<Surface> =
             plan.children.iter().map(|child| surface(below, *child)).collect();
+        let children = match placed {
+            Some(log) => children.into_iter().map(|child| child.placed(log, &plan.name)).collect(),
+            None => children,
+        };
         let look_up = || plan.children.iter().map(|child| paths(below, *child)).collect();
         let paths = LazyPaths::new(&look_up);
         let PlannedLayer { name, facts, first_device, buffers, .. } = &**plan;

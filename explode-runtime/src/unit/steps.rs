@@ -246,6 +246,9 @@ impl Way<'_, '_, '_> {
         let mut stack = build(registry, plan, *backend, image, recording).map_err(not_made)?;
         stack.set_starts_populated(*begins_with_files);
         stack.set_unsupported_calls(leaves_out);
+        if let Some(log) = self.driver.asking.work.get_mut().log() {
+            stack.place_calls(log);
+        }
         if let Some(step) = step {
             self.driver.about_to(step);
         }

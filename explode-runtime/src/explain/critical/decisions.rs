@@ -59,7 +59,14 @@ mod tests {
     use super::*;
 
     fn pending(versions: &[(u32, u64)], kept: Option<u32>) -> Pending {
-        Pending { dev: 0, sectors: vec![(0, 8)], whose: None, versions: versions.to_vec(), kept }
+        Pending {
+            dev: 0,
+            sectors: vec![(0, 8)],
+            whose: None,
+            versions: versions.to_vec(),
+            since: vec![0; versions.len()],
+            kept,
+        }
     }
 
     /// With each decision what is open shrinks, down to the failing disk alone.

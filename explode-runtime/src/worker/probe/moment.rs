@@ -3,17 +3,18 @@
 use explode_ramdisk::Event;
 
 use crate::crash::{Epoch, Name, Neighbours};
-use crate::events::{Happened, Whose, happened};
+use crate::events::{Happened, PlacedCall, Whose, happened};
 use crate::worker::probe::protocol::{Moment, Pending};
 
 /// The moment of a disk that keeps these pieces: `first` is the instant before the events,
-/// `issuers` who has caused them, as far as it is known.
+/// `issuers` who has caused them, as far as it is known; `calls` all calls that were made.
 pub(super) fn moment(
     neighbours: &Neighbours,
     pieces: &[Name],
     epoch: Epoch,
     (first, events): (u64, &[Event]),
     issuers: &[Option<String>],
+    calls: Vec<PlacedCall>,
     whose: Whose<'_>,
 ) -> Moment {
     let before =
@@ -28,12 +29,28 @@ pub(super) fn moment(
     let happened =
         until.zip(issuers).map(|(event, by)| Happened { by, ..happened(event, whose) }).collect();
     let later = events.iter().filter(counted).count() - before;
+    let mut crash = neighbours.instant();
+    while crash > first && !neighbours.is_possible(epoch, crash) {
+        crash -= 1;
+    }
     Moment {
         place: neighbours.place,
+        calls: until_crash(calls, crash),
+        first,
+        crash,
         events: happened,
         later: later as u64,
         ranges: ranges(neighbours, pieces, epoch, whose),
     }
+}
+
+/// The calls that began before the crash at this instant.
+fn until_crash(mut calls: Vec<PlacedCall>, instant: u64) -> Vec<PlacedCall> {
+    calls.retain(|call| call.from < instant || call.to.is_some_and(|to| to <= instant));
+    for call in &mut calls {
+        call.to = call.to.filter(|to| *to <= instant);
+    }
+    calls
 }
 
 fn ranges(
@@ -46,8 +63,8 @@ fn ranges(
     for slot in neighbours.slots() {
         let possible =
             slot.versions.iter().filter(|version| neighbours.is_possible(epoch, version.since));
-        let versions: Vec<(u32, u64)> =
-            possible.map(|version| (version.number, version.serial)).collect();
+        let (versions, since): (Vec<(u32, u64)>, Vec<u64>) =
+            possible.map(|version| ((version.number, version.serial), version.since)).unzip();
         let first = slot.first_sector();
         let kept = versions.iter().map(|version| version.0);
         let kept = kept.into_iter().find(|number| pieces.contains(&(slot.dev, first, *number)));
@@ -58,6 +75,7 @@ fn ranges(
                 sectors,
                 whose: whose(slot.dev, first),
                 versions,
+                since,
                 kept,
             });
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
-use crate::events::{FailedStep, Happened};
+use crate::events::{FailedStep, Happened, PlacedCall};
 use crate::trace::CrashDiskRecord;
 use crate::verdict::{Broken, Verdict, Violation};
 use crate::worker::Evidence;
@@ -134,6 +134,14 @@ pub struct Standing {
 pub struct Moment {
     /// Which emission of its interval, and which world of that.
     pub place: (usize, usize),
+    /// The calls up to the crash, in the order in which they began; of the recovery none. The one
+    /// that the crash interrupted has not returned.
+    pub calls: Vec<PlacedCall>,
+    /// How many events came before those of the interval, marks not counted.
+    pub first: u64,
+    /// How many events had come at the latest when the crash came: more of them do not lead to such
+    /// a disk in its epoch.
+    pub crash: u64,
     /// The events of the interval, or of the recovery, up to the crash.
     pub events: Vec<Happened>,
     /// How many of them came after.
@@ -154,6 +162,8 @@ pub struct Pending {
     /// The number of each version, oldest first, with its place in the order in which pieces were
     /// first written.
     pub versions: Vec<(u32, u64)>,
+    /// Since which event each version can reach the disk, as a count of events, marks not counted.
+    pub since: Vec<u64>,
     /// The version that the disk has kept.
     pub kept: Option<u32>,
 }

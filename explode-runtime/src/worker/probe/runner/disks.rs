@@ -218,8 +218,9 @@ impl Prober<'_> {
         let whose = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
         let events = asked.events();
         let issuers = stack.devices().issuers(events.1.len());
+        let calls = self.log.placed();
         let mut moments =
-            vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, &whose)];
+            vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, calls, &whose)];
         let mut places = Vec::new();
         let mut image = self.image(here, &neighbours, &crash_disk.blocks).map(|(image, _)| image);
         let mut last = None;
@@ -240,8 +241,15 @@ impl Prober<'_> {
                             let (during, whose) = (Epoch::InBetween, |dev, sector| {
                                 stack.describe_sector(dev, sector)
                             });
-                            let moment =
-                                moment(&neighbours, &disk.blocks, during, (0, events), &[], &whose);
+                            let moment = moment(
+                                &neighbours,
+                                &disk.blocks,
+                                during,
+                                (0, events),
+                                &[],
+                                vec![],
+                                &whose,
+                            );
                             Some((neighbours, moment))
                         }));
                 },

@@ -1,0 +1,89 @@
+//! Where the calls on files stand among the events of the log.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use super::call_text::{CallText, text_of};
+use super::what::What;
+
+/// A call, and the events between which it ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedCall {
+    /// The component that made it; `None` for the checker.
+    pub by: Option<String>,
+    /// The call with its arguments.
+    pub call: CallText,
+    /// Why it failed, if it has.
+    pub error: Option<String>,
+    /// Events before it began. Marks are not counted.
+    pub from: u64,
+    /// Events before it returned; `None` while it runs.
+    pub to: Option<u64>,
+}
+
+/// The calls of a stack, with their places. Clones share them. Without a count of events
+/// ([`place_by`](CallTimeline::place_by)) none is kept.
+#[derive(Clone, Default)]
+pub(super) struct CallTimeline(Rc<RefCell<Timeline>>);
+
+#[derive(Default)]
+struct Timeline {
+    events: Option<Rc<dyn Fn() -> u64>>,
+    calls: Vec<PlacedCall>,
+}
+
+impl fmt::Debug for CallTimeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.borrow().calls.fmt(f)
+    }
+}
+
+/// A call that has begun: its index, if it is kept.
+pub(super) struct Begun(Option<usize>);
+
+impl CallTimeline {
+    /// Sets how many events there are at any time. The count begins again with each start of the
+    /// stack, and so do the calls.
+    pub fn place_by(&self, events: Rc<dyn Fn() -> u64>) {
+        *self.0.borrow_mut() = Timeline { events: Some(events), calls: Vec::new() };
+    }
+
+    /// A call begins.
+    pub fn begin(&self, by: Option<&str>, what: &What) -> Begun {
+        let events = self.0.borrow().events.clone();
+        let Some(events) = events else { return Begun(None) };
+        let from = events();
+        let calls = &mut self.0.borrow_mut().calls;
+        let by = by.map(str::to_owned);
+        calls.push(PlacedCall { by, call: text_of(what), error: None, from, to: None });
+        Begun(Some(calls.len() - 1))
+    }
+
+    /// It has returned.
+    pub fn end(&self, begun: Begun, error: Option<&str>) {
+        let events = self.0.borrow().events.clone();
+        let (Some(events), Begun(Some(index))) = (events, begun) else { return };
+        let to = Some(events());
+        if let Some(call) = self.0.borrow_mut().calls.get_mut(index) {
+            (call.to, call.error) = (to, error.map(str::to_owned));
+        }
+    }
+
+    /// Something was done that only now is known: it began where the call before it returned.
+    pub fn note(&self, by: Option<&str>, what: &What) {
+        let began = self.0.borrow().calls.last().and_then(|call| call.to);
+        let begun = self.begin(by, what);
+        if let (Begun(Some(index)), Some(began)) = (&begun, began) {
+            self.0.borrow_mut().calls[*index].from = began;
+        }
+        self.end(begun, None);
+    }
+
+    /// The calls so far, in the order in which they began.
+    pub fn calls(&self) -> Vec<PlacedCall> {
+        self.0.borrow().calls.clone()
+    }
+}

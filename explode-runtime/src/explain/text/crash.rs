@@ -1,0 +1,153 @@
+//! A crash in a story: the calls and events up to it, and what of it was kept and lost.
+
+use super::fit::Part;
+use super::fold::{Fate, Row, fold};
+use super::timeline::{Telling, call_of, is_told, rows};
+use crate::explain::critical::{Critical, Search};
+use crate::report::{Colour, Line};
+use crate::worker::probe::{Moment, Pending, Standing};
+
+/// Adds the parts about the crash of this level: 0 is the first, the others are crashes during
+/// recovery. `critical` is the critical write of this moment, if it was looked for there.
+pub(super) fn parts(
+    parts: &mut Vec<Part>,
+    standing: &Standing,
+    level: usize,
+    critical: Option<&Search>,
+    telling: Telling,
+) {
+    let Some(moment) = standing.moments.get(level) else { return };
+    let critical = match critical {
+        Some(Search::Found(critical)) => Some(critical),
+        _ => None,
+    };
+    let of = match level {
+        0 => format!("up to the crash in request {} for crash checks", standing.spot.interval + 1),
+        1 => "of its recovery, up to the next crash".to_owned(),
+        _ => "of the recovery from that, up to the next crash".to_owned(),
+    };
+    timeline(parts, &of, moment, critical, telling);
+    let crash = match level {
+        0 => {
+            let epoch = format!("epoch {}", standing.spot.epoch);
+            match &standing.spot.args[..] {
+                [] => epoch,
+                args => format!("{epoch}; the check gets: {}", args.join(" ")),
+            }
+        }
+        _ => "during that recovery".to_owned(),
+    };
+    pending(parts, &crash, moment, critical, telling);
+}
+
+fn timeline(
+    parts: &mut Vec<Part>,
+    of: &str,
+    moment: &Moment,
+    critical: Option<&Critical>,
+    telling: Telling,
+) {
+    let mut rows = rows(moment, telling);
+    let is_critical = critical.and_then(|critical| mark(&mut rows, moment, critical));
+    let rows = if telling.all { rows } else { fold(rows) };
+    let word = if moment.calls.iter().any(is_told) { "Calls" } else { "Events" };
+    let counted = moment.events.iter().filter(|event| event.what != "mark").count() as u64;
+    let after = match moment.later + (moment.first + counted - moment.crash) {
+        0 => String::new(),
+        1 => "; 1 event came after it".to_owned(),
+        later => format!("; {later} events came after it"),
+    };
+    parts.push(Part::whole(vec![Line::status(word, &format!("{of}{after}"))]));
+    let noted = rows.iter().position(|row| row.note.is_some());
+    debug_assert!(noted.is_some() || is_critical.is_none(), "a row with a note is not folded");
+    let pending = (0..rows.len()).rev().filter(|at| rows[*at].fate == Some(Fate::Lost));
+    let wanted = noted.into_iter().chain(pending.filter(|at| Some(*at) != noted)).collect();
+    parts.push(Part::list(rows.iter().map(line).collect(), wanted));
+}
+
+/// Notes at the row of the critical write that it is one, if there is such a row.
+fn mark(rows: &mut [Row], moment: &Moment, critical: &Critical) -> Option<()> {
+    let call = call_of(moment, critical.range, critical.version)?;
+    let words = call.call.to_string();
+    let at = rows.iter().rposition(|row| {
+        let plain = Row { depth: 0, note: None, ..row.clone() }.text();
+        row.fate.is_some() && plain.starts_with(&words)
+    })?;
+    rows[at].note = Some("critical".to_owned());
+    Some(())
+}
+
+fn line(row: &Row) -> Line {
+    let line = Line::detail(row.fate.map_or("", Fate::word), &row.text());
+    line.coloured(match row.fate {
+        Some(Fate::Kept) => Colour::Green,
+        Some(Fate::Lost | Fate::Partly) => Colour::Red,
+        None => Colour::Plain,
+    })
+}
+
+fn pending(
+    parts: &mut Vec<Part>,
+    crash: &str,
+    moment: &Moment,
+    critical: Option<&Critical>,
+    telling: Telling,
+) {
+    let ranges = &moment.ranges;
+    let kept = ranges.iter().filter(|range| range.kept.is_some()).count();
+    let lost = ranges.iter().filter(|range| range.kept != range.newest()).count();
+    let text = format!("{crash}; of {} pending ranges {kept} kept, {lost} lost", ranges.len());
+    parts.push(Part::whole(vec![Line::status("Crash", &text)]));
+    let lines = ranges.iter().map(|range| {
+        let (word, colour) = match range.kept {
+            None => ("lost", Colour::Red),
+            kept if kept == range.newest() => ("kept", Colour::Green),
+            Some(_) => ("kept old", Colour::Yellow),
+        };
+        Line::detail(word, &in_words(range, telling)).coloured(colour)
+    });
+    let wanted = critical.map(|critical| critical.range).into_iter().collect();
+    parts.push(Part::list(lines.collect(), wanted));
+}
+
+/// A range and its versions.
+fn in_words(range: &Pending, telling: Telling) -> String {
+    let versions = match (range.kept, &range.versions[..]) {
+        (_, [_]) => String::new(),
+        (Some(kept), versions) => format!(", version {kept} of {}", list(versions)),
+        (None, versions) => format!(", versions {}", list(versions)),
+    };
+    let (place, bytes) = (place(range, telling), range.bytes());
+    match telling.names_files(range) {
+        true => format!("{place}{versions}"),
+        false => format!("{place}, {bytes} bytes{versions}"),
+    }
+}
+
+/// Where a range is, in the terms of the stack's lowest layer.
+pub(super) fn place(range: &Pending, telling: Telling) -> String {
+    let sector = || format!("device {} sector {}", range.dev, range.name(0).1);
+    match &range.whose {
+        Some(whose) if telling.names_files(range) => whose.clone(),
+        Some(whose) => format!("{} ({whose})", sector()),
+        None => sector(),
+    }
+}
+
+impl Telling {
+    /// Are the name of a file, or its offset, all that says where a range is?
+    fn names_files(self, range: &Pending) -> bool {
+        self.simulated && !self.all && range.whose.is_some()
+    }
+}
+
+/// Numbers of versions; many in a row as the first and the last.
+fn list(versions: &[(u32, u64)]) -> String {
+    let numbers: Vec<u32> = versions.iter().map(|version| version.0).collect();
+    match &numbers[..] {
+        [first, .., last] if numbers.len() > 2 && (*first..=*last).eq(numbers.iter().copied()) => {
+            format!("{first} to {last}")
+        }
+        _ => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+    }
+}

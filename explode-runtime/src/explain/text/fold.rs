@@ -1,0 +1,187 @@
+//! Rows of a story that say the same become one, with a count.
+
+/// What became of the effect of a call, or of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// All of it is on the disk.
+    Kept,
+    /// None of it is.
+    Lost,
+    /// Some of it is.
+    Partly,
+}
+
+impl Fate {
+    pub fn word(self) -> &'static str {
+        match self {
+            Fate::Kept => "kept",
+            Fate::Lost => "lost",
+            Fate::Partly => "partly",
+        }
+    }
+
+    /// That of several ranges, each kept (`true`) or lost; `None` without any.
+    pub fn of(kept: impl IntoIterator<Item = bool>) -> Option<Fate> {
+        kept.into_iter().fold(None, |fate, kept| {
+            let here = if kept { Fate::Kept } else { Fate::Lost };
+            Some(if fate.is_none_or(|fate| fate == here) { here } else { Fate::Partly })
+        })
+    }
+}
+
+/// A call or an event, of which a part may be a span of bytes or sectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub head: String,
+    pub span: Option<(u64, u64)>,
+    pub tail: String,
+}
+
+impl Words {
+    pub fn bare(head: &str) -> Words {
+        Words { head: head.to_owned(), span: None, tail: String::new() }
+    }
+
+    /// Adds words at the end.
+    pub fn add(&mut self, words: &str) {
+        if !self.tail.is_empty() {
+            self.tail.push(' ');
+        }
+        self.tail.push_str(words);
+    }
+}
+
+/// A row of the calls and events before a crash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// How many calls it is part of.
+    pub depth: usize,
+    /// What the crash did to it; `None` if nothing of it was pending.
+    pub fate: Option<Fate>,
+    pub words: Words,
+    /// How many calls or events it stands for.
+    pub times: u64,
+    /// What else is to be said of it.
+    pub note: Option<String>,
+}
+
+impl Row {
+    pub fn text(&self) -> String {
+        let Words { head, span, tail } = &self.words;
+        let mut text = format!("{:1$}{head}", "", 2 * self.depth);
+        if let Some((first, count)) = span {
+            text += &format!(" {first}+{count}");
+        }
+        if !tail.is_empty() {
+            text += &format!(" {tail}");
+        }
+        if self.times > 1 {
+            text += &format!(" ({} times)", self.times);
+        }
+        self.note.iter().for_each(|note| text += &format!("  <- {note}"));
+        text
+    }
+
+    /// Adds the next row to this one, if they say the same, or if the next one goes on where this
+    /// one ends.
+    fn takes(&mut self, next: &Row) -> bool {
+        let alike = (self.depth, self.fate, &self.words.head, &self.words.tail, &self.note)
+            == (next.depth, next.fate, &next.words.head, &next.words.tail, &None);
+        if !alike || self.note.is_some() || next.note.is_some() {
+            return false;
+        }
+        let span = match (self.words.span, next.words.span) {
+            (here, there) if here == there => here,
+            (Some((first, count)), Some((at, more))) if first + count == at => {
+                Some((first, count + more))
+            }
+            _ => return false,
+        };
+        self.words.span = span;
+        self.times += next.times;
+        true
+    }
+}
+
+/// Rows of so many different kinds in turn are seen to repeat.
+const LONGEST: usize = 6;
+
+/// The rows with repeated ones folded.
+pub(super) fn fold(rows: Vec<Row>) -> Vec<Row> {
+    let mut folded: Vec<Row> = Vec::new();
+    for row in rows {
+        if !folded.last_mut().is_some_and(|last| last.takes(&row)) {
+            folded.push(row);
+        }
+    }
+    fold_turns(folded)
+}
+
+/// Folds rows that repeat in turns: of `a b a b a b` the first two stay, and a row says how often
+/// they come again.
+fn fold_turns(rows: Vec<Row>) -> Vec<Row> {
+    let mut folded = Vec::new();
+    let mut at = 0;
+    while at < rows.len() {
+        let rest = &rows[at..];
+        let repeats = |length: usize| {
+            let (turn, after) = rest.split_at_checked(length)?;
+            let more = after.chunks_exact(length).take_while(|chunk| *chunk == turn).count();
+            let worth = more * length > 2 && turn.iter().all(|row| row.note.is_none());
+            worth.then_some((length, more))
+        };
+        match (2..=LONGEST).find_map(repeats) {
+            Some((length, more)) => {
+                folded.extend(rest[..length].iter().cloned());
+                let depth = rest[..length].iter().map(|row| row.depth).min().unwrap_or_default();
+                let words = Words::bare(&format!("(the last {length} lines {more} times more)"));
+                let fate = None;
+                folded.push(Row { depth, fate, words, times: 1, note: None });
+                at += length * (more + 1);
+            }
+            None => {
+                folded.push(rest[0].clone());
+                at += 1;
+            }
+        }
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(head: &str, span: Option<(u64, u64)>) -> Row {
+        let words = Words { span, ..Words::bare(head) };
+        Row { depth: 0, fate: None, words, times: 1, note: None }
+    }
+
+    fn texts(rows: Vec<Row>) -> Vec<String> {
+        fold(rows).iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn equal_and_adjoining_rows_are_one() {
+        let write = |at| row("pwrite /a", Some((at, 512)));
+        assert_eq!(texts(vec![write(0), write(512), write(1024)]), ["pwrite /a 0+1536 (3 times)"]);
+        assert_eq!(texts(vec![write(0), write(0)]), ["pwrite /a 0+512 (2 times)"]);
+        assert_eq!(texts(vec![write(0), write(4096)]), ["pwrite /a 0+512", "pwrite /a 4096+512"]);
+        let lost = Row { fate: Some(Fate::Lost), ..write(512) };
+        assert_eq!(texts(vec![write(0), lost]).len(), 2);
+    }
+
+    #[test]
+    fn rows_in_turns_are_told_once() {
+        let turn = || [row("write", Some((8, 8))), row("flush", None)];
+        let rows: Vec<Row> = (0..5).flat_map(|_| turn()).chain([row("sync", None)]).collect();
+        assert_eq!(texts(rows), ["write 8+8", "flush", "(the last 2 lines 4 times more)", "sync"]);
+    }
+
+    #[test]
+    fn a_row_with_a_note_stays_by_itself() {
+        let critical = Row { note: Some("critical".to_owned()), ..row("fsync /a", None) };
+        let rows = vec![row("fsync /a", None), critical, row("fsync /a", None)];
+        assert_eq!(texts(rows), ["fsync /a", "fsync /a  <- critical", "fsync /a"]);
+    }
+}

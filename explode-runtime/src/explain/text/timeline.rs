@@ -1,0 +1,244 @@
+//! What happened up to a crash: the calls on files in their order, below each the block events that
+//! it caused, and beside each whether the crash kept or lost its effect.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fold::{Fate, Row, Words};
+use crate::events::{Happened, PlacedCall, told};
+use crate::worker::probe::{Moment, Pending};
+
+/// How a moment is told.
+#[derive(Clone, Copy)]
+pub(super) struct Telling {
+    /// Every event, as it is.
+    pub all: bool,
+    /// The lowest layer is simulated files: its calls say all that its events say.
+    pub simulated: bool,
+}
+
+/// Was a version of this range, visible since this event, caused by the call?
+fn caused(call: &PlacedCall, since: u64) -> bool {
+    call.from < since && call.to.is_none_or(|to| since <= to)
+}
+
+/// The call that wrote a version: the innermost one.
+pub(super) fn call_of(moment: &Moment, range: usize, version: u32) -> Option<&PlacedCall> {
+    let range = moment.ranges.get(range)?;
+    let at = range.versions.iter().position(|(number, _)| *number == version)?;
+    let since = *range.since.get(at)?;
+    moment.calls.iter().rfind(|call| caused(call, since))
+}
+
+/// The ranges that the call has written, and whether each is kept: its newest version counts.
+fn ranges_of<'a>(
+    moment: &'a Moment,
+    call: &'a PlacedCall,
+) -> impl Iterator<Item = (&'a Pending, bool)> {
+    moment.ranges.iter().filter_map(|range| {
+        let mut versions = range.versions.iter().zip(&range.since);
+        let (version, _) = versions.rfind(|(_, since)| caused(call, **since))?;
+        Some((range, range.kept.is_some_and(|kept| kept >= version.0)))
+    })
+}
+
+fn fate_of_call(moment: &Moment, call: &PlacedCall) -> Option<Fate> {
+    Fate::of(ranges_of(moment, call).map(|(_, kept)| kept))
+}
+
+/// Which part of a call's effect is lost: the first range, and how many more.
+fn lost_of(moment: &Moment, call: &PlacedCall) -> String {
+    let mut lost = ranges_of(moment, call).filter(|(_, kept)| !kept).map(|(range, _)| range);
+    let Some(first) = lost.next() else { return String::new() };
+    let place = match &first.whose {
+        Some(whose) => whose.clone(),
+        None => format!("sector {}", first.name(0).1),
+    };
+    match lost.count() {
+        0 => format!("(lost: {place})"),
+        more => format!("(lost: {place}, and {more} more)"),
+    }
+}
+
+/// What became of what the event, the `at`th of all, has written.
+fn fate_of_event(moment: &Moment, event: &Happened, at: u64) -> Option<Fate> {
+    if !matches!(event.what.as_str(), "dirty" | "submit") {
+        return None;
+    }
+    let (dev, (sector, bytes)) = (event.dev?, event.range?);
+    let touches = |range: &&Pending| {
+        let end = sector + bytes / 512;
+        let mut parts = range.sectors.iter();
+        range.dev == dev && parts.any(|(first, count)| *first < end && sector < first + count)
+    };
+    Fate::of(moment.ranges.iter().filter(touches).filter_map(|range| {
+        let mut versions = range.versions.iter().zip(&range.since);
+        let (version, _) = versions.rfind(|(_, since)| **since <= at)?;
+        Some(range.kept.is_some_and(|kept| kept >= version.0))
+    }))
+}
+
+/// The rows of a moment in their order. Those of a fate belong to what is pending.
+pub(super) fn rows(moment: &Moment, telling: Telling) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut events = Events::new(moment, telling);
+    let mut open: Vec<&PlacedCall> = Vec::new();
+    for call in moment.calls.iter().filter(|call| is_told(call)) {
+        while let Some(last) = open.last().copied()
+            && last.to.is_some_and(|to| to <= call.from)
+            && !encloses(last, call)
+        {
+            rows.extend(events.until(last.to, open.len(), true));
+            open.pop();
+        }
+        rows.extend(events.until(Some(call.from), open.len(), !open.is_empty()));
+        // A component that passes a call on says nothing new.
+        if open.last().is_none_or(|outer| outer.call != call.call || !encloses(outer, call)) {
+            rows.push(row_of(moment, call, open.len()));
+            open.push(call);
+        }
+    }
+    while let Some(last) = open.pop() {
+        rows.extend(events.until(last.to, open.len() + 1, true));
+    }
+    rows.extend(events.until(None, 0, false));
+    rows
+}
+
+/// Where a mutate begins, its choices say what it does.
+pub(super) fn is_told(call: &PlacedCall) -> bool {
+    !call.call.head.starts_with("(mutate ")
+}
+
+/// Was the inner call made by the outer one? A component makes its calls for those of another.
+fn encloses(outer: &PlacedCall, inner: &PlacedCall) -> bool {
+    outer.by != inner.by
+        && outer.from <= inner.from
+        && outer.to.is_none_or(|to| inner.to.is_some_and(|inner| inner <= to))
+        && outer.to != Some(outer.from)
+}
+
+fn row_of(moment: &Moment, call: &PlacedCall, depth: usize) -> Row {
+    let mut words =
+        Words { head: call.call.head.clone(), span: call.call.span, tail: call.call.tail.clone() };
+    if let Some(error) = &call.error {
+        words.add(&format!("= {error}"));
+    } else if call.to.is_none() {
+        words.add("(the crash came during it)");
+    }
+    let fate = fate_of_call(moment, call);
+    if fate == Some(Fate::Partly) {
+        words.add(&lost_of(moment, call));
+    }
+    Row { depth, fate, words, times: 1, note: None }
+}
+
+/// The events of a moment, taken in their order.
+struct Events<'a> {
+    moment: &'a Moment,
+    telling: Telling,
+    next: usize,
+    /// Events before the next one, marks not counted.
+    at: u64,
+    /// Requests whose completion says nothing more.
+    submitted: BTreeSet<u64>,
+    /// Which requests have ended, and how: with an error?
+    ended: BTreeMap<u64, bool>,
+    devices: usize,
+}
+
+impl<'a> Events<'a> {
+    fn new(moment: &'a Moment, telling: Telling) -> Events<'a> {
+        let counted = moment.events.iter().filter(|event| event.what != "mark");
+        let before = counted.take(usize::try_from(moment.crash - moment.first).unwrap_or_default());
+        let ended = before.filter(|event| event.what == "complete");
+        let ended = ended.filter_map(|event| Some((event.id?, !event.notes.is_empty())));
+        let devices: BTreeSet<u32> = moment.events.iter().filter_map(|event| event.dev).collect();
+        Events {
+            moment,
+            telling,
+            next: 0,
+            at: moment.first,
+            submitted: BTreeSet::new(),
+            ended: ended.collect(),
+            devices: devices.len(),
+        }
+    }
+
+    /// Those before this place, at this depth; `in_call` if a call has caused them.
+    fn until(&mut self, to: Option<u64>, depth: usize, in_call: bool) -> Vec<Row> {
+        let mut rows = Vec::new();
+        while let Some(event) = self.moment.events.get(self.next) {
+            let is_mark = event.what == "mark";
+            let to = to.unwrap_or(self.moment.crash).min(self.moment.crash);
+            if self.at + u64::from(!is_mark) > to {
+                break;
+            }
+            self.next += 1;
+            self.at += u64::from(!is_mark);
+            if self.telling.simulated && in_call && !self.telling.all {
+                continue;
+            }
+            if let Some(words) = self.words(event) {
+                let fate = fate_of_event(self.moment, event, self.at);
+                rows.push(Row { depth, fate, words, times: 1, note: None });
+            }
+        }
+        rows
+    }
+
+    /// An event in words; `None` if it tells a reader nothing.
+    fn words(&mut self, event: &Happened) -> Option<Words> {
+        if self.telling.all {
+            return Some(Words::bare(&format!("{} {}", event.what, told(event))));
+        }
+        let verb = match event.what.as_str() {
+            "dirty" => "dirty",
+            "clean" => "forget",
+            "submit" => "write",
+            "flush" => "flush",
+            "complete" if !event.id.is_some_and(|id| self.submitted.contains(&id)) => "complete",
+            _ => return None,
+        };
+        let mut words = Words::bare(verb);
+        self.place(&mut words, event);
+        event.notes.iter().for_each(|note| words.add(&note_of(note)));
+        match event.id {
+            Some(id) if verb == "complete" => words.add(&format!("of an earlier request, {id}")),
+            Some(id) => {
+                self.submitted.insert(id);
+                match self.ended.get(&id) {
+                    Some(true) => words.add("= I/O error"),
+                    Some(false) => {}
+                    None => words.add("(in flight)"),
+                }
+            }
+            None => {}
+        }
+        // The checker runs in explode itself.
+        event.by.iter().filter(|by| *by != "explode").for_each(|by| words.add(&format!("by {by}")));
+        Some(words)
+    }
+
+    /// Adds where the event writes: in simulated files a name, on a disk its sectors.
+    fn place(&self, words: &mut Words, event: &Happened) {
+        match (&event.whose, event.range) {
+            (Some(whose), _) if self.telling.simulated => words.head += &format!(" {whose}"),
+            (whose, Some((sector, bytes))) => {
+                let device = event.dev.filter(|_| self.devices > 1);
+                device.iter().for_each(|dev| words.head += &format!(" device {dev}"));
+                words.head += " sector";
+                words.span = Some((sector, bytes / 512));
+                whose.iter().for_each(|whose| words.add(&format!("({whose})")));
+            }
+            (_, None) => {}
+        }
+    }
+}
+
+fn note_of(note: &str) -> String {
+    match note {
+        "fua" | "preflush" => note.to_uppercase(),
+        "error" => "= I/O error".to_owned(),
+        other => other.to_owned(),
+    }
+}
