@@ -16,7 +16,7 @@ pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, wri
 pub use read_error::ReadError;
 pub use summary::Happened;
 pub(crate) use summary::{Whose, event_lines, happened, in_short, told};
-pub use what::{Done, How, What};
+pub use what::{Done, What};
 
 use xxhash_rust::xxh3::Xxh3;
 

@@ -131,6 +131,36 @@ impl FsCall {
         }
     }
 
+    /// Returns true if the call changes nothing, and makes what was changed durable.
+    pub fn is_sync(&self) -> bool {
+        match self {
+            FsCall::Fsync { .. }
+            | FsCall::Fdatasync { .. }
+            | FsCall::FsyncDir { .. }
+            | FsCall::Syncfs
+            | FsCall::Sync => true,
+            FsCall::Open { .. }
+            | FsCall::OpenUnnamed { .. }
+            | FsCall::Close { .. }
+            | FsCall::Pwrite { .. }
+            | FsCall::Ftruncate { .. }
+            | FsCall::Fallocate { .. }
+            | FsCall::Clone { .. }
+            | FsCall::Mkdir { .. }
+            | FsCall::Rmdir { .. }
+            | FsCall::Unlink { .. }
+            | FsCall::Link { .. }
+            | FsCall::LinkOpen { .. }
+            | FsCall::Rename { .. }
+            | FsCall::RenameNoReplace { .. }
+            | FsCall::Exchange { .. }
+            | FsCall::Symlink { .. }
+            | FsCall::Chmod { .. }
+            | FsCall::Setxattr { .. }
+            | FsCall::Removexattr { .. } => false,
+        }
+    }
+
     /// pwrite(2).
     pub fn pwrite(path: &str, offset: u64, data: Vec<u8>) -> FsCall {
         FsCall::Pwrite { path: path.to_owned(), offset, data, method: WriteMethod::Plain }

@@ -25,6 +25,14 @@ impl OpenFiles {
         self.0.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), WriteMethod::Plain))
     }
 
+    /// An open file has been linked to a path, which it has from now on if it had none.
+    pub fn linked(&mut self, fd: Fd, to: &str) {
+        let (path, method) = self.get(fd);
+        if path == NAMELESS {
+            self.opened(fd, to, method);
+        }
+    }
+
     /// An open file that has this path, if there is one to which a write writes so.
     fn at(&self, path: &str, method: WriteMethod) -> Option<Fd> {
         let is = |(_, (open, how)): &(&Fd, &(String, WriteMethod))| open == path && *how == method;
@@ -40,8 +48,6 @@ impl OpenFiles {
                 self.renamed(from, to);
             }
             FsCall::RenameNoReplace { from, to } => self.renamed(from, to),
-            // A file that has a name already keeps it.
-            FsCall::LinkOpen { from, to } if from == NAMELESS => self.renamed(from, to),
             FsCall::Exchange { from, to } => {
                 // No path is like this one: all others begin with a slash.
                 let between = "between";
@@ -118,6 +124,9 @@ impl<'a> Session<'a> {
             FsCall::Link { from, to } => files.link(from, to)?,
             FsCall::LinkOpen { from, to } => {
                 self.on_plain(from, |fd| files.link_open(fd, to))?;
+                if let Some(fd) = self.open.at(from, WriteMethod::Plain) {
+                    self.open.linked(fd, to);
+                }
             }
             FsCall::Rename { from, to } => files.rename(from, to)?,
             FsCall::RenameNoReplace { from, to } => {
