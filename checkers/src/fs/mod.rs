@@ -5,6 +5,7 @@ pub mod basic;
 mod endless;
 pub mod failures;
 pub(crate) mod kernel;
+mod model;
 pub(crate) mod more;
 pub mod moved;
 pub(crate) mod questions;

@@ -32,7 +32,7 @@ use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
-use super::sync::pattern::pattern;
+use super::model::pattern::pattern;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-moved";

@@ -36,7 +36,7 @@ use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 use nix::errno::Errno;
 use std::borrow::Cow;
 
-use super::sync::pattern::pattern;
+use super::model::pattern::pattern;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-replaced";

@@ -41,13 +41,9 @@
 //! `lost` is what is missing, too short, zeroes, or an older version; `corrupt` what is too long or
 //! anything else; `resurrected` is a name that was taken away, and whose directory was synced then.
 
-mod call;
 mod calls;
-pub(super) mod file;
 mod model;
 mod models;
-pub(super) mod pattern;
-pub(super) mod promise;
 mod step;
 mod targets;
 #[cfg(test)]
@@ -64,12 +60,12 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Demand, Failure, Violation};
 
+use crate::fs::model::SyncCall as Call;
+use crate::fs::model::promise::{self, Promise};
 use calls::Calls;
 use models::Models;
-use promise::Promise;
 use step::{BLOCK, Step};
 
-pub(super) use call::Call;
 pub(crate) use targets::targets;
 
 /// The name in the registry.

@@ -3,9 +3,9 @@
 
 use explode_runtime::verdict::Failure;
 
-use super::Call;
 use super::calls::Calls;
 use super::model::Model;
+use crate::fs::model::SyncCall as Call;
 
 /// What is written at a time: a block, as file systems have them.
 pub const BLOCK: usize = 4096;

@@ -2,11 +2,11 @@
 
 use explode_runtime::verdict::{Excluded, Profile, Promise as Line};
 
-use super::Call::{Fdatasync, Fsync, FsyncOfDirectory, Sync};
 use super::model::Model;
 use super::models::Models;
-use super::pattern::pattern;
-use super::promise::{Contents, Part, What};
+use crate::fs::model::SyncCall::{Fdatasync, Fsync, FsyncOfDirectory, Sync};
+use crate::fs::model::pattern::pattern;
+use crate::fs::model::promise::{Contents, Part, What};
 
 /// The words for its name and for its contents, the bounds of its size, the bytes that must be
 /// there.

@@ -3,8 +3,8 @@
 //! not what: every write writes something of its own. Of names that lead to one file counts that
 //! they do. Modes and extended attributes count as they are, and what a symbolic link holds.
 
-use super::abstract_fs::{Abstract, Id, Node};
-use super::attributes::Attributes;
+use crate::fs::model::Attributes;
+use crate::fs::model::{Abstract, Id, Node};
 
 /// The canonical form.
 pub fn signature(fs: &Abstract) -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use explode_runtime::verdict::{Verdict, Violation};
 
-use crate::fs::topology::{Attributes, Seen};
+use super::attributes::{Attributes, Seen};
 
 /// Something that was forced is not there.
 pub const FLUSHED: &str = "flushed-attributes";
