@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::open_files::Session;
-use super::{Fallocate, Files, OpenFlags, Result, Synced};
+use super::{Fallocate, OpenFlags, Synced};
 
 /// The path of an open file that has lost its name, or never had one.
 pub const NAMELESS: &str = "?";
@@ -37,7 +36,7 @@ pub enum FsCall {
     Fdatasync { path: String },
     /// fsync(2) of a directory.
     FsyncDir { path: String },
-    /// All of these files become durable: [`Files::sync`], of a kernel's file system syncfs(2).
+    /// All of these files become durable: `Files::sync`, of a kernel's file system syncfs(2).
     Syncfs,
     /// sync(2) of the machine.
     Sync,
@@ -93,15 +92,6 @@ impl From<Synced> for WriteMethod {
 }
 
 impl FsCall {
-    /// Makes the call. One on an open file opens the file that has the path, and closes it
-    /// afterwards; [`Session`] keeps files open from one call to the next.
-    ///
-    /// # Errors
-    /// That of the first system call that fails.
-    pub fn apply(&self, files: &dyn Files) -> Result<()> {
-        Session::new(files).make(self)
-    }
-
     /// The paths that the call names, in its order; none for a sync of everything.
     pub fn paths(&self) -> Vec<&str> {
         match self {

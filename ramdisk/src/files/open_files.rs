@@ -182,3 +182,14 @@ impl Drop for Session<'_> {
         }
     }
 }
+
+impl FsCall {
+    /// Makes the call. One on an open file opens the file that has the path, and closes it
+    /// afterwards; [`Session`] keeps files open from one call to the next.
+    ///
+    /// # Errors
+    /// That of the first system call that fails.
+    pub fn apply(&self, files: &dyn Files) -> Result<()> {
+        Session::new(files).make(self)
+    }
+}
