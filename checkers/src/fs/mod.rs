@@ -11,6 +11,8 @@ pub mod moved;
 pub(crate) mod questions;
 pub mod reasonable;
 pub mod replaced;
+#[cfg(test)]
+mod side_by_side;
 pub mod sync;
 mod topology;
 pub mod toyfs;

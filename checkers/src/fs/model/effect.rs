@@ -2,6 +2,7 @@
 
 use explode_ramdisk::files::{Fallocate, FsCall, NAMELESS};
 
+use super::attributes::Attributes;
 use super::tree::{Abstract, Node};
 
 impl Abstract {
@@ -59,17 +60,12 @@ impl Abstract {
                 self.point(from, Some(second));
                 self.point(to, Some(first));
             }
-            FsCall::Chmod { path, mode } => {
-                let id = at(self, path);
-                self.attributes_mut(id).mode = *mode;
-            }
+            FsCall::Chmod { path, mode } => self.attributes_of(path).mode = *mode,
             FsCall::Setxattr { path, name, value } => {
-                let id = at(self, path);
-                self.attributes_mut(id).xattrs.insert(name.clone(), value.clone());
+                self.attributes_of(path).xattrs.insert(name.clone(), value.clone());
             }
             FsCall::Removexattr { path, name } => {
-                let id = at(self, path);
-                self.attributes_mut(id).xattrs.remove(name);
+                self.attributes_of(path).xattrs.remove(name);
             }
             FsCall::OpenUnnamed { .. }
             | FsCall::Close { .. }
@@ -79,6 +75,12 @@ impl Abstract {
             | FsCall::Syncfs
             | FsCall::Sync => {}
         }
+    }
+
+    /// What a file or directory has besides names and contents.
+    fn attributes_of(&mut self, path: &str) -> &mut Attributes {
+        let id = self.find(path).expect("it is there");
+        self.attributes_mut(id)
     }
 
     /// The bytes of an open file.

@@ -211,7 +211,27 @@ impl History {
                 name.stable = name.volatile.pop().unwrap_or(name.stable);
                 name.volatile.clear();
             }
-        } else if let Some(file) = self.files.get_mut(&id) {
+        } else {
+            self.force_contents(id, by);
+        }
+    }
+
+    /// A sync has returned without an error; `fs` is the tree then. A call that is no sync makes
+    /// nothing stable here.
+    pub fn force(&mut self, fs: &Abstract, call: &FsCall) {
+        let Some(by) = By::of(call) else { return };
+        let id = call.paths().first().and_then(|path| fs.find(path));
+        match (by, id) {
+            (By::Sync, _) => self.sync(fs),
+            (By::Fdatasync, Some(id)) => self.force_contents(id, by),
+            (_, Some(id)) => self.fsync(fs, id, by),
+            (_, None) => {}
+        }
+    }
+
+    fn force_contents(&mut self, id: Id, by: By) {
+        self.made.insert(id);
+        if let Some(file) = self.files.get_mut(&id) {
             file.forced.sync(by);
             file.largest = file.forced.size();
         }

@@ -11,6 +11,7 @@
 //! | [`file::File`] | the same of the contents of one file, byte by byte |
 //! | [`Past`] | the same of its mode and extended attributes |
 //! | [`Moments`] | two of a kind: while the last call was made, and since it has returned |
+//! | [`make()`] | makes the calls of a step |
 //! | [`promise`] | what a path must lead to after a crash |
 //!
 //! # Rules of what a crash may leave
@@ -35,6 +36,7 @@ mod effect;
 pub mod file;
 pub mod groups;
 mod history;
+mod make;
 mod moments;
 mod past;
 pub mod pattern;
@@ -45,6 +47,7 @@ mod tree;
 pub use attributes::{Attributes, Seen};
 pub use groups::{CALLS, Group, Groups};
 pub use history::{History, Place, Written};
+pub use make::make;
 pub use moments::Moments;
 pub use past::{FLUSHED as FLUSHED_ATTRIBUTES, Past, UNSYNCED as UNSYNCED_ATTRIBUTES};
 pub use sync_call::SyncCall;

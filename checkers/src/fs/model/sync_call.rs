@@ -1,5 +1,6 @@
 //! The calls that make something durable, and the words of what they make so.
 
+use explode_ramdisk::files::FsCall;
 use explode_runtime::verdict::Excluded;
 
 /// A call that makes something durable; the stronger one is greater. Steps of
@@ -37,6 +38,17 @@ impl SyncCall {
     /// The calls of which the steps of `fs-sync` are made.
     pub const OURS: [SyncCall; 4] =
         [SyncCall::Sync, SyncCall::Fsync, SyncCall::Fdatasync, SyncCall::FsyncOfDirectory];
+
+    /// That of a call on files; none if the call syncs nothing.
+    pub fn of(call: &FsCall) -> Option<SyncCall> {
+        match call {
+            FsCall::Fsync { .. } => Some(SyncCall::Fsync),
+            FsCall::Fdatasync { .. } => Some(SyncCall::Fdatasync),
+            FsCall::FsyncDir { .. } => Some(SyncCall::FsyncOfDirectory),
+            FsCall::Syncfs | FsCall::Sync => Some(SyncCall::Sync),
+            _ => None,
+        }
+    }
 
     /// Does nothing follow from one of them, by a profile?
     pub fn is_any_in(excluded: &Excluded) -> bool {
