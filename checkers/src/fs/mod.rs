@@ -12,8 +12,6 @@ pub(crate) mod questions;
 pub mod reasonable;
 pub mod replaced;
 #[cfg(test)]
-mod replaced_old;
-#[cfg(test)]
 mod side_by_side;
 pub mod sync;
 mod topology;

@@ -92,7 +92,7 @@ struct Version {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Replaced {
+struct Replaced {
     unsynced: bool,
     /// How often it was written.
     writes: u32,
@@ -385,26 +385,4 @@ pub(crate) fn targets() -> Vec<Target> {
             "lost",
         ),
     ]
-}
-
-#[cfg(test)]
-impl super::side_by_side::Side for Replaced {
-    const AROUND: bool = true;
-
-    fn steps(&mut self, files: &dyn Files) -> Vec<String> {
-        if self.versions.now.is_empty() {
-            self.begin(files).unwrap();
-        }
-        self.possible().iter().map(|step| step.name()).collect()
-    }
-
-    fn take_step(&mut self, files: &dyn Files, number: usize) -> Result<bool, Failure> {
-        self.take(files, self.possible()[number]).map(|()| true)
-    }
-}
-
-/// One, to compare.
-#[cfg(test)]
-pub(super) fn one(options: &Options) -> Replaced {
-    build(options).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -259,19 +259,6 @@ fn on_all_targets<O: Side + Send, N: Side + Send>(
     sum
 }
 
-/// The targets, and such whose syncs lie or cannot be made.
-#[test]
-fn replaced_old_and_new() {
-    let both =
-        |options: &Options| (super::replaced_old::one(options), super::replaced::one(options));
-    let mut sum = on_all_targets("fs-replaced", u64::MAX, both).disks;
-    for options in lying() {
-        sum += compared(&on_lying("fs-replaced", 2, options), both).disks;
-        sum += compared(&on_lying("simfiles-replaced", 2, options), both).disks;
-    }
-    println!("fs-replaced: {sum} disks in all");
-}
-
 /// Syncs that lie, that cannot be made, and of which nothing is promised.
 fn lying() -> [&'static [(&'static str, &'static str)]; 7] {
     [
