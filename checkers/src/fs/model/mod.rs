@@ -10,6 +10,7 @@
 //! | [`History`] | what of the tree is *stable*, certainly on disk, and what is *volatile*, on disk or not |
 //! | [`file::File`] | the same of the contents of one file, byte by byte |
 //! | [`Past`] | the same of its mode and extended attributes |
+//! | [`Whereabouts`] | where a node may be that is moved, if a rename is one change |
 //! | [`Moments`] | two of a kind: while the last call was made, and since it has returned |
 //! | [`make()`] | makes the calls of a step |
 //! | [`promise`] | what a path must lead to after a crash |
@@ -27,7 +28,7 @@
 //! 5. fsync(2) of a file makes its contents and its size stable, and no name of it; fdatasync(2)
 //!    the contents, and as much of the size as reading them needs.
 //! 6. A rename is two operations, one on each name, and a third where it replaces a name, which may
-//!    be gone before. A checker whose promise is that a rename is atomic says so itself.
+//!    be gone before. Where a checker asks for more, a rename is one change ([`Whereabouts`]).
 //! 7. sync(2) makes everything stable that has a name.
 
 mod attributes;
@@ -43,6 +44,7 @@ pub mod pattern;
 pub mod promise;
 mod sync_call;
 mod tree;
+mod whereabouts;
 
 pub use attributes::{Attributes, Seen};
 pub use groups::{CALLS, Group, Groups};
@@ -52,3 +54,4 @@ pub use moments::Moments;
 pub use past::{FLUSHED as FLUSHED_ATTRIBUTES, Past, UNSYNCED as UNSYNCED_ATTRIBUTES};
 pub use sync_call::SyncCall;
 pub use tree::{Abstract, Id, Node, split};
+pub use whereabouts::Whereabouts;
