@@ -8,8 +8,6 @@ pub(crate) mod kernel;
 mod model;
 pub(crate) mod more;
 pub mod moved;
-#[cfg(test)]
-mod moved_old;
 pub(crate) mod questions;
 pub mod reasonable;
 pub mod replaced;

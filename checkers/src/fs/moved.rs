@@ -72,7 +72,7 @@ enum Step {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Moved {
+struct Moved {
     fs: Abstract,
     /// Of each thing; of none before the first step.
     places: Moments<Vec<Whereabouts>>,
@@ -134,7 +134,7 @@ impl Step {
 }
 
 impl Moved {
-    pub(super) fn new() -> Moved {
+    fn new() -> Moved {
         Moved { fs: Abstract::new(), places: Moments::default() }
     }
 
@@ -366,23 +366,6 @@ pub(crate) fn targets() -> Vec<Target> {
             "lost",
         ),
     ]
-}
-
-#[cfg(test)]
-impl super::side_by_side::Side for Moved {
-    const AROUND: bool = true;
-
-    fn steps(&mut self, files: &dyn Files) -> Vec<String> {
-        if self.places.now.is_empty() {
-            self.begin(files).unwrap();
-        }
-        let places = &self.places.now;
-        Step::possible(places).iter().map(|step| step.name(places)).collect()
-    }
-
-    fn take_step(&mut self, files: &dyn Files, number: usize) -> Result<bool, Failure> {
-        self.take(files, Step::possible(&self.places.now)[number]).map(|()| true)
-    }
 }
 
 #[cfg(test)]

@@ -259,20 +259,6 @@ fn on_all_targets<O: Side + Send, N: Side + Send>(
     sum
 }
 
-#[test]
-fn moved_old_and_new() {
-    let both = |_: &Options| (super::moved_old::Moved::default(), super::moved::Moved::new());
-    let mut sum = on_all_targets("fs-moved", u64::MAX, both).disks;
-    for options in lying() {
-        // Where no directory can be fsynced, nothing can be begun.
-        if !options.contains(&("refuses", "true")) {
-            sum += compared(&on_lying("fs-moved", 2, options), both).disks;
-            sum += compared(&on_lying("simfiles-moved+two-names", 2, options), both).disks;
-        }
-    }
-    println!("fs-moved: {sum} disks in all");
-}
-
 /// Syncs that lie, that cannot be made, and of which nothing is promised.
 fn lying() -> [&'static [(&'static str, &'static str)]; 7] {
     [
