@@ -1,6 +1,8 @@
 //! File systems.
 
 pub mod atomic;
+#[cfg(test)]
+mod atomic_old;
 pub mod basic;
 mod endless;
 pub mod failures;

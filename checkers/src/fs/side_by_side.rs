@@ -259,6 +259,26 @@ fn on_all_targets<O: Side + Send, N: Side + Send>(
     sum
 }
 
+/// Its targets are on storage engines of others (`--features engines`). On our own file systems it
+/// finds much.
+#[test]
+fn atomic_old_and_new() {
+    let both = |_: &Options| (super::atomic_old::one(), super::atomic::Atomic::new());
+    let mut sum = on_all_targets("fs-atomic", u64::MAX, both).disks;
+    let registry = registry();
+    for target in registry.targets.iter().filter(|target| *target.checker == *"fs-sync") {
+        let mut plan = Plan::of(&registry, target).unwrap();
+        if plan.mode != Mode::default() {
+            continue;
+        }
+        plan.checker = "fs-atomic".to_owned().into();
+        plan.checker_options = Options::none();
+        plan.settings.depth = plan.settings.depth.min(3);
+        sum += compared(&plan, both).disks;
+    }
+    println!("fs-atomic: {sum} disks in all");
+}
+
 /// Syncs that lie, that cannot be made, and of which nothing is promised.
 fn lying() -> [&'static [(&'static str, &'static str)]; 7] {
     [
