@@ -2,6 +2,8 @@
 //! drives; the old one is given the results of the same calls, and must make no others. Each crash
 //! disk is judged by both.
 
+#![allow(clippy::print_stdout, reason = "the tests say how many disks they have compared")]
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -204,7 +206,7 @@ fn compared<O: Side + Send, N: Side + Send>(
     };
     registry.checkers.extend([CheckerDef::new("both", "both", build).options(options)]);
     let mut plan = plan.clone();
-    plan.checker = "both".to_owned().into();
+    plan.checker = "both".to_owned();
     plan.settings.skip = false;
     let folder = tempfile::tempdir().unwrap();
     let mut sink = |message: &Message| {
@@ -271,7 +273,7 @@ fn atomic_old_and_new() {
         if plan.mode != Mode::default() {
             continue;
         }
-        plan.checker = "fs-atomic".to_owned().into();
+        plan.checker = "fs-atomic".to_owned();
         plan.checker_options = Options::none();
         plan.settings.depth = plan.settings.depth.min(3);
         sum += compared(&plan, both).disks;
