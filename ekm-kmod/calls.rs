@@ -145,9 +145,11 @@ macro_rules! entry {
 
 entry!(/** `(struct inode *, ...)`. */ enter_inode, regs => (*regs).di as *const inode);
 entry!(/** `(..., struct inode *, ...)`. */ enter_second_inode, regs => (*regs).si as *const inode);
-entry!(/** `(..., struct dentry *, ...)`. */ enter_dentry, regs => (*((*regs).si as *const dentry)).d_inode);
+entry!(/** `(..., struct dentry *, ...)`. */ enter_dentry,
+    regs => (*((*regs).si as *const dentry)).d_inode);
 entry!(/** `(struct file *, ...)`. */ enter_file, regs => (*((*regs).di as *const file)).f_inode);
-entry!(/** `(.., .., struct file *, ...)`. */ enter_third_file, regs => (*((*regs).dx as *const file)).f_inode);
+entry!(/** `(.., .., struct file *, ...)`. */ enter_third_file,
+    regs => (*((*regs).dx as *const file)).f_inode);
 
 /// `ssize_t (struct kiocb *, struct iov_iter *, ...)`.
 unsafe extern "C" fn enter_write(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
@@ -214,7 +216,7 @@ unsafe fn attributes(inode: *const inode) -> Attributes {
 }
 
 // --- When it returns: a record
-// --------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------
 
 /// A second text of a record.
 #[derive(Clone, Copy)]
@@ -444,7 +446,8 @@ unsafe fn made(what: u64, notes: &Notes) -> Call {
 exit!(created, notes => made(wire::CALL_CREATE, notes));
 exit!(made_directory, notes => made(wire::CALL_MKDIR, notes));
 exit!(made_symlink, notes => {
-    Call { other: Text::String(notes.args[3] as *const ffi::c_char), ..made(wire::CALL_SYMLINK, notes) }
+    let other = Text::String(notes.args[3] as *const ffi::c_char);
+    Call { other, ..made(wire::CALL_SYMLINK, notes) }
 });
 exit!(made_nameless, notes => {
     let file = notes.args[2] as *const file;
@@ -452,7 +455,8 @@ exit!(made_nameless, notes => {
 });
 exit!(linked, notes => {
     let old = name(notes, 0);
-    Call { other: Text::Path(name(notes, 2)), ..Call::of_inode(wire::CALL_LINK, (*old).d_inode, old) }
+    let other = Text::Path(name(notes, 2));
+    Call { other, ..Call::of_inode(wire::CALL_LINK, (*old).d_inode, old) }
 });
 // Of a file system whose `unlink` is its `rmdir`.
 exit!(unlinked_or_removed, notes => {
@@ -501,12 +505,14 @@ exit!(allocated, notes => {
 });
 exit!(set_attribute, notes => {
     let len = notes.args[4] as usize;
-    let source = if len == 0 { Source::Nothing } else { Source::Memory(notes.args[3] as *const u8) };
+    let bytes = notes.args[3] as *const u8;
+    let source = if len == 0 { Source::Nothing } else { Source::Memory(bytes) };
     let other = Text::String(notes.args[2] as *const ffi::c_char);
     Call { other, source, len, ..about(wire::CALL_SET_ATTRIBUTE, notes) }
 });
 exit!(removed_attribute, notes => {
-    Call { other: Text::String(notes.args[2] as *const ffi::c_char), ..about(wire::CALL_REMOVE_ATTRIBUTE, notes) }
+    let other = Text::String(notes.args[2] as *const ffi::c_char);
+    Call { other, ..about(wire::CALL_REMOVE_ATTRIBUTE, notes) }
 });
 exit!(changed_flags, notes => about(wire::CALL_FLAGS, notes));
 exit!(changed_acl, notes => about(wire::CALL_ACL, notes));

@@ -13,16 +13,16 @@ pub const ROWS: [&str; 5] = ["System", "Found by", "Promised by", "Expected", "R
 
 /// What stands before the table.
 const HEAD: &str = "\
+<!-- Generated from bugs/: cargo run --example findings -->
+
 # Findings
 
-One row a bug, however many systems or calls show it; `bugs/` has a folder for each: the cause in \
-the source, the words of the promise (one
-has none, and says so), and a trace, minimised (but for two, of which each try ends a guest), \
-which `tests/guest` or `tests/engines`
-replays. [bugs/README.md](../../bugs/README.md) says what counts, and what was looked at and does \
-not.
-
-This page is made of the READMEs of these folders: `cargo run --example findings`.
+This page is for people who want to know which bugs explode found, and for developers of these
+systems. Each row is one bug, however many systems or calls show it, with a command that replays it.
+Its folder in `bugs/` has the cause in the source, the words of the promise (one has none, and says
+that), and a minimised trace (two are not minimised, because each attempt ends a guest).
+`tests/guest` or `tests/engines` replays it. [bugs/README.md](../../bugs/README.md) says what counts
+as a bug.
 
 ";
 

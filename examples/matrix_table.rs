@@ -1,4 +1,4 @@
-//! Prints cells of a matrix as a table of Markdown, as `docs/guide/matrix.md` has them.
+//! Prints cells of a matrix as a table of Markdown, as `docs/results/matrix.md` has them.
 //!
 //!     cargo run --example matrix_table FOLDER [SYSTEM...]
 //!

@@ -2,10 +2,10 @@
 //! `docs/reference/stack-files.md` checks it.
 //!
 //!     notes create FILE
-//!     notes add [--no-sync] FILE KEY     when it returns the note is on the disk, but with --no-sync
-//!     notes repair FILE                  takes away a line that was not finished: 0 nothing to do, 1 repaired
+//!     notes add [--no-sync] FILE KEY     returns when the note is on the disk
+//!     notes repair FILE                  removes an unfinished line: 0 nothing to do, 1 repaired
 //!     notes dump FILE
-//!     notes verify FILE                  is what EXPLODE_EPOCH, EXPLODE_ARGS and EXPLODE_DONE say there?
+//!     notes verify FILE                  checks what the EXPLODE_ variables promise
 
 #![expect(clippy::print_stdout, reason = "a program of the command line")]
 

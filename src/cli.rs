@@ -12,6 +12,10 @@ use crate::stack_file::StackFile;
 #[derive(Debug, Parser)]
 #[command(name = "explode", version, arg_required_else_help = true)]
 pub struct Cli {
+    /// Log each unit of work to standard error; with -vv each crash disk, too. RUST_LOG asks for
+    /// more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -42,6 +46,10 @@ pub enum Command {
     CrashDisks(CrashDisksArgs),
     /// What this machine has of what explode needs, and what to do about the rest.
     Doctor(DoctorArgs),
+    /// Print completions of commands, options and names for a shell.
+    #[command(after_help = "For bash:\n  explode completions bash > \
+        ~/.local/share/bash-completion/completions/explode")]
+    Completions(CompletionsArgs),
     /// The guest: its kernel, our modules, its image.
     #[command(subcommand)]
     Vm(VmCommand),
@@ -173,7 +181,10 @@ pub struct RunArgs {
     pub deadline: u64,
     /// So many workers at once, each a process or a guest of its own; what a run finds and counts
     /// is the same with any number.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
     pub jobs: u32,
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -190,9 +201,18 @@ pub struct RunArgs {
     /// Write what came of the run to this file, as JUnit's XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Write to this file where the time goes, as the JSON of Chrome's tracing, which Perfetto
+    /// (https://ui.perfetto.dev) opens.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
     /// Write the first jobs of the run to this folder, absent or empty, and stop: `explode work`
     /// runs them, `explode merge` goes on.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "out", "events", "junit", "budget", "require_complete"])]
+    #[arg(
+        long, value_name = "DIR",
+        conflicts_with_all = [
+            "resume", "out", "events", "junit", "timeline", "budget", "require_complete",
+        ]
+    )]
     pub plan: Option<PathBuf>,
     /// Go on with the run in this folder, with its target and its options; only --jobs, --format,
     /// --require-complete and --trust may be given.
@@ -244,7 +264,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "COMPONENT.KEY=VALUE,...")]
     pub each: Vec<String>,
     /// Crash disks of a round: a request for crash checks that has so many is looked for.
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(
+        long, value_name = "N", default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(2..=100_000)
+    )]
     pub checks: u32,
     /// Mutates on the way to it; by default the target's.
     #[arg(long, value_name = "N")]
@@ -269,11 +292,17 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "resume")]
     pub budget: Option<u64>,
     /// For a run at most; a cell has two where the first finds nothing.
-    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "2m", conflicts_with = "resume")]
+    #[arg(
+        long, value_name = "TIME", value_parser = milliseconds, default_value = "2m",
+        conflicts_with = "resume"
+    )]
     pub cell: u64,
     /// A step that takes longer hangs: 30s, 500ms. What hangs is tried again with ten times as
     /// long.
-    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s", conflicts_with = "resume")]
+    #[arg(
+        long, value_name = "TIME", value_parser = milliseconds, default_value = "30s",
+        conflicts_with = "resume"
+    )]
     pub deadline: u64,
     /// So many steps deeper than each check goes by itself.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
@@ -282,13 +311,19 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub limit: Option<u64>,
     /// The size of that sample, at least 2; by default as each check says.
-    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "resume")]
+    #[arg(
+        long, value_name = "M", value_parser = clap::value_parser!(u64).range(2..),
+        conflicts_with = "resume"
+    )]
     pub samples: Option<u64>,
     /// Seeds whatever is drawn at random.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
     pub seed: u64,
     /// So many cells at once.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
     pub jobs: u32,
     /// The folder, absent or empty; by default explode-runs/matrix-<n>.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
@@ -310,7 +345,7 @@ pub struct MatrixArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 23] = [
+const DECIDED: [&str; 24] = [
     "target",
     "stack",
     "mode",
@@ -334,6 +369,7 @@ const DECIDED: [&str; 23] = [
     "out",
     "events",
     "junit",
+    "timeline",
 ];
 
 #[derive(Debug, Args)]
@@ -346,6 +382,10 @@ pub struct ReplayArgs {
     /// Print all that a kernel wrote when it ended, not only the line with the place.
     #[arg(long)]
     pub all: bool,
+    /// Write to this file where the time goes, as the JSON of Chrome's tracing, which Perfetto
+    /// (https://ui.perfetto.dev) opens.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
     /// Run the shell commands that the trace carries, although it has no tag of your key: read them
     /// first.
     #[arg(long)]
@@ -427,6 +467,13 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum VmCommand {
     /// Build what a guest needs, as far as it is not there yet.
@@ -464,8 +511,10 @@ pub struct WorkerArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum What {
-    /// What `explode run` takes.
+    /// What `explode run` takes: the real systems, each with what it shows.
     Targets,
+    /// Targets with a bug put in on purpose, each with the system without it.
+    SeededBugs,
     /// What targets run on.
     Stacks,
     /// What stacks are made of.
@@ -485,6 +534,10 @@ pub struct ListArgs {
     /// file.
     #[arg(value_name = "SYSTEM")]
     pub systems: Vec<String>,
+    /// All targets, also those on explode's own systems, with their bounds; JSON lines always have
+    /// them.
+    #[arg(long)]
+    pub all: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

@@ -12,11 +12,11 @@ use explode_runtime::report::Summary;
 use explode_runtime::run::{Audience, Helpers, JobFile, JobFolder, Keep, Results, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
-use explode_runtime::worker::{Crew, Remote, Spawn, Started};
+use explode_runtime::worker::{Crew, Observer, Remote, Spawn, Started};
 use explode_vm::GuestSpec;
 
 use crate::guest::host;
-use crate::{programs, running, worker};
+use crate::{diagnostics, programs, running, worker};
 
 /// What the workers of a plan are started from. All that they need is built by then, so no build is
 /// repeated with a worker.
@@ -70,13 +70,13 @@ pub fn run(
     interrupt: &AtomicBool,
 ) -> Result<Summary, RunError> {
     let mut spawn = workers.spawn(&never);
-    let mut crew = Remote::new(plan, &mut *spawn);
+    let mut crew = remote(plan, &mut *spawn);
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
     let with_crew = |over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
         let mut spawn = workers.spawn(over);
-        let mut crew = Remote::new(plan, &mut *spawn);
+        let mut crew = remote(plan, &mut *spawn);
         if plan.mode == Mode::Vm {
             // A guest leaves nothing behind; a child process may be in the middle of something.
             crew.given_up = over;
@@ -97,7 +97,7 @@ pub fn run(
 /// It does not start.
 pub fn first_start(plan: &Plan, workers: &Workers) -> Result<Started, RunError> {
     let mut spawn = workers.spawn(&never);
-    explode_runtime::run::first_start(&mut Remote::new(plan, &mut *spawn))
+    explode_runtime::run::first_start(&mut remote(plan, &mut *spawn))
 }
 
 /// Runs a job. Returns the file of its result.
@@ -106,7 +106,7 @@ pub fn first_start(plan: &Plan, workers: &Workers) -> Result<Started, RunError> 
 /// As [`JobFile::run`].
 pub fn work(job: &JobFile, workers: &Workers, interrupt: &AtomicBool) -> Result<Vec<u8>, RunError> {
     let mut spawn = workers.spawn(&never);
-    let mut crew = Remote::new(job.plan(), &mut *spawn);
+    let mut crew = remote(job.plan(), &mut *spawn);
     job.run(&mut crew, &|| interrupt.load(Ordering::Relaxed))
 }
 
@@ -124,7 +124,7 @@ pub fn merge(
 ) -> Result<Summary, RunError> {
     let plan = folder.plan();
     let mut spawn = workers.spawn(&never);
-    let mut crew = Remote::new(plan, &mut *spawn);
+    let mut crew = remote(plan, &mut *spawn);
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
@@ -140,7 +140,7 @@ pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
     let plan = trace.plan();
     let workers = Workers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    Remote::new(&plan, &mut *spawn).replay(trace)
+    remote(&plan, &mut *spawn).replay(trace)
 }
 
 /// Makes a trace smaller.
@@ -151,11 +151,7 @@ pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
     let plan = trace.plan();
     let workers = Workers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    explode_runtime::explain::minimise::minimise(
-        &mut Remote::new(&plan, &mut *spawn),
-        trace,
-        bounds,
-    )
+    explode_runtime::explain::minimise::minimise(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
 
 /// Runs a trace again, and tells what it shows.
@@ -166,7 +162,7 @@ pub fn story(trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
     let plan = trace.plan();
     let workers = Workers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    explode_runtime::explain::story(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
+    explode_runtime::explain::story(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
 
 /// Runs a trace again, and gathers what a script of it needs.
@@ -177,7 +173,14 @@ pub fn case(trace: &Trace, bounds: Bounds) -> Result<Result<Case, Refused>, RunE
     let plan = trace.plan();
     let workers = Workers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    explode_runtime::script::gather(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
+    explode_runtime::script::gather(&mut remote(&plan, &mut *spawn), trace, bounds)
+}
+
+/// Workers whose diagnostics go where those of this process go.
+fn remote<'a>(plan: &'a Plan, spawn: &'a mut Spawn<'a>) -> Remote<'a> {
+    let mut remote = Remote::new(plan, spawn);
+    remote.observer = diagnostics::observer().map(|observer| observer as &dyn Observer);
+    remote
 }
 
 fn never() -> bool {

@@ -1,7 +1,12 @@
-//! The command line of explode, as a library: a program with components and checkers of its own
-//! calls [`main`] with a registry that has them. It needs no other crate of ours: [`runtime`] has
-//! what components and checkers are made of, [`ramdisk`] the files and disks that they use.
-//! `tests/outside_crate/example` is such a program.
+//! What users of explode depend on: a crash test of a storage engine, and the command line.
+//!
+//! - [`crash_test`] checks an engine within `cargo test`. It needs no feature.
+//! - [`prelude`], [`runtime`] and [`ramdisk`] have what components and checkers are made of.
+//! - Feature `systems`: [`components`] and [`checkers`] that explode brings, in one [`registry()`].
+//! - Feature `cli`, on by default: the command line. A program with components and checkers of its
+//!   own calls [`main`] with a registry that has them. `tests/outside_crate/example` is such a
+//!   program.
+//! - Feature `engines`: more storage engines to check.
 //!
 //! # Rooms, bottom first
 //!
@@ -13,6 +18,7 @@
 //! - `outputs`: the output files that options name
 //! - `junit`: the XML file of `--junit`
 //! - `trust`: the user's key, and the files whose commands run without a question
+//! - `diagnostics`: spans and lines of log, and the file of `--timeline`
 //! - `bench`: measurements of crash disks, restores and tracing
 //! - `worker`: workers in child processes
 //! - `guest`: workers in guests: the host's side and the agent's
@@ -24,39 +30,62 @@
 //! - `registry`: all components, checkers and targets
 //! - `commands`: the commands, one file each
 
+#[cfg(feature = "cli")]
 pub mod bench;
+#[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
 mod command_line;
+#[cfg(feature = "cli")]
 mod commands;
+#[cfg(feature = "cli")]
 mod crew;
+#[cfg(feature = "cli")]
+mod diagnostics;
+#[cfg(feature = "cli")]
 mod guest;
+#[cfg(feature = "cli")]
 mod interrupt;
+#[cfg(feature = "cli")]
 mod junit;
+#[cfg(feature = "cli")]
 mod matrix;
+#[cfg(feature = "cli")]
 mod output;
+#[cfg(feature = "cli")]
 mod outputs;
+#[cfg(feature = "cli")]
 mod programs;
+#[cfg(feature = "cli")]
 mod progress;
+#[cfg(feature = "systems")]
 mod registry;
+#[cfg(feature = "cli")]
 mod running;
+#[cfg(feature = "cli")]
 mod stack_file;
+#[cfg(feature = "cli")]
 mod trust;
+#[cfg(feature = "cli")]
 mod worker;
 
-use std::process::ExitCode;
-
-use explode_runtime::base::Exit;
-use explode_runtime::plan::Registry;
-
+#[cfg(feature = "systems")]
+pub use explode_checkers as checkers;
+#[cfg(feature = "systems")]
+pub use explode_components as components;
 pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;
+pub use explode_runtime::{crash_test, prelude};
+#[cfg(feature = "systems")]
 pub use registry::registry;
 
 /// Runs the command line: parses the process's arguments, does what they say, and returns the exit
 /// code.
-pub fn main(registry: &Registry) -> ExitCode {
+#[cfg(feature = "cli")]
+pub fn main(registry: &runtime::plan::Registry) -> std::process::ExitCode {
+    use runtime::base::Exit;
     let exit = match command_line::parse(registry, std::env::args_os().collect()) {
-        Ok(cli) => commands::dispatch(registry, &cli.command),
+        Ok(cli) => commands::dispatch(registry, &cli),
         Err(error) => output::fail(Exit::Usage, error),
     };
     exit.into()

@@ -26,6 +26,7 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, killpg, s
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpgrp, getpid};
 
+use crate::diagnostics::{Lines, OfWorker};
 use crate::{output, running};
 
 /// What a worker has printed is read so long after its end: a process that it has started and that
@@ -38,7 +39,7 @@ const ORPHANED: Signal = Signal::SIGUSR2;
 
 extern "C" fn end_group(_signal: i32) {
     // SAFETY: kill(2) is async-signal-safe, and takes plain numbers; 0 is the group of the caller.
-    unsafe { nix::libc::kill(0, nix::libc::SIGKILL) };
+    unsafe { libc::kill(0, libc::SIGKILL) };
 }
 
 /// From now on the group of this process ends when its supervisor has died, if it is a group of its
@@ -64,7 +65,8 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
         // supervisor.
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr().as_fd())?;
-        serve(registry, &AllBackends, input, File::from(output), Some(&page))
+        let diagnostics = OfWorker::new(Lines::StandardError);
+        serve(registry, &AllBackends, input, File::from(output), Some(&page), &diagnostics)
     };
     match served() {
         Ok(()) => Exit::Clean,

@@ -87,7 +87,7 @@ fn the_names_are_there() {
 /// Names have the columns that the longest of them takes.
 #[test]
 fn the_columns_of_a_text_stand_below_each_other() {
-    let text = explode(["list", "targets"]).expect(0).out;
+    let text = explode(["list", "targets", "--all"]).expect(0).out;
     let column = |line: &str| {
         line.len()
             - line["target".len()..].trim_start().split_once(' ').unwrap().1.trim_start().len()
@@ -171,7 +171,7 @@ fn stacks_are_those_of_the_targets() {
 
 #[test]
 fn a_person_sees_names_bounds_and_options() {
-    let text = explode(["list"]).expect(0).out;
+    let text = explode(["list", "--all"]).expect(0).out;
     let squeezed: Vec<String> =
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let has = |start: &str| squeezed.iter().any(|line| line.starts_with(start));
@@ -182,4 +182,84 @@ fn a_person_sees_names_bounds_and_options() {
     );
     assert!(has("checker fs-basic mem,vm,here a file"), "{text}");
     assert!(text.contains("sectors=32768  "), "{text}");
+}
+
+/// The lines of a list with single spaces, below the titles of its columns.
+fn squeezed(what: &[&str]) -> Vec<String> {
+    let text = explode(["list"].iter().chain(what)).expect(0).out;
+    text.lines().skip(1).map(|line| words_of(line).join(" ")).collect()
+}
+
+fn words_of(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// What a newcomer sees fits a screen, and has every real system, each below its family.
+#[test]
+fn the_first_list_has_the_real_systems() {
+    let text = explode(["list", "targets"]).expect(0).out;
+    assert_eq!(explode(["list"]).expect(0).out, text);
+    assert!(text.lines().count() <= 40, "{text}");
+    assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+    let lines = squeezed(&["targets"]);
+    assert_eq!(lines[..2], ["SQLite", "sqlite-off lost SQLite without syncs"]);
+    for expected in [
+        "File systems of Linux (in a guest)",
+        "fs-sync-SYSTEM synced data survives a crash, on SYSTEM",
+        "lost ext2, vfat, minix, msdos, udf, ntfs3, jfs, hfs",
+        "clean ext2, xfs",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected}: {text}");
+    }
+    assert!(lines.last().unwrap().starts_with("More: explode list targets --all"), "{text}");
+    let engines = lines.iter().find(|line| line.starts_with("With the cargo feature 'engines'"));
+    assert_eq!(engines.is_none(), lines.iter().any(|line| line == "redb"), "{text}");
+    // Neither seeded bugs nor systems that were made for them.
+    for target in list("targets") {
+        let name = target["name"].as_str().unwrap();
+        let is_shown = lines.iter().any(|line| words_of(line).first() == Some(&name));
+        let is_real = |layer: &str| target["stack"].as_array().unwrap().contains(&layer.into());
+        let is_simulated = target["stack"] == json!(["simfiles"]);
+        assert!(!is_shown || target["seeded"] == false && !is_simulated, "{name}");
+        let is_sqlite = is_real("sqlite") || is_real("redb") || is_real("fatfs");
+        assert!(is_shown || !is_sqlite || target["seeded"] == true, "{name}");
+        let shared = name.strip_prefix("fs-sync-").or(name.strip_prefix("fs-failures-"));
+        if let Some(system) = shared.filter(|_| target["in"] == "vm") {
+            let lists = |line: &String| line.replace(',', "").split(' ').any(|word| word == system);
+            assert!(lines.iter().any(lists), "{name}");
+        }
+    }
+}
+
+/// A twin is a target without a bug, of the same checker.
+#[test]
+fn seeded_bugs_are_listed_with_their_twins() {
+    let targets = list("targets");
+    let bugs = list("seeded-bugs");
+    let seeded: Vec<&Value> = targets.iter().filter(|target| target["seeded"] == true).collect();
+    assert_eq!(names(&bugs.iter().collect::<Vec<_>>()), names(&seeded));
+    let lines = squeezed(&["seeded-bugs"]);
+    for (bug, target) in bugs.iter().zip(seeded) {
+        assert_eq!(keys(bug), words("type name in about expect twin checker"));
+        for key in ["in", "about", "expect", "checker"] {
+            assert_eq!(bug[key], target[key], "{bug}");
+        }
+        let line = |target: &Value| {
+            let line = format!("{} {} {}", target["name"], target["expect"], target["about"]);
+            line.replace('"', "")
+        };
+        let at = |target: &Value| lines.iter().position(|found| *found == line(target)).unwrap();
+        if let Some(twin) = bug["twin"].as_str() {
+            let twin = targets.iter().find(|target| target["name"] == twin).unwrap();
+            assert_eq!(twin["seeded"], false, "{bug}");
+            assert!(at(twin) < at(bug), "{bug}");
+        } else {
+            at(bug);
+        }
+    }
+    let twin = |name: &str| &bugs.iter().find(|bug| bug["name"] == name).unwrap()["twin"];
+    assert_eq!(twin("wal-kv+no-checksum"), "wal-kv");
+    assert_eq!(twin("ext4+flush-lies"), "fs-sync-ext4");
+    assert_eq!(*twin("ext4+cut-then-write"), Value::Null);
+    explode(["list", "seeded-bug"]).refused(&["'seeded-bug'", "seeded-bugs"]);
 }

@@ -300,7 +300,8 @@ fn what_another_check_has_found_leaves_a_way_in_doubt() {
         let before = std::fs::read(&path).unwrap();
         let mut cell: Value = serde_json::from_slice(&before).unwrap();
         cell["findings"] = json!([{
-            "id": "0", "verdict": verdict, "by_design": false, "message": "", "epoch": "end", "signature": signature,
+            "id": "0", "verdict": verdict, "by_design": false, "message": "", "epoch": "end",
+            "signature": signature,
             "count": 1, "trace": "", "replayed": true,
         }]);
         std::fs::write(&path, cell.to_string()).unwrap();

@@ -18,7 +18,7 @@ use serde_json::json;
 use tempfile::tempdir;
 use toml::{Table, toml};
 
-use common::{Ran, explode_in, guest, ran};
+use common::{Ran, explode_in, guest, page, ran};
 
 /// The crate's files.
 const SOURCES: [&str; 4] = ["src/component.rs", "src/log.rs", "src/checker.rs", "src/main.rs"];
@@ -27,9 +27,13 @@ const SOURCES: [&str; 4] = ["src/component.rs", "src/log.rs", "src/checker.rs", 
 /// count.
 const MOST_LINES: usize = 30;
 
+/// The crates that a crash test of an engine builds, itself and explode's own three among them.
+const CRATES_OF_A_CRASH_TEST: usize = 72;
+
 /// The pages that tell how it is made.
 const COMPONENT_PAGE: &str = include_str!("../docs/guide/writing-a-component.md");
 const CHECKER_PAGE: &str = include_str!("../docs/guide/writing-a-checker.md");
+const ENGINE_PAGE: &str = include_str!("../docs/start/your-engine.md");
 
 /// The crate's program, built once.
 fn program() -> &'static Path {
@@ -38,31 +42,47 @@ fn program() -> &'static Path {
 }
 
 /// Builds a copy of the crate, in the folder where this test's own program was built.
+fn build() -> PathBuf {
+    let copy = copied("example", &SOURCES);
+    ran(cargo("build").arg("--manifest-path").arg(copy.join("Cargo.toml"))).expect(0);
+    target().join("debug/log-check")
+}
+
+/// Copies a crate of `tests/outside_crate`, and returns the copy's folder.
 ///
 /// The copy is a workspace of its own, with the versions, the profile and the configuration of
-/// explode's: so what both depend on is built once. Explode's own crates are built anew, for to
-/// cargo they are others here; they are not optimised, which takes a quarter of the time.
-fn build() -> PathBuf {
+/// explode's, so what both depend on is built once. Explode's own crates are built anew, because
+/// cargo takes them for others here. They are not optimised, which takes a quarter of the time.
+fn copied(name: &str, sources: &[&str]) -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (example, temporary) =
-        (workspace.join("tests/outside_crate/example"), Path::new(env!("CARGO_TARGET_TMPDIR")));
-    let copy = temporary.join("outside_crate");
-    fs::create_dir_all(copy.join("src")).unwrap();
+    let crate_folder = workspace.join("tests/outside_crate").join(name);
+    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("outside_crate_{name}"));
     let lock = fs::read_to_string(workspace.join("Cargo.lock")).unwrap();
-    let manifest = fs::read_to_string(example.join("Cargo.toml")).unwrap();
+    let manifest = fs::read_to_string(crate_folder.join("Cargo.toml")).unwrap();
     let (before, after) = manifest.split_once("../../..").expect("the path of explode");
     let profile = profile(&fs::read_to_string(workspace.join("Cargo.toml")).unwrap(), &lock);
     let manifest = format!("{before}{}{after}\n[workspace]\n{profile}", workspace.display());
+    for folder in sources.iter().filter_map(|name| Path::new(name).parent()) {
+        fs::create_dir_all(copy.join(folder)).unwrap();
+    }
     fs::write(copy.join("Cargo.toml"), manifest).unwrap();
     fs::write(copy.join("Cargo.lock"), lock).unwrap();
-    for name in SOURCES {
-        fs::copy(example.join(name), copy.join(name)).unwrap();
+    for name in sources {
+        fs::copy(crate_folder.join(name), copy.join(name)).unwrap();
     }
-    let target = temporary.parent().expect("a folder of the target folder");
+    copy
+}
+
+/// The target folder in which this test was built.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder of the target folder")
+}
+
+fn cargo(command: &str) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(workspace).args(["build", "--offline", "--target-dir"]).arg(target);
-    ran(cargo.arg("--manifest-path").arg(copy.join("Cargo.toml"))).expect(0);
-    target.join("debug/log-check")
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    cargo.args([command, "--offline", "--target-dir"]).arg(target());
+    cargo
 }
 
 /// The profile of explode's workspace, but for explode's own crates.
@@ -113,23 +133,20 @@ fn lost(target: &str, found: &str) {
 }
 
 /// The page's blocks of code in this language.
-fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
-    let begin = format!("```{language}\n");
-    let blocks = page.split(&begin).skip(1);
-    blocks.map(|block| block.split("```").next().unwrap()).collect()
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let blocks = page::blocks(page).into_iter().filter(|block| block.language == language);
+    blocks.map(|block| block.text()).collect()
 }
 
 /// The arguments of the page's commands that begin like this.
-fn commands<'a>(page: &'a str, begin: &str) -> Vec<&'a str> {
-    page.lines().filter_map(|line| line.strip_prefix("    ")?.strip_prefix(begin)).collect()
+fn commands(page: &str, begin: &str) -> Vec<String> {
+    let commands = page::commands(page).into_iter();
+    commands.filter_map(|command| Some(command.text.strip_prefix(begin)?.to_owned())).collect()
 }
 
-/// What the page says is found.
+/// The findings that the page shows.
 fn shown(page: &str) -> Vec<&str> {
-    page.lines()
-        .filter(|line| line.starts_with("            FAIL "))
-        .map(|line| &line[4..])
-        .collect()
+    page.lines().filter(|line| line.starts_with("        FAIL ")).collect()
 }
 
 #[test]
@@ -140,11 +157,14 @@ fn the_pages_show_the_files() {
     assert_eq!(blocks(COMPONENT_PAGE, "rust"), [component, log, main]);
     assert_eq!(blocks(CHECKER_PAGE, "rust"), [checker]);
     assert_eq!(blocks(COMPONENT_PAGE, "toml")[1..], [file("Cargo.toml")]);
+    let manifest = fs::read_to_string(example.join("../engine/Cargo.toml")).unwrap();
+    let [dependency] = &blocks(ENGINE_PAGE, "toml")[..] else { panic!("the page has one line") };
+    assert!(manifest.ends_with(dependency.as_str()), "{dependency}");
 }
 
 #[test]
 fn a_component_is_thirty_lines_at_most() {
-    let [component, ..] = blocks(COMPONENT_PAGE, "rust")[..] else {
+    let [component, ..] = &blocks(COMPONENT_PAGE, "rust")[..] else {
         panic!("the page shows a component")
     };
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
@@ -156,7 +176,7 @@ fn a_component_is_thirty_lines_at_most() {
 fn in_process_on_simulated_files() {
     let folder = tempdir().unwrap();
     let typed = |command: &str| run(folder.path(), command.split_whitespace());
-    let [list, log, seeded, _on_ext4] = commands(COMPONENT_PAGE, "cargo run -- ")[..] else {
+    let [list, log, seeded, _on_ext4] = &commands(COMPONENT_PAGE, "cargo run -- ")[..] else {
         panic!("the commands of the page on components");
     };
     assert!(typed(list).expect(0).out.contains("a log of lines in one file"));
@@ -169,7 +189,7 @@ fn in_process_on_simulated_files() {
     let [found] = shown(COMPONENT_PAGE)[1..] else { panic!("what the page finds in process") };
     lost("log+no-fsync", found);
 
-    let [clean, bug] = commands(CHECKER_PAGE, "cargo run -- ")[..] else {
+    let [clean, bug] = &commands(CHECKER_PAGE, "cargo run -- ")[..] else {
         panic!("the commands of the page on checkers");
     };
     silent(clean);
@@ -191,6 +211,31 @@ fn unchanged_on_ext4_in_a_guest() {
     lost("log-ext4+no-fsync", shown(COMPONENT_PAGE)[1]);
 }
 
+/// The crate of a storage engine depends on explode without features, as
+/// `docs/start/your-engine.md` shows: its crash test passes, finds what a seeded bug loses, and needs few crates.
+#[test]
+fn a_crash_test_of_an_engine() {
+    let copy = copied("engine", &["src/lib.rs", "tests/crash.rs"]);
+    let manifest = copy.join("Cargo.toml");
+    let test = || ran(cargo("test").arg("--manifest-path").arg(&manifest));
+    test().expect(0);
+
+    let tree = ["tree", "--offline", "--prefix", "none", "--edges", "normal,dev,build"];
+    let mut cargo = Command::new(env!("CARGO"));
+    let tree = ran(cargo.args(tree).arg("--manifest-path").arg(&manifest)).expect(0).out;
+    let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    for heavy in ["clap", "explode-components", "explode-kernel", "explode-vm", "rusqlite"] {
+        assert!(!crates.contains(heavy), "{heavy}: {crates:?}");
+    }
+    assert_eq!(crates.len(), CRATES_OF_A_CRASH_TEST, "{crates:?}");
+
+    let engine = copy.join("src/lib.rs");
+    let sound = fs::read_to_string(&engine).unwrap();
+    fs::write(&engine, sound.replace("self.storage.sync()", "Ok(())")).unwrap();
+    let bug = test();
+    assert!(bug.out.contains("crash-test/lost/durable"), "{bug:#?}");
+}
+
 /// The counter of the page, and what is found if its folder is not synced.
 #[test]
 fn a_component_of_shell_commands_in_a_guest() {
@@ -198,7 +243,7 @@ fn a_component_of_shell_commands_in_a_guest() {
         return;
     }
     let folder = tempdir().unwrap();
-    let stack = blocks(COMPONENT_PAGE, "toml")[0];
+    let stack = &blocks(COMPONENT_PAGE, "toml")[0];
     assert_eq!(commands(COMPONENT_PAGE, "explode "), ["run counter.toml"]);
     fs::write(folder.path().join("counter.toml"), stack).unwrap();
     let out = explode_in(folder.path(), ["run", "counter.toml"]).expect(0).out;

@@ -1,6 +1,8 @@
 //! The seeded bugs of `docs/results/seeded-bugs.md`: each is found within its target's bounds and
 //! replays, is minimised, is missed where the feature that finds it is switched off, and the system
 //! without it is explored completely, in silence.
+//!
+//! `EXPLODE_WRITE_PAGES=1 cargo test --test seeded_bugs the_page` writes the page's table of bugs.
 
 mod common;
 
@@ -194,7 +196,7 @@ fn is_silent(target: &str, states: u64, crash_disks: u64, distinct: u64, crash_c
     );
     let row = format!("| {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
     let of_target = |line: &&str| line.starts_with(&format!("| `{target}` |"));
-    let page = include_str!("../docs/results/seeded-bugs.md").lines().find(of_target);
+    let page = PAGE.lines().find(of_target);
     assert!(
         page.is_some_and(|line| line.ends_with(&row)),
         "docs/results/seeded-bugs.md: {page:?}, and {row} is right"
@@ -284,79 +286,124 @@ fn a_checksum_that_leaves_out_a_block_is_found_with_each_seed() {
     assert!(twin["left_out"].as_u64().unwrap() > 100_000, "{twin}");
 }
 
+const SOUND_DISKS: &[&str] = &["--set", "d0.faults=none", "--set", "d1.faults=none"];
+const FEWER_CALLS: &[&str] = &["--set", "fs-ways.calls=all"];
+
+/// Bugs, and the options under which each is missed.
+const WITHOUT: [(&str, &[&str]); 47] = [
+    ("wal-kv+no-log-sync", &["--soft"]),
+    ("wal-kv+no-checksum", &["--atom", "request"]),
+    ("wal-kv+no-table-sync", &["--soft"]),
+    ("wal-kv+no-dir-sync", &["--depth", "1"]),
+    ("wal-kv+early-unlink", &["--depth", "1"]),
+    ("wal-kv+log-reused", &["--depth", "2"]),
+    ("wal-kv+recovery-not-idempotent", &["--crash-depth", "0"]),
+    ("wal-kv+recovery-not-idempotent", &["--depth", "1"]),
+    ("rename-kv+no-file-sync", &["--soft"]),
+    ("rename-kv+no-dir-sync", &["--soft"]),
+    ("journal-kv+no-preflush", &["--completion", "durable"]),
+    ("journal-kv+no-fua", &["--completion", "durable"]),
+    ("journal-kv+no-wait", &["--completion", "durable"]),
+    ("journal-kv+stale-commit", &["--depth", "2"]),
+    ("journal-kv+torn-header", &["--atom", "request"]),
+    ("journal-kv+checkpoint-no-flush", &["--completion", "durable"]),
+    ("journal-kv+recovery-not-idempotent", &["--crash-depth", "0"]),
+    ("toyfs+early-reuse", &["--depth", "2"]),
+    ("toyfs+no-revoke", &["--depth", "3"]),
+    ("toyfs+data-after-commit", &["--completion", "durable"]),
+    ("toyfs+fsync-in-place", &["--depth", "1"]),
+    ("toyfs+no-preflush", &["--completion", "durable"]),
+    ("toyfs-versions+inode-reuse", &["--depth", "2"]),
+    ("toyfs-in-place+block-reuse", &["--depth", "2"]),
+    ("toyfs-reasonable+rename-loop", &["--depth", "2"]),
+    ("mirror+resync-clears-first", &["--crash-depth", "0"]),
+    ("mirror+intent-not-durable", &["--completion", "durable"]),
+    ("mirror+clears-before-flush", &["--completion", "durable"]),
+    ("mirror+flushes-one-disk", &["--completion", "durable"]),
+    ("mirror+evicts", SOUND_DISKS),
+    ("mirror+resync-ignores-errors", SOUND_DISKS),
+    ("parity+resync-clears-first", &["--crash-depth", "0"]),
+    ("parity+intent-not-durable", &["--completion", "durable"]),
+    ("parity+clears-before-flush", &["--completion", "durable"]),
+    ("parity+flushes-data-only", &["--completion", "durable"]),
+    ("parity-journal+torn-record", &["--atom", "request"]),
+    ("simfiles-more+fsync-forgets-attributes", FEWER_CALLS),
+    ("simfiles-more+modes-lost", FEWER_CALLS),
+    ("simfiles-more+xattrs-lost", FEWER_CALLS),
+    ("simfiles-more+targets-lost", FEWER_CALLS),
+    ("simfiles-more+half-an-exchange", FEWER_CALLS),
+    ("simfiles-more+removed-while-open", FEWER_CALLS),
+    ("simfiles-more+holes-lost", FEWER_CALLS),
+    ("simfiles-more+shifts-lost", FEWER_CALLS),
+    ("simfiles-more+unnamed-lost", FEWER_CALLS),
+    ("simfiles-more+clones-lost", FEWER_CALLS),
+    ("simfiles-more+msync-lies", &["--set", "fs-reasonable.calls=all"]),
+];
+
+/// What each of those options switches off.
+const FEATURES: [(&str, &str); 10] = [
+    ("--soft", "a hard crash"),
+    ("--atom request", "blocks that a crash keeps one by one"),
+    ("--completion durable", "a disk with a write cache"),
+    ("--depth 1", "a second step"),
+    ("--depth 2", "a third step"),
+    ("--depth 3", "a fourth step"),
+    ("--crash-depth 0", "crashes during recovery"),
+    ("--set d0.faults=none --set d1.faults=none", "sectors that go bad"),
+    ("--set fs-ways.calls=all", "more calls"),
+    ("--set fs-reasonable.calls=all", "more calls"),
+];
+
 /// Each of these bugs takes one feature to be found: without it the same exploration, complete, is
 /// silent.
 #[test]
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
-    let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
-    let eight = ["--set", "fs-ways.calls=all"];
-    let without: [(&str, &[&str]); 47] = [
-        ("wal-kv+no-log-sync", &["--soft"]),
-        ("wal-kv+no-checksum", &["--atom", "request"]),
-        ("wal-kv+no-table-sync", &["--soft"]),
-        ("wal-kv+no-dir-sync", &["--depth", "1"]),
-        ("wal-kv+early-unlink", &["--depth", "1"]),
-        ("wal-kv+log-reused", &["--depth", "2"]),
-        ("wal-kv+recovery-not-idempotent", &["--crash-depth", "0"]),
-        ("wal-kv+recovery-not-idempotent", &["--depth", "1"]),
-        ("rename-kv+no-file-sync", &["--soft"]),
-        ("rename-kv+no-dir-sync", &["--soft"]),
-        ("journal-kv+no-preflush", &["--completion", "durable"]),
-        ("journal-kv+no-fua", &["--completion", "durable"]),
-        ("journal-kv+no-wait", &["--completion", "durable"]),
-        ("journal-kv+stale-commit", &["--depth", "2"]),
-        ("journal-kv+torn-header", &["--atom", "request"]),
-        ("journal-kv+checkpoint-no-flush", &["--completion", "durable"]),
-        ("journal-kv+recovery-not-idempotent", &["--crash-depth", "0"]),
-        ("toyfs+early-reuse", &["--depth", "2"]),
-        ("toyfs+no-revoke", &["--depth", "3"]),
-        ("toyfs+data-after-commit", &["--completion", "durable"]),
-        ("toyfs+fsync-in-place", &["--depth", "1"]),
-        ("toyfs+no-preflush", &["--completion", "durable"]),
-        ("toyfs-versions+inode-reuse", &["--depth", "2"]),
-        ("toyfs-in-place+block-reuse", &["--depth", "2"]),
-        ("toyfs-reasonable+rename-loop", &["--depth", "2"]),
-        ("mirror+resync-clears-first", &["--crash-depth", "0"]),
-        ("mirror+intent-not-durable", &["--completion", "durable"]),
-        ("mirror+clears-before-flush", &["--completion", "durable"]),
-        ("mirror+flushes-one-disk", &["--completion", "durable"]),
-        ("mirror+evicts", &sound_disks),
-        ("mirror+resync-ignores-errors", &sound_disks),
-        ("parity+resync-clears-first", &["--crash-depth", "0"]),
-        ("parity+intent-not-durable", &["--completion", "durable"]),
-        ("parity+clears-before-flush", &["--completion", "durable"]),
-        ("parity+flushes-data-only", &["--completion", "durable"]),
-        ("parity-journal+torn-record", &["--atom", "request"]),
-        ("simfiles-more+fsync-forgets-attributes", &eight),
-        ("simfiles-more+modes-lost", &eight),
-        ("simfiles-more+xattrs-lost", &eight),
-        ("simfiles-more+targets-lost", &eight),
-        ("simfiles-more+half-an-exchange", &eight),
-        ("simfiles-more+removed-while-open", &eight),
-        ("simfiles-more+holes-lost", &eight),
-        ("simfiles-more+shifts-lost", &eight),
-        ("simfiles-more+unnamed-lost", &eight),
-        ("simfiles-more+clones-lost", &eight),
-        ("simfiles-more+msync-lies", &["--set", "fs-reasonable.calls=all"]),
-    ];
-    for (target, off) in without {
+    for (target, off) in WITHOUT {
         let options = [off, &["--require-complete"]].concat();
         let summary = run(target, &options, 0).pop().unwrap();
         assert_eq!(summary["findings"], 0, "{target} {off:?}: {summary}");
     }
 }
 
-/// The page names every bug.
-#[test]
-fn the_page_names_each_bug() {
-    let page = std::fs::read_to_string("docs/results/seeded-bugs.md").unwrap();
-    for (target, verdict) in seeded() {
-        let row = page.lines().find(|line| line.starts_with(&format!("| `{target}` |")));
-        let row =
-            row.unwrap_or_else(|| panic!("docs/results/seeded-bugs.md has no row for {target}"));
-        assert!(
-            row.contains(&format!("| {verdict} |")),
-            "the row of {target} does not say {verdict}: {row}"
-        );
+const PAGE: &str = include_str!("../docs/results/seeded-bugs.md");
+
+/// The text before this head is written by hand, the table behind it is generated.
+const HEAD: &str = "## The bugs\n";
+
+/// What explode must do to find a bug, with the options that switch it off.
+fn takes(target: &str) -> String {
+    let switched_off = WITHOUT.iter().filter(|(name, _)| *name == target);
+    let feature = |(_, off): &(&str, &[&str])| {
+        let off = off.join(" ");
+        let (_, feature) = FEATURES.iter().find(|(options, _)| *options == off).unwrap();
+        format!("{feature} (`{off}`)")
+    };
+    let sampled = (target == SAMPLED).then(|| "directed samples".to_owned());
+    sampled.into_iter().chain(switched_off.map(feature)).collect::<Vec<_>>().join(", ")
+}
+
+/// The table of bugs, in the order of `explode list targets`.
+fn table() -> String {
+    let mut text =
+        "\n| target | what is wrong | verdict | takes |\n| --- | --- | --- | --- |\n".to_owned();
+    for line in explode(["list", "targets", "--format", "jsonl"]).expect(0).json() {
+        let cell = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
+        let (name, about, expect) = (cell("name"), cell("about"), cell("expect"));
+        let is_here = |of: &str| SYSTEMS.contains(&of) || of == "toyfs-reasonable";
+        if line["seeded"] == true && name.split_once('+').is_some_and(|(of, _)| is_here(of)) {
+            text += &format!("| `{name}` | {about} | {expect} | {} |\n", takes(&name));
+        }
     }
+    text
+}
+
+/// The page has each bug and no other.
+#[test]
+fn the_page_has_the_table_of_bugs() {
+    let whole = format!("{}{HEAD}{}", PAGE.split(HEAD).next().unwrap(), table());
+    if std::env::var_os("EXPLODE_WRITE_PAGES").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results/seeded-bugs.md");
+        std::fs::write(path, &whole).unwrap();
+    }
+    assert_eq!(PAGE, whole, "EXPLODE_WRITE_PAGES=1 writes the table anew");
 }

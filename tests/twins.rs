@@ -20,6 +20,8 @@ use explode::runtime::run::{Audience, Confirmation, Local, explore};
 use explode::runtime::trace::Trace;
 use explode::runtime::writeset::{Rules, WriteSet};
 
+const PAGE: &str = include_str!("../docs/results/seeded-bugs.md");
+
 /// What was met before or at the instants whose disks are asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Met {
@@ -129,6 +131,8 @@ fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     );
     let expected = Met { kinds: kinds.iter().copied().collect(), versions };
     assert_eq!(observer.met, expected, "{target}");
+    let row = format!("| `{target}` | {versions} | ");
+    assert!(PAGE.contains(&row), "docs/results/seeded-bugs.md has no row {row}");
 }
 
 // The kinds are all that the code of the systems and of what they stand on can cause: no device of

@@ -7,15 +7,14 @@
 //! - `fs`: file systems
 //! - `kv`: key-value stores
 //! - `vcs`: programs that keep versions of files
-//! - `vdisk`: block devices, and the targets on them
-//! - `engines`: targets on storage engines of others
+//! - `vdisk`: block devices
+//! - `targets`: the targets, read from tables
 
 pub mod command;
 pub mod db;
-#[cfg(feature = "engines")]
-mod engines;
 pub mod fs;
 pub mod kv;
+mod targets;
 pub mod vcs;
 pub mod vdisk;
 
@@ -38,22 +37,6 @@ pub fn register(registry: &mut Registry) {
         vcs::merge::def(),
         vdisk::blocks::def(),
     ]);
-    registry.targets.extend(db::targets::sqlite());
-    registry.targets.extend(kv::targets::targets());
-    registry.targets.extend(fs::basic::targets());
-    registry.targets.extend(fs::sync::targets());
-    registry.targets.extend(fs::failures::targets());
-    registry.targets.extend(fs::ways::targets());
-    registry.targets.extend(fs::reasonable::targets());
-    registry.targets.extend(fs::replaced::targets());
-    registry.targets.extend(fs::moved::targets());
-    registry.targets.extend(fs::more::targets());
-    registry.targets.extend(fs::toyfs::targets());
-    registry.targets.extend(vdisk::targets::targets());
-    registry.targets.extend(vdisk::targets::systems());
-    registry.targets.extend(vcs::merge::targets());
-    registry.targets.extend(fs::kernel::targets());
     registry.questions.extend(fs::questions::questions());
-    #[cfg(feature = "engines")]
-    registry.targets.extend(engines::targets());
+    targets::register(registry);
 }

@@ -86,7 +86,8 @@ fn op() -> impl Strategy<Value = Op> {
     let at = prop_oneof![0_u64..10_000, 30_000_u64..50_000];
     let data = prop::collection::vec(1_u8..=255, 1..6000);
     prop_oneof![
-        4 => (path.clone(), at.clone(), data).prop_map(|(path, at, data)| Op::Write(path, at, data)),
+        4 => (path.clone(), at.clone(), data)
+            .prop_map(|(path, at, data)| Op::Write(path, at, data)),
         2 => (path.clone(), at).prop_map(|(path, size)| Op::Truncate(path, size)),
         2 => path.clone().prop_map(Op::Mkdir),
         1 => path.clone().prop_map(Op::Rmdir),
@@ -113,7 +114,8 @@ proptest! {
         on(&storage, |below| toy.init(below)).unwrap();
         on(&storage, |below| toy.mount(below)).unwrap();
         for op in &ops {
-            prop_assert_eq!(take(files(toy.as_ref()).as_ref(), op), take(&simulated, op), "{:?}", op);
+            prop_assert_eq!(take(files(toy.as_ref()).as_ref(), op), take(&simulated, op), "{:?}",
+                op);
             if let Op::Remount = op {
                 on(&storage, |below| toy.unmount(below)).unwrap();
                 toy = toyfs::def().make(&options).unwrap();

@@ -20,7 +20,8 @@ macro_rules! plain {
     };
 }
 
-plain! { Hello DiskSpec BlockList FaultSpec Ends Watch Switch Reset Mark Buffers Clock Random LogSize Symbol Kinds Site OpenFile Follow }
+plain! { Hello DiskSpec BlockList FaultSpec Ends Watch Switch Reset Mark Buffers Clock Random
+         LogSize Symbol Kinds Site OpenFile Follow }
 
 /// A user address that came with a call.
 #[derive(Clone, Copy)]

@@ -7,11 +7,11 @@
 //! ```text
 //! explore    names a unit: a state, choices that lead on from it, how many mutates
 //! run        hands it to a worker
-//! unit       restores the state on a fresh stack, and calls mutate; a choice point asks the script first
+//! unit       restores the state on a fresh stack, and calls mutate; choices come from the script
 //! devices    log what the system does
 //! writeset   follows the events: durable bytes, and pieces that are pending
 //! crash      enumerates the disks that a crash could leave
-//! judge      recovers, mounts and checks each disk, and those that a crash during its recovery leaves
+//! judge      recovers, mounts and checks each disk, and those of crashes during its recovery
 //! run        merges the results: counts, states, findings
 //! trace      has all that leads to a finding; a replay confirms it before it is reported
 //! ```
@@ -28,8 +28,7 @@
 //! - [`crash`]: crash disks of an interval: counted, sampled, enumerated
 //! - [`explore`]: strategies: which unit comes next
 //! - [`verdict`]: verdicts, violations, promises, demands, steps and deaths of a worker
-//! - [`faults`]: menus of what may fail: blocks of a medium, functions of the kernel, its work in
-//!   the background
+//! - [`faults`]: menus of what may fail: blocks of a medium, kernel functions, background work
 //! - [`devices`]: what a stack stands on: backends and their disks; the backend in process
 //! - [`stack`]: components, stacks of them, and the components by name
 //! - [`check`]: checkers, and what a mutate works with
@@ -37,7 +36,7 @@
 //! - [`judge`]: one crash disk: recovered, mounted, checked; nested crashes, equivalence
 //! - [`trace`]: the trace file, and what leads to an error
 //! - [`report`]: messages and their human form
-//! - [`unit`]: one unit of work: restore, mutate, chop
+//! - `unit`: one unit of work: restore, mutate, chop
 //! - [`worker`]: units, replays and probe sessions in a worker, and the wire to it
 //! - [`run`]: the supervisor: units handed out and merged, findings, journal, run folder
 //! - [`explain`]: the critical write, the story of a trace, smaller traces

@@ -61,7 +61,10 @@ fn every_golden_log_leaves_exactly_its_disks() {
             serde_json::from_str(line).expect("expected.jsonl is well-formed");
         let events = events(&case);
         let mark = |name: &Option<String>, default| {
-            let at = |event: &Event| matches!(event, Event::Mark { name: n } if Some(n) == name.as_ref());
+            let at = |event: &Event| match event {
+                Event::Mark { name: other } => Some(other) == name.as_ref(),
+                _ => false,
+            };
             name.as_ref()
                 .map_or(default, |_| events.iter().position(at).expect("the mark is there"))
         };

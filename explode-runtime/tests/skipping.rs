@@ -1,5 +1,5 @@
 //! Sound skipping: a run says the same with it and without, whatever the system; and a system on
-//! which it is not sound is found out (fault-model.md, section 9).
+//! which it is not sound is found out (docs/model/equivalence.md).
 
 mod common;
 mod toy;

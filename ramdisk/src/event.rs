@@ -1,7 +1,7 @@
 //! What a checked system does to its storage, as one log.
 //!
 //! An [`Event`] is a fact about a buffer or a request; it says nothing of what a crash could leave.
-//! Its JSON form, one object a line, is the event log of `docs/reference/cli.md`
+//! Its JSON form, one object a line, is the event log of `docs/reference/event-log.md`
 //! (`docs/model/fault-model.md` gives each event's meaning).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};

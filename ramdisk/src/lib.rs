@@ -8,6 +8,7 @@
 //!
 //! # Rooms, bottom first
 //!
+//! - [`kmod`]: the sources of the RAM disk driver of guests
 //! - `sector`: sectors and blocks: their sizes and their bytes
 //! - `identity`: identities of disk contents
 //! - `fault`: faults of the medium
@@ -25,6 +26,7 @@ mod fault;
 pub mod files;
 mod identity;
 mod image;
+pub mod kmod;
 mod ramdisk;
 mod reads;
 mod sector;

@@ -40,7 +40,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_known_need_not_be_hashed(before in write(), after in write(), shared in 0..SECTORS as u64 / 8) {
+    fn what_is_known_need_not_be_hashed(before in write(), after in write(),
+        shared in 0..SECTORS as u64 / 8) {
         let mut hashed = Disk::new();
         hashed.write(before.0 as u64, &before.1);
         let (mut known, old) = (hashed.clone(), hashed.identity());
@@ -96,7 +97,8 @@ proptest! {
         let all = disk.shares(0..SECTORS as u64);
         let sum = all.iter().fold(Identity::default(), |sum, (_, share)| sum + *share);
         prop_assert_eq!(sum, disk.identity());
-        let has_share = |sector: &u64| bad.contains(sector) || disk.sector(*sector) != [0; SECTOR_BYTES];
+        let is_written = |sector: &u64| disk.sector(*sector) != [0; SECTOR_BYTES];
+        let has_share = |sector: &u64| bad.contains(sector) || is_written(sector);
         let sectors: Vec<u64> = (0..SECTORS as u64).filter(has_share).collect();
         prop_assert_eq!(all.iter().map(|(sector, _)| *sector).collect::<Vec<_>>(), sectors);
         let range = cut.0.min(cut.1)..cut.0.max(cut.1);
@@ -140,16 +142,20 @@ proptest! {
         prop_assert_eq!(snapshot.identity(), who);
 
         let new = bytes(&disk);
-        let blocks = |flat: &[u8]| flat.chunks_exact(BLOCK_BYTES).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let blocks = |flat: &[u8]| {
+            flat.chunks_exact(BLOCK_BYTES).map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
         let pairs = blocks(&old).into_iter().zip(blocks(&new));
-        let differ: Vec<u64> = (0..).zip(pairs).filter(|(_, (old, new))| old != new).map(|(at, _)| at).collect();
+        let differ: Vec<u64> =
+            (0..).zip(pairs).filter(|(_, (old, new))| old != new).map(|(at, _)| at).collect();
         for changed in [disk.changed_blocks(&snapshot), snapshot.changed_blocks(&disk)] {
             prop_assert!(differ.iter().all(|block| changed.contains(block)), "{differ:?} in \
                 {changed:?}");
             prop_assert!(changed.is_sorted());
             // Nothing else, but for a block of zeroes that only one of the two keeps.
             let kept = |disk: &Disk| disk.blocks().collect::<Vec<_>>();
-            let in_one = |block: &u64| kept(&disk).contains(block) != kept(&snapshot).contains(block);
+            let in_one =
+                |block: &u64| kept(&disk).contains(block) != kept(&snapshot).contains(block);
             prop_assert!(changed.iter().all(|block| differ.contains(block) || in_one(block)));
         }
 
@@ -178,7 +184,8 @@ proptest! {
         let range = from..from + len;
         let used = |flat: &[u8]| {
             let sectors = (0..).zip(flat.chunks_exact(SECTOR_BYTES));
-            sectors.filter(|(_, bytes)| **bytes != [0; SECTOR_BYTES]).map(|(at, _)| at).collect::<Vec<u64>>()
+            let written = sectors.filter(|(_, bytes)| **bytes != [0; SECTOR_BYTES]);
+            written.map(|(at, _)| at).collect::<Vec<u64>>()
         };
         let expected: Vec<u64> = used(&flat).into_iter().filter(|at| range.contains(at)).collect();
         prop_assert_eq!(disk.used_sectors(range.clone()).collect::<Vec<_>>(), expected);
@@ -204,7 +211,8 @@ proptest! {
             let mut flat = BTreeMap::new();
             for (dev, (first, data)) in writes {
                 image.disk_mut(*dev).write(*first as u64, data);
-                put(flat.entry(*dev).or_insert_with(|| vec![0; SECTORS * SECTOR_BYTES]), *first, data);
+                put(flat.entry(*dev).or_insert_with(|| vec![0; SECTORS * SECTOR_BYTES]), *first,
+                    data);
             }
             flat.retain(|_, bytes| bytes.iter().any(|byte| *byte != 0));
             (image, flat)

@@ -1,5 +1,5 @@
 //! How fast crash disks are checked, and what of that time is the checked system's own
-//! (`explode bench`, docs/results/benchmarks.md).
+//! (`explode bench`, docs/internals/benchmarks.md).
 //!
 //! A target is explored without checks until one request for crash checks has disks enough. There
 //! rounds over these disks alternate in one process: [`explode`] checks them as a run does,

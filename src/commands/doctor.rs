@@ -1,9 +1,12 @@
 //! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when
 //! something is missing.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use explode_runtime::base::Exit;
 use explode_runtime::report::status_line;
-use explode_vm::{BuildOptions, Builder, Cache, Silent, State, VmError, doctor as look};
+use explode_vm::{BuildOptions, Builder, Cache, Check, Silent, State, VmError, doctor as look};
 use serde_json::json;
 
 use crate::cli::{DoctorArgs, Format};
@@ -29,7 +32,9 @@ pub fn doctor(args: &DoctorArgs) -> Exit {
 
 fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
     let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
-    let checks = look(&Builder { cache: &cache, options: &options, progress: &Silent }, &kernel());
+    let mut checks =
+        look(&Builder { cache: &cache, options: &options, progress: &Silent }, &kernel());
+    checks.push(libclang(Path::new("/usr/lib")));
     for check in &checks {
         let word = match check.state {
             State::Ok => "ok",
@@ -41,7 +46,8 @@ fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
         match args.format {
             Format::Jsonl => {
                 let (name, detail, remedy) = (check.name, &check.detail, &check.remedy);
-                let line = json!({ "type": "check", "name": name, "state": word, "detail": detail, "remedy": remedy });
+                let line = json!({ "type": "check", "name": name, "state": word, "detail": detail,
+                    "remedy": remedy });
                 output::line(&line.to_string());
             }
             Format::Human => {
@@ -53,4 +59,55 @@ fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
         }
     }
     Ok(checks.iter().any(|check| check.state == State::Missing))
+}
+
+/// Looks in `/usr/lib` for libclang and the headers of the same version.
+fn libclang(lib: &Path) -> Check {
+    const USE: &str = "only a build with --features engines needs it";
+    let mut folders = subfolders(lib).into_iter().map(|folder| folder.join("lib"));
+    let found = folders.find(|folder| {
+        let has_headers = |version: &PathBuf| version.join("include/stdbool.h").exists();
+        folder.join("libclang.so.1").exists()
+            && subfolders(&folder.join("clang")).iter().any(has_headers)
+    });
+    let (state, detail, remedy) = match found {
+        Some(folder) => (State::Ok, format!("in {}", folder.display()), ""),
+        None => (
+            State::NotNeeded,
+            format!("not there, or without its headers; {USE}"),
+            "run as root: scripts/setup",
+        ),
+    };
+    Check { name: "libclang", state, detail, remedy: remedy.to_owned() }
+}
+
+/// Returns the entries of a folder in the order of their names; none if it cannot be read.
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libclang_counts_only_with_the_headers_beside_it() {
+        let lib = tempfile::tempdir().unwrap();
+        let state = || libclang(lib.path()).state;
+        let write = |name: &str| {
+            let path = lib.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        };
+        assert_eq!(state(), State::NotNeeded);
+        write("llvm-14/lib/libclang.so.1");
+        assert_eq!(state(), State::NotNeeded, "no headers");
+        write("llvm-19/lib/clang/19/include/stdbool.h");
+        assert_eq!(state(), State::NotNeeded, "the headers of another version");
+        write("llvm-14/lib/clang/14.0.6/include/stdbool.h");
+        assert_eq!(state(), State::Ok);
+    }
 }

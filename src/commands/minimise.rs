@@ -156,7 +156,8 @@ fn as_json(args: &MinimiseArgs, smaller: &Smaller, out: &Path) -> Value {
     let Smaller { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
     let size = |size: &Size| {
         let Size { mutates, choices, kept, lost, pending } = size;
-        json!({ "mutates": mutates, "choices": choices, "kept": kept, "lost": lost, "pending": pending })
+        json!({ "mutates": mutates, "choices": choices, "kept": kept, "lost": lost,
+            "pending": pending })
     };
     json!({
         "type": "minimised",

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod bench;
+mod completions;
 mod crash_disks;
 mod device;
 mod doctor;
@@ -17,16 +18,19 @@ mod show;
 mod trace;
 mod vm;
 
-use explode_runtime::base::Exit;
+use explode_runtime::base::{Exit, UsageError};
 use explode_runtime::plan::Registry;
 
-use crate::cli::{As, Command};
-use crate::{guest, worker};
+use crate::cli::{As, Cli, Command};
+use crate::{diagnostics, guest, output, worker};
 use device::rules;
 
-/// Does what a command says.
-pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
-    match command {
+/// Does what a command line says.
+pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
+    if let Err(error) = diagnose(cli) {
+        return output::fail(Exit::Usage, error);
+    }
+    match &cli.command {
         Command::Run(args) => match &args.plan {
             Some(folder) => jobs::plan(registry, args, folder),
             None => run::run(registry, args),
@@ -42,9 +46,22 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),
+        Command::Completions(args) => completions::completions(registry, args),
         Command::Vm(command) => vm::vm(command),
         Command::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
         Command::Agent(args) => guest::agent::serve_port(registry, &args.port, args.hung),
         Command::Worker(args) => worker::serve_page(registry, &args.page),
     }
+}
+
+/// Begins the diagnostics of this process. Those of a worker begin when its supervisor asks for
+/// them.
+fn diagnose(cli: &Cli) -> Result<(), UsageError> {
+    let timeline = match &cli.command {
+        Command::Worker(_) | Command::Agent(_) => return Ok(()),
+        Command::Run(args) => args.timeline.is_some(),
+        Command::Replay(args) => args.timeline.is_some(),
+        _ => false,
+    };
+    diagnostics::begin(cli.verbose, timeline)
 }

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::trace;
 use crate::cli::{Format, ReplayArgs};
-use crate::{crew, output};
+use crate::outputs::Outputs;
+use crate::{crew, diagnostics, output};
 
 /// Why a replay may not show what its trace has recorded.
 const CAUSES: &str =
@@ -29,7 +30,16 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
         }
         trace.options.deadline_ms = deadline;
     }
+    let mut outputs = Outputs::beside([args.trace.as_path()]);
+    match outputs.of_option("--timeline", args.timeline.as_deref()) {
+        Ok(None) => {}
+        Ok(Some((path, output))) => diagnostics::write_timeline(path, output),
+        Err(error) => return output::fail(Exit::Usage, error),
+    }
     let outcome = crew::replay(&trace);
+    if let Err(error) = diagnostics::finish_timeline() {
+        output::fail(error.exit(), error);
+    }
     match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
         Ok(outcome) => {

@@ -18,26 +18,35 @@ use crate::crew::Workers;
 use crate::junit::Junit;
 use crate::outputs::Outputs;
 use crate::running::Running;
-use crate::{crew, interrupt, output, programs, stack_file, trust};
+use crate::{crew, diagnostics, interrupt, output, programs, stack_file, trust};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     let begun = beginning(registry, args).and_then(|beginning| Ok((beginning, outputs(args)?)));
-    let ((plan, keep, claim), [events, junit]) = match begun {
+    let ((plan, keep, claim), [events, junit, timeline]) = match begun {
         Ok(begun) => begun,
         Err(error) => return refused(&error, args.format),
     };
     let (format, require_complete) = (args.format, args.require_complete);
     let out = args.out.as_deref();
+    timeline.into_iter().for_each(|(path, output)| diagnostics::write_timeline(path, output));
     let exploring = Exploring { plan: &plan, claim, out, events, junit, format, require_complete };
     let (exit, folder) = exploring.by(|audience| {
         let workers = Workers::prepare(&plan)?;
         crew::run(&plan, &workers, args.jobs, audience, keep, interrupt::watch())
     });
+    let exit = finished(exit);
     if let Some(folder) = folder.filter(|_| interrupt::is_requested()) {
         resume_with(&plan, &folder, args.format);
     }
     exit
+}
+
+/// Ends the file of `--timeline`. A run that was clean but for that is broken.
+fn finished(exit: Exit) -> Exit {
+    let Err(error) = diagnostics::finish_timeline() else { return exit };
+    let broken = output::fail(error.exit(), error);
+    if matches!(exit, Exit::Clean | Exit::Incomplete) { broken } else { exit }
 }
 
 /// Says why nothing was run.
@@ -141,10 +150,10 @@ impl Exploring<'_> {
     }
 }
 
-/// The files of `--events` and `--junit`.
+/// The file of `--events`, `--junit` or `--timeline`.
 pub(super) type Named<'a> = Option<(&'a Path, Output)>;
 
-fn outputs(args: &RunArgs) -> Result<[Named<'_>; 2], UsageError> {
+fn outputs(args: &RunArgs) -> Result<[Named<'_>; 3], UsageError> {
     let prefix = match &args.strategy {
         StrategyName::Prefix(trace) => Some(Path::new(trace)),
         _ => None,
@@ -155,7 +164,8 @@ fn outputs(args: &RunArgs) -> Result<[Named<'_>; 2], UsageError> {
         Outputs::beside(inputs.chain(prefix)).with_folder(args.out.as_deref(), &OWN_NAMES);
     let events = outputs.of_option("--events", args.events.as_deref())?;
     let junit = outputs.of_option("--junit", args.junit.as_deref())?;
-    Ok([events, junit])
+    let timeline = outputs.of_option("--timeline", args.timeline.as_deref())?;
+    Ok([events, junit, timeline])
 }
 
 /// What is run, and what is known of it from before: that, and where it stands, is this process's
@@ -275,6 +285,8 @@ fn confirm(trace: &Path, trusted: bool) -> Confirmation {
     let mut command = explode_vm::this_program();
     command.arg("replay").args(trusted.then_some("--trust")).arg("--").arg(trace).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Its lines of log are not what it says of the trace.
+    command.env_remove(diagnostics::VARIABLE);
     match explode_vm::spawn(command, Signal::SIGKILL).and_then(Child::wait_with_output) {
         Err(error) => Confirmation::Not(format!("no process could be started: {error}")),
         Ok(ran) if ran.status.code() == Some(Exit::Findings as i32) => Confirmation::Reproduced,

@@ -106,7 +106,10 @@ fn retold_json(retold: &Retold) -> Vec<Value> {
     let failed = |number: u32| {
         retold.failed.iter().find(|(mutate, _)| *mutate == number).map(|(_, how)| how)
     };
-    let mutate = |(choices, number)| json!({ "type": "mutate", "number": number, "choices": choices, "failed_step": failed(number) });
+    let mutate = |(choices, number)| {
+        let failed = failed(number);
+        json!({ "type": "mutate", "number": number, "choices": choices, "failed_step": failed })
+    };
     let mut lines: Vec<Value> = retold.choices.iter().zip(1..).map(mutate).collect();
     let moments = retold.standing.iter().flat_map(|standing| &standing.moments);
     for (crash, moment) in moments.enumerate() {
@@ -151,7 +154,8 @@ fn critical(search: &Search, moment: &Moment) -> Value {
             };
             let nearest: Vec<Value> = found.nearest.iter().map(differs).collect();
             json!({
-                "type": "critical", "found": true, "dev": dev, "sector": sector, "version": found.version,
+                "type": "critical", "found": true, "dev": dev, "sector": sector,
+                "version": found.version,
                 "kept": found.kept, "decision": found.decision.0, "decisions": found.decision.1,
                 "certain": found.certain, "nearest": nearest, "as_near": found.as_near,
                 "nearest_certain": found.nearest_certain,

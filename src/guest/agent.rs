@@ -4,12 +4,14 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use explode_kernel::AllBackends;
 use explode_runtime::base::Exit;
 use explode_runtime::plan::Registry;
 use explode_runtime::worker::serve;
 
+use crate::diagnostics::{Lines, OfWorker};
 use crate::output;
 
 /// Serves the host on a character device; a task that hangs for so many seconds in the kernel ends
@@ -26,7 +28,8 @@ pub fn serve_port(registry: &Registry, port: &Path, hung_seconds: Option<u64>) -
     }
     let served = || -> io::Result<()> {
         let output = OpenOptions::new().read(true).write(true).open(port)?;
-        serve(registry, &AllBackends, output.try_clone()?.into(), output, None)
+        let diagnostics = OfWorker::new(Lines::Sent(Arc::default()));
+        serve(registry, &AllBackends, output.try_clone()?.into(), output, None, &diagnostics)
     };
     match served() {
         Ok(()) => Exit::Clean,

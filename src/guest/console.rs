@@ -1,6 +1,7 @@
 //! What a kernel says when it has had enough.
 
 use explode_runtime::verdict::Verdict;
+use itertools::Itertools as _;
 use nix::sys::signal::Signal;
 
 /// So many lines go into a message.
@@ -49,7 +50,7 @@ pub fn verdict(console: &str) -> Option<(Verdict, String)> {
     let story = &lines[first..lines.len().min(first + LINES)];
     let clean =
         |line: &&str| line.chars().filter(|c| *c == '\t' || !c.is_control()).collect::<String>();
-    Some((verdict, story.iter().map(clean).collect::<Vec<_>>().join("\n")))
+    Some((verdict, story.iter().map(clean).join("\n")))
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
     Image, KernelSource, VmError, Wanted, qemu,
 };
-use nix::libc::SIGKILL;
+use libc::SIGKILL;
+use tracing::info_span;
 
 use super::console;
 use crate::progress::Bar;
@@ -48,7 +49,8 @@ pub fn worker_spec(
 /// # Errors
 /// The guest does not boot, or was given up before.
 pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Body>, RunError> {
-    let mut guest = Guest::boot_unless(spec, given_up).map_err(run_error)?;
+    let booted = info_span!("boot").in_scope(|| Guest::boot_unless(spec, given_up));
+    let mut guest = booted.map_err(run_error)?;
     let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
     never_block(&writer)
         .map_err(|error| BrokenKind::Worker.of(format_args!("the guest's stream: {error}")))?;

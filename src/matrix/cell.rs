@@ -10,6 +10,7 @@ use explode_runtime::base::{Exit, durable_write, read_plain_at_most};
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::verdict::{BrokenKind, Verdict};
+use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, Heard, Limits, Unable};
@@ -273,11 +274,7 @@ fn last_line(said: &str) -> String {
 
 /// The lines of a profile that exclude what was found, each once.
 pub fn excluded(findings: &[Finding]) -> Vec<String> {
-    let mut lines: Vec<String> =
-        findings.iter().filter_map(|finding| finding.profile.clone()).collect();
-    lines.sort();
-    lines.dedup();
-    lines
+    findings.iter().filter_map(|finding| finding.profile.clone()).sorted().dedup().collect()
 }
 
 /// Does this show that a check has eyes? A kernel that dies of a disk shows nothing of the check,
@@ -377,7 +374,8 @@ mod tests {
     fn a_loss_by_design_is_no_eye() {
         let found = |promise: &str, by_design: bool| -> Finding {
             let finding = serde_json::json!({
-                "id": "0", "verdict": "lost", "by_design": by_design, "message": "", "epoch": "end", "count": 1,
+                "id": "0", "verdict": "lost", "by_design": by_design, "message": "", "epoch": "end",
+                "count": 1,
                 "signature": format!("fs-replaced/lost/{promise}"), "trace": "", "replayed": true,
             });
             serde_json::from_value(finding).expect("it is one")

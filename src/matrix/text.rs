@@ -4,6 +4,7 @@ use std::path::Path;
 
 use explode_runtime::base::{Mode, Options};
 use explode_runtime::report::{Finding, Paste, brief};
+use itertools::Itertools as _;
 
 use super::cell::{Cell, Outcome};
 use super::grid::Grid;
@@ -132,8 +133,8 @@ fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
     let width = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..=grid.checks.len()).map(width).collect();
     let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&widths).map(|(word, width)| format!("{word:width$}"));
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        let mut padded = row.iter().zip(&widths).map(|(word, width)| format!("{word:width$}"));
+        padded.join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
 }
@@ -196,7 +197,7 @@ pub fn ways(safe: &Safe) -> String {
     };
     let words = |ways: &[String]| match ways {
         [] => "none".to_owned(),
-        ways => ways.iter().map(word).collect::<Vec<_>>().join(", "),
+        ways => ways.iter().map(word).join(", "),
     };
     let more = |what: &str, ways: &[String]| match ways {
         [] => String::new(),
@@ -234,7 +235,8 @@ mod tests {
     #[test]
     fn a_cell_is_one_line_and_the_bug_below_is_all() {
         let check: Column = serde_json::from_value(json!({
-            "name": "sync", "about": "", "checker": "fs-ways", "options": {}, "set": [], "way": true,
+            "name": "sync", "about": "", "checker": "fs-ways", "options": {}, "set": [],
+            "way": true,
             "bounds": { "depth": 1, "limit": 2, "samples": 2, "crash_depth": 0 },
         }))
         .unwrap();
@@ -243,7 +245,8 @@ mod tests {
         let bug = serde_json::from_value(json!({
             "id": "0", "verdict": "kernel-oops", "by_design": false, "message": "in step mount: \
                 Oops: 0000\nRIP: hfs_find\nCall Trace",
-            "epoch": "end", "signature": "fs-ways/kernel-oops/mount", "count": 1, "trace": "traces/0.json", "replayed": true,
+            "epoch": "end", "signature": "fs-ways/kernel-oops/mount", "count": 1,
+            "trace": "traces/0.json", "replayed": true,
         }));
         let cell = Cell {
             why: None,

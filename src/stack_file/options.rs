@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, Command};
 use explode_runtime::base::{OptionValue, UsageError};
+use itertools::Itertools as _;
 
 use super::document::{Table, Value};
 
@@ -52,11 +53,11 @@ fn check(run: &Command, arguments: &[String]) -> Result<(), String> {
     let words = ["run", "target"].into_iter().map(str::to_owned).chain(arguments.iter().cloned());
     run.clone().try_get_matches_from(words).map(drop).map_err(|error| {
         let text = error.to_string();
-        let lines = text
+        let mut lines = text
             .lines()
             .map(str::trim)
             .take_while(|line| !line.starts_with("For more"))
             .filter(|line| !line.is_empty());
-        lines.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
+        lines.join("; ").trim_start_matches("error: ").to_owned()
     })
 }

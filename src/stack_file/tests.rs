@@ -51,7 +51,8 @@ sig = 'notes dump "{path}/db"'
 "#;
 
 /// Values of every type, as a pattern.
-const VALUE: &str = "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
+const VALUE: &str = "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\
+    \\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
 
 fn parse(registry: &Registry, path: &str, text: &str) -> Result<StackFile, UsageError> {
     StackFile::parse(registry, Cli::command, Path::new(path), text)
@@ -117,7 +118,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400), text in "\\PC{0,200}") {
+    fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400),
+        text in "\\PC{0,200}") {
         let registry = crate::registry();
         survives_bytes(&registry, &bytes);
         survives(&registry, &text);
@@ -126,7 +128,8 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_survived(at in any::<Index>(), bits in 1_u8..=255, one in any::<Index>(), other in any::<Index>()) {
+    fn damage_is_survived(at in any::<Index>(), bits in 1_u8..=255,
+        one in any::<Index>(), other in any::<Index>()) {
         let registry = crate::registry();
         let mut flipped = SOUND.as_bytes().to_vec();
         flipped[at.index(SOUND.len())] ^= bits;
@@ -142,7 +145,8 @@ proptest! {
     #[test]
     fn other_values_are_survived(line in any::<Index>(), value in VALUE) {
         let with_value: Vec<usize> =
-            (0..).zip(SOUND.lines()).filter(|(_, line)| line.contains(" = ")).map(|(at, _)| at).collect();
+            (0..).zip(SOUND.lines()).filter(|(_, line)| line.contains(" = ")).map(|(at, _)| at)
+                .collect();
         let changed = with_value[line.index(with_value.len())];
         let line = |(at, line): (usize, &str)| match line.split_once(" = ") {
             Some((key, _)) if at == changed => format!("{key} = {value}\n"),

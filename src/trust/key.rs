@@ -11,8 +11,8 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use explode_runtime::trace::Secret;
+use libc::{ELOOP, ENOENT, ENOTDIR};
 use nix::fcntl::{OFlag, open, openat};
-use nix::libc::{ELOOP, ENOENT, ENOTDIR};
 use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
 

@@ -16,7 +16,8 @@ pub fn dirty(dev: u32, sector: u64, sectors: usize, letter: char) -> Value {
 
 /// A write request.
 pub fn submit(id: u64, dev: u32, sector: u64, sectors: usize, letter: char) -> Value {
-    json!({"e": "submit", "id": id, "dev": dev, "sector": sector, "data": base64(&full(sectors, letter))})
+    json!({"e": "submit", "id": id, "dev": dev, "sector": sector,
+        "data": base64(&full(sectors, letter))})
 }
 
 /// A write request with flags.

@@ -6,10 +6,12 @@ pub mod guest;
 pub mod log;
 pub mod logwrites;
 pub mod nodes;
+pub mod page;
 pub mod pasted;
 pub mod processes;
 pub mod steps;
 pub mod terminal;
+pub mod timeline;
 pub mod unsupported;
 
 use std::ffi::OsStr;

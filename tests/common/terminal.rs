@@ -36,7 +36,7 @@ pub fn run(
     let mut said = Vec::new();
     // A terminal whose other side is gone is an error, once all of it has been read.
     let end = File::from(ends.master).read_to_end(&mut said).unwrap_err();
-    assert_eq!(end.raw_os_error(), Some(nix::libc::EIO));
+    assert_eq!(end.raw_os_error(), Some(libc::EIO));
     assert_eq!(child.wait().unwrap().code(), Some(code));
     String::from_utf8(said).unwrap()
 }

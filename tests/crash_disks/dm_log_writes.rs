@@ -31,7 +31,8 @@ fn both(sector_bytes: usize) -> (LogWrites, Vec<Value>) {
         .write(4, FLUSH | FUA, &data('E'))
         .mark("end")
         .write(5, 0, &data('F'));
-    let discard = json!({"e": "submit", "id": 5, "dev": 0, "sector": 0, "len": 2 * sector_bytes, "op": "discard"});
+    let discard = json!({"e": "submit", "id": 5, "dev": 0, "sector": 0, "len": 2 * sector_bytes,
+        "op": "discard"});
     let mut two = submit(4, 0, at(2), 2 * unit, 'C');
     two["data"] = json!(crate::common::log::base64(&[data('C'), data('D')].concat()));
     let json = vec![

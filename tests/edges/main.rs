@@ -12,6 +12,7 @@ mod outputs;
 mod own_files;
 mod reader;
 mod resumed;
+mod timeline;
 
 use std::fs;
 use std::path::Path;

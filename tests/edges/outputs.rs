@@ -19,9 +19,10 @@ use crate::common::{Ran, explode_in, file, files, program, ran, shell};
 
 /// A command with an option that names an output file: its words before the file, and words of that
 /// file.
-const OPTIONS: [(&str, &str); 4] = [
+const OPTIONS: [(&str, &str); 5] = [
     ("run stack.toml --out run --junit", "<testsuites"),
     ("run stack.toml --out run --events", "\"name\":\"unit 1\""),
+    ("run stack.toml --out run --timeline", "\"worker_start\""),
     ("minimise --trust trace.json --out", "\"format\": 1"),
     ("matrix toyfs --check fsync-dir --out matrix --html", "<html"),
 ];

@@ -35,7 +35,8 @@ fn commit() {
     let expected = json!({
         "type": "critical", "found": true, "dev": 0, "sector": 0, "version": 1, "kept": true,
         "decision": 4, "decisions": 4, "certain": true,
-        "nearest": [{ "dev": 0, "sector": 0, "keeps": null }], "as_near": 1, "nearest_certain": true,
+        "nearest": [{ "dev": 0, "sector": 0, "keeps": null }], "as_near": 1,
+        "nearest_certain": true,
     });
     assert_eq!(critical("journal", "whole", ""), expected);
 }

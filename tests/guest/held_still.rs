@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use explode_kernel::{DiskModel, KernelDisks};
 use explode_ramdisk::{Event, Image, Recording};
 use explode_runtime::devices::{Backend, HostId, Side};
-use nix::libc::{SCHED_OTHER, sched_param, sched_setscheduler};
+use libc::{SCHED_OTHER, sched_param, sched_setscheduler};
 
 use crate::report::Report;
 

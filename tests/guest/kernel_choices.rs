@@ -17,7 +17,7 @@ use explode_runtime::stack::Stack;
 use explode_runtime::trace::{ErrorFound, Trace, Way};
 use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Violation};
-use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
+use libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 
 use crate::cases::Cx;
 use crate::report::{Line, Report};

@@ -17,7 +17,7 @@ use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Summary;
 use explode_runtime::stack::{Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
-use nix::libc::{O_DIRECT, O_DSYNC};
+use libc::{O_DIRECT, O_DSYNC};
 
 use crate::cases::Cx;
 use crate::directed::go;

@@ -14,7 +14,7 @@ use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Summary;
 use explode_runtime::stack::{Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
-use nix::libc::{
+use libc::{
     self, O_DIRECT, SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, c_long, syscall,
 };
 

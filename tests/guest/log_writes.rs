@@ -11,7 +11,7 @@ use std::time::Duration;
 use explode_kernel::PlainDisk;
 use explode_ramdisk::{Image, Recording};
 use explode_runtime::devices::{Backend, HostId, NOW, Side};
-use nix::libc::{O_DIRECT, O_DSYNC};
+use libc::{O_DIRECT, O_DSYNC};
 use serde_json::{Value, json};
 
 use crate::common::log::crash_disks_of;

@@ -17,7 +17,7 @@ use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx as Steps, Uns
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
-use nix::libc::{O_DIRECT, O_TMPFILE};
+use libc::{O_DIRECT, O_TMPFILE};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, RenameFlags, Uid, XattrFlags};
 

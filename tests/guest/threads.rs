@@ -23,7 +23,7 @@ use explode_runtime::report::Summary;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
 use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Verdict};
-use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
+use libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use nix::unistd::gettid;
 
 use crate::cases::{Cx, keep};
@@ -218,7 +218,10 @@ fn named<'a>(ways: &'a [(String, Seen)], name: &str) -> &'a Seen {
 
 /// Where among the events the first block is written that begins like this.
 fn first_write(seen: &Seen, begin: &[u8]) -> usize {
-    let begins = |event: &Event| matches!(event, Event::Submit { payload: Payload::Data(data), .. } if data.starts_with(begin));
+    let begins = |event: &Event| {
+        matches!(event, Event::Submit { payload: Payload::Data(data),
+        .. } if data.starts_with(begin))
+    };
     seen.events.iter().position(begins).expect("it is written")
 }
 

@@ -17,6 +17,7 @@ use tempfile::tempdir;
 
 use crate::accidents::without_deaths;
 use crate::common::processes::Mark;
+use crate::common::timeline::Timeline;
 use crate::common::{Ran, file, guest, program, ran};
 use crate::files::{End, end};
 use crate::{Left, left, run};
@@ -206,7 +207,16 @@ fn crashes_during_recovery_come_to_the_same() {
     let Some(_alone) = alone() else { return };
     let folder = tempdir().unwrap();
     let whole = Whole::of(EXT4_ALL, 0);
-    assert_eq!(run(folder.path(), &format!("{EXT4_ALL} --out run"), 2, 0), whole.left);
+    let args = format!("{EXT4_ALL} --out run --timeline timeline");
+    assert_eq!(run(folder.path(), &args, 2, 0), whole.left);
+    let timeline = Timeline::read(&folder.path().join("timeline"));
+    timeline.units_are_waited_for();
+    assert_eq!(timeline.processes[&1], "supervisor");
+    // The run may be over before all guests have booted.
+    let others = timeline.processes.keys().filter(|process| **process > 1);
+    assert!(others.clone().count() > 0);
+    others.for_each(|process| assert_eq!(timeline.count("first_start", Some(*process)), 1));
+    assert!(timeline.count("check", None) > 0 && timeline.count("boot", Some(1)) > 0);
     assert!(whole.summary()["crash_crash_disks"].as_u64() > Some(0), "{}", whole.summary());
 }
 

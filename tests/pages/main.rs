@@ -4,13 +4,16 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod commands;
 mod exit_codes;
 mod findings;
 mod interfaces;
 #[path = "../../examples/findings.rs"]
 mod maker;
+mod matrix;
 mod minimising;
 mod profiles;
+mod readme;
 mod rooms;
 mod trace_format;
 

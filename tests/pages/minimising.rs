@@ -16,9 +16,9 @@ fn without_seconds(text: &str) -> String {
 #[test]
 fn the_example_is_what_the_command_says() {
     let page = include_str!("../../docs/guide/explain-a-finding.md");
-    let (_, block) = page.split_once("    $ explode minimise ").expect("the command");
+    let (_, block) = page.split_once("\n$ explode minimise ").expect("the command");
     let (trace, block) = block.split_once('\n').expect("what it says");
-    let (block, _) = block.split_once("\n\n").expect("the end of it");
+    let (block, _) = block.split_once("\n```").expect("the end of it");
     let (run, _) = trace.split_once("/traces/").expect("a trace of a run");
 
     // The finding is the same one step deep.
@@ -29,7 +29,7 @@ fn the_example_is_what_the_command_says() {
         explode_in(folder.path(), ["minimise", trace]).expect(0).out.replace(program(), "explode");
     // The commands that it prints name the trace from the root; the page's folder is another one.
     let here = format!("{}/", folder.path().display());
-    let said = said.replace(&format!("show {here}"), "show /home/me/");
-    let said = said.replace(&format!("replay {here}"), "replay /home/me/");
+    let said = said.replace(&format!("show {here}"), "show /home/me/explode/");
+    let said = said.replace(&format!("replay {here}"), "replay /home/me/explode/");
     assert_eq!(without_seconds(&said), without_seconds(block), "{said}");
 }

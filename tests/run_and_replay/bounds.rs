@@ -19,8 +19,10 @@ fn exact(code: i32, args: &str) -> Value {
 fn figure_2_has_its_counts() {
     let expected = |states: u64, operations: u64, choices: u64, crash_disks: u64, distinct: u64| {
         json!({"type": "summary", "states": states, "operations": operations, "choices": choices,
-               "crash_disks": crash_disks, "distinct": distinct, "checked": distinct, "equivalent": 0, "pending": 0,
-               "left_out": 0, "crash_crash_disks": 0, "crash_crash_left_out": 0, "by_design": 0, "broken": 0, "findings": 0, "complete": true})
+               "crash_disks": crash_disks, "distinct": distinct, "checked": distinct,
+               "equivalent": 0, "pending": 0,
+               "left_out": 0, "crash_crash_disks": 0, "crash_crash_left_out": 0, "by_design": 0,
+               "broken": 0, "findings": 0, "complete": true})
     };
     // 12 of 13 operations answer two points. Two of them write and sync: one disk each, the same
     // for both.

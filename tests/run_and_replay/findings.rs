@@ -40,11 +40,13 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
         .collect();
     assert_eq!(layers, ["simfiles", "sqlite"]);
     assert_eq!(first["versions"]["explode"], env!("CARGO_PKG_VERSION"));
-    let rules = json!({"completion": "volatile", "atom": "sector", "block_bytes": 4096, "replace_versions": false});
+    let rules = json!({"completion": "volatile", "atom": "sector", "block_bytes": 4096,
+        "replace_versions": false});
     assert_eq!(
         first["options"],
         json!({"strategy": "exhaust", "seed": 5, "depth": 1, "states": null, "budget_ms": null,
-               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1, "soft": false, "chop": null,
+               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1, "soft": false,
+               "chop": null,
                "deadline_ms": 30000, "skip": true})
     );
 

@@ -45,7 +45,9 @@ fn versions(programs: [&str; 2]) -> Value {
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
     let (image, kernel) =
         (builder.image().unwrap(), builder.kernel(&KernelSource::Debian).unwrap());
-    let mut versions = json!({ "explode": env!("CARGO_PKG_VERSION"), "linux": kernel.release(), "image": image.hash });
+    let explode = env!("CARGO_PKG_VERSION");
+    let mut versions =
+        json!({ "explode": explode, "linux": kernel.release(), "image": image.hash });
     for (_, package, version) in
         image.programs.iter().filter(|(path, ..)| programs.contains(&&**path))
     {

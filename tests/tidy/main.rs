@@ -20,6 +20,8 @@
 //!
 //! And no code decides by the text of a message.
 //!
+//! Each page of `docs/` is in its summary, and each relative link of a page leads somewhere.
+//!
 //! Test code is exempt, and so are comments and strings. The text is read as tokens, and names are
 //! resolved through re-exports. A use without a name, such as the call of a method, is not found.
 //!
@@ -31,6 +33,7 @@ mod imports;
 mod manifest;
 mod messages;
 mod names;
+mod pages;
 mod production;
 mod promises;
 mod rooms;
@@ -52,6 +55,7 @@ fn the_workspace_is_in_order() {
     let files = files(&root);
     let mut problems = Findings::new(&files).all();
     problems.extend(promises::problems(&files));
+    problems.extend(pages::problems(&pages::read(&root), |path| root.join(path).exists()));
     assert!(problems.is_empty(), "\n\n{}\n", problems.join("\n"));
 }
 

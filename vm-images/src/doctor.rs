@@ -34,7 +34,7 @@ pub enum State {
     Slow,
     /// Not there yet; explode makes it when it is first needed.
     Later,
-    /// Not there, and only `--in here` needs it.
+    /// Not there; the detail says what needs it.
     NotNeeded,
 }
 

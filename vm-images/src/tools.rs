@@ -10,6 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use itertools::Itertools as _;
+
 use crate::base::{Context, Key, Result};
 use crate::build::Build;
 use crate::cache::Building;
@@ -167,7 +169,7 @@ fn pinned(build: &Build<'_>, section: &str) -> Vec<Package> {
                 None => version_of(name),
             };
             let name = if name.contains("{rust}") {
-                let rust = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+                let rust = version.splitn(3, '.').take(2).join(".");
                 name.replace("{rust}", &rust)
             } else {
                 name.clone()

@@ -81,7 +81,8 @@ fn silent_kernel(line: &str) -> Vec<u8> {
     let checksum = 0u32.wrapping_sub(magic).wrapping_sub(flags);
     let header = [magic, flags, checksum, AT, AT, 0, 0, AT + HEADER];
     let before = [0x66, 0xba, 0xf8, 0x03, 0xbe]; // mov dx, 0x3f8; mov esi, ...
-    let after = [0xac, 0x84, 0xc0, 0x74, 0x03, 0xee, 0xeb, 0xf8, 0xf4, 0xeb, 0xfd]; // until lodsb is 0: out dx, al; hlt
+    // Until lodsb is 0: out dx, al; hlt.
+    let after = [0xac, 0x84, 0xc0, 0x74, 0x03, 0xee, 0xeb, 0xf8, 0xf4, 0xeb, 0xfd];
     let text = AT + HEADER + (before.len() + 4 + after.len()) as u32;
     let header = header.iter().flat_map(|word| word.to_le_bytes());
     header

@@ -14,6 +14,7 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::events::What;
 use explode_runtime::stack::{Paths, Stack, is_of_commands};
 use explode_runtime::verdict::{BrokenKind, Demand, Failure, Verdict, Violation};
+use itertools::Itertools as _;
 
 /// The name in the registry.
 pub const NAME: &str = "commands";
@@ -231,8 +232,8 @@ impl Demands for CommandChecker {
 fn promise(message: &str) -> String {
     let detail =
         |word: &str| word.contains(|letter: char| letter.is_ascii_digit() || letter == '/');
-    let words = message.split_whitespace().map(|word| if detail(word) { "#" } else { word });
-    words.collect::<Vec<_>>().join("-")
+    let mut words = message.split_whitespace().map(|word| if detail(word) { "#" } else { word });
+    words.join("-")
 }
 
 #[cfg(test)]

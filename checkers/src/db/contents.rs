@@ -5,10 +5,6 @@ use std::collections::BTreeMap;
 use explode_components::db::sqlite::rusqlite::Row;
 use explode_components::db::sqlite::{Database, Error};
 
-/// The tables that a target's stack must have.
-pub(super) const SCHEMA: &str = "CREATE TABLE a(id INTEGER PRIMARY KEY, v TEXT NOT NULL); \
-                                 CREATE TABLE b(id INTEGER PRIMARY KEY, v TEXT NOT NULL);";
-
 /// The rows of both tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Contents {

@@ -1,5 +1,4 @@
 //! Databases.
 
 mod contents;
-pub mod targets;
 pub mod transactions;

@@ -15,6 +15,7 @@ use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
+use itertools::Itertools as _;
 use nix::errno::Errno;
 
 use super::RESERVED;
@@ -244,11 +245,7 @@ impl Atomic {
                 "a call that was not made is there",
             )),
             None => {
-                let names = found
-                    .keys()
-                    .map(|name| name.escape_debug().to_string())
-                    .collect::<Vec<_>>()
-                    .join(" ");
+                let names = found.keys().map(|name| name.escape_debug().to_string()).join(" ");
                 let message =
                     format!("neither the tree before the call nor the one after it: {names}");
                 Err(Violation::new(Verdict::Corrupt, ATOMIC, message))

@@ -4,17 +4,15 @@
 //! and writing "test" into the file and syncing it in one of two ways: 5 + 5 + 1 + 2 = 13 children
 //! of each state.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
-use explode_runtime::base::{Bounds, Options, UsageError};
+use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
 };
 use explode_runtime::crash::Epoch;
-use explode_runtime::plan::Target;
-use explode_runtime::stack::{Stack, StackSpec};
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 
 /// The name in the registry.
@@ -27,39 +25,6 @@ pub fn def() -> CheckerDef {
         "a file that was synced is there with its contents (the paper's Figure 2)",
         build,
     )
-}
-
-/// Figure 2 on simulated files, and on such whose syncs lie.
-pub(crate) fn targets() -> Vec<Target> {
-    let target = |name, about, stack, seeded, expect| Target {
-        name: Cow::Borrowed(name),
-        about: Cow::Borrowed(about),
-        stack,
-        checker: Cow::Borrowed(NAME),
-        checker_options: Options::none(),
-        bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
-        seeded,
-        expect: Cow::Borrowed(expect),
-    };
-    let files = || StackSpec::default().plug("simfiles", Options::none());
-    let lying = |which: &str| files().plug("lying-sync", Options::none().with("lies", which));
-    vec![
-        target("fs-basic", "the paper's Figure 2 on simulated files", files(), false, "clean"),
-        target(
-            "simfiles+fsync-lies",
-            "files whose fsync does nothing",
-            lying("files"),
-            true,
-            "lost",
-        ),
-        target(
-            "simfiles+dirsync-lies",
-            "files whose fsync of a directory does nothing",
-            lying("directories"),
-            true,
-            "lost",
-        ),
-    ]
 }
 
 const FILE: &str = "/test-file";

@@ -6,9 +6,7 @@ mod atomic_old;
 pub mod basic;
 mod endless;
 pub mod failures;
-pub(crate) mod kernel;
 mod model;
-pub(crate) mod more;
 pub mod moved;
 pub(crate) mod questions;
 pub mod reasonable;
@@ -17,7 +15,6 @@ pub mod replaced;
 mod side_by_side;
 pub mod sync;
 mod topology;
-pub mod toyfs;
 pub mod ways;
 #[cfg(test)]
 mod words;

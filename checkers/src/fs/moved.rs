@@ -19,15 +19,11 @@
 //! are there: the first line is one that journals of metadata promise. The others are what fsync
 //! promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
 
-use std::borrow::Cow;
-
 use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Session};
-use explode_runtime::base::{Bounds, Options};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::plan::Target;
-use explode_runtime::stack::{Stack, StackSpec};
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
@@ -332,40 +328,6 @@ impl Checker for Moved {
         stack.files()?;
         Ok(CheckerFacts::default().about([MOVED]))
     }
-}
-
-/// On a small file system with a journal, and on simulated files, which write the two names one
-/// after the other.
-pub(crate) fn targets() -> Vec<Target> {
-    let target = |name, about, stack, expect| Target {
-        name: Cow::Borrowed(name),
-        about: Cow::Borrowed(about),
-        stack,
-        checker: Cow::Borrowed(NAME),
-        checker_options: Options::none(),
-        bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth: 1 },
-        seeded: expect != "clean",
-        expect: Cow::Borrowed(expect),
-    };
-    let journal = Options::none().with("metadata", "journal").with("bug", "none");
-    let toyfs = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", journal);
-    let files = StackSpec::default().plug("simfiles", Options::none());
-    let promising = files.plug("rename-in-steps", Options::none().with("promises", true));
-    vec![
-        target(
-            NAME,
-            "files and directories are moved, on a small journaling file system",
-            toyfs,
-            "clean",
-        ),
-        target(
-            "simfiles-moved+two-names",
-            "files and directories are moved on files that promise one name, and the two names \
-             are written one after the other",
-            promising,
-            "lost",
-        ),
-    ]
 }
 
 #[cfg(test)]

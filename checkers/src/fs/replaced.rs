@@ -24,17 +24,15 @@
 //! these words as well. `fs-ways` checks what fsync alone promises.
 
 use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Result as FilesResult};
-use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
 };
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::plan::Target;
-use explode_runtime::stack::{Stack, StackSpec};
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 use nix::errno::Errno;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::model::pattern::pattern;
@@ -338,51 +336,4 @@ impl Demands for Replaced {
             self.versions.at(epoch).iter().map(|version| Contents::exactly(&version.bytes));
         Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
     }
-}
-
-/// On simulated files, whose rename is atomic, but not what was not synced; and on such whose
-/// rename is not.
-pub(crate) fn targets() -> Vec<Target> {
-    let target = |name, about, unsynced: bool, stack, expect| Target {
-        name: Cow::Borrowed(name),
-        about: Cow::Borrowed(about),
-        stack,
-        checker: Cow::Borrowed(NAME),
-        checker_options: Options::none().with("unsynced", unsynced),
-        bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
-        seeded: expect != "clean",
-        expect: Cow::Borrowed(expect),
-    };
-    let files = || StackSpec::default().plug("simfiles", Options::none());
-    let renaming =
-        |option: &str| files().plug("rename-in-steps", Options::none().with(option, true));
-    let promising = |forces: bool| {
-        files()
-            .plug("rename-in-steps", Options::none().with("promises", true).with("forces", forces))
-    };
-    vec![
-        target(NAME, "a synced file replaces another, on simulated files", false, files(), "clean"),
-        target(
-            "simfiles-replaced",
-            "any file replaces another, on simulated files that write a file before it replaces \
-             one",
-            true,
-            promising(true),
-            "clean",
-        ),
-        target(
-            "simfiles-replaced+not-forced",
-            "a file that is not synced replaces another, on files that promise its contents",
-            true,
-            promising(false),
-            "lost",
-        ),
-        target(
-            "simfiles-replaced+rename-in-steps",
-            "files whose rename is unlink, link and unlink",
-            false,
-            renaming("steps"),
-            "lost",
-        ),
-    ]
 }

@@ -1,4 +1,3 @@
 //! Key-value stores.
 
 pub mod commits;
-pub mod targets;

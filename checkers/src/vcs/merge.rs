@@ -1,13 +1,11 @@
 //! A merge replaces all of its files, or none (EXC-10), whenever the machine or the program stops.
 
 use explode_components::broken::merge::Folder;
-use explode_runtime::base::{Bounds, Options, UsageError};
+use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode_runtime::crash::Epoch;
-use explode_runtime::plan::Target;
-use explode_runtime::stack::{Stack, StackSpec};
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
-use std::borrow::Cow;
 
 /// The name in the registry.
 pub const NAME: &str = "merge-whole";
@@ -15,32 +13,6 @@ pub const NAME: &str = "merge-whole";
 /// The definition for the registry.
 pub fn def() -> CheckerDef {
     CheckerDef::new(NAME, "files that are replaced together are all old or all new", build)
-}
-
-/// The seeded bug and its fixed twin.
-pub(crate) fn targets() -> Vec<Target> {
-    let target = |name, about, commit: &str, seeded, expect| Target {
-        name: Cow::Borrowed(name),
-        about: Cow::Borrowed(about),
-        stack: StackSpec::default()
-            .plug("simfiles", Options::none())
-            .plug("merge", Options::none().with("commit", commit)),
-        checker: Cow::Borrowed(NAME),
-        checker_options: Options::none(),
-        bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth: 1 },
-        seeded,
-        expect: Cow::Borrowed(expect),
-    };
-    vec![
-        target("merge", "a merge that one rename decides", "manifest", false, "clean"),
-        target(
-            "merge+three-renames",
-            "a merge that renames three files",
-            "renames",
-            true,
-            "corrupt",
-        ),
-    ]
 }
 
 /// The generations before and after the interval that is being checked.

@@ -1,4 +1,3 @@
 //! Block devices.
 
 pub mod blocks;
-pub mod targets;

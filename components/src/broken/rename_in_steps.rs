@@ -105,8 +105,8 @@ struct Stepping {
 }
 
 impl Files for Stepping {
-    forward!(open close pread pwrite ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink sync_dir sync
-        sync_machine read_file);
+    forward!(open close pread pwrite ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link
+        unlink sync_dir sync sync_machine read_file);
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let is_file = self.files.stat(from)?.kind == Kind::File;

@@ -59,8 +59,8 @@ struct Rewriter {
 }
 
 impl Files for Rewriter {
-    forward!(open close pread ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink rename sync_dir sync
-        sync_machine read_file);
+    forward!(open close pread ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link
+        unlink rename sync_dir sync sync_machine read_file);
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let size = self.files.fstat(fd)?.size as usize;

@@ -16,8 +16,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
 use explode_kernel::MARK_REQUEST;
+use libc::{O_NONBLOCK, SYS_pidfd_open, syscall};
 use nix::errno::Errno;
-use nix::libc::{O_NONBLOCK, SYS_pidfd_open, syscall};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Once;
 
-use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
+use libc::{O_DIRECTORY, O_NOFOLLOW};
 use tempfile::TempDir;
 
 use explode_runtime::base::foreign_owner;

@@ -15,13 +15,13 @@ use std::sync::{Mutex, PoisonError};
 use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
+use libc::{SYNC_FILE_RANGE_WRITE, off_t, sync_file_range};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{
     AtFlags, FallocateFlags, OFlag, RenameFlags, fallocate, open, openat, readlinkat, renameat,
     renameat2,
 };
-use nix::libc::{SYNC_FILE_RANGE_WRITE, off_t, sync_file_range};
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat, umask};
 use nix::sys::statvfs::{FsFlags, fstatvfs};

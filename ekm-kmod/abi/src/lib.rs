@@ -5,8 +5,10 @@
 //!
 //! # Rooms, bottom first
 //!
+//! - [`source`]: the sources of `wire`
 //! - [`wire`]: the structures and numbers that both sides share
 //! - [`user`]: the calls of the agent
 
+pub mod source;
 pub mod user;
 pub mod wire;

@@ -13,6 +13,7 @@ use explode_ekm_abi::wire::{
     OPTIONS_MAX,
 };
 use nix::unistd::gettid;
+use tracing::debug;
 
 use super::map::Map;
 use crate::frames::{label, path};
@@ -83,7 +84,7 @@ impl Choices {
         if lost > 0 {
             return Err(too_many(taken as usize + lost as usize));
         }
-        (0..taken as usize).map(|index| self.choice(ekm, index)).collect()
+        (0..taken as usize).map(|index| self.choice(ekm, index).inspect(note)).collect()
     }
 
     fn choice(&self, ekm: &File, index: usize) -> Result<Choice, Fault> {
@@ -137,6 +138,15 @@ impl Choices {
         let mut bytes = [0; 4];
         self.map.read(at, &mut bytes);
         u32::from_ne_bytes(bytes)
+    }
+}
+
+/// Logs a choice, unless all went on as it does without one.
+fn note(choice: &Choice) {
+    match (&choice.name, choice.kind) {
+        (None, _) => {}
+        (Some(name), Kind::LateCompletion) => debug!(name, "late write"),
+        (Some(name), _) => debug!(name, "kernel choice"),
     }
 }
 

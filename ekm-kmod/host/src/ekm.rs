@@ -12,6 +12,7 @@ use explode_ekm_abi::wire::{
     RecordHeader, Watch,
 };
 use nix::errno::Errno;
+use tracing::warn;
 
 use super::choices::Choices;
 use super::frames;
@@ -100,6 +101,7 @@ impl Ekm {
         let header = header(&self.map);
         if header.lost > 0 {
             let LogHeader { lost, capacity, .. } = header;
+            warn!(lost, capacity, "log full");
             user::reset(self.device.as_fd()).map_err(broken)?;
             return Err(Fault::new(format!(
                 "EKM's log of {capacity} bytes was full, and {lost} events found no room; \

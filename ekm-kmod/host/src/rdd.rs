@@ -13,8 +13,8 @@ use explode_ekm_abi::wire::{
     ENDS_LATE, ENDS_NOT_YET, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
 };
 use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
+use libc::{EIO, ENOSPC};
 use nix::errno::Errno;
-use nix::libc::{EIO, ENOSPC};
 
 use super::disk_model::Completes;
 use super::map::Map;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use explode_ramdisk::{BLOCK_BYTES, Event, Image, SECTOR_BYTES, operation_of};
+use itertools::Itertools as _;
 
 use crate::calls::{Call, Repeat, Trouble, What};
 use crate::kernel::KernelDisks;
@@ -138,10 +139,7 @@ fn repeat_all(roots: &[PathBuf], calls: &[Call]) -> Result<(), (Trouble, String)
 
 /// What has changed on the disks, block by block.
 fn differences(before: &Image, after: &Image, events: &mut Vec<Event>) {
-    let mut devices: Vec<u32> = before.devices().chain(after.devices()).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    for dev in devices {
+    for dev in before.devices().chain(after.devices()).sorted_unstable().dedup() {
         let (old, new) = (before.disk(dev), after.disk(dev));
         let nothing = explode_ramdisk::Disk::new();
         let (old, new) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use explode_ekm_abi::wire::LATE_THREAD;
-use nix::libc::{
+use libc::{
     ESRCH, SCHED_FIFO, SCHED_IDLE, SCHED_OTHER, sched_getparam, sched_getscheduler, sched_param,
     sched_setscheduler,
 };

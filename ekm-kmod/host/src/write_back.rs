@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use nix::libc::EINVAL;
+use libc::EINVAL;
 
 /// The least share of a device, in percent of the limit: several MiB in a guest. All shares
 /// together are less than 100.
@@ -62,6 +62,6 @@ mod tests {
     fn too_many_disks_are_told_so() {
         let said = |number| refused("min_ratio", &io::Error::from_raw_os_error(number)).to_string();
         assert!(said(EINVAL).ends_with("use a stack of fewer disks"), "{}", said(EINVAL));
-        assert_eq!(said(nix::libc::EACCES), "min_ratio: Permission denied (os error 13)");
+        assert_eq!(said(libc::EACCES), "min_ratio: Permission denied (os error 13)");
     }
 }

@@ -7,8 +7,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _}
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use libc::O_NOCTTY;
 use nix::fcntl::{AT_FDCWD, AtFlags};
-use nix::libc::O_NOCTTY;
 use nix::unistd::{AccessFlags, faccessat, getegid, geteuid, getgroups};
 
 use super::durable::{Replacement, folder_of};

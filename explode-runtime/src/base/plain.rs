@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::{Uid, User, geteuid};
 
 /// A path of explode's own where something else stands.

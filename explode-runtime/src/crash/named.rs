@@ -5,6 +5,8 @@
 //! have the same names. All readings of such names are tried, up to [`READINGS`]; the identity of
 //! the image tells them apart.
 
+use itertools::Itertools as _;
+
 use super::piece::{Kept, Name};
 
 /// So many readings of ambiguous names are tried.
@@ -18,19 +20,7 @@ pub fn names(kept: &[Kept]) -> Vec<Name> {
 /// One of each table, in all combinations, the last table's changing fastest; no more than
 /// [`READINGS`] of them.
 pub(super) fn product<T>(tables: &[Vec<T>]) -> impl Iterator<Item = Vec<&T>> {
-    let all = tables
-        .iter()
-        .try_fold(1usize, |all, table| all.checked_mul(table.len()))
-        .unwrap_or(READINGS);
-    (0..all.min(READINGS)).map(move |mut index| {
-        let mut chosen: Vec<&T> = Vec::with_capacity(tables.len());
-        for table in tables.iter().rev() {
-            chosen.push(&table[index % table.len()]);
-            index /= table.len();
-        }
-        chosen.reverse();
-        chosen
-    })
+    tables.iter().map(|table| table.iter()).multi_cartesian_product().take(READINGS)
 }
 
 #[cfg(test)]

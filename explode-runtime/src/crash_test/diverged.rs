@@ -3,6 +3,8 @@
 
 use std::fmt::Display;
 
+use itertools::Itertools as _;
+
 use crate::explain::CAUSES;
 use crate::report::{Finding, detail_line, status_line};
 
@@ -22,8 +24,8 @@ pub(super) fn diverged(what: &str, finding: Option<&Finding>) -> String {
 
 /// The report on a finding whose trace could not be run again.
 pub(super) fn without_story(finding: &Finding, error: &dyn Display) -> String {
-    let lines = found(finding).into_iter().chain([detail_line("no story", &error.to_string())]);
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines = found(finding).into_iter().chain([detail_line("no story", &error.to_string())]);
+    lines.join("\n")
 }
 
 fn found(finding: &Finding) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Event logs as JSON lines (`docs/reference/cli.md`), read with the line of whatever is wrong.
+//! Event logs as JSON lines (`docs/reference/event-log.md`). Errors name the line.
 
 use std::io::{BufRead, Write};
 
@@ -19,8 +19,8 @@ const SKIPPED: [&str; 2] = ["syscall", "choice"];
 /// Reads a log: the events, each with its line number (from 1).
 ///
 /// # Errors
-/// The first line that is not an event of `docs/reference/cli.md`; a log above the default limits;
-/// an error of the file.
+/// The first line that is not an event of `docs/reference/event-log.md`; a log above the default
+/// limits; an error of the file.
 pub fn read_jsonl(input: impl BufRead) -> Result<Vec<(usize, Event)>, ReadError> {
     read_jsonl_within(input, LogLimits::default())
 }

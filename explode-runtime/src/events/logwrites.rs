@@ -43,28 +43,7 @@ pub fn read_logwrites_within(
     limits: LogLimits,
 ) -> Result<Vec<(usize, Event)>, ReadError> {
     let mut input = Counted::new(input, limits);
-    let bad = |offset: u64, message: String| ReadError::Byte { offset, message };
-    let mut sector = vec![0; SECTOR_BYTES];
-    fill(&mut input, &mut sector, 0)?;
-    let (magic, version, entries) = (word(&sector, 0), word(&sector, 8), word(&sector, 16));
-    let sector_bytes =
-        u32::from_le_bytes(sector[24..SUPER_BYTES].try_into().expect("four bytes")) as usize;
-    if magic != LOG_WRITES_MAGIC {
-        return Err(bad(0, "not a dm-log-writes log".to_owned()));
-    }
-    if version != VERSION {
-        return Err(bad(
-            8,
-            format!("a log of version {version}; this explode reads version {VERSION}"),
-        ));
-    }
-    if !sector_bytes.is_power_of_two() || !(SECTOR_BYTES..=65536).contains(&sector_bytes) {
-        let text = format!(
-            "a sector size of {sector_bytes} bytes; it is a power of two from 512 to 65536"
-        );
-        return Err(bad(24, text));
-    }
-    fill(&mut input, &mut vec![0; sector_bytes - SECTOR_BYTES], SECTOR_BYTES as u64)?;
+    let (sector_bytes, entries) = read_superblock(&mut input)?;
     let mut offset = sector_bytes as u64;
     let mut header = vec![0; sector_bytes];
     let mut events = Vec::new();
@@ -110,6 +89,36 @@ pub fn read_logwrites_within(
         events.push((number, Event::Complete { id: entry, error: false }));
     }
     Ok(events)
+}
+
+fn bad(offset: u64, message: String) -> ReadError {
+    ReadError::Byte { offset, message }
+}
+
+/// Reads the superblock; returns the bytes of a sector and the number of entries.
+fn read_superblock(input: &mut Counted<impl Read>) -> Result<(usize, u64), ReadError> {
+    let mut sector = vec![0; SECTOR_BYTES];
+    fill(input, &mut sector, 0)?;
+    let (magic, version, entries) = (word(&sector, 0), word(&sector, 8), word(&sector, 16));
+    let sector_bytes =
+        u32::from_le_bytes(sector[24..SUPER_BYTES].try_into().expect("four bytes")) as usize;
+    if magic != LOG_WRITES_MAGIC {
+        return Err(bad(0, "not a dm-log-writes log".to_owned()));
+    }
+    if version != VERSION {
+        return Err(bad(
+            8,
+            format!("a log of version {version}; this explode reads version {VERSION}"),
+        ));
+    }
+    if !sector_bytes.is_power_of_two() || !(SECTOR_BYTES..=65536).contains(&sector_bytes) {
+        let text = format!(
+            "a sector size of {sector_bytes} bytes; it is a power of two from 512 to 65536"
+        );
+        return Err(bad(24, text));
+    }
+    fill(input, &mut vec![0; sector_bytes - SECTOR_BYTES], SECTOR_BYTES as u64)?;
+    Ok((sector_bytes, entries))
 }
 
 /// Writes a log whose replay writes these sectors, in order, and then flushes.

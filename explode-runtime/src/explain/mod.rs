@@ -3,7 +3,7 @@
 //! A worker runs the trace's way, or another one, and stands still where the crash was
 //! ([`probe`](crate::worker::probe)). The [`Bench`], on the other side of the wire, then has it try
 //! other disks of that moment, and remembers the results. Smaller traces
-//! ([`minimise`](crate::explain::minimise)) and stories are made of that.
+//! ([`minimise`]) and stories are made of that.
 
 mod bench;
 pub mod critical;

@@ -142,7 +142,8 @@ mod tests {
         #[test]
         fn what_was_added_comes_back(
             begin in prop::collection::vec(0_u32..1 << 20, 0..4),
-            ways in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(0_u32..300, 0..5)), 0..80),
+            ways in prop::collection::vec((any::<prop::sample::Index>(),
+                prop::collection::vec(0_u32..300, 0..5)), 0..80),
         ) {
             let mut states = States::default();
             let first = State { choices: begin.into_iter().map(choice).collect(), depth: 7 };

@@ -1,5 +1,7 @@
 //! States, and units of work.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -34,6 +36,12 @@ pub struct Unit {
 /// The identity of a unit: a hash of all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnitId(pub u128);
+
+impl fmt::Display for UnitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
 
 impl Unit {
     /// One mutate from a state, by the first option past the script.

@@ -4,7 +4,7 @@
 //! ```text
 //! events -> write set -> crash disks -> known? -> recover -> mount -> check(epoch) -> verdict
 //!                                                    |
-//!                                                    +-> disks of a crash during this recovery: the same again
+//!                                                    +-> disks of a crash during recovery
 //! ```
 //!
 //! [`judge()`] is the only place where this happens. Exploring, replaying, probing and benchmarking
@@ -34,6 +34,8 @@ pub use stacks::Judge;
 pub use types::{Check, Crash, Descend, DiskName, JudgeHooks};
 
 use explode_ramdisk::{Image, Recording};
+use tracing::debug_span;
+use tracing::field::Empty;
 
 use crate::crash::{Counts, CrashDisk};
 use types::Announced;
@@ -60,9 +62,15 @@ fn walk(
     if let Some(sound) = hooks.known(&check) {
         return sound;
     }
+    let depth = before.len();
+    let epoch = crash.epoch.as_str();
+    let span =
+        debug_span!("crash_disk", key = %format_args!("{key:032x}"), epoch, depth, how = Empty);
+    let _entered = span.enter();
     let image = disk.image();
     let deeper = (before.len() as u32) < crash.depth;
     let outcome = hooks.outcome(&check, &image);
+    span.record("how", if outcome.is_some() { "known" } else { "checked" });
     let outcome = outcome.unwrap_or_else(|| check_once(&check, image.clone(), deeper, hooks));
     let (outcome, mut sound) = hooks.judged(&check, &image, outcome);
     if deeper && outcome.judgement.is_sound() {

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use explode_ramdisk::{Image, Recording};
+use tracing::debug_span;
 
 use super::outcome::{Judged, Judgement};
 use super::watch::Watch;
@@ -70,6 +71,7 @@ impl Judge<'_> {
         let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let settings = &self.plan.settings;
+            let restore = debug_span!("restore").entered();
             let devices =
                 self.backend.disks(self.host, Side::Crash, image, recording, settings.seed);
             if self.note_reads {
@@ -78,6 +80,7 @@ impl Judge<'_> {
             let mut stack =
                 Stack::build_again(self.blueprint, devices, settings.rules, settings.seed)
                     .map_err(|error| Failure::from(BrokenKind::Tool.of(error)))?;
+            drop(restore);
             let mut announce = |watch: &mut dyn Watch, stage| {
                 stopped = !watch.before(stage);
                 if stopped { Err(Failure::Stop) } else { Ok(()) }
@@ -87,12 +90,14 @@ impl Judge<'_> {
                 recovered = stack.devices().take_log()?;
                 watch.recovered(&stack, &recovered);
                 announce(watch, Stage::Check)?;
-                checker.check_disk(&stack, epoch, args)?;
+                let span = debug_span!("check", epoch = epoch.as_str());
+                span.in_scope(|| checker.check_disk(&stack, epoch, args))?;
                 Ok(recovery)
             };
             let found = look();
             refused = stack.refused();
             reads = stack.devices().take_reads()?;
+            debug_span!("stop").in_scope(|| drop(stack));
             found
         }));
         let judgement = match judged {

@@ -13,4 +13,4 @@ pub use extensions::Extensions;
 pub use matrix::{Question, System};
 pub use origin::Origin;
 pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
-pub use registry::{Registry, Target};
+pub use registry::{Family, Registry, Target};

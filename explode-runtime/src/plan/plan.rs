@@ -167,24 +167,10 @@ impl Plan {
 
     /// Returns an error if a setting is out of its bounds.
     pub(super) fn check_settings(&self) -> Result<(), UsageError> {
-        let Settings {
-            rules,
-            limit,
-            samples,
-            crash_depth,
-            depth,
-            strategy,
-            prefix,
-            states,
-            budget_ms,
-            chop,
-            deadline_ms,
-            ..
-        } = &self.settings;
-        if self.settings.soft && self.settings.crash_depth > 0 {
-            let text = "soft crashes are not looked for during recovery; leave --crash-depth away \
-                        with --soft";
-            return Err(UsageError(text.to_owned()));
+        let Settings { rules, limit, samples, crash_depth, states, chop, .. } = &self.settings;
+        let refuse = |text: &str| Err(UsageError(text.to_owned()));
+        if self.settings.soft && *crash_depth > 0 {
+            return refuse("soft crashes are not looked for during recovery; omit --crash-depth");
         }
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;
@@ -193,49 +179,45 @@ impl Plan {
             )));
         }
         if *samples < 2 {
-            return Err(UsageError(
-                "a sample has at least 2 disks, the empty and the full one".to_owned(),
-            ));
+            return refuse("a sample has at least 2 disks, the empty and the full one");
         }
         check_samples(*limit, *samples)?;
         if *crash_depth > MOST_CRASH_DEPTH {
-            let text = format!(
+            return Err(UsageError(format!(
                 "a crash depth of {crash_depth}; use at most {MOST_CRASH_DEPTH}: each check of a \
-                 crash during recovery runs inside another, \
-                 on the worker's stack"
-            );
-            return Err(UsageError(text));
-        }
-        if *depth == 0 {
-            return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
+                 crash during recovery runs inside another, on the worker's stack"
+            )));
         }
         if *states == Some(0) {
-            let text =
-                "0 states are none to look at; use at least 1, the first, or leave --states away";
-            return Err(UsageError(text.to_owned()));
+            return refuse("--states 0 explores nothing; use 1 or more, or omit it");
+        }
+        if *chop == Some(0) {
+            return refuse("a chop after each 0 mutates leads nowhere; use at least 1");
+        }
+        self.check_end()
+    }
+
+    /// Returns an error if the run's end is out of bounds: its depth, its time, its strategy.
+    fn check_end(&self) -> Result<(), UsageError> {
+        let Settings { depth, strategy, prefix, states, budget_ms, deadline_ms, .. } =
+            &self.settings;
+        if *depth == 0 {
+            return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
         }
         if let Some(budget_ms) = *budget_ms {
             check_budget(budget_ms)?;
         }
-        if *chop == Some(0) {
-            let text = "a chop after each 0 mutates leads nowhere; use at least 1";
-            return Err(UsageError(text.to_owned()));
-        }
         check_deadline(*deadline_ms)?;
         if strategy.is_endless() && states.or(*budget_ms).is_none() {
-            let text = format!(
-                "walks of strategy {strategy} never end by themselves; say when to stop with \
-                 --budget or --states"
-            );
+            let text = format!("strategy {strategy} does not end; add --budget or --states");
             return Err(UsageError(text));
         }
         if let Some(prefix) = prefix.as_ref().filter(|prefix| prefix.mutates > *depth) {
             let mutates = prefix.mutates;
-            let text = format!(
+            return Err(UsageError(format!(
                 "the trace to begin with has {mutates} mutates, and the depth is {depth}; use \
                  --depth {mutates} or more"
-            );
-            return Err(UsageError(text));
+            )));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! none of its own.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::extensions::Extensions;
 use super::plan::Plan;
@@ -32,6 +33,17 @@ pub struct Target {
     pub expect: Cow<'static, str>,
 }
 
+/// Targets that are listed under one heading.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// The heading.
+    pub name: Cow<'static, str>,
+    /// False if its systems were made for their bugs, so that checkers can be tested.
+    pub real: bool,
+    /// The names of its targets, in order.
+    pub targets: Vec<Cow<'static, str>>,
+}
+
 /// Everything that can be named.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
@@ -41,6 +53,10 @@ pub struct Registry {
     pub checkers: Checkers,
     /// In order of registration.
     pub targets: Vec<Target>,
+    /// The headings under which targets are listed, in order. A target need not be in one.
+    pub families: Vec<Family>,
+    /// By the name of a target with a seeded bug, the name of the target without it.
+    pub twins: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
     /// The rows of the matrix, in order.
     pub systems: Vec<System>,
     /// Its columns, in order.

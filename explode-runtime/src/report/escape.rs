@@ -35,7 +35,8 @@ fn replaced(text: &str, hide: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Returns true for a character that changes how a terminal shows what follows it.
 fn is_obeyed(letter: char) -> bool {
-    let directs = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let directs = matches!(letter,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() || directs || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 

@@ -85,7 +85,8 @@ mod tests {
         let message = "in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\nRIP: \
                        0010:f+0x1/0x2\nRAX: 1";
         let finding: Finding = serde_json::from_value(serde_json::json!({
-            "id": "0", "verdict": "kernel-warn", "by_design": false, "message": message, "epoch": null,
+            "id": "0", "verdict": "kernel-warn", "by_design": false, "message": message,
+            "epoch": null,
             "signature": "c/kernel-warn/mount", "count": 1, "trace": "t.json", "replayed": true,
         }))
         .unwrap();

@@ -1,5 +1,5 @@
 //! What a run says: one stream of messages that every output is made from
-//! (`docs/reference/cli.md`).
+//! (`docs/reference/json.md`).
 
 mod escape;
 mod human;

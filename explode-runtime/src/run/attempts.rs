@@ -9,6 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use tracing::info;
+
 use super::hearing::Hearing;
 use super::start::start;
 use crate::base::RunError;
@@ -244,6 +246,7 @@ impl<'a> Attempts<'a> {
 
     /// Starts a new worker; false if that cannot be done, which is then said.
     fn restart(&mut self, hearing: &mut Hearing<'_, '_>) -> bool {
+        info!("restart");
         let why = match start(self.crew, hearing.run.totals.checks(), self.keep_events) {
             Ok(started) if started.origin == self.started.origin => {
                 (self.alive, self.last_counts) = (true, false);

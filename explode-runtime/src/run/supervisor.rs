@@ -4,6 +4,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use tracing::debug_span;
+
 use super::attempts::Attempts;
 use super::dispatch::{Helpers, Store, Taken};
 use super::elsewhere::{Ran, Results};
@@ -242,7 +244,9 @@ impl Others<'_, '_> {
                     let result = self.attempts.run_ahead(&job.unit, &mut Until(run.time));
                     self.store.ran(&job, result);
                 }
-                Taken::Running(None) => self.store.wait_for_change(),
+                Taken::Running(None) => {
+                    debug_span!("wait").in_scope(|| self.store.wait_for_change());
+                }
             }
             run.tell(self.strategy.waiting(), 0, audience)?;
         }

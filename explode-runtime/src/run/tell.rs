@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use explode_ramdisk::Event;
+use tracing::info_span;
 
 use super::folder::{Claim, RunFolder};
 use crate::base::{Output, RunError, Writing};
@@ -173,7 +174,7 @@ impl Audience for Local<'_> {
     }
 
     fn confirm(&mut self, trace: &Path) -> Confirmation {
-        (self.confirm)(trace)
+        info_span!("confirm").in_scope(|| (self.confirm)(trace))
     }
 
     fn wants_events(&self) -> bool {

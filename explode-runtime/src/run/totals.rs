@@ -6,6 +6,8 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use tracing::debug_span;
+use tracing::field::Empty;
 
 use crate::base::{Count, as_json};
 use crate::choose::Choice;
@@ -89,6 +91,8 @@ impl Totals {
     /// Merges the result of a unit, whose turn it is. If the run ends at so many `states`, what
     /// comes after that state is left out.
     pub fn merge(&mut self, unit: &Unit, result: &UnitResult, states: Option<u64>) -> Merged {
+        let span = debug_span!("merge", unit = %unit.id(), new_keys = Empty);
+        let _entered = span.enter();
         let known = unit.state.choices.len();
         let mut merged = Merged::default();
         let mut shows: Vec<u64> = vec![0; result.errors.len()];
@@ -121,6 +125,7 @@ impl Totals {
         let by_design = merged.errors.iter().filter(|(error, _)| error.by_design.is_some());
         merged.counts.by_design = by_design.map(|(_, times)| times).sum();
         self.summarise(&merged);
+        span.record("new_keys", merged.known.seen.0.len());
         merged
     }
 

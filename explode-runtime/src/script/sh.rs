@@ -1,5 +1,7 @@
 //! The stand-alone script.
 
+use itertools::Itertools as _;
+
 use super::case::Case;
 use super::data::Data;
 use super::steps::comment;
@@ -255,11 +257,9 @@ fn programs(case: &Case) -> Vec<String> {
 }
 
 /// Programs, and more of them, in order.
-pub(super) fn all(mut programs: Vec<String>, more: &[&str]) -> Vec<String> {
-    programs.extend(more.iter().map(|&program| program.to_owned()));
-    programs.sort_unstable();
-    programs.dedup();
-    programs
+pub(super) fn all(programs: Vec<String>, more: &[&str]) -> Vec<String> {
+    let more = more.iter().map(|&program| program.to_owned());
+    programs.into_iter().chain(more).sorted_unstable().dedup().collect()
 }
 
 #[cfg(test)]

@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn every_command_is_listed_once_with_its_place() {
-        let mutate = r#"[{ "name": "add", "steps": [ { "start": ["k{n}"] }, { "sh": "add", "must": true }, { "end": [] } ] }]"#;
+        let mutate = r#"[{ "name": "add", "steps": [
+            { "start": ["k{n}"] }, { "sh": "add", "must": true }, { "end": [] } ] }]"#;
         let options = Options::none().with("mutate", value(mutate)).with("check", "look");
         let given = Options::none().with("init", "make").with("recover_ok", value("[0, 1]"));
         let layer = given.with_defaults(Options::none().with("mount", "by default"));

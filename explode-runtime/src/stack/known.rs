@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use explode_ramdisk::Image;
+use itertools::Itertools as _;
 
 use super::abilities::Floor;
 use super::blueprint::PlannedLayer;
@@ -43,11 +44,11 @@ impl Stack {
     /// Describes the contents of a sector of a device, if the component of the device can, or the
     /// first one that stands on it.
     pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
-        let mut owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
+        let owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
             let index = device.checked_sub(level.plan.first_device)?;
             (index < level.plan.facts.devices).then_some((at, index))
         });
-        let (owner, index) = owners.next()?;
+        let (owner, index) = owners.exactly_one().ok()?;
         let above = self.levels.iter().filter(|level| level.plan.children.first() == Some(&owner));
         let mut levels = std::iter::once(&self.levels[owner]).chain(above);
         levels.find_map(|level| level.component.abilities().inspect?.describe_sector(index, sector))

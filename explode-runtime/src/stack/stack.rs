@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_ramdisk::{Files, RamDisk};
+use tracing::debug_span;
 
 use super::abilities::Settle;
 use super::asks::{Asks, Desk};
@@ -175,14 +176,16 @@ impl Stack {
         for level in 0..self.levels.len() {
             let name = self.levels[level].plan.name.clone();
             announce(Stage::Recover)?;
-            let recovery = self.call(level, |component, below| component.recover(below));
+            let recovery = debug_span!("recover", layer = &*name)
+                .in_scope(|| self.call(level, |component, below| component.recover(below)));
             let recovery =
                 recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
             if recovery == Recovery::Repaired {
                 found = Recovery::Repaired;
             }
             announce(Stage::Mount)?;
-            let mounted = self.call(level, |component, below| component.mount(below));
+            let mounted = debug_span!("mount", layer = &*name)
+                .in_scope(|| self.call(level, |component, below| component.mount(below)));
             mounted.map_err(|fault| failed(Verdict::MountFailed, fault.of(&name)))?;
             self.levels[level].mounted = true;
         }

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::Image;
+use itertools::Itertools as _;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::check::Checker;
@@ -99,14 +100,14 @@ impl Cache {
         let fits = |chopped: &Chopped| {
             chopped.place.mutates <= state.depth && chopped.choices <= state.choices.len()
         };
-        let mut places: Vec<(u32, usize)> = self
+        let places: Vec<(u32, usize)> = self
             .states
             .values()
             .filter(|(chopped, _)| fits(chopped) && chops.is_between(chopped.place.mutates))
             .map(|(chopped, _)| (chopped.place.mutates, chopped.choices))
+            .sorted_unstable()
+            .dedup()
             .collect();
-        places.sort_unstable();
-        places.dedup();
         let most = places.iter().map(|(_, choices)| *choices).max()?;
         let mut ways = vec![Way::default()];
         for choice in &state.choices[..most] {

@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use tracing::debug_span;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::ended::Early;
@@ -79,6 +80,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         checker: &mut dyn Checker,
         explored: bool,
     ) -> Result<(), Early> {
+        let _span = debug_span!("mutate", number = mutates).entered();
         self.place.mutates = mutates;
         self.operations += u64::from(explored);
         self.explored = explored;

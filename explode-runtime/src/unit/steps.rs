@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use explode_ramdisk::{Image, Recording};
+use tracing::{debug_span, info_span};
 
 use super::chops::Chopped;
 use super::driver::UnitDriver;
@@ -25,6 +26,8 @@ impl Runner<'_> {
     /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of
     /// the others.
     pub fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
+        let Unit { state, mutates, .. } = unit;
+        let _span = info_span!("unit", id = %unit.id(), depth = state.depth, mutates).entered();
         let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
         let mut pipeline =
             Pipeline::new(&self.blueprint, &self.plan, self.backend, self.pristine.clone());
@@ -65,6 +68,12 @@ struct Running {
     checker: Box<dyn Checker>,
 }
 
+/// How many blocks of a disk hold something.
+fn blocks(image: &Image) -> usize {
+    let disks = image.devices().filter_map(|dev| image.disk(dev));
+    disks.map(|disk| disk.blocks().count()).sum()
+}
+
 fn broken(fault: Fault) -> Early {
     Early::Broken(fault.into())
 }
@@ -98,6 +107,7 @@ impl Way<'_, '_, '_> {
         let went = self.begin().and_then(|()| self.mutates());
         let Some(Running { stack, mut checker }) = self.running.take() else { return went };
         self.driver.about_to(Step::Finish);
+        let _span = debug_span!("finish").entered();
         let finished = finish(checker.as_mut(), &stack);
         // What goes away now is unmounted where it must be.
         drop(checker);
@@ -171,7 +181,7 @@ impl Way<'_, '_, '_> {
 
     /// The stack has been mounted. From now on its calls are written down, if they are wanted.
     fn init(&mut self, mut stack: Stack, mut checker: Box<dyn Checker>) -> Result<(), Early> {
-        checker.init(&stack).map_err(broken)?;
+        debug_span!("init").in_scope(|| checker.init(&stack)).map_err(broken)?;
         if let Some(log) = self.driver.asking.work.get_mut().log() {
             stack.note(log);
         }
@@ -191,6 +201,7 @@ impl Way<'_, '_, '_> {
     /// of mutate is remembered if the checker can be.
     fn chop(&mut self, is_between: bool) -> Result<(), Early> {
         let Some(Running { mut stack, mut checker }) = self.running.take() else { return Ok(()) };
+        let span = debug_span!("chop").entered();
         self.driver.place.chops += 1;
         self.driver.about_to(self.driver.place.chop());
         let chopped = after_chop(checker.as_ref(), &stack);
@@ -215,6 +226,7 @@ impl Way<'_, '_, '_> {
             let chopped = Chopped { image, checker, place, choices: choices.len() };
             self.runner.chopped.borrow_mut().keep(choices, chopped);
         }
+        drop(span);
         let stack = self.start_on(image, None)?;
         self.go_on()?;
         self.init(stack, checker)
@@ -229,6 +241,7 @@ impl Way<'_, '_, '_> {
     /// A stack that is started on these disks; `step` is announced before it is mounted.
     fn start_on(&mut self, image: Image, step: Option<Step>) -> Result<Stack, Early> {
         let Runner { registry, plan, backend, begins_with_files, leaves_out, .. } = self.runner;
+        let _span = debug_span!("start", blocks = blocks(&image)).entered();
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
         let mut stack = build(registry, plan, *backend, image, recording).map_err(not_made)?;
         stack.set_starts_populated(*begins_with_files);

@@ -54,10 +54,11 @@ pub struct About<'a> {
     pub origin: &'a Origin,
 }
 
+/// A system, or why it cannot be opened.
+pub type Opened<'a> = Result<Box<dyn System + 'a>, RunError>;
+
 /// Opens the system of a plan in a backend.
-pub type Open = dyn for<'a> Fn(&'a Registry, &Plan, &'a dyn Backend) -> Result<Box<dyn System + 'a>, RunError>
-    + Send
-    + Sync;
+pub type Open = dyn for<'a> Fn(&'a Registry, &Plan, &'a dyn Backend) -> Opened<'a> + Send + Sync;
 
 /// Systems that are more than a stack with its checker, by the names of their checkers. A registry
 /// holds them as an [extension](Registry::extensions).

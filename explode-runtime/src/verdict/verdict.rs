@@ -1,4 +1,4 @@
-//! Verdicts (`docs/reference/cli.md`) and the violations that checkers report.
+//! Verdicts (`docs/reference/json.md`) and the violations that checkers report.
 
 use std::fmt;
 

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use explode_ramdisk::{Identity, Image, Recording};
+use tracing::{debug_span, field};
 
 use super::listener::Listener;
 use super::memo::{Entry, How, Memo, Put, Recalled, Shown};
@@ -412,6 +413,9 @@ impl Work for Examiner<'_> {
         let SoFar { choices, operations, place } = *so_far;
         self.listener.about_to(Step::Between, self.checked);
         let judge = pipeline.judge();
+        let (interval, when) = (place.interval, ask.when);
+        let span = debug_span!("crash_request", interval, ?when, crash_disks = field::Empty);
+        let _entered = span.enter();
         if let Some(skipping) = &mut self.skipping {
             skipping.begin_request(ask.checker.disk_check_key().is_some());
         }
@@ -453,6 +457,7 @@ impl Work for Examiner<'_> {
                 };
             });
         let counts = counts?;
+        span.record("crash_disks", field::display(&counts.crash_disks));
         self.segment.crash_disks += counts.crash_disks;
         self.segment.left_out += counts.left_out;
         if sound && !self.result.stopped { Ok(()) } else { Err(Failure::Stop) }

@@ -201,7 +201,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400), piece in 1_usize..50) {
+        fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400),
+            piece in 1_usize..50) {
             read::<Said>(&bytes, piece);
             read::<ToWorker>(&bytes, piece);
             // The same where it looks like one whole message.
@@ -211,12 +212,14 @@ mod tests {
         }
 
         #[test]
-        fn damaged_messages_are_survived(at in any::<prop::sample::Index>(), flip in 1_u8..=255, piece in 1_usize..50) {
+        fn damaged_messages_are_survived(at in any::<prop::sample::Index>(), flip in 1_u8..=255,
+            piece in 1_usize..50) {
             let mut bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
             let at = at.index(bytes.len());
             bytes[at] ^= flip;
             read::<Said>(&bytes, piece);
-            let mut bytes: Vec<u8> = to_worker().iter().flat_map(|word| encode(word).unwrap()).collect();
+            let words = to_worker();
+            let mut bytes: Vec<u8> = words.iter().flat_map(|word| encode(word).unwrap()).collect();
             let at = at % bytes.len();
             bytes[at] ^= flip;
             read::<ToWorker>(&bytes, piece);

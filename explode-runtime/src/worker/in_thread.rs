@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tracing::info_span;
+
 use super::crew::{Crew, StartError};
 use super::examine::Examiner;
 use super::listener::{Listener, Started};
@@ -42,6 +44,7 @@ impl<'a> InThread<'a> {
     /// # Errors
     /// Those of [`open`].
     pub fn begin(&mut self, keep_events: bool) -> Result<Started, RunError> {
+        let _span = info_span!("first_start").entered();
         let mut system = open(self.registry, self.plan, self.backend)?;
         if keep_events {
             system.keep_events();

@@ -10,6 +10,7 @@
 //! on the other side of a wire ([`Remote`]).
 
 mod crew;
+mod diagnostics;
 mod evidence;
 mod examine;
 mod frame;
@@ -27,6 +28,7 @@ mod unit_result;
 mod wire;
 
 pub use crew::{Crew, StartError};
+pub use diagnostics::{Diagnostics, Field, NoDiagnostics, Observer, Span, Taken, Wanted};
 pub use evidence::{Block, Disks, Evidence};
 pub use frame::{FrameReader, encode};
 pub use in_thread::InThread;

@@ -12,6 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::diagnostics::NoDiagnostics;
 use super::page::Page;
 use super::remote::{Body, WorkerEnded};
 use super::serve::serve;
@@ -46,7 +47,7 @@ pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Body>, RunError> {
 fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<()> {
     let page = Page::map(page)?;
     let input = OwnedFd::from(stream.try_clone()?);
-    serve(registry, &InProcess, input, stream, Some(&page))
+    serve(registry, &InProcess, input, stream, Some(&page), &NoDiagnostics)
 }
 
 /// A thread that serves.

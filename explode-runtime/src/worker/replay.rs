@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use explode_ramdisk::Image;
+use tracing::info_span;
 
 use crate::base::RunError;
 use crate::check::Ask;
@@ -41,7 +42,9 @@ pub(crate) fn replay_heard(
     hear: &mut dyn FnMut(Step),
 ) -> Result<Replay, RunError> {
     let plan = trace.plan();
+    let first_start = info_span!("first_start").entered();
     let mut system = open(registry, &plan, backend)?;
+    drop(first_start);
     system.chop_at(&trace.chops);
     let unit = Unit { script: trace.choices.clone(), mutates: trace.mutates, ..Unit::default() };
     let mut search =

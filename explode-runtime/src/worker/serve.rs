@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::diagnostics::{Diagnostics, Wanted};
 use super::frame::{FrameReader, encode};
 use super::in_thread::InThread;
 use super::listener::Listener;
@@ -23,7 +24,8 @@ use crate::worker::probe::{Next, ProbeSaid};
 use crate::worker::replay::replay_heard;
 
 /// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are
-/// announced on the page, or on the stream if there is none.
+/// announced on the page, or on the stream if there is none. Spans and lines of log come from
+/// `diagnostics`, if the supervisor asks for them.
 ///
 /// # Errors
 /// A message cannot be decoded or is not expected, or the stream fails. A closed stream is not an
@@ -34,9 +36,11 @@ pub fn serve(
     input: OwnedFd,
     output: impl Write,
     page: Option<&Page>,
+    diagnostics: &dyn Diagnostics,
 ) -> io::Result<()> {
-    let wire =
-        Wire { input, reader: FrameReader::default(), output, page, stop: false, failed: None };
+    let reader = FrameReader::default();
+    let observing = Observing { diagnostics, wanted: false, since: 0 };
+    let wire = Wire { input, reader, output, page, observing, stop: false, failed: None };
     Serving { registry, backends, wire, backend: None }.serve()
 }
 
@@ -54,12 +58,16 @@ impl<W: Write> Serving<'_, W> {
         let mut next = self.wire.hear()?;
         while let Some(order) = next {
             next = match order {
+                ToWorker::Observe(wanted) => {
+                    self.wire.observing.begin(&wanted);
+                    self.wire.hear()?
+                }
                 ToWorker::Start(plan, keep_events) => self.work(&plan, keep_events)?,
                 ToWorker::Replay(trace) => {
                     let said =
                         self.replay(&trace).unwrap_or_else(|error| Said::Failed(error.into()));
                     self.wire.check()?;
-                    self.wire.say(&said)?;
+                    self.wire.end(&said)?;
                     self.wire.hear()?
                 }
                 other => return Err(nonsense(&other)),
@@ -90,7 +98,7 @@ impl<W: Write> Serving<'_, W> {
         let started = thread.begin(keep_events);
         self.wire.about_to(Step::Between, 0);
         let begun = started.is_ok();
-        self.wire.say(&started.map_or_else(|error| Said::Failed(error.into()), Said::Started))?;
+        self.wire.end(&started.map_or_else(|error| Said::Failed(error.into()), Said::Started))?;
         loop {
             match self.wire.hear()? {
                 Some(ToWorker::Know(known)) if begun => thread.add(&known),
@@ -100,7 +108,7 @@ impl<W: Write> Serving<'_, W> {
                 Some(ToWorker::Probe(order)) if begun => {
                     let probed = thread.probe(&order, &mut self.wire);
                     self.wire.check()?;
-                    self.wire.say(&Said::Probe(Box::new(ProbeSaid::Ended(probed))))?;
+                    self.wire.end(&Said::Probe(Box::new(ProbeSaid::Ended(probed))))?;
                 }
                 // It came when the unit had ended already.
                 Some(ToWorker::Stop) => {}
@@ -113,12 +121,40 @@ impl<W: Write> Serving<'_, W> {
         self.wire.stop = false;
         let said = run(&mut self.wire);
         self.wire.check()?;
-        self.wire.say(&said)
+        self.wire.end(&said)
     }
 
     fn backend(&mut self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
         let backend = self.backend.take().map_or_else(|| self.backends.open(mode), Ok)?;
         Ok(Rc::clone(self.backend.insert(backend)))
+    }
+}
+
+/// The diagnostics, and whether they are wanted.
+struct Observing<'a> {
+    diagnostics: &'a dyn Diagnostics,
+    wanted: bool,
+    /// When the last word was heard.
+    since: u64,
+}
+
+impl Observing<'_> {
+    fn begin(&mut self, wanted: &Wanted) {
+        self.diagnostics.begin(wanted);
+        self.wanted = true;
+    }
+
+    /// A word was heard.
+    fn heard(&mut self) {
+        if self.wanted {
+            self.since = self.diagnostics.now();
+        }
+    }
+
+    /// What is to be sent, if anything.
+    fn take(&self, all: bool) -> Option<Said> {
+        let taken = self.wanted.then(|| self.diagnostics.take(all)).flatten();
+        taken.map(|taken| Said::Observed(self.since, Box::new(taken)))
     }
 }
 
@@ -128,6 +164,7 @@ struct Wire<'a, W> {
     reader: FrameReader,
     output: W,
     page: Option<&'a Page>,
+    observing: Observing<'a>,
     stop: bool,
     /// Why nothing can be said any more; the unit is stopped.
     failed: Option<io::Error>,
@@ -139,10 +176,18 @@ impl<W: Write> Wire<'_, W> {
         self.output.flush()
     }
 
+    /// Says how an order has ended, after the diagnostics of it.
+    fn end(&mut self, said: &Said) -> io::Result<()> {
+        let observed = self.observing.take(true);
+        observed.map_or(Ok(()), |observed| self.say(&observed))?;
+        self.say(said)
+    }
+
     /// The next word; none when the supervisor is gone.
     fn hear(&mut self) -> io::Result<Option<ToWorker>> {
         loop {
             if let Some(word) = self.reader.take()? {
+                self.observing.heard();
                 return Ok(Some(word));
             }
             if !self.reader.fill(self.input.as_fd())? {
@@ -204,6 +249,9 @@ impl<W: Write> Listener for Wire<'_, W> {
     }
 
     fn about_to(&mut self, step: Step, checked: u64) {
+        if let Some(observed) = self.observing.take(false) {
+            self.tell(&observed);
+        }
         match self.page {
             Some(page) => page.announce(step, checked),
             None => self.tell(&Said::AboutTo(step, checked)),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::diagnostics::{Taken, Wanted};
 use super::listener::Started;
 use super::order::Order;
 use super::unit_result::{Snapshot, UnitResult};
@@ -16,6 +17,8 @@ use crate::worker::probe::{Next, Probe, ProbeSaid};
 /// What the supervisor says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToWorker {
+    /// Keep these diagnostics from now on; not answered. At most once, before all else.
+    Observe(Wanted),
     /// Start the stack of a plan; with the events of each unit, if they are wanted.
     Start(#[serde(with = "as_json")] Box<Plan>, bool),
     /// These checks are merged.
@@ -37,6 +40,9 @@ pub enum ToWorker {
 pub enum Said {
     /// It is there, of this version. The first message of all.
     Ready(String),
+    /// Its diagnostics, if they are wanted, and when it heard the word that it obeys, in
+    /// nanoseconds of its clock.
+    Observed(u64, Box<Taken>),
     /// Its stack has started.
     Started(Started),
     /// The requested start or replay has failed.

@@ -90,7 +90,8 @@ proptest! {
         survives(&bytes);
         // The same where it looks like an event, and like its data.
         survives(&[b"{\"e\":\"mark\",\"name\":\"", &bytes[..], b"\"}"].concat());
-        survives(&[b"{\"e\":\"dirty\",\"dev\":0,\"sector\":0,\"data\":\"", &bytes[..], b"\"}"].concat());
+        survives(&[b"{\"e\":\"dirty\",\"dev\":0,\"sector\":0,\"data\":\"", &bytes[..],
+            b"\"}"].concat());
     }
 
     #[test]

@@ -89,8 +89,10 @@ proptest! {
 
     /// An entry that says anything, with no data behind it that would be worth mentioning.
     #[test]
-    fn any_entry_is_survived(fields in any::<[u64; 4]>(), shifts in any::<[u8; 4]>(), known in any::<bool>(), sector in 9_u32..17) {
-        let mut fields: Vec<u64> = fields.iter().zip(shifts).map(|(field, shift)| field >> (shift % 64)).collect();
+    fn any_entry_is_survived(fields in any::<[u64; 4]>(), shifts in any::<[u8; 4]>(),
+        known in any::<bool>(), sector in 9_u32..17) {
+        let mut fields: Vec<u64> =
+            fields.iter().zip(shifts).map(|(field, shift)| field >> (shift % 64)).collect();
         if known {
             fields[2] &= 31;
         }

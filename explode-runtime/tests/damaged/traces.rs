@@ -63,20 +63,25 @@ proptest! {
 
     /// Each number of it is another one.
     #[test]
-    fn numbers_are_survived(at in any::<prop::sample::Index>(), number in "-?[0-9]{1,40}(\\.[0-9]{1,3})?(e[0-9]{1,3})?") {
+    fn numbers_are_survived(at in any::<prop::sample::Index>(),
+        number in "-?[0-9]{1,40}(\\.[0-9]{1,3})?(e[0-9]{1,3})?") {
         let is_number = |word: &&str| word.parse::<u64>().is_ok();
         let words: Vec<&str> = SOUND.split_inclusive([' ', ',', '[', ']']).collect();
         let bare = |word: &str| word.trim_end_matches([' ', ',', '[', ']']).to_owned();
-        let numbers: Vec<usize> = (0..words.len()).filter(|word| is_number(&bare(words[*word]).as_str())).collect();
+        let numbers: Vec<usize> =
+            (0..words.len()).filter(|word| is_number(&bare(words[*word]).as_str())).collect();
         let at = numbers[at.index(numbers.len())];
         let new = words[at].replace(&bare(words[at]), &number);
-        let text: String = words.iter().enumerate().map(|(index, word)| if index == at { &new } else { *word }).collect();
+        let words = words.iter().enumerate();
+        let text: String =
+            words.map(|(index, word)| if index == at { &new } else { *word }).collect();
         survives(text.as_bytes());
     }
 
     /// Deep nesting, wherever it stands.
     #[test]
-    fn nesting_is_survived(at in any::<prop::sample::Index>(), bracket in "[\\[{]|\\{\"a\":", depth in 1_usize..20_000) {
+    fn nesting_is_survived(at in any::<prop::sample::Index>(), bracket in "[\\[{]|\\{\"a\":",
+        depth in 1_usize..20_000) {
         let at = at.index(SOUND.len());
         survives([&SOUND[..at], &bracket.repeat(depth), &SOUND[at..]].concat().as_bytes());
     }

@@ -52,7 +52,8 @@ mod tests {
                 runs.insert(first..first + len);
                 sectors.extend(first..first + len);
             }
-            prop_assert_eq!(runs.iter().flatten().collect::<Vec<_>>(), sectors.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(runs.iter().flatten().collect::<Vec<_>>(),
+                sectors.into_iter().collect::<Vec<_>>());
             let runs: Vec<_> = runs.iter().collect();
             prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
         }

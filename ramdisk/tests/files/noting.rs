@@ -75,7 +75,8 @@ noting! {
     fsync(fd: Fd = Fd(7)) -> Result<()> = Ok(());
     fdatasync(fd: Fd = Fd(7)) -> Result<()> = Ok(());
     stat(path: &str = "/a") -> Result<Stat> = Ok(STAT);
-    readdir(path: &str = "/") -> Result<Vec<(String, Kind)>> = Ok(vec![("a".to_owned(), Kind::File)]);
+    readdir(path: &str = "/") -> Result<Vec<(String, Kind)>> =
+        Ok(vec![("a".to_owned(), Kind::File)]);
     mkdir(path: &str = "/d") -> Result<()> = Ok(());
     rmdir(path: &str = "/d") -> Result<()> = Ok(());
     link(from: &str = "/a", to: &str = "/b") -> Result<()> = Ok(());
@@ -86,19 +87,24 @@ noting! {
     can(ability: Ability = Ability::Mapped) -> bool = true;
     sync_machine() -> Result<()> = Ok(());
     syncfs() -> Result<()> = Ok(());
-    open_synced(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING, synced: Synced = Synced::Data) -> Result<Fd> = Ok(Fd(8));
+    open_synced(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING,
+        synced: Synced = Synced::Data) -> Result<Fd> = Ok(Fd(8));
     write_mapped(fd: Fd = Fd(7), offset: u64 = 5, data: &[u8] = b"ab") -> Result<()> = Ok(());
     symlink(target: &str = "to", path: &str = "/l") -> Result<()> = Ok(());
     readlink(path: &str = "/l") -> Result<String> = Ok("to".to_owned());
     chmod(path: &str = "/a", mode: u32 = 0o600) -> Result<()> = Ok(());
     mode(path: &str = "/a") -> Result<u32> = Ok(0o600);
-    setxattr(path: &str = "/a", name: &str = "user.a", value: &[u8] = b"one") -> Result<()> = Ok(());
+    setxattr(path: &str = "/a", name: &str = "user.a",
+        value: &[u8] = b"one") -> Result<()> = Ok(());
     removexattr(path: &str = "/a", name: &str = "user.a") -> Result<()> = Ok(());
-    xattrs(path: &str = "/a") -> Result<Vec<(String, Vec<u8>)>> = Ok(vec![("user.a".to_owned(), b"one".to_vec())]);
-    rename_with(from: &str = "/a", to: &str = "/b", how: Renaming = Renaming::NoReplace) -> Result<()> = Ok(());
+    xattrs(path: &str = "/a") -> Result<Vec<(String, Vec<u8>)>> =
+        Ok(vec![("user.a".to_owned(), b"one".to_vec())]);
+    rename_with(from: &str = "/a", to: &str = "/b",
+        how: Renaming = Renaming::NoReplace) -> Result<()> = Ok(());
     open_unnamed(directory: &str = "/") -> Result<Fd> = Ok(Fd(9));
     link_open(fd: Fd = Fd(7), to: &str = "/b") -> Result<()> = Ok(());
-    fallocate(fd: Fd = Fd(7), how: Fallocate = Fallocate::KeepSize, offset: u64 = 5, len: u64 = 6) -> Result<()> = Ok(());
+    fallocate(fd: Fd = Fd(7), how: Fallocate = Fallocate::KeepSize, offset: u64 = 5,
+        len: u64 = 6) -> Result<()> = Ok(());
     clone_file(from: Fd = Fd(7), to: Fd = Fd(8)) -> Result<()> = Ok(());
     read_file(path: &str = "/a") -> Result<Vec<u8>> = Ok(b"one".to_vec());
 }

@@ -41,7 +41,8 @@ pub enum Answer {
 
 fn path() -> impl Strategy<Value = String> {
     let names = prop::collection::vec(prop::sample::select(vec!["a", "b", "c"]), 1..4);
-    prop_oneof![40 => names.prop_map(|names| format!("/{}", names.join("/"))), 1 => Just("/".to_owned())]
+    prop_oneof![40 => names.prop_map(|names| format!("/{}", names.join("/"))),
+        1 => Just("/".to_owned())]
 }
 
 fn offset() -> impl Strategy<Value = u64> {

@@ -116,7 +116,8 @@ proptest! {
     }
 
     #[test]
-    fn the_log_says_what_the_syncs_promise(ops in prop::collection::vec(op(), 0..120), granule in granule()) {
+    fn the_log_says_what_the_syncs_promise(ops in prop::collection::vec(op(), 0..120),
+        granule in granule()) {
         let mut logged = Logged::new(Image::new(), granule);
         for op in ops {
             if matches!(op, Op::Remount) {

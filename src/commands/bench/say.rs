@@ -10,7 +10,7 @@ use super::plans::Variant;
 /// The clocks of guest and host may differ by this share, and a second, before that is said.
 const CLOCKS: f64 = 0.02;
 
-/// One object (docs/reference/cli.md).
+/// One object (docs/reference/json.md).
 pub fn json(measured: &Measured<'_>) -> Value {
     match measured {
         Measured::Checks(variant, report, host_seconds) => {

@@ -70,7 +70,7 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The JSON lines (`docs/reference/cli.md`).
+/// The JSON lines (`docs/reference/json.md`).
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Line<'a> {

@@ -3,6 +3,7 @@
 mod circles;
 mod lists;
 mod messages;
+mod pages;
 mod promises;
 mod silent;
 mod upward;

@@ -5,8 +5,6 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use nix::libc;
-
 /// Makes or empties a file. A link in its place is not followed.
 pub(crate) fn own_file(path: &Path) -> io::Result<File> {
     File::options()

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use itertools::Itertools as _;
+
 use crate::base::{Context, Result, VmError};
 use crate::host::command;
 use crate::image::cpio::Archive;
@@ -84,7 +86,7 @@ pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     let command = format!("#!/bin/sh\nexec {command} \"$@\"\n");
     archive.file(COMMAND, 0o755, command.into_bytes());
     words.extend(agent.arguments.iter().cloned());
-    let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let line = words.iter().map(|word| quoted(word)).join(" ");
     archive.file(&format!("{FOLDER}/run"), 0o644, format!("exec {line}\n").into_bytes());
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use itertools::Itertools as _;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::built::BOOT_IMAGE;
@@ -267,7 +268,7 @@ fn same_configuration(tree: &Path, config: &str) -> Result<()> {
         return Ok(());
     }
     let shown = tree.display();
-    let named = other.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let named = other.iter().take(NAMED).cloned().join(", ");
     let more = if other.len() > NAMED {
         format!(" and {} more", other.len() - NAMED)
     } else {

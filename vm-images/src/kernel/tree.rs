@@ -36,7 +36,8 @@ pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<Kernel> {
         return Err(VmError::missing(
             format!("the kernel in {shown} was configured without what explode's guest needs"),
             format!(
-                "set these, build again, and see `make rustavailable` if RUST cannot be set:\n    {}",
+                "set these, build again, and see `make rustavailable` if RUST cannot be set:\n    \
+                 {}",
                 lacking.join("\n    ")
             ),
         ));

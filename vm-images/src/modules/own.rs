@@ -15,8 +15,6 @@ use crate::host::command;
 use crate::kernel::Kernel;
 use crate::tools::{self, Tools};
 
-include!(concat!(env!("OUT_DIR"), "/sources.rs"));
-
 /// To be raised when the way of building changes.
 const RECIPE: u32 = 1;
 
@@ -39,13 +37,13 @@ pub struct Modules {
 }
 
 pub(crate) fn get(build: &Build<'_>, kernel: &Kernel) -> Result<Modules> {
-    let entry = build_modules(build, kernel, SOURCES, &MODULES)?;
+    let entry = build_modules(build, kernel, &explode_ekm::sources(), &MODULES)?;
     Ok(Modules { rdd: entry.join("rdd.ko"), ekm: entry.join("ekm.ko") })
 }
 
 /// Whether the modules for this kernel are in the cache.
 pub(crate) fn are_cached(build: &Build<'_>, kernel: &Kernel) -> bool {
-    find(build, kernel, &key(build, kernel, SOURCES, &MODULES)).is_some()
+    find(build, kernel, &key(build, kernel, &explode_ekm::sources(), &MODULES)).is_some()
 }
 
 fn find(build: &Build<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
+use itertools::Itertools as _;
+
 use crate::base::{Context, Key, Result, VmError};
 use crate::cache::{Building, Cache, write_whole};
 use crate::host::command;
@@ -35,8 +37,7 @@ pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> 
         return Ok(Vec::new());
     }
     let stamp = lists_stamp()?;
-    let others =
-        PREFERENCES.iter().map(|path| modified(Path::new(path))).collect::<Vec<_>>().join(" ");
+    let others = PREFERENCES.iter().map(|path| modified(Path::new(path))).join(" ");
     let key = Key::new(2)
         .with("packages", names.join(" "))
         .with("lists", &stamp)

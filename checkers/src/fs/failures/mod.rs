@@ -23,7 +23,6 @@
 
 mod call;
 mod shutdown;
-mod targets;
 mod tree;
 
 use explode_ramdisk::files::{Files, Granule, SimFiles};
@@ -39,8 +38,6 @@ use nix::errno::Errno;
 use call::{Call, Ended};
 use shutdown::Down;
 pub(super) use tree::Tree;
-
-pub(crate) use targets::targets;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-failures";

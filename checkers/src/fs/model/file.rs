@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use itertools::Itertools as _;
+
 use super::promise::{Contents, Part};
 use super::sync_call::SyncCall;
 
@@ -159,9 +161,7 @@ impl Synced {
     fn parts(&self) -> Vec<Part> {
         let ranges = self.written.iter().flat_map(|range| [range.clone(), clusters(range)]);
         let ends = ranges.flat_map(|range| [range.start, range.end]).map(|end| end.min(self.least));
-        let mut ends: Vec<usize> = ends.chain([0, self.least]).collect();
-        ends.sort_unstable();
-        ends.dedup();
+        let ends: Vec<usize> = ends.chain([0, self.least]).sorted_unstable().dedup().collect();
         let mut parts: Vec<Range<usize>> = Vec::new();
         let mut add =
             |part: Range<usize>| match parts.last_mut().filter(|last| last.end == part.start) {

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use explode_runtime::verdict::{Verdict, Violation};
+use itertools::Itertools as _;
 
 use super::attributes::{Attributes, Seen};
 
@@ -75,7 +76,7 @@ impl Past {
         let mode = self.mode.form(&|mode| format!("{mode:o}"));
         let xattrs =
             self.xattrs.iter().map(|(name, versions)| format!("{name}{}", versions.form(&value)));
-        [mode].into_iter().chain(xattrs).collect::<Vec<_>>().join(",")
+        [mode].into_iter().chain(xattrs).join(",")
     }
 
     /// Takes over what has become of it.

@@ -98,9 +98,8 @@ impl Case {
     }
 }
 
-/// One of the worst that were found among some hundred thousand: many names to try
-/// (docs/results/benchmarks.md has what they took when they were tried one by one), many states to
-/// look at, or much contents.
+/// One of the slowest cases among some hundred thousand: many names to try, many states to look at,
+/// or much contents (docs/results/benchmarks.md has their times).
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
     pub calls: &'static str,

@@ -1,7 +1,7 @@
 //! A recovered file system is reasonable (EX-102, EX-103): what was forced is there unless it was
 //! deleted, and nothing is there that was never made.
 //!
-//! mutate makes one of the system calls on one node of the tree ([`topology`](super::topology)), or
+//! mutate makes one of the system calls on one node of the tree ([`topology`]), or
 //! forces something: sync(2), or fsync(2) of one file, by each of its names, or of one directory.
 //! Every disk that a crash could leave meanwhile and right then is checked: some of the operations
 //! that are volatile then, with all that are stable, must build what is there. After `mkdir /a`,
@@ -63,7 +63,6 @@ mod state;
 mod step;
 #[cfg(test)]
 mod subsets;
-mod targets;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -83,8 +82,6 @@ use super::model::CALLS;
 use super::topology::{self, DIRS, FAR, FILES, probe};
 use state::Reasonable;
 use step::Step;
-
-pub(crate) use targets::targets;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-reasonable";

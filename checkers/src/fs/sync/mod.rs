@@ -47,7 +47,6 @@ pub(in crate::fs) mod old;
 mod promises;
 mod step;
 mod synced;
-mod targets;
 #[cfg(test)]
 mod tests;
 
@@ -65,8 +64,6 @@ use crate::fs::model::promise::{self, Promise};
 use crate::fs::model::{SyncCall, make};
 use durable::Durable;
 use step::{BLOCK, Step, Versions};
-
-pub(crate) use targets::targets;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-sync";

@@ -3,6 +3,8 @@
 //! not what: every write writes something of its own. Of names that lead to one file counts that
 //! they do. Modes and extended attributes count as they are, and what a symbolic link holds.
 
+use itertools::Itertools as _;
+
 use crate::fs::model::Attributes;
 use crate::fs::model::{Abstract, Id, Node};
 
@@ -44,26 +46,12 @@ pub(super) fn form(fs: &Abstract, regard: Regard) -> Vec<u8> {
     // Once files with several names are numbered, the form of a tree is that of its sorted
     // children; so the least form of all numberings is the same for all trees that differ in names.
     // There are few such files.
-    let mut least: Option<Vec<u8>> = None;
-    permute(&mut several, 0, regard.renumbered, &mut |order| {
-        let form = form_of(fs, Abstract::ROOT, order, regard);
-        if least.as_ref().is_none_or(|least| form < *least) {
-            least = Some(form);
-        }
-    });
-    least.unwrap_or_default()
-}
-
-/// Calls `each` with every order of `ids`, or with the one they have.
-fn permute(ids: &mut Vec<Id>, fixed: usize, all: bool, each: &mut dyn FnMut(&[Id])) {
-    if !all || fixed + 1 >= ids.len() {
-        return each(ids);
+    let form = |order: &[Id]| form_of(fs, Abstract::ROOT, order, regard);
+    if !regard.renumbered {
+        return form(&several);
     }
-    for at in fixed..ids.len() {
-        ids.swap(fixed, at);
-        permute(ids, fixed + 1, all, each);
-        ids.swap(fixed, at);
-    }
+    let count = several.len();
+    several.into_iter().permutations(count).map(|order| form(&order)).min().unwrap_or_default()
 }
 
 fn form_of(fs: &Abstract, id: Id, several: &[Id], regard: Regard) -> Vec<u8> {

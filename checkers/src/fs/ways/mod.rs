@@ -37,7 +37,6 @@
 //! is broken where the file system itself differs from the abstract one, without any crash.
 
 mod forced;
-mod targets;
 mod way;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
@@ -56,8 +55,6 @@ use super::model::{Abstract, CALLS, Groups};
 use super::topology::{Call, DIRS, FAR, FILES, Limits, begin, is_as_expected, probe, signature};
 use forced::Forced;
 use way::Way;
-
-pub(crate) use targets::targets;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-ways";

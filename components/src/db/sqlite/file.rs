@@ -71,35 +71,16 @@ impl File {
         // os_unix.c, unixOpen: "If creating a super- or main-file journal, this function will open
         // a file-descriptor on the directory too. The first time unixSync() is called the directory
         // file descriptor will be fsync()ed and close()d."
-        //     int isNewJrnl = (isCreate && (eType==SQLITE_OPEN_SUPER_JOURNAL || eType==SQLITE_OPEN_MAIN_JOURNAL
+        //     int isNewJrnl = (isCreate && (eType==SQLITE_OPEN_SUPER_JOURNAL ||
+        //         eType==SQLITE_OPEN_MAIN_JOURNAL
         //         || eType==SQLITE_OPEN_WAL));
         //     if( isNewJrnl ) ctrlFlags |= UNIXFILE_DIRSYNC;
         // So it is for a journal that may be created, not only for one that was.
         file.sync_directory =
             creates && flags & (journal_or_wal | ffi::SQLITE_OPEN_SUPER_JOURNAL) != 0;
 
+        let (fd, out_flags) = file.open_named(session, path, flags)?;
         let files = &*session.stack.files;
-        let wanted = OpenFlags {
-            create: creates,
-            exclusive: flags & ffi::SQLITE_OPEN_EXCLUSIVE != 0,
-            truncate: false,
-        };
-        let mut out_flags = flags;
-        let fd = match files.open(path, wanted) {
-            Ok(fd) => fd,
-            Err(Errno::EACCES) if file.sync_directory && files.stat(path).is_err() => {
-                return Err(session.stack.failed(Errno::EACCES, ffi::SQLITE_READONLY_DIRECTORY));
-            }
-            // "Failed to open the file for read/write access. Try read-only."
-            Err(errno) if errno != Errno::EISDIR && flags & ffi::SQLITE_OPEN_READWRITE != 0 => {
-                file.read_only = true;
-                out_flags &= !(ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE);
-                out_flags |= ffi::SQLITE_OPEN_READONLY;
-                let second = files.open(path, OpenFlags::EXISTING);
-                second.map_err(|_| session.stack.failed(errno, ffi::SQLITE_CANTOPEN))?
-            }
-            Err(errno) => return Err(session.stack.failed(errno, ffi::SQLITE_CANTOPEN)),
-        };
         let mut inode = None;
         if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
             match files.fstat(fd) {
@@ -119,6 +100,33 @@ impl File {
         }
         file.body = Body::Named { fd, path: path.into(), inode };
         Ok((file, out_flags))
+    }
+
+    /// Opens the file of this name, read-only if it cannot be written; returns its descriptor with
+    /// the flags that hold for it.
+    fn open_named(&mut self, session: &Session, path: &str, flags: c_int) -> Result<(Fd, c_int)> {
+        let files = &*session.stack.files;
+        let wanted = OpenFlags {
+            create: flags & ffi::SQLITE_OPEN_CREATE != 0,
+            exclusive: flags & ffi::SQLITE_OPEN_EXCLUSIVE != 0,
+            truncate: false,
+        };
+        match files.open(path, wanted) {
+            Ok(fd) => Ok((fd, flags)),
+            Err(Errno::EACCES) if self.sync_directory && files.stat(path).is_err() => {
+                Err(session.stack.failed(Errno::EACCES, ffi::SQLITE_READONLY_DIRECTORY))
+            }
+            // "Failed to open the file for read/write access. Try read-only."
+            Err(errno) if errno != Errno::EISDIR && flags & ffi::SQLITE_OPEN_READWRITE != 0 => {
+                self.read_only = true;
+                let flags = flags & !(ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE);
+                let second = files.open(path, OpenFlags::EXISTING);
+                second
+                    .map(|fd| (fd, flags | ffi::SQLITE_OPEN_READONLY))
+                    .map_err(|_| session.stack.failed(errno, ffi::SQLITE_CANTOPEN))
+            }
+            Err(errno) => Err(session.stack.failed(errno, ffi::SQLITE_CANTOPEN)),
+        }
     }
 
     /// Closes it (`unixClose`): locks are released, and the descriptor is closed also after a

@@ -18,7 +18,8 @@ use super::locks::FileLocks;
 use super::shared_memory::SharedMemory;
 
 thread_local! {
-    static STACKS: RefCell<BTreeMap<*const (), Weak<Stack>>> = const { RefCell::new(BTreeMap::new()) };
+    static STACKS: RefCell<BTreeMap<*const (), Weak<Stack>>> =
+        const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Numbers tell stacks of one process apart; they never reach the storage.

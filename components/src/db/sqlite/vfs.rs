@@ -165,10 +165,8 @@ unsafe extern "C" fn delete(
             return Ok(());
         }
         match files.sync_dir(directory_of(path)) {
-            Ok(())
-            | Err(Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES | Errno::EMFILE | Errno::ENFILE) => {
-                Ok(())
-            }
+            Ok(()) | Err(Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES) => Ok(()),
+            Err(Errno::EMFILE | Errno::ENFILE) => Ok(()),
             Err(errno) => Err(session.stack.failed(errno, ffi::SQLITE_IOERR_DIR_FSYNC)),
         }
     })

@@ -1,8 +1,9 @@
 //! The calls of a mounted volume.
 
-use explode_littlefs::{Node, Open, Volume};
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
 use nix::errno::Errno;
+
+use super::ffi::{Node, Open, Volume};
 
 /// A mounted volume.
 pub struct Mounted(pub Volume);

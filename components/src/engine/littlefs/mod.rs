@@ -9,11 +9,12 @@
 //! With `sync=ignored` its calls to sync do not get to the flash: that is the bug of who ports
 //! littlefs to a device with a cache, and forgets them.
 
+mod ffi;
 mod files;
+mod port;
 
 use std::rc::Rc;
 
-use explode_littlefs::{Device, Geometry, Volume, format, version};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
@@ -21,7 +22,9 @@ use nix::errno::Errno;
 
 use super::INTACT;
 use super::flash::Flash;
+use ffi::{VERSION, Volume, format};
 use files::Mounted;
+use port::Port;
 
 /// The name in the registry.
 pub const NAME: &str = "littlefs";
@@ -49,42 +52,6 @@ pub fn def() -> ComponentDef {
                 default: "passed",
             },
         ])
-}
-
-/// Bytes that are buffered, at least.
-const CACHE_BYTES: u32 = 64;
-
-struct Blocks {
-    flash: Rc<Flash>,
-    syncs: bool,
-}
-
-impl Blocks {
-    fn at(&self, block: u32, offset: u32) -> usize {
-        block as usize * self.flash.block_bytes() + offset as usize
-    }
-}
-
-impl Device for Blocks {
-    fn read(&self, block: u32, offset: u32, buf: &mut [u8]) -> Result<(), Errno> {
-        self.flash.read(self.at(block, offset), buf)
-    }
-
-    fn prog(&self, block: u32, offset: u32, data: &[u8]) -> Result<(), Errno> {
-        self.flash.program(self.at(block, offset), data)
-    }
-
-    fn erase(&self, block: u32) -> Result<(), Errno> {
-        self.flash.erase(block as usize);
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<(), Errno> {
-        if self.syncs {
-            self.flash.sync();
-        }
-        Ok(())
-    }
 }
 
 struct LittleFs {
@@ -115,34 +82,26 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 impl LittleFs {
-    fn device(&self, below: &Below<'_>) -> Result<(Box<dyn Device>, Geometry), Fault> {
-        let flash = Flash::below(below)?;
-        let geometry = Geometry {
-            prog_size: self.prog,
-            block_size: flash.block_bytes() as u32,
-            block_count: flash.blocks() as u32,
-            cache_size: self.prog.max(CACHE_BYTES),
-            block_cycles: self.block_cycles,
-        };
-        Ok((Box::new(Blocks { flash, syncs: self.syncs }), geometry))
+    fn port(&self, below: &Below<'_>) -> Result<Port, Fault> {
+        let LittleFs { prog: unit, block_cycles, syncs, .. } = *self;
+        Ok(Port { flash: Flash::below(below)?, unit, block_cycles, syncs })
     }
 }
 
 impl Component for LittleFs {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let (device, geometry) = self.device(below)?;
-        Ok(format(device, &geometry)?)
+        Ok(format(self.port(below)?)?)
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let (device, geometry) = self.device(below)?;
+        let port = self.port(below)?;
         let failed = |what| {
             move |errno| {
                 let blame = if errno == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
                 Fault::new(format!("littlefs cannot be {what}: {errno}")).blame(blame)
             }
         };
-        let volume = Volume::mount(device, &geometry).map_err(failed("mounted"))?;
+        let volume = Volume::mount(port).map_err(failed("mounted"))?;
         if self.mkconsistent {
             volume.make_consistent().map_err(failed("made consistent"))?;
         }
@@ -162,7 +121,7 @@ impl Component for LittleFs {
     }
 
     fn facts(&self) -> Facts {
-        Facts::default().version("littlefs", version()).promises(profile())
+        Facts::default().version("littlefs", VERSION).promises(profile())
     }
 }
 
@@ -191,5 +150,5 @@ fn profile() -> Profile {
              can not be guaranteed.",
         ),
     ];
-    Profile { system: format!("littlefs {}", version()), promises }
+    Profile { system: format!("littlefs {VERSION}"), promises }
 }

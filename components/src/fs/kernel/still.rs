@@ -20,13 +20,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use nix::errno::Errno;
-use nix::libc::{
+use libc::{
     AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOENT,
     PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE,
     SYS_clock_gettime, SYS_getpid, SYS_getrandom, SYS_gettimeofday, SYS_open, SYS_openat, SYS_sync,
     SYS_time, c_long, c_void, sock_filter,
 };
+use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};

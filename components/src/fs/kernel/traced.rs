@@ -12,13 +12,13 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::process::Command;
 use std::ptr::null;
 
-use nix::errno::Errno;
-use nix::libc::{
+use libc::{
     _exit, CLONE_VFORK, CLONE_VM, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PTRACE_TRACEME,
     SECCOMP_MODE_FILTER, SIG_DFL, SIG_SETMASK, SIGCHLD, SIGPIPE, c_char, c_int, c_void, clone,
     dup2, execve, prctl, ptrace, sigemptyset, signal, sigprocmask, sigset_t, sock_filter,
     sock_fprog,
 };
+use nix::errno::Errno;
 use nix::unistd::Pid;
 
 /// Bytes of the stack on which the new process runs until it runs the program.

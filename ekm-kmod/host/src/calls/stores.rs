@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use nix::libc::{O_NOATIME, O_NOFOLLOW};
+use libc::{O_NOATIME, O_NOFOLLOW};
 
 use super::call::{Call, Change, What};
 use explode_runtime::base::{Blame, Fault};

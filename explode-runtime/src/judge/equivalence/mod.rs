@@ -1,5 +1,5 @@
 //! Sound skipping: a crash disk that agrees with one that was judged on all that was read of it has
-//! the same verdict (`docs/model/fault-model.md`, section 9).
+//! the same verdict (`docs/model/equivalence.md`).
 //!
 //! A [`Tree`] belongs to one (epoch, arguments, check_key). Each of its inner nodes is something
 //! that was read, each edge what was there, each leaf what came of the check; so a path from the

@@ -216,7 +216,8 @@ mod tests {
         fn what_is_found_is_right(
             way in prop::collection::vec(any::<u8>(), 40),
             runs in prop::collection::vec(
-                (prop::collection::vec(0_u8..3, 8), prop::collection::vec(0..BLOCKS, 0..3), any::<prop::sample::Index>()),
+                (prop::collection::vec(0_u8..3, 8), prop::collection::vec(0..BLOCKS, 0..3),
+                    any::<prop::sample::Index>()),
                 1..60,
             ),
         ) {
@@ -226,7 +227,8 @@ mod tests {
                 if let Some(found) = outcome(&tree, bytes) {
                     prop_assert_eq!(&found, &right);
                 }
-                let more: Vec<u64> = beside.iter().copied().filter(|block| !reads.contains(block)).collect();
+                let unread = beside.iter().copied().filter(|block| !reads.contains(block));
+                let more: Vec<u64> = unread.collect();
                 reads.extend(more);
                 reads.sort_unstable();
                 reads.dedup();

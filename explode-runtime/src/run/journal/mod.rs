@@ -18,6 +18,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tracing::debug_span;
+
 use super::frame::frame;
 use crate::base::{RunError, durable_write, open_plain};
 use crate::choose::ChoiceBook;
@@ -60,6 +62,7 @@ impl Journal {
     /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was,
     /// or none at all, and is its end.
     pub fn append(&mut self, record: &Record, now: bool) -> Result<(), RunError> {
+        let _span = debug_span!("journal").entered();
         let frame = frame(&Written::of(record, &mut self.book));
         let now = now || self.synced.elapsed() >= SYNC;
         self.write(&frame, now).map_err(|error| {

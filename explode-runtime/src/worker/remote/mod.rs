@@ -26,9 +26,11 @@ use crate::plan::Plan;
 use crate::trace::{Replay, Trace};
 use crate::verdict::{Death, Step};
 use crate::worker::crew::{Crew, StartError};
+use crate::worker::diagnostics::Observer;
 use crate::worker::listener::{Listener, Started};
 use crate::worker::order::Order;
-use worker::{Nobody, Worker};
+use tracing::{debug_span, info_span};
+use worker::{Nobody, Observing, Worker};
 
 pub use body::{Body, Spawn, WorkerEnded};
 
@@ -44,12 +46,14 @@ pub struct Remote<'a> {
     worker: Option<Worker<'a>>,
     /// Returns true once the run is cancelled. Workers are then ended at once. Default: never.
     pub given_up: &'a dyn Fn() -> bool,
+    /// Gets the diagnostics of the workers. Default: they are not asked for any.
+    pub observer: Option<&'a dyn Observer>,
 }
 
 impl<'a> Remote<'a> {
     /// Workers for a plan.
     pub fn new(plan: &'a Plan, spawn: &'a mut Spawn<'a>) -> Remote<'a> {
-        Remote { plan, spawn, worker: None, given_up: &|| false }
+        Remote { plan, spawn, worker: None, given_up: &|| false, observer: None }
     }
 
     /// Replays a trace in a fresh worker. A trace of a step that hangs or ends its worker is
@@ -73,6 +77,7 @@ impl<'a> Remote<'a> {
             Err(StartError::Died(death)) if death.from_outside => return Ok(Err(death)),
             hired => hired.map_err(RunError::from)?,
         };
+        let _span = debug_span!("wait").entered();
         let said = worker
             .send(&ToWorker::Replay(Box::new(trace.clone())))
             .and_then(|()| worker.hear(&mut Nobody));
@@ -108,6 +113,7 @@ impl<'a> Remote<'a> {
     fn hire(&mut self) -> Result<Worker<'a>, StartError> {
         // Its disks and its page are wanted by the next.
         self.worker = None;
+        let _span = info_span!("worker_start", mode = self.plan.mode.as_str()).entered();
         if (self.given_up)() {
             let message = "nobody waits for it any more".to_owned();
             return Err(StartError::Died(Death {
@@ -128,11 +134,18 @@ impl<'a> Remote<'a> {
         })?;
         let deadline = Duration::from_millis(self.plan.settings.deadline_ms);
         let mut worker = Worker::new(body, deadline, self.given_up);
+        worker.observing = self.observer.map(Observing::new);
         // Nothing of the stack's has run yet, whatever has ended it.
         let ready =
             worker.hear(&mut Nobody).map_err(|death| Death { step: Step::Between, ..death });
         match ready.map_err(StartError::Died)? {
-            Said::Ready(version) if version == env!("CARGO_PKG_VERSION") => Ok(worker),
+            Said::Ready(version) if version == env!("CARGO_PKG_VERSION") => {
+                if let Some(observer) = self.observer {
+                    let wanted = ToWorker::Observe(observer.wanted());
+                    worker.send(&wanted).map_err(StartError::Died)?;
+                }
+                Ok(worker)
+            }
             other => Err(StartError::Died(worker.nonsense(&other))),
         }
     }
@@ -141,6 +154,7 @@ impl<'a> Remote<'a> {
 impl Crew for Remote<'_> {
     fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
         let mut worker = self.hire()?;
+        let _span = debug_span!("wait").entered();
         let plan = ToWorker::Start(Box::new(self.plan.clone()), keep_events);
         worker.send(&plan).map_err(StartError::Died)?;
         let started = match worker.hear(&mut Nobody).map_err(StartError::Died)? {
@@ -157,6 +171,7 @@ impl Crew for Remote<'_> {
     }
 
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death> {
+        let _span = debug_span!("wait").entered();
         match self.worker().run(&ToWorker::Run(Box::new(order.clone())), listener)? {
             Said::End(result) => Ok(*result),
             other => Err(self.worker().nonsense(&other)),

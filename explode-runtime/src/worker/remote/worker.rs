@@ -9,6 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::body::Body;
 use crate::verdict::{Death, Step};
 use crate::worker::Listener;
+use crate::worker::diagnostics::Observer;
 use crate::worker::frame::{FrameReader, encode};
 use crate::worker::wire::{Said, ToWorker};
 
@@ -30,6 +31,23 @@ pub(super) struct Worker<'a> {
     pub deadline: Duration,
     stopping: bool,
     given_up: &'a dyn Fn() -> bool,
+    /// Where its diagnostics go, if it was asked for them.
+    pub observing: Option<Observing<'a>>,
+}
+
+/// Where the diagnostics of a worker go.
+pub(super) struct Observing<'a> {
+    observer: &'a dyn Observer,
+    worker: u32,
+    /// When the last word that it obeys was sent.
+    sent: u64,
+}
+
+impl<'a> Observing<'a> {
+    /// Those of a new worker.
+    pub fn new(observer: &'a dyn Observer) -> Observing<'a> {
+        Observing { observer, worker: observer.hired(), sent: observer.now() }
+    }
 }
 
 impl<'a> Worker<'a> {
@@ -50,6 +68,7 @@ impl<'a> Worker<'a> {
             deadline,
             stopping: false,
             given_up,
+            observing: None,
         }
     }
 }
@@ -80,6 +99,11 @@ impl Worker<'_> {
                 Ok(Some(Said::AboutTo(step, checked))) => {
                     self.take_step(self.count + 1, step, checked);
                     self.look_around(listener)?;
+                }
+                Ok(Some(Said::Observed(heard, taken))) => {
+                    if let Some(Observing { observer, worker, sent }) = &self.observing {
+                        observer.observed(*worker, taken.moved(heard, *sent));
+                    }
                 }
                 Ok(Some(said)) => return Ok(said),
                 Ok(None) => self.wait(listener)?,
@@ -142,6 +166,9 @@ impl Worker<'_> {
     }
 
     pub(super) fn send(&mut self, word: &ToWorker) -> Result<(), Death> {
+        // To stop is part of what the worker does already.
+        let observing = self.observing.as_mut().filter(|_| *word != ToWorker::Stop);
+        observing.into_iter().for_each(|observing| observing.sent = observing.observer.now());
         match self.try_send(word) {
             Ok(()) => Ok(()),
             Err(error) => Err(self.died(&format!("it cannot be told anything: {error}"))),

@@ -17,7 +17,8 @@ const BLOCK_SIZE: OptionDef =
 /// What is fixed in each, so that making it twice gives the same disk.
 const SAME: &str = "-q -F -m 0 -U 12345678-1234-1234-1234-123456789abc \
      -E \
-     nodiscard,lazy_itable_init=0,lazy_journal_init=0,hash_seed=12345678-1234-1234-1234-123456789abc";
+     nodiscard,lazy_itable_init=0,lazy_journal_init=0,\
+     hash_seed=12345678-1234-1234-1234-123456789abc";
 
 /// Makes one with these options.
 fn mke2fs(options: &str) -> Tool {

@@ -1,0 +1,99 @@
+//! Reads the tables of targets: `checkers/targets/*.toml`, one file a family.
+//!
+//! A target is an entry with these keys:
+//!
+//! ```toml
+//! [[target]]
+//! name = "fs-sync-ext2"
+//! about = "synced data survives a crash, on ext2"          # what it shows, one line
+//! stack = [{ use = "ramdisk" }, { use = "ext2" }]        # the keys of a stack file's [[component]]
+//! checker = { use = "fs-sync", hole = 8192 }             # the keys of a stack file's [checker]
+//! bounds = { depth = 2, limit = 200, samples = 40, crash_depth = 1 }
+//! expect = "lost"                                        # `clean`, or the verdict a run must find
+//! seeded = "fs-sync-ext2-by-ext4"                        # the twin without the bug; `true`: no twin
+//! ```
+//!
+//! - `[common]` has keys that hold for all entries of the file. An entry's own key replaces the
+//!   common one. `checker`, `bounds` and `words` are replaced key by key; a `checker` with a `use` in
+//!   place of another `use` takes none of its options.
+//! - An entry with `columns` and `rows` is a template: a target for each row. `{column}` in a text
+//!   stands for the row's cell, and a text that is only `{column}` becomes the cell itself. A
+//!   column with the name of a key sets that key. `words` are the same for all rows.
+//! - `[[target.bugs]]` is the target before it with a bug: it inherits the keys of that target
+//!   except `name`, `about` and `expect`, and that target is its twin. Each row of a template is
+//!   followed by its bugs.
+//! - A file has a heading, `family`. `real = false` says that its systems are explode's own, made
+//!   for their bugs. `feature` names the cargo feature that has them.
+
+mod entry;
+mod table;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use explode_runtime::base::UsageError;
+use explode_runtime::plan::{Family, Registry};
+
+use table::Table;
+
+macro_rules! tables {
+    ($($name:literal),* $(,)?) => {
+        &[$((
+            concat!("checkers/targets/", $name, ".toml"),
+            include_str!(concat!("../../targets/", $name, ".toml")),
+        )),*]
+    };
+}
+
+/// The files with their texts, in the order in which targets are listed.
+const TABLES: &[(&str, &str)] = tables![
+    "sqlite",
+    "key-value-stores",
+    "fs-basic",
+    "fs-sync",
+    "fs-failures",
+    "fs-ways",
+    "fs-reasonable",
+    "fs-replaced",
+    "fs-moved",
+    "fs-more",
+    "toyfs",
+    "arrays",
+    "merge",
+    "linux",
+    "littlefs",
+    "fatfs",
+    "flash-maps",
+    "redb",
+];
+
+/// Adds the targets of all tables of this build.
+pub(crate) fn register(registry: &mut Registry) {
+    for (path, text) in TABLES {
+        let added = add(registry, path, text);
+        added.expect("the tables are compiled in, and a test reads each of them");
+    }
+}
+
+/// Adds the targets of a table, if this build has its systems.
+///
+/// # Errors
+/// The table is wrong. The text names the file, the entry and the key.
+fn add(registry: &mut Registry, path: &str, text: &str) -> Result<(), UsageError> {
+    let Table { name, real, is_built, listed } = Table::read(path, text)?;
+    if !is_built {
+        return Ok(());
+    }
+    let at = registry.families.iter().position(|family| family.name == name).unwrap_or_else(|| {
+        registry.families.push(Family { name: name.into(), real, targets: Vec::new() });
+        registry.families.len() - 1
+    });
+    for (target, twin) in listed {
+        registry.families[at].targets.push(target.name.clone());
+        if let Some(twin) = twin {
+            registry.twins.insert(target.name.clone(), twin.into());
+        }
+        registry.targets.push(target);
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! Targets by family, for a person: the real systems first, and the seeded bugs beside the systems
+//! without them.
+
+use std::collections::BTreeSet;
+
+use explode_runtime::base::Mode;
+use explode_runtime::plan::{Registry, Target};
+
+use super::columns::{Row, rows};
+
+/// The width of lines that should fit a terminal.
+const WIDTH: usize = 100;
+/// The heading of targets that are in no family.
+const OTHERS: &str = "Other targets";
+
+/// Targets under one heading.
+struct Part<'r> {
+    heading: &'r str,
+    is_real: bool,
+    targets: Vec<&'r Target>,
+}
+
+/// The real systems by family: what each target shows.
+pub(super) fn real(registry: &Registry) -> Vec<String> {
+    let parts = by_family(registry).into_iter().filter(|part| part.is_real).map(|part| {
+        let targets: Vec<_> = part.targets.into_iter().filter(|target| !target.seeded).collect();
+        let is_guest = |target: &&Target| registry.mode_of(&target.stack) == Ok(Mode::Vm);
+        let more = if targets.iter().all(is_guest) { " (in a guest)" } else { "" };
+        (format!("{}{more}", part.heading), folded(&targets))
+    });
+    rows(["Target", "Expected", "What it shows"], &parts.collect::<Vec<_>>(), WIDTH)
+}
+
+/// The seeded bugs by family: each system without a bug, and below it the same system with one.
+pub(super) fn seeded(registry: &Registry) -> Vec<String> {
+    let parts = by_family(registry).into_iter();
+    let parts = parts.map(|Part { heading, targets, .. }| {
+        (heading.to_owned(), beside_twins(registry, &targets))
+    });
+    rows(
+        ["Target", "Expected", "The system, or what is wrong"],
+        &parts.collect::<Vec<_>>(),
+        usize::MAX,
+    )
+}
+
+/// All targets, in order. Those that are in no family are last.
+fn by_family(registry: &Registry) -> Vec<Part<'_>> {
+    let mut others: Vec<&Target> = registry.targets.iter().collect();
+    let mut parts = Vec::new();
+    for family in &registry.families {
+        let targets: Vec<&Target>;
+        (targets, others) =
+            others.into_iter().partition(|target| family.targets.contains(&target.name));
+        parts.push(Part { heading: &family.name, is_real: family.real, targets });
+    }
+    parts.push(Part { heading: OTHERS, is_real: true, targets: others });
+    parts
+}
+
+/// Each system without a bug is followed by its bugs; bugs without such a system are last.
+fn beside_twins(registry: &Registry, targets: &[&Target]) -> Vec<Row> {
+    let twin_of = |bug: &Target| registry.twins.get(&bug.name).map(|twin| &**twin);
+    let bugs: Vec<&Target> = targets.iter().filter(|target| target.seeded).copied().collect();
+    let mut found = Vec::new();
+    for twin in targets.iter().filter(|target| !target.seeded) {
+        let of_twin = bugs.iter().filter(|bug| twin_of(bug) == Some(&*twin.name));
+        let of_twin: Vec<Row> = of_twin.map(|bug| row(bug, 1)).collect();
+        if !of_twin.is_empty() {
+            found.push(row(twin, 0));
+            found.extend(of_twin);
+        }
+    }
+    found.extend(bugs.iter().filter(|bug| twin_of(bug).is_none()).map(|bug| row(bug, 0)));
+    found
+}
+
+fn row(target: &Target, indent: usize) -> Row {
+    Row {
+        indent,
+        name: target.name.to_string(),
+        word: target.expect.to_string(),
+        text: target.about.to_string(),
+    }
+}
+
+/// A row for each target. Targets that are named after one checker share rows: what they show, and
+/// the systems of each verdict.
+fn folded(targets: &[&Target]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (index, target) in targets.iter().enumerate() {
+        let alike = |other: &&&Target| other.checker == target.checker && system(other).is_some();
+        let all: Vec<&Target> = targets.iter().filter(alike).copied().collect();
+        if system(target).is_none() || all.len() < 2 {
+            rows.push(row(target, 0));
+        } else if !targets[..index].iter().any(|before| alike(&before)) {
+            rows.extend(shared(&all));
+        }
+    }
+    rows
+}
+
+/// What stands in a target's name after its checker: `ext4` in `fs-sync-ext4`.
+fn system(target: &Target) -> Option<&str> {
+    target.name.strip_prefix(&*target.checker)?.strip_prefix('-')
+}
+
+fn shared(targets: &[&Target]) -> Vec<Row> {
+    let [first, ..] = targets else { return Vec::new() };
+    let name = format!("{}-SYSTEM", first.checker);
+    let row = |name, word: &str, text| Row { indent: 0, name, word: word.to_owned(), text };
+    let mut rows = vec![row(name, "", format!("{}SYSTEM", common_words(targets)))];
+    let mut seen = BTreeSet::new();
+    for verdict in targets.iter().map(|target| &*target.expect) {
+        if seen.insert(verdict) {
+            let same = targets.iter().filter(|target| target.expect == verdict);
+            let systems: Vec<&str> = same.filter_map(|target| system(target)).collect();
+            rows.push(row(String::new(), verdict, systems.join(", ")));
+        }
+    }
+    rows
+}
+
+/// The words with which what each of them shows begins.
+fn common_words(targets: &[&Target]) -> String {
+    let mut texts = targets.iter().map(|target| target.about.split_inclusive(' '));
+    let Some(first) = texts.next() else { return String::new() };
+    let mut words: Vec<&str> = first.collect();
+    for text in texts {
+        let same = words.iter().zip(text).take_while(|(word, other)| **word == *other).count();
+        words.truncate(same);
+    }
+    words.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_named_after_a_checker_share_rows() {
+        let targets = crate::registry().targets;
+        let named = |name: &str| targets.iter().find(|target| target.name == name).unwrap();
+        let names = ["fs-basic-ext4", "fs-sync-ext4", "fs-sync-vfat", "fs-sync", "fs-sync-xfs"];
+        let rows = folded(&names.map(named));
+        let rows: Vec<String> =
+            rows.iter().map(|row| format!("{}|{}|{}", row.name, row.word, row.text)).collect();
+        let [basic, sync, plain, ..] = ["fs-basic-ext4", "fs-sync-ext4", "fs-sync"].map(named);
+        assert_eq!(
+            rows,
+            [
+                format!("fs-basic-ext4|clean|{}", basic.about),
+                format!("fs-sync-SYSTEM||{}", sync.about.replace("ext4", "SYSTEM")),
+                "|clean|ext4, xfs".to_owned(),
+                "|lost|vfat".to_owned(),
+                format!("fs-sync|clean|{}", plain.about),
+            ]
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! `explode list`: what can be named. A person first sees the targets on real systems; `--all` and
+//! JSON lines have all of them, with their default bounds.
+
+mod columns;
+mod families;
+
+use explode_runtime::base::{Exit, Mode, OptionDef, UsageError};
+use explode_runtime::check::CheckerDef;
+use explode_runtime::plan::{Registry, Target};
+use explode_runtime::stack::{Layer, StackSpec, simfiles};
+use explode_runtime::verdict::{Profile, Promise};
+use serde_json::{Value, json};
+
+use crate::cli::{Format, ListArgs, What};
+use crate::matrix::Row;
+use crate::output;
+
+/// Lists what can be named.
+pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
+    match (args.what, args.systems.first()) {
+        (Some(What::Profiles), _) => return profiles(registry, &args.systems, args.format),
+        (_, Some(name)) => {
+            let text = format!(
+                "'{name}' is too much; systems are named after profiles: explode list profiles \
+                 {name}"
+            );
+            return output::fail(Exit::Usage, text);
+        }
+        _ => {}
+    }
+    match (args.what, args.format) {
+        (Some(What::SeededBugs), format) => return seeded_bugs(registry, format),
+        (None | Some(What::Targets), Format::Human) if !args.all => {
+            return first_view(registry);
+        }
+        _ => {}
+    }
+    let wanted = |what: fn(&What) -> bool| args.what.as_ref().is_none_or(what);
+    let mut lines = Vec::new();
+    if wanted(|what| matches!(what, What::Targets)) {
+        lines.extend(registry.targets.iter().map(|each| target(registry, each)));
+    }
+    if wanted(|what| matches!(what, What::Stacks)) {
+        lines.extend(stacks(registry));
+    }
+    if wanted(|what| matches!(what, What::Components)) {
+        lines.extend(registry.components.iter().map(|def| {
+            let modes: Vec<_> = def.modes.iter().copied().map(Mode::as_str).collect();
+            named("component", &def.name, &modes.join(","), &def.about, &def.options)
+        }));
+    }
+    if wanted(|what| matches!(what, What::Checkers)) {
+        // What a checker needs is said by its stack.
+        let checker =
+            |def: &CheckerDef| named("checker", &def.name, "mem,vm,here", &def.about, &def.options);
+        lines.extend(registry.checkers.iter().map(checker));
+    }
+    let width = |kind: &Value| {
+        let names = lines
+            .iter()
+            .filter(|line| line["type"] == *kind)
+            .filter_map(|line| line["name"].as_str());
+        names.map(str::len).max().unwrap_or_default()
+    };
+    for line in &lines {
+        match args.format {
+            Format::Jsonl => output::line(&line.to_string()),
+            Format::Human => output::line(&text(line, width(&line["type"]))),
+        }
+    }
+    Exit::Clean
+}
+
+/// Lists the real systems, and says how to list the rest.
+fn first_view(registry: &Registry) -> Exit {
+    families::real(registry).iter().for_each(|line| output::line(line));
+    let absent = &registry.components.absent;
+    if let Some(first) = absent.first() {
+        let names: Vec<&str> = absent.iter().map(|absent| absent.name).collect();
+        output::line(&format!(
+            "With the cargo feature '{}' also: {}",
+            first.feature,
+            names.join(", ")
+        ));
+    }
+    output::line(
+        "More: explode list targets --all | seeded-bugs | stacks | components | checkers | profiles",
+    );
+    Exit::Clean
+}
+
+/// Lists the targets with a bug put in on purpose, each with its twin: the system without the bug.
+fn seeded_bugs(registry: &Registry, format: Format) -> Exit {
+    if format == Format::Human {
+        families::seeded(registry).iter().for_each(|line| output::line(line));
+        return Exit::Clean;
+    }
+    for target in registry.targets.iter().filter(|target| target.seeded) {
+        let line = json!({
+            "type": "seeded-bug",
+            "name": target.name,
+            "in": registry.mode_of(&target.stack).map_or("", Mode::as_str),
+            "about": target.about,
+            "expect": target.expect,
+            "twin": registry.twins.get(&target.name),
+            "checker": target.checker,
+        });
+        output::line(&line.to_string());
+    }
+    Exit::Clean
+}
+
+/// What these systems promise. Without names: the rows of the matrix, and simulated files.
+fn profiles(registry: &Registry, systems: &[String], format: Format) -> Exit {
+    let rows = registry.systems.iter().map(|system| system.name);
+    let all = || rows.chain([simfiles::NAME]).map(str::to_owned).collect();
+    let names: Vec<String> = if systems.is_empty() { all() } else { systems.to_vec() };
+    let profile = |name: &String| Row::named(registry, name)?.profile(registry);
+    let profiles = match names.iter().map(profile).collect::<Result<Vec<_>, UsageError>>() {
+        Ok(profiles) => profiles,
+        Err(error) => return output::fail(Exit::Usage, error),
+    };
+    for (name, profile) in names.iter().zip(profiles) {
+        if format == Format::Human {
+            output::line(&heading(name, profile.as_ref()));
+        }
+        let Some(Profile { system, promises }) = profile else { continue };
+        for line in &promises {
+            output::line(&promise(name, &system, line, format));
+        }
+    }
+    Exit::Clean
+}
+
+fn promise(of: &str, system: &str, line: &Promise, format: Format) -> String {
+    let Promise { name, kept, quote, source } = line;
+    match format {
+        Format::Jsonl => {
+            let line = json!({
+                "type": "promise", "of": of, "system": system, "name": name, "kept": kept,
+                "quote": quote, "source": source,
+            });
+            line.to_string()
+        }
+        Format::Human => {
+            let kept = if *kept { "kept" } else { "excluded" };
+            format!("  {name:<40} {kept:<9} {line}")
+        }
+    }
+}
+
+/// Whose promises follow.
+fn heading(name: &str, profile: Option<&Profile>) -> String {
+    match profile {
+        Some(profile) => format!("{name}: {}", profile.system),
+        None => format!("{name}: it has no profile, and is held to everything"),
+    }
+}
+
+fn target(registry: &Registry, target: &Target) -> Value {
+    let bounds = target.bounds;
+    let mode = registry.mode_of(&target.stack).map_or("", Mode::as_str);
+    json!({
+        "type": "target",
+        "name": target.name,
+        "in": mode,
+        "about": target.about,
+        "seeded": target.seeded,
+        "expect": target.expect,
+        "stack": target.stack.components(),
+        "checker": target.checker,
+        "depth": bounds.depth,
+        "limit": bounds.limit,
+        "samples": bounds.samples,
+        "crash_depth": bounds.crash_depth,
+    })
+}
+
+/// The distinct stacks of the targets. One that a component needs anyway has that component's name,
+/// as `--stack` takes it; any other the name of the first target that runs on it.
+fn stacks(registry: &Registry) -> Vec<Value> {
+    let mut stacks: Vec<(&StackSpec, Vec<&str>)> = Vec::new();
+    for target in &registry.targets {
+        match stacks.iter_mut().find(|(stack, _)| **stack == target.stack) {
+            Some((_, targets)) => targets.push(&target.name),
+            None => stacks.push((&target.stack, vec![&*target.name])),
+        }
+    }
+    let line = |(stack, targets): (&StackSpec, Vec<&str>)| {
+        let top = stack.0.last().map_or("", |layer| layer.component.as_str());
+        let plain = registry.stack_of(top).is_ok_and(|plain| plain == *stack);
+        let layers: Vec<String> = stack.0.iter().map(Layer::shown).collect();
+        json!({
+            "type": "stack",
+            "name": if plain { top } else { targets[0] },
+            "in": registry.mode_of(stack).map_or("", Mode::as_str),
+            "about": layers.join(" < "),
+            "stack": stack.components(),
+            "targets": targets,
+        })
+    };
+    stacks.into_iter().map(line).collect()
+}
+
+fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]) -> Value {
+    let option =
+        |def: &OptionDef| json!({ "name": def.name, "about": def.about, "default": def.default });
+    let options: Vec<Value> = options.iter().map(option).collect();
+    json!({ "type": kind, "name": name, "in": modes, "about": about, "options": options })
+}
+
+/// A line for a person, and those that belong to it; names take so many columns.
+fn text(line: &Value, width: usize) -> String {
+    let word = |key: &str| line[key].as_str().unwrap_or_default();
+    let head = format!(
+        "{:<10} {:<width$} {:<11} {}",
+        word("type"),
+        word("name"),
+        word("in"),
+        word("about")
+    );
+    let more = 10 + 1 + width + 1 + 11 + 1;
+    match (line["depth"].as_u64(), line["options"].as_array()) {
+        (Some(depth), _) => {
+            let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
+            format!(
+                "{head}\n{:more$}expect {expect}; depth {depth}, limit {limit}, samples \
+                 {samples}, crash-depth {}",
+                "", line["crash_depth"]
+            )
+        }
+        (None, Some(options)) => options.iter().fold(head, |text, option| {
+            let word = |key: &str| option[key].as_str().unwrap_or_default();
+            format!("{text}\n{:more$}{}={}  {}", "", word("name"), word("default"), word("about"))
+        }),
+        (None, None) => head,
+    }
+}

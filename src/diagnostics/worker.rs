@@ -1,0 +1,99 @@
+//! The diagnostics of a worker.
+
+use std::cell::OnceCell;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use explode_runtime::worker::{Diagnostics, Taken, Wanted};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+use super::log::layer;
+use super::recorder::Recorder;
+
+/// So many spans are sent at once, if the unit goes on.
+const SPANS: usize = 4096;
+
+/// Where the lines of log of a worker go.
+#[derive(Clone, Debug)]
+pub enum Lines {
+    /// To its standard error.
+    StandardError,
+    /// To its supervisor.
+    Sent(Arc<Mutex<Vec<u8>>>),
+}
+
+/// The diagnostics of the process of a worker.
+pub struct OfWorker {
+    recorder: Recorder,
+    lines: Lines,
+    begun: OnceCell<()>,
+}
+
+impl OfWorker {
+    /// Those of this process, which are not kept yet.
+    pub fn new(lines: Lines) -> OfWorker {
+        OfWorker { recorder: Recorder::of_now(), lines, begun: OnceCell::new() }
+    }
+}
+
+impl Diagnostics for OfWorker {
+    fn begin(&self, wanted: &Wanted) {
+        if self.begun.set(()).is_err() {
+            return;
+        }
+        let subscriber = tracing_subscriber::registry()
+            .with(layer(&wanted.log, self.lines.clone()))
+            .with(wanted.spans.then(|| self.recorder.clone()));
+        // Where a program has a subscriber of its own, that one stays.
+        let _ = tracing::subscriber::set_global_default(subscriber);
+    }
+
+    fn now(&self) -> u64 {
+        self.recorder.now()
+    }
+
+    fn take(&self, all: bool) -> Option<Taken> {
+        let lines = self.lines.take();
+        let spans = self.recorder.take(if all || !lines.is_empty() { 0 } else { SPANS });
+        let is_empty = spans.is_empty() && lines.is_empty();
+        (!is_empty).then_some(Taken { spans, lines })
+    }
+}
+
+impl Lines {
+    /// Those that are to be sent.
+    fn take(&self) -> String {
+        match self {
+            Lines::StandardError => String::new(),
+            Lines::Sent(lines) => {
+                let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+                String::from_utf8_lossy(&std::mem::take(&mut *lines)).into_owned()
+            }
+        }
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match self {
+            Lines::StandardError => io::stderr().lock().write_all(line)?,
+            Lines::Sent(lines) => {
+                lines.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(line);
+            }
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Lines {
+    type Writer = Lines;
+
+    fn make_writer(&self) -> Lines {
+        self.clone()
+    }
+}

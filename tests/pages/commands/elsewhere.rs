@@ -1,0 +1,103 @@
+//! The commands of pages that do not run beside the page: where they run, or why nowhere.
+
+/// Where commands that begin like this run.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// How the command begins. Of several entries the longest one counts.
+    pub command: &'static str,
+    /// The page, or nothing for all pages.
+    pub page: &'static str,
+    pub why: Why,
+}
+
+/// Why a command does not run beside its page.
+#[derive(Debug)]
+pub enum Why {
+    /// It needs a guest. The case runs the same checker on the same stack there; the command itself
+    /// is read, with all its names and options.
+    Guest { test: &'static str, case: &'static str },
+    /// Another test runs it.
+    Test { test: &'static str, case: &'static str },
+    /// No test runs it.
+    #[expect(dead_code, reason = "the reason is for readers")]
+    Not(&'static str),
+}
+
+const fn guest(command: &'static str, test: &'static str, case: &'static str) -> Elsewhere {
+    Elsewhere { command, page: "", why: Why::Guest { test, case } }
+}
+
+const fn test(
+    command: &'static str,
+    page: &'static str,
+    test: &'static str,
+    case: &'static str,
+) -> Elsewhere {
+    Elsewhere { command, page, why: Why::Test { test, case } }
+}
+
+const fn not(command: &'static str, page: &'static str, why: &'static str) -> Elsewhere {
+    Elsewhere { command, page, why: Why::Not(why) }
+}
+
+pub static ALL: &[Elsewhere] = &[
+    test("scripts/test", "", "scripts/test", "cargo test --workspace"),
+    test("cargo test", "", "scripts/test", "cargo test --workspace --features engines"),
+    test("explode doctor", "", "tests/pages/interfaces.rs", "fn lines_of_doctor"),
+    test("explode vm build", "", "scripts/test", "explode\" vm build"),
+    // Systems of the kernel.
+    guest(
+        "explode run fs-sync",
+        "tests/guest/cases.rs",
+        "sync(2) leaves the disk's cache unflushed",
+    ),
+    guest("explode run fs-sync-ext4", "tests/guest/cases.rs", "clean one step deep"),
+    guest("explode run fs-ways --stack ext4", "tests/guest/ways.rs", "ways: "),
+    guest("explode run fs-reasonable --stack ext4", "tests/guest/ways.rs", "is reasonable"),
+    guest(
+        "explode run fs-failures",
+        "tests/guest/kernel_choices.rs",
+        "what the page says is found",
+    ),
+    guest(
+        "explode run ext2+rename-in-steps",
+        "tests/guest/kernel_sites.rs",
+        "ext2_add_link:-ENOSPC:unlisted",
+    ),
+    guest("explode matrix ext4", "tests/guest/matrix.rs", "matrix ext4 missing.toml"),
+    // Stack files of the pages.
+    guest("explode run notes.toml", "tests/stack_files/guest.rs", "notes add {path}"),
+    guest("explode run unsynced.toml", "tests/stack_files/guest.rs", "notes add --no-sync {path}"),
+    guest("explode run mine.toml", "tests/stack_files/guest.rs", "A file system made of commands"),
+    guest(
+        "explode run counter.toml",
+        "tests/outside_crate.rs",
+        "fn a_component_of_shell_commands_in_a_guest",
+    ),
+    // The crate of two guides, which is not explode.
+    test(
+        "explode ",
+        "docs/guide/writing-a-component.md",
+        "tests/outside_crate.rs",
+        "fn in_process_on_simulated_files",
+    ),
+    test(
+        "explode ",
+        "docs/guide/writing-a-checker.md",
+        "tests/outside_crate.rs",
+        "fn in_process_on_simulated_files",
+    ),
+    // A trace that replays in a guest.
+    test("explode minimise bugs/", "", "tests/script/bugs.rs", "ext2-fsync-xattr/trace"),
+    test("explode show small.json", "", "tests/script/bugs.rs", "ext2-fsync-xattr/trace"),
+    not("", "docs/guide/patched-kernel.md", "needs the source of a kernel and a build of it"),
+];
+
+/// The entry of a command on this page.
+pub fn find(page: &str, command: &str) -> Option<&'static Elsewhere> {
+    let command = command.replacen("cargo run -- ", "explode ", 1);
+    let begins = |entry: &&Elsewhere| {
+        command.starts_with(entry.command) && (entry.page.is_empty() || entry.page == page)
+    };
+    ALL.iter().filter(begins).max_by_key(|entry| entry.command.len())
+}
