@@ -18,7 +18,7 @@
 //! - `reads`: the parts of an image that were read
 //! - `storage`: the storage of a running stack, and its log
 //! - `ramdisk`: block devices
-//! - `files`: the calls on files, and simulated files
+//! - `files`: the calls on files, as a trait and as data, and simulated files
 
 mod disk;
 mod event;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result as FilesResult};
+use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{Label, Point};
@@ -19,6 +19,7 @@ use itertools::Itertools as _;
 use nix::errno::Errno;
 
 use super::RESERVED;
+use super::model::{Abstract, make};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-atomic";
@@ -85,9 +86,9 @@ const STEPS: [Step; 9] = [
 ];
 
 impl Step {
-    fn is_possible(self, tree: &Tree) -> bool {
-        let (a, d) = (tree.contains_key("/a"), tree.contains_key("/d"));
-        let b = tree.get("/b").and_then(Option::as_ref).map_or(0, Vec::len);
+    fn is_possible(self, fs: &Abstract) -> bool {
+        let (a, d) = (fs.find("/a").is_some(), fs.find("/d").is_some());
+        let b = fs.find("/b").map_or(0, |b| fs.bytes(b).len());
         match self {
             Step::WriteA | Step::WriteB => true,
             Step::PatchB | Step::CutB => b > LARGE / 2,
@@ -112,92 +113,36 @@ impl Step {
         }
     }
 
-    /// Takes it; `n` stands in what is written.
-    fn take(self, calls: &mut Calls<'_>, n: u32) -> FilesResult<()> {
+    /// The calls of which it is made; `n` stands in what is written.
+    fn calls(self, fs: &Abstract, n: u32) -> Vec<FsCall> {
         let bytes = |len: usize| format!("{n:<len$}").into_bytes();
+        let (a, b, d) = (|| "/a".to_owned(), || "/b".to_owned(), || "/d".to_owned());
+        let open = |call: FsCall| {
+            let path = call.paths().concat();
+            let open = FsCall::Open { path: path.clone(), flags: OpenFlags::CREATE };
+            vec![open, call, FsCall::Close { path }]
+        };
         match self {
-            Step::WriteA => calls.write("/a", 0, &bytes(SMALL)),
-            Step::WriteB => calls.write("/b", 0, &bytes(LARGE)),
-            Step::PatchB => calls.write("/b", LARGE / 2, &bytes(SMALL)),
-            Step::CutB => calls.truncate("/b", LARGE / 2),
-            Step::RenameAToB => calls.rename("/a", "/b"),
-            Step::MoveAToD => calls.rename("/a", "/d/a"),
-            Step::UnlinkA => calls.unlink("/a"),
-            Step::MakeD => {
-                calls.files.mkdir("/d")?;
-                calls.changed(|tree| drop(tree.insert("/d".to_owned(), None)))
-            }
+            Step::WriteA => open(FsCall::pwrite("/a", 0, bytes(SMALL))),
+            Step::WriteB => open(FsCall::pwrite("/b", 0, bytes(LARGE))),
+            Step::PatchB => open(FsCall::pwrite("/b", LARGE as u64 / 2, bytes(SMALL))),
+            Step::CutB => open(FsCall::Ftruncate { path: b(), size: LARGE as u64 / 2 }),
+            Step::RenameAToB => vec![FsCall::Rename { from: a(), to: b() }],
+            Step::MoveAToD => vec![FsCall::Rename { from: a(), to: "/d/a".to_owned() }],
+            Step::UnlinkA => vec![FsCall::Unlink { path: a() }],
+            Step::MakeD => vec![FsCall::Mkdir { path: d() }],
             Step::RemoveD => {
-                if calls.now().contains_key("/d/a") {
-                    calls.unlink("/d/a")?;
-                }
-                calls.files.rmdir("/d")?;
-                calls.changed(|tree| drop(tree.remove("/d")))
+                let unlink = fs.find("/d/a").map(|_| FsCall::Unlink { path: "/d/a".to_owned() });
+                unlink.into_iter().chain([FsCall::Rmdir { path: d() }]).collect()
             }
         }
     }
 }
 
-/// The calls, and the trees that they lead to, one after the other.
-struct Calls<'a> {
-    files: &'a dyn Files,
-    trees: &'a mut Vec<Tree>,
-}
-
-impl Calls<'_> {
-    fn now(&self) -> Tree {
-        self.trees.last().cloned().unwrap_or_default()
-    }
-
-    /// A call has been made, and changes the tree like this.
-    fn changed(&mut self, change: impl FnOnce(&mut Tree)) -> FilesResult<()> {
-        let mut tree = self.now();
-        change(&mut tree);
-        self.trees.push(tree);
-        Ok(())
-    }
-
-    fn with_open(
-        &mut self,
-        path: &str,
-        work: impl FnOnce(&dyn Files, Fd) -> FilesResult<()>,
-    ) -> FilesResult<()> {
-        let fd = self.files.open(path, OpenFlags::CREATE)?;
-        if !self.now().contains_key(path) {
-            self.changed(|tree| drop(tree.insert(path.to_owned(), Some(Vec::new()))))?;
-        }
-        let worked = work(self.files, fd);
-        self.files.close(fd).and(worked)
-    }
-
-    fn write(&mut self, path: &str, at: usize, bytes: &[u8]) -> FilesResult<()> {
-        self.with_open(path, |files, fd| files.pwrite(fd, at as u64, bytes))?;
-        self.changed(|tree| {
-            let file = tree.entry(path.to_owned()).or_default().get_or_insert_default();
-            file.resize(file.len().max(at + bytes.len()), 0);
-            file[at..at + bytes.len()].copy_from_slice(bytes);
-        })
-    }
-
-    fn truncate(&mut self, path: &str, size: usize) -> FilesResult<()> {
-        self.with_open(path, |files, fd| files.ftruncate(fd, size as u64))?;
-        self.changed(|tree| {
-            tree.entry(path.to_owned()).or_default().iter_mut().for_each(|b| b.truncate(size))
-        })
-    }
-
-    fn unlink(&mut self, path: &str) -> FilesResult<()> {
-        self.files.unlink(path)?;
-        self.changed(|tree| drop(tree.remove(path)))
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> FilesResult<()> {
-        self.files.rename(from, to)?;
-        self.changed(|tree| {
-            let moved = tree.remove(from).unwrap_or_default();
-            tree.insert(to.to_owned(), moved);
-        })
-    }
+/// The names of an abstract file system, and what they lead to.
+fn tree(fs: &Abstract) -> Tree {
+    let contents = |id| fs.is_file(id).then(|| fs.bytes(id).to_vec());
+    fs.paths().into_iter().map(|(path, id)| (path, contents(id))).collect()
 }
 
 /// What a file holds, as far as it matters: the size of a damaged one may be anything.
@@ -242,8 +187,9 @@ fn without_reserved(mut tree: Tree) -> Tree {
     tree
 }
 
-#[derive(Clone, Default)]
-struct Atomic {
+#[derive(Clone)]
+pub(super) struct Atomic {
+    fs: Abstract,
     /// The tree before the mutate, and those that its calls led to.
     trees: Vec<Tree>,
     /// Mutates so far: what each writes is its own.
@@ -251,10 +197,33 @@ struct Atomic {
 }
 
 fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Atomic { trees: vec![Tree::new()], steps: 0 }))
+    Ok(Box::new(Atomic::new()))
 }
 
 impl Atomic {
+    pub(super) fn new() -> Atomic {
+        Atomic { fs: Abstract::new(), trees: vec![Tree::new()], steps: 0 }
+    }
+
+    fn possible(&self) -> Vec<Step> {
+        STEPS.into_iter().filter(|step| step.is_possible(&self.fs)).collect()
+    }
+
+    /// Takes a step. What is written to an open file comes with its close, and is no tree of its
+    /// own before.
+    fn take(&mut self, files: &dyn Files, step: Step) -> Result<(), Failure> {
+        self.steps += 1;
+        self.trees = vec![tree(&self.fs)];
+        make(&step.calls(&self.fs, self.steps), files, |call| {
+            self.fs.apply(call);
+            let tree = tree(&self.fs);
+            let is_written = matches!(call, FsCall::Pwrite { .. } | FsCall::Ftruncate { .. });
+            if !is_written && self.trees.last() != Some(&tree) {
+                self.trees.push(tree);
+            }
+        })
+    }
+
     fn judge(&self, found: &Tree, epoch: Epoch) -> Result<(), Violation> {
         let last = self.trees.len() - 1;
         let allowed = match epoch {
@@ -288,17 +257,12 @@ impl Atomic {
 impl Checker for Atomic {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let before = self.trees.pop().unwrap_or_default();
-        let steps: Vec<Step> = STEPS.into_iter().filter(|step| step.is_possible(&before)).collect();
+        let steps = self.possible();
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
         let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
-        self.steps += 1;
         cx.check_crashes_start(&[]);
-        self.trees = vec![before];
-        let calls = &mut Calls { files: files.as_ref(), trees: &mut self.trees };
-        step.take(calls, self.steps)
-            .map_err(|errno| Failure::broken(format!("{}: {errno}", step.name())))?;
+        self.take(files.as_ref(), step)?;
         cx.check_crashes_end(self, &[])
     }
 
@@ -327,5 +291,18 @@ impl Checker for Atomic {
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
         Ok(CheckerFacts::default())
+    }
+}
+
+#[cfg(test)]
+impl super::side_by_side::Side for Atomic {
+    const AROUND: bool = true;
+
+    fn steps(&mut self, _files: &dyn Files) -> Vec<String> {
+        self.possible().iter().map(|step| step.name().to_owned()).collect()
+    }
+
+    fn take_step(&mut self, files: &dyn Files, number: usize) -> Result<bool, Failure> {
+        self.take(files, self.possible()[number]).map(|()| true)
     }
 }

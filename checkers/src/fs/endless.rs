@@ -46,7 +46,8 @@ mod tests {
     use nix::errno::Errno;
 
     use crate::fs::failures::Tree;
-    use crate::fs::topology::{Found, Groups};
+    use crate::fs::model::Groups;
+    use crate::fs::topology::Found;
 
     /// One directory in another, called `d`: so many, or as many as are asked for, of which each
     /// `every`th is the first again.

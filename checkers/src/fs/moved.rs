@@ -19,9 +19,7 @@
 //! are there: the first line is one that journals of metadata promise. The others are what fsync
 //! promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
 
-use std::collections::BTreeSet;
-
-use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
+use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Session};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
@@ -29,7 +27,8 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
-use super::sync::pattern::pattern;
+use super::model::pattern::pattern;
+use super::model::{Abstract, Moments, Whereabouts, make};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-moved";
@@ -39,7 +38,7 @@ pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
         "what a rename moves to another directory is there after a crash, under one of its names",
-        |_| Ok(Box::new(Moved::default())),
+        |_| Ok(Box::new(Moved::new())),
     )
 }
 
@@ -60,18 +59,6 @@ const BELOW: &str = "y";
 /// Bytes of a few blocks.
 const SIZE: usize = 3 * 4096;
 
-/// Where one of the things is and may be, as numbers of directories.
-#[derive(Clone, Debug, Hash)]
-struct Places {
-    now: usize,
-    /// Was that directory forced since it is there?
-    is_forced: bool,
-    /// Where a crash may leave it, the newest last.
-    may_be: Vec<usize>,
-    /// The directories that were forced without it.
-    gone: BTreeSet<usize>,
-}
-
 /// One call of mutate.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -80,47 +67,19 @@ enum Step {
     ForceThing(usize),
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Moved {
-    /// Of each thing, while the last step was taken, and now; of none before the first.
-    during: Vec<Places>,
-    now: Vec<Places>,
+    fs: Abstract,
+    /// Of each thing; of none before the first step.
+    places: Moments<Vec<Whereabouts>>,
 }
 
 fn path(directory: usize, thing: usize) -> String {
     format!("{}/{}", DIRECTORIES[directory].trim_end_matches('/'), THINGS[thing])
 }
 
-impl Places {
-    fn new(place: usize) -> Places {
-        Places { now: place, is_forced: true, may_be: vec![place], gone: BTreeSet::new() }
-    }
-
-    fn is_on_its_way(&self) -> bool {
-        self.may_be.len() > 1
-    }
-
-    fn move_to(&mut self, place: usize) {
-        (self.now, self.is_forced) = (place, false);
-        self.may_be.retain(|other| *other != place);
-        self.may_be.push(place);
-        self.gone.remove(&place);
-    }
-
-    /// A directory has the names that it has now.
-    fn force(&mut self, directory: usize) {
-        if self.now == directory {
-            self.is_forced = true;
-            self.may_be = vec![directory];
-        } else {
-            self.may_be.retain(|place| *place != directory);
-            self.gone.insert(directory);
-        }
-    }
-}
-
 impl Step {
-    fn possible(places: &[Places]) -> Vec<Step> {
+    fn possible(places: &[Whereabouts]) -> Vec<Step> {
         let directories = 0..DIRECTORIES.len();
         let mut steps = Vec::new();
         for (thing, places) in places.iter().enumerate() {
@@ -136,7 +95,30 @@ impl Step {
         steps
     }
 
-    fn name(self, places: &[Places]) -> String {
+    fn calls(self, places: &[Whereabouts]) -> Vec<FsCall> {
+        match self {
+            Step::Move { thing, to } => {
+                let from = path(places[thing].now, thing);
+                vec![FsCall::Rename { from, to: path(to, thing) }]
+            }
+            Step::ForceDirectory(directory) => {
+                vec![FsCall::FsyncDir { path: DIRECTORIES[directory].to_owned() }]
+            }
+            Step::ForceThing(0) => {
+                let path = path(places[0].now, 0);
+                vec![
+                    FsCall::Open { path: path.clone(), flags: OpenFlags::EXISTING },
+                    FsCall::Fsync { path: path.clone() },
+                    FsCall::Close { path },
+                ]
+            }
+            Step::ForceThing(thing) => {
+                vec![FsCall::FsyncDir { path: path(places[thing].now, thing) }]
+            }
+        }
+    }
+
+    fn name(self, places: &[Whereabouts]) -> String {
         match self {
             Step::Move { thing, to } => {
                 format!("rename {} {}", path(places[thing].now, thing), path(to, thing))
@@ -148,55 +130,55 @@ impl Step {
 }
 
 impl Moved {
+    fn new() -> Moved {
+        Moved { fs: Abstract::new(), places: Moments::default() }
+    }
+
     /// Makes everything, and forces it.
-    fn begin(&mut self, files: &dyn Files) -> FilesResult<()> {
-        let file = |path: &str| {
-            let fd = files.open(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?;
-            let written = files.pwrite(fd, 0, &contents());
-            let synced = files.fsync(fd);
-            files.close(fd)?;
-            written.and(synced)
+    fn begin(&mut self, files: &dyn Files) -> Result<(), Failure> {
+        let file = |path: String| {
+            let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
+            let open = FsCall::Open { path: path.clone(), flags };
+            let write = FsCall::pwrite(&path, 0, contents());
+            [open, write, FsCall::Fsync { path: path.clone() }, FsCall::Close { path }]
         };
         let directory = path(1, 1);
-        files.mkdir("/a")?;
-        files.mkdir("/b")?;
-        files.mkdir(&directory)?;
-        file(&path(1, 0))?;
-        file(&format!("{directory}/{BELOW}"))?;
-        [&*directory, "/a", "/b", "/"].into_iter().try_for_each(|path| files.sync_dir(path))?;
-        self.now = vec![Places::new(1); THINGS.len()];
+        let made = ["/a", "/b", &directory].map(|path| FsCall::Mkdir { path: path.to_owned() });
+        let files_made = [path(1, 0), format!("{directory}/{BELOW}")].map(file);
+        let forced = [&*directory, "/a", "/b", "/"];
+        let forced = forced.map(|path| FsCall::FsyncDir { path: path.to_owned() });
+        let mut session = Session::new(files);
+        for call in made.iter().chain(files_made.iter().flatten()).chain(&forced) {
+            // What follows needs each of the syncs, too.
+            session.make(call).map_err(|errno| {
+                Failure::broken(format!("making what is moved: {call}: {errno}"))
+            })?;
+            self.fs.apply(call);
+        }
+        let places = DIRECTORIES.map(|path| self.fs.find(path));
+        debug_assert_eq!(places, [Some(0), Some(1), Some(2)], "a directory is its number");
+        self.places.now = vec![Whereabouts::new(1); THINGS.len()];
         Ok(())
     }
 
-    fn take(&mut self, files: &dyn Files, step: Step) -> FilesResult<()> {
-        match step {
-            Step::Move { thing, to } => {
-                let from = path(self.now[thing].now, thing);
-                self.now[thing].move_to(to);
-                self.during.clone_from(&self.now);
-                files.rename(&from, &path(to, thing))
-            }
-            Step::ForceDirectory(directory) => {
-                self.during.clone_from(&self.now);
-                // One that fails has promised nothing.
-                if files.sync_dir(DIRECTORIES[directory]).is_ok() {
-                    self.now.iter_mut().for_each(|places| places.force(directory));
-                }
-                Ok(())
-            }
-            Step::ForceThing(thing) => {
-                self.during.clone_from(&self.now);
-                let path = path(self.now[thing].now, thing);
-                match thing {
-                    0 => {
-                        let fd = files.open(&path, OpenFlags::EXISTING)?;
-                        let _ = files.fsync(fd);
-                        files.close(fd)
-                    }
-                    _ => files.sync_dir(&path).or(Ok(())),
-                }
-            }
+    fn take(&mut self, files: &dyn Files, step: Step) -> Result<(), Failure> {
+        let calls = step.calls(&self.places.now);
+        if let Step::Move { thing, to } = step {
+            self.places.now[thing].move_to(to);
         }
+        self.places.begin();
+        let mut is_forced = false;
+        make(&calls, files, |call| {
+            is_forced |= call.is_sync();
+            self.fs.apply(call);
+        })?;
+        // One that fails has promised nothing; and a thing that is forced nothing of its name.
+        if let Step::ForceDirectory(directory) = step
+            && is_forced
+        {
+            self.places.now.iter_mut().for_each(|places| places.force(directory));
+        }
+        Ok(())
     }
 }
 
@@ -227,7 +209,7 @@ fn unreadable(path: &str, promise: &'static str, errno: Errno) -> Failure {
 }
 
 /// Is a thing where it may be, and whole?
-fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure> {
+fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Failure> {
     let mut found = Vec::new();
     for directory in 0..DIRECTORIES.len() {
         if let Some(kind) = kind(files, &path(directory, thing))? {
@@ -312,33 +294,30 @@ fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
 impl Checker for Moved {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let broken = |step: &str, errno: Errno| Failure::broken(format!("{step}: {errno}"));
-        if self.now.is_empty() {
-            self.begin(files.as_ref()).map_err(|errno| broken("making what is moved", errno))?;
+        if self.places.now.is_empty() {
+            self.begin(files.as_ref())?;
         }
-        let steps = Step::possible(&self.now);
-        let names: Vec<String> = steps.iter().map(|step| step.name(&self.now)).collect();
+        let places = &self.places.now;
+        let steps = Step::possible(places);
+        let names: Vec<String> = steps.iter().map(|step| step.name(places)).collect();
         let point = Point::action(steps.len() as u32, Label::named(NAME));
         let number = cx.choose_at(&Point { names: &names, ..point }) as usize;
         cx.check_crashes_start(&[]);
-        self.take(files.as_ref(), steps[number]).map_err(|errno| broken(&names[number], errno))?;
+        self.take(files.as_ref(), steps[number])?;
         cx.check_crashes_end(self, &[])
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let places = match epoch {
-            Epoch::Begin | Epoch::InBetween => &self.during,
-            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
-        };
         let files = stack.files()?;
-        places
+        self.places
+            .at(epoch)
             .iter()
             .enumerate()
             .try_for_each(|(thing, places)| judge(files.as_ref(), thing, places))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(digest((&self.during, &self.now)))
+        Some(digest(&self.places))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -368,7 +347,7 @@ mod tests {
             let fd = files.open(&path(*directory, 0), OpenFlags::CREATE).unwrap();
             files.pwrite(fd, 0, &contents()).unwrap();
         }
-        let mut places = Places::new(1);
+        let mut places = Whereabouts::new(1);
         places.move_to(2);
         forced.iter().for_each(|directory| places.force(*directory));
         match judge(&files, 0, &places) {

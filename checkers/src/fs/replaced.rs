@@ -23,7 +23,7 @@
 //! already, and the name may not lead to the new one yet. So an fsync that lies is reported by
 //! these words as well. `fs-ways` checks what fsync alone promises.
 
-use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
+use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
@@ -33,8 +33,10 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 use nix::errno::Errno;
+use std::collections::BTreeSet;
 
-use super::sync::pattern::pattern;
+use super::model::pattern::pattern;
+use super::model::{Abstract, History, Id, Moments, make};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-replaced";
@@ -45,7 +47,7 @@ pub fn def() -> CheckerDef {
         NAME,
         "a file that a rename replaces is there after a crash, the old one whole or the new one \
          whole",
-        build,
+        |options| Ok(Box::new(build(options)?)),
     )
     .options([OptionDef {
         name: "unsynced",
@@ -87,18 +89,31 @@ struct Version {
     forced: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Replaced {
     unsynced: bool,
     /// How often it was written.
     writes: u32,
-    /// What it may hold while the last step was taken, the oldest first, and now.
-    during: Vec<Version>,
-    now: Vec<Version>,
+    fs: Abstract,
+    history: History,
+    /// The files that got their name before they were forced.
+    unforced: BTreeSet<Id>,
+    /// What the file may hold, the oldest first.
+    versions: Moments<Vec<Version>>,
 }
 
-fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Replaced { unsynced: options.bool("unsynced", true)?, ..Replaced::default() }))
+fn build(options: &Options) -> Result<Replaced, UsageError> {
+    let fs = Abstract::new();
+    let mut history = History::default();
+    history.sync(&fs);
+    Ok(Replaced {
+        unsynced: options.bool("unsynced", true)?,
+        writes: 0,
+        fs,
+        history,
+        unforced: BTreeSet::new(),
+        versions: Moments::default(),
+    })
 }
 
 impl Step {
@@ -117,63 +132,89 @@ impl Replaced {
     fn possible(&self) -> Vec<Step> {
         let ways = [true, false].into_iter().filter(|fsync| *fsync || self.unsynced);
         let replace = |fsync| SIZES.map(move |size| Step::Replace { size, fsync });
-        let force = (self.now.len() > 1).then_some(Step::Force);
+        let force = (self.versions.now.len() > 1).then_some(Step::Force);
         ways.flat_map(replace).chain(force).collect()
     }
 
-    /// Writes a new version of the file to a path that is not there.
-    fn write(
-        &mut self,
-        files: &dyn Files,
-        path: &str,
-        size: usize,
-        fsync: bool,
-    ) -> FilesResult<Version> {
+    /// The calls that write a new version of the file to a path that is not there.
+    fn write(&mut self, path: &str, size: usize, fsync: bool) -> Vec<FsCall> {
         self.writes += 1;
-        let bytes = pattern('a', self.writes, 0, size);
-        let fd = files.open(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?;
-        let written = files.pwrite(fd, 0, &bytes);
-        let synced = if fsync { files.fsync(fd) } else { Ok(()) };
-        files.close(fd)?;
-        written?;
-        // One that has failed has promised nothing.
-        Ok(Version { bytes, forced: fsync && synced.is_ok() })
+        let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
+        let path = || path.to_owned();
+        let mut calls = vec![FsCall::Open { path: path(), flags }];
+        calls.push(FsCall::pwrite(&path(), 0, pattern('a', self.writes, 0, size)));
+        calls.extend(fsync.then(|| FsCall::Fsync { path: path() }));
+        calls.push(FsCall::Close { path: path() });
+        calls
+    }
+
+    /// Makes calls, which the model follows.
+    fn make(&mut self, files: &dyn Files, calls: &[FsCall]) -> Result<(), Failure> {
+        make(calls, files, |call| {
+            self.history.follow(&mut self.fs, std::slice::from_ref(call));
+            self.history.force(&self.fs, call);
+        })
+    }
+
+    /// The file of this path gets the name that is replaced.
+    fn named(&mut self, path: &str) {
+        let is_forced = |id: &Id| self.history.file(*id).is_some_and(|it| it.forced.is_synced());
+        self.unforced.extend(self.fs.find(path).filter(|id| !is_forced(id)));
     }
 
     /// Makes the file, and forces it.
-    fn begin(&mut self, files: &dyn Files) -> FilesResult<()> {
-        let version = self.write(files, FILE, SIZES[1], true)?;
-        force_names(files)?;
-        self.now = vec![version];
+    fn begin(&mut self, files: &dyn Files) -> Result<(), Failure> {
+        let calls = self.write(FILE, SIZES[1], true);
+        self.make(files, &calls)?;
+        self.named(FILE);
+        force_names(files).map_err(|errno| Failure::broken(format!("forcing {FILE}: {errno}")))?;
+        self.force_names();
+        self.versions.now = self.versions();
         Ok(())
     }
 
-    fn take(&mut self, files: &dyn Files, step: Step) -> FilesResult<()> {
+    fn take(&mut self, files: &dyn Files, step: Step) -> Result<(), Failure> {
         match step {
             Step::Replace { size, fsync } => {
-                let version = self.write(files, TEMPORARY, size, fsync)?;
-                self.now.push(version);
-                self.during.clone_from(&self.now);
-                files.rename(TEMPORARY, FILE)
+                let calls = self.write(TEMPORARY, size, fsync);
+                self.make(files, &calls)?;
+                self.named(TEMPORARY);
+                let (from, to) = (TEMPORARY.to_owned(), FILE.to_owned());
+                self.make(files, &[FsCall::Rename { from, to }])?;
+                self.versions = Moments::new(self.versions());
             }
             Step::Force => {
-                self.during.clone_from(&self.now);
-                let fd = files.open(FILE, OpenFlags::EXISTING)?;
-                let synced = files.fsync(fd);
-                files.close(fd)?;
-                if synced.and_then(|()| force_names(files)).is_ok() {
-                    self.now.drain(..self.now.len() - 1);
+                self.versions.begin();
+                let path = || FILE.to_owned();
+                let open = FsCall::Open { path: path(), flags: OpenFlags::EXISTING };
+                let calls = [open, FsCall::Fsync { path: path() }, FsCall::Close { path: path() }];
+                self.make(files, &calls)?;
+                let id = self.fs.find(FILE);
+                let file = id.and_then(|id| self.history.file(id));
+                // What has failed has promised nothing.
+                if file.is_some_and(|file| file.forced.is_synced()) && force_names(files).is_ok() {
+                    self.force_names();
                 }
-                Ok(())
+                self.versions.now = self.versions();
             }
         }
+        Ok(())
     }
 
-    fn allowed(&self, epoch: Epoch) -> &[Version] {
-        match epoch {
-            Epoch::Begin | Epoch::InBetween => &self.during,
-            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
-        }
+    /// The names in the root were forced.
+    fn force_names(&mut self) {
+        self.history.force(&self.fs, &FsCall::FsyncDir { path: "/".to_owned() });
+    }
+
+    /// What the name may lead to, the oldest first. Here a rename replaces it at once: it always
+    /// leads somewhere.
+    fn versions(&self) -> Vec<Version> {
+        let leads = self.history.leads(Abstract::ROOT, &FILE[1..]);
+        let version = |id: Id| Version {
+            bytes: self.fs.bytes(id).to_vec(),
+            forced: !self.unforced.contains(&id),
+        };
+        leads.into_iter().rev().flatten().map(version).collect()
     }
 }
 
@@ -246,21 +287,20 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
 impl Checker for Replaced {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let broken = |step: &str, errno: Errno| Failure::broken(format!("{step}: {errno}"));
-        if self.now.is_empty() {
-            self.begin(files.as_ref()).map_err(|errno| broken("making the file", errno))?;
+        if self.versions.now.is_empty() {
+            self.begin(files.as_ref())?;
         }
         let steps = self.possible();
         let names: Vec<String> = steps.iter().map(|step| step.name()).collect();
         let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         cx.check_crashes_start(&[]);
-        self.take(files.as_ref(), step).map_err(|errno| broken(&step.name(), errno))?;
+        self.take(files.as_ref(), step)?;
         cx.check_crashes_end(self, &[])
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let judged = judge(stack.files()?.as_ref(), self.allowed(epoch));
+        let judged = judge(stack.files()?.as_ref(), self.versions.at(epoch));
         if let Err(Failure::Violation(Violation { promise, .. })) = &judged {
             debug_assert!(words().any(|word| word == promise), "{promise} is no word of ours");
         }
@@ -268,7 +308,7 @@ impl Checker for Replaced {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(digest((&self.during, &self.now)))
+        Some(digest(&self.versions))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -292,7 +332,8 @@ impl Demands for Replaced {
         _args: &[String],
         _violation: &Violation,
     ) -> Option<Vec<Demand>> {
-        let versions = self.allowed(epoch).iter().map(|version| Contents::exactly(&version.bytes));
+        let versions =
+            self.versions.at(epoch).iter().map(|version| Contents::exactly(&version.bytes));
         Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
     }
 }

@@ -12,13 +12,14 @@ use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::Profile;
 use explode_runtime::writeset::Rules;
 
+use super::model::SyncCall;
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
 use super::{failures, moved, questions, reasonable, replaced, sync, ways};
 
 const WITHOUT_A_CRASH: &str = "call-has-its-effect";
 
 fn every_sync() -> impl Iterator<Item = &'static str> {
-    sync::Call::words(&sync::Call::ALL).into_iter()
+    SyncCall::words(&SyncCall::ALL).into_iter()
 }
 
 /// The words of a checker.

@@ -4,15 +4,15 @@
 //! the trait, too; else the replay of a trace with such a call diverges. A lint makes sure of it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use explode_ramdisk::files::{
-    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+    Ability, Fallocate, Fd, Files, FsCall, Kind, NAMELESS, OpenFiles, OpenFlags, Renaming, Result,
+    Stat, Synced, WriteMethod,
 };
 
 use super::timeline::{CallTimeline, PlacedCall};
-use super::what::{Done, How, NAMELESS, What};
+use super::what::{Done, What};
 
 /// Where calls are written down; a copy is the same.
 #[derive(Clone, Debug)]
@@ -30,8 +30,7 @@ struct Inner {
     /// Are calls of files written down, too?
     calls: bool,
     failed: Vec<FailedStep>,
-    /// The path of each open file, and how it is written.
-    open: BTreeMap<Fd, (String, How)>,
+    open: OpenFiles,
 }
 
 /// A step of a checker's own commands has failed, and ended its mutate, which has this number from
@@ -96,57 +95,39 @@ impl CallLog {
         self.inner.borrow().done.clone()
     }
 
-    fn made<T>(&self, what: What, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    fn made<T>(&self, call: FsCall, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        let what = What::Call(call);
         let begun = self.timeline.begin(self.by.as_deref(), &what);
-        let result = call();
+        let result = run();
         let error = result.as_ref().err().map(|errno| errno.desc().to_owned());
         self.timeline.end(begun, error.as_deref());
-        self.inner.borrow_mut().done.push(Done { what, error });
+        let mut inner = self.inner.borrow_mut();
+        if let (Ok(_), What::Call(call)) = (&result, &what) {
+            inner.open.follow(call);
+        }
+        inner.done.push(Done { what, error });
         result
     }
 
     fn opened(
         &self,
         path: &str,
-        how: How,
+        method: WriteMethod,
         flags: OpenFlags,
         open: impl FnOnce() -> Result<Fd>,
     ) -> Result<Fd> {
-        let fd = match flags.create || flags.truncate {
-            true => self.made(What::Create(path.to_owned(), flags.truncate), open),
-            false => open(),
+        let fd = if flags.create || flags.truncate {
+            self.made(FsCall::Open { path: path.to_owned(), flags }, open)
+        } else {
+            open()
         }?;
-        self.inner.borrow_mut().open.insert(fd, (path.to_owned(), how));
+        self.inner.borrow_mut().open.opened(fd, path, method);
         Ok(fd)
     }
 
-    fn file(&self, fd: Fd) -> (String, How) {
-        self.inner
-            .borrow()
-            .open
-            .get(&fd)
-            .cloned()
-            .unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
-    }
-
-    /// Gives open files their new path: the renamed one, and those in a renamed directory.
-    fn renamed(&self, from: &str, to: &str) {
-        for (path, _) in self.inner.borrow_mut().open.values_mut() {
-            match path.strip_prefix(from) {
-                Some("") => to.clone_into(path),
-                Some(below) if below.starts_with('/') => *path = format!("{to}{below}"),
-                _ => {}
-            }
-        }
-    }
-
-    /// Two names have changed places.
-    fn exchanged(&self, one: &str, other: &str) {
-        // No path is like this one: all others begin with a slash.
-        let between = "between";
-        for (from, to) in [(one, between), (other, one), (between, other)] {
-            self.renamed(from, to);
-        }
+    /// The path of an open file.
+    fn path(&self, fd: Fd) -> String {
+        self.inner.borrow().open.get(fd).0
     }
 }
 
@@ -158,11 +139,11 @@ struct Noted {
 #[deny(clippy::missing_trait_methods)]
 impl Files for Noted {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        self.log.opened(path, How::Plain, flags, || self.files.open(path, flags))
+        self.log.opened(path, WriteMethod::Plain, flags, || self.files.open(path, flags))
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
-        self.log.inner.borrow_mut().open.remove(&fd);
+        self.log.inner.borrow_mut().open.closed(fd);
         self.files.close(fd)
     }
 
@@ -171,14 +152,15 @@ impl Files for Noted {
     }
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
-        let (path, how) = self.log.file(fd);
-        self.log.made(What::Write(path, offset, data.to_vec(), how), || {
-            self.files.pwrite(fd, offset, data)
-        })
+        let (path, method) = self.log.inner.borrow().open.get(fd);
+        let call = FsCall::Pwrite { path, offset, data: data.to_vec(), method };
+        self.log.made(call, || self.files.pwrite(fd, offset, data))
     }
 
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
-        self.log.made(What::Resize(self.log.file(fd).0, size), || self.files.ftruncate(fd, size))
+        self.log.made(FsCall::Ftruncate { path: self.log.path(fd), size }, || {
+            self.files.ftruncate(fd, size)
+        })
     }
 
     fn fstat(&self, fd: Fd) -> Result<Stat> {
@@ -186,11 +168,11 @@ impl Files for Noted {
     }
 
     fn fsync(&self, fd: Fd) -> Result<()> {
-        self.log.made(What::Fsync(self.log.file(fd).0), || self.files.fsync(fd))
+        self.log.made(FsCall::Fsync { path: self.log.path(fd) }, || self.files.fsync(fd))
     }
 
     fn fdatasync(&self, fd: Fd) -> Result<()> {
-        self.log.made(What::Fdatasync(self.log.file(fd).0), || self.files.fdatasync(fd))
+        self.log.made(FsCall::Fdatasync { path: self.log.path(fd) }, || self.files.fdatasync(fd))
     }
 
     fn stat(&self, path: &str) -> Result<Stat> {
@@ -202,42 +184,34 @@ impl Files for Noted {
     }
 
     fn mkdir(&self, path: &str) -> Result<()> {
-        self.log.made(What::Mkdir(path.to_owned()), || self.files.mkdir(path))
+        self.log.made(FsCall::Mkdir { path: path.to_owned() }, || self.files.mkdir(path))
     }
 
     fn rmdir(&self, path: &str) -> Result<()> {
-        self.log.made(What::Rmdir(path.to_owned()), || self.files.rmdir(path))
+        self.log.made(FsCall::Rmdir { path: path.to_owned() }, || self.files.rmdir(path))
     }
 
     fn link(&self, from: &str, to: &str) -> Result<()> {
-        self.log.made(What::Link(from.to_owned(), to.to_owned()), || self.files.link(from, to))
+        let call = FsCall::Link { from: from.to_owned(), to: to.to_owned() };
+        self.log.made(call, || self.files.link(from, to))
     }
 
     fn unlink(&self, path: &str) -> Result<()> {
-        let result = self.log.made(What::Unlink(path.to_owned()), || self.files.unlink(path));
-        if result.is_ok() {
-            self.log.renamed(path, NAMELESS);
-        }
-        result
+        self.log.made(FsCall::Unlink { path: path.to_owned() }, || self.files.unlink(path))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let what = What::Rename(from.to_owned(), to.to_owned());
-        let result = self.log.made(what, || self.files.rename(from, to));
-        if result.is_ok() && from != to {
-            self.log.renamed(to, NAMELESS);
-            self.log.renamed(from, to);
-        }
-        result
+        let call = FsCall::Rename { from: from.to_owned(), to: to.to_owned() };
+        self.log.made(call, || self.files.rename(from, to))
     }
 
     fn sync_dir(&self, path: &str) -> Result<()> {
-        self.log.made(What::Fsync(path.to_owned()), || self.files.sync_dir(path))
+        self.log.made(FsCall::FsyncDir { path: path.to_owned() }, || self.files.sync_dir(path))
     }
 
     /// Of a file system of the kernel it is syncfs(2).
     fn sync(&self) -> Result<()> {
-        self.log.made(What::Syncfs, || self.files.sync())
+        self.log.made(FsCall::Syncfs, || self.files.sync())
     }
 
     fn can(&self, ability: Ability) -> bool {
@@ -245,11 +219,11 @@ impl Files for Noted {
     }
 
     fn sync_machine(&self) -> Result<()> {
-        self.log.made(What::Sync, || self.files.sync_machine())
+        self.log.made(FsCall::Sync, || self.files.sync_machine())
     }
 
     fn syncfs(&self) -> Result<()> {
-        self.log.made(What::Syncfs, || self.files.syncfs())
+        self.log.made(FsCall::Syncfs, || self.files.syncfs())
     }
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
@@ -257,14 +231,14 @@ impl Files for Noted {
     }
 
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
-        let path = self.log.file(fd).0;
-        let what = What::Write(path, offset, data.to_vec(), How::Mapped);
-        self.log.made(what, || self.files.write_mapped(fd, offset, data))
+        let (path, method) = (self.log.path(fd), WriteMethod::Mapped);
+        let call = FsCall::Pwrite { path, offset, data: data.to_vec(), method };
+        self.log.made(call, || self.files.write_mapped(fd, offset, data))
     }
 
     fn symlink(&self, target: &str, path: &str) -> Result<()> {
-        let what = What::Symlink(target.to_owned(), path.to_owned());
-        self.log.made(what, || self.files.symlink(target, path))
+        let call = FsCall::Symlink { target: target.to_owned(), path: path.to_owned() };
+        self.log.made(call, || self.files.symlink(target, path))
     }
 
     fn readlink(&self, path: &str) -> Result<String> {
@@ -272,7 +246,8 @@ impl Files for Noted {
     }
 
     fn chmod(&self, path: &str, mode: u32) -> Result<()> {
-        self.log.made(What::Chmod(path.to_owned(), mode), || self.files.chmod(path, mode))
+        self.log
+            .made(FsCall::Chmod { path: path.to_owned(), mode }, || self.files.chmod(path, mode))
     }
 
     fn mode(&self, path: &str) -> Result<u32> {
@@ -280,13 +255,14 @@ impl Files for Noted {
     }
 
     fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
-        let what = What::Setxattr(path.to_owned(), name.to_owned(), value.to_vec());
-        self.log.made(what, || self.files.setxattr(path, name, value))
+        let (named, valued) = (name.to_owned(), value.to_vec());
+        let call = FsCall::Setxattr { path: path.to_owned(), name: named, value: valued };
+        self.log.made(call, || self.files.setxattr(path, name, value))
     }
 
     fn removexattr(&self, path: &str, name: &str) -> Result<()> {
-        let what = What::Removexattr(path.to_owned(), name.to_owned());
-        self.log.made(what, || self.files.removexattr(path, name))
+        let call = FsCall::Removexattr { path: path.to_owned(), name: name.to_owned() };
+        self.log.made(call, || self.files.removexattr(path, name))
     }
 
     fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
@@ -294,42 +270,36 @@ impl Files for Noted {
     }
 
     fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
-        let what = match how {
-            Renaming::NoReplace => What::RenameNoReplace,
-            Renaming::Exchange => What::Exchange,
+        let (old, new) = (from.to_owned(), to.to_owned());
+        let call = match how {
+            Renaming::NoReplace => FsCall::RenameNoReplace { from: old, to: new },
+            Renaming::Exchange => FsCall::Exchange { from: old, to: new },
         };
-        let what = what(from.to_owned(), to.to_owned());
-        let result = self.log.made(what, || self.files.rename_with(from, to, how));
-        match how {
-            _ if result.is_err() => {}
-            Renaming::NoReplace => self.log.renamed(from, to),
-            Renaming::Exchange => self.log.exchanged(from, to),
-        }
-        result
+        self.log.made(call, || self.files.rename_with(from, to, how))
     }
 
     fn open_unnamed(&self, directory: &str) -> Result<Fd> {
-        self.log.made(What::Unnamed(directory.to_owned()), || self.files.open_unnamed(directory))
+        let call = FsCall::OpenUnnamed { directory: directory.to_owned() };
+        let fd = self.log.made(call, || self.files.open_unnamed(directory))?;
+        self.log.inner.borrow_mut().open.opened(fd, NAMELESS, WriteMethod::Plain);
+        Ok(fd)
     }
 
     fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
-        let (path, how) = self.log.file(fd);
-        let what = What::LinkOpen(path.clone(), to.to_owned());
-        let result = self.log.made(what, || self.files.link_open(fd, to));
-        if result.is_ok() && path == NAMELESS {
-            self.log.inner.borrow_mut().open.insert(fd, (to.to_owned(), how));
-        }
-        result
+        let call = FsCall::LinkOpen { from: self.log.path(fd), to: to.to_owned() };
+        self.log.made(call, || self.files.link_open(fd, to))?;
+        self.log.inner.borrow_mut().open.linked(fd, to);
+        Ok(())
     }
 
     fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
-        let what = What::Fallocate(self.log.file(fd).0, how, offset, len);
-        self.log.made(what, || self.files.fallocate(fd, how, offset, len))
+        let call = FsCall::Fallocate { path: self.log.path(fd), mode: how, offset, len };
+        self.log.made(call, || self.files.fallocate(fd, how, offset, len))
     }
 
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
-        let what = What::Clone(self.log.file(from).0, self.log.file(to).0);
-        self.log.made(what, || self.files.clone_file(from, to))
+        let call = FsCall::Clone { from: self.log.path(from), to: self.log.path(to) };
+        self.log.made(call, || self.files.clone_file(from, to))
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>> {
@@ -356,8 +326,12 @@ mod tests {
     }
 
     /// What was done, and has it succeeded?
-    fn said(log: &CallLog) -> Vec<(What, bool)> {
-        log.done().into_iter().map(|done| (done.what, done.error.is_none())).collect()
+    fn said(log: &CallLog) -> Vec<(FsCall, bool)> {
+        let call = |what| match what {
+            What::Call(call) => call,
+            other => panic!("{other:?} is no call"),
+        };
+        log.done().into_iter().map(|done| (call(done.what), done.error.is_none())).collect()
     }
 
     #[test]
@@ -394,26 +368,33 @@ mod tests {
             assert_eq!(asked.xattrs("/b"), Ok(vec![("user.a".to_owned(), b"one".to_vec())]));
             assert_eq!(asked.stat("/c").unwrap().size, 4096);
         }
-        let text = str::to_owned;
-        let attribute = |name, value: &[u8]| What::Setxattr(text("/a"), text(name), value.to_vec());
-        let removed = || What::Removexattr(text("/a"), text("user.b"));
+        let lines: Vec<(String, bool)> =
+            said(&log).iter().map(|(call, is_done)| (call.to_string(), *is_done)).collect();
+        let lines: Vec<(&str, bool)> =
+            lines.iter().map(|(line, is_done)| (line.as_str(), *is_done)).collect();
         assert_eq!(
-            said(&log),
+            lines,
             [
-                (What::Create(text("/a"), false), true),
-                (What::Symlink(text("to"), text("/l")), true),
-                (What::Chmod(text("/a"), 0o600), true),
-                (attribute("user.a", b"one"), true),
-                (attribute("user.b", b""), true),
-                (removed(), true),
-                (removed(), false),
-                (What::Fallocate(text("/a"), Fallocate::Allocate, 0, 4096), true),
-                (What::RenameNoReplace(text("/a"), text("/b")), true),
-                (What::Fsync(text("/b")), true),
-                (What::Create(text("/c"), false), true),
-                (What::Clone(text("/b"), text("/c")), true),
+                ("open /a O_CREAT", true),
+                ("symlink to /l", true),
+                ("chmod /a 0600", true),
+                ("setxattr /a user.a (3 bytes)", true),
+                ("setxattr /a user.b (0 bytes)", true),
+                ("removexattr /a user.b", true),
+                ("removexattr /a user.b", false),
+                ("fallocate /a allocate 0+4096", true),
+                ("rename /a /b RENAME_NOREPLACE", true),
+                ("fsync /b", true),
+                ("open /c O_CREAT", true),
+                ("ficlone /b /c", true),
             ]
         );
+        let value = FsCall::Setxattr {
+            path: "/a".to_owned(),
+            name: "user.a".to_owned(),
+            value: b"one".to_vec(),
+        };
+        assert_eq!(said(&log)[3].0, value);
         assert!(log.done().iter().all(|done| done.beyond_commands().is_none()));
     }
 
@@ -437,7 +418,35 @@ mod tests {
         noted.rename_with("/a", "/b", Renaming::Exchange).unwrap();
         assert!(beyond().unwrap().contains("RENAME_EXCHANGE"));
         noted.fsync(fd).unwrap();
-        assert_eq!(said(&log).pop(), Some((What::Fsync("/b".to_owned()), true)));
+        assert_eq!(said(&log).pop(), Some((FsCall::Fsync { path: "/b".to_owned() }, true)));
+    }
+
+    /// What is written down can be made again: it is the same calls.
+    #[test]
+    fn an_applied_call_is_written_down_as_itself() {
+        let (log, files) = (CallLog::new(true), Rc::new(simulated()));
+        let noted = log.around(Rc::clone(&files) as _);
+        let path = || "/a".to_owned();
+        let calls = [
+            FsCall::Open { path: path(), flags: OpenFlags::CREATE },
+            FsCall::pwrite("/a", 3, b"one".to_vec()),
+            FsCall::Ftruncate { path: path(), size: 5 },
+            FsCall::Fsync { path: path() },
+            FsCall::Mkdir { path: "/d".to_owned() },
+            FsCall::Exchange { from: path(), to: "/d".to_owned() },
+            FsCall::Fdatasync { path: "/d".to_owned() },
+            FsCall::FsyncDir { path: "/".to_owned() },
+            FsCall::Syncfs,
+            FsCall::Sync,
+            FsCall::Unlink { path: "/b".to_owned() },
+        ];
+        let made = calls.clone().map(|call| (call.apply(&*noted).is_ok(), call));
+        let made: Vec<(FsCall, bool)> = made.into_iter().map(|(done, call)| (call, done)).collect();
+        assert_eq!(said(&log), made);
+        assert_eq!(made.last().map(|(_, is_done)| *is_done), Some(false));
+        let again = simulated();
+        calls.iter().for_each(|call| assert_eq!(call.apply(&again).is_ok(), call != &calls[10]));
+        assert_eq!(again.read_file("/d"), files.read_file("/d"));
     }
 
     #[test]
@@ -448,6 +457,6 @@ mod tests {
         let fd = noted.open("/d/a", OpenFlags::CREATE).unwrap();
         noted.rename("/d", "/e").unwrap();
         noted.fsync(fd).unwrap();
-        assert_eq!(said(&log).pop(), Some((What::Fsync("/e/a".to_owned()), true)));
+        assert_eq!(said(&log).pop(), Some((FsCall::Fsync { path: "/e/a".to_owned() }, true)));
     }
 }

@@ -11,7 +11,6 @@ mod timeline;
 mod what;
 
 pub use call_log::{CallLog, FailedStep};
-pub use call_text::CallText;
 pub use explode_ramdisk::{Event, Flags, Payload};
 pub use jsonl::{read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
@@ -20,7 +19,7 @@ pub use read_error::ReadError;
 pub use summary::Happened;
 pub(crate) use summary::{Whose, event_lines, happened, in_short, told};
 pub use timeline::PlacedCall;
-pub use what::{Done, How, What};
+pub use what::{Done, What};
 
 use xxhash_rust::xxh3::Xxh3;
 

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
+use explode_ramdisk::files::CallText;
 use serde::{Deserialize, Serialize};
 
-use super::call_text::{CallText, text_of};
+use super::call_text::text_of;
 use super::what::What;
 
 /// A call, and the events between which it ran.

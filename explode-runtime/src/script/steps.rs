@@ -1,11 +1,11 @@
 //! What was done, as plain commands.
 
-use explode_ramdisk::files::Fallocate;
+use explode_ramdisk::files::{Fallocate, FsCall, WriteMethod};
 
 use super::data::Data;
 use super::words::{hexadecimal, path, runnable, word};
 use crate::choose::Choice;
-use crate::events::{Done, How, What};
+use crate::events::{Done, What};
 use crate::report::one_line;
 
 /// Lines that do it again; `choices` are those of each mutate.
@@ -38,67 +38,80 @@ fn command(what: &What, data: &mut Data) -> (String, String) {
             "umount \"$mnt\" && mount_it".to_owned(),
             "everything is durable from here on".to_owned(),
         ),
-        What::Create(file, false) => {
-            (format!(": >> {}", path(file)), format!("open(\"{file}\", O_CREAT)"))
+        What::Call(FsCall::Pwrite { path, offset, data: bytes, method }) => {
+            write(path, *offset, bytes, *method, data)
         }
-        What::Create(file, true) => {
-            (format!(": > {}", path(file)), format!("open(\"{file}\", O_CREAT | O_TRUNC)"))
+        What::Call(call) => of_call(call),
+        What::Shell(text) => {
+            (format!("(\n    {}\n    )", runnable(text)), "the checker's own command".to_owned())
         }
-        What::Write(file, at, bytes, how) => write(file, *at, bytes, *how, data),
-        What::Resize(file, size) => (
-            format!("truncate -s {size} {}", path(file)),
-            format!("ftruncate of \"{file}\" to {size}"),
-        ),
-        What::Fsync(file) => (format!("sync {}", path(file)), format!("fsync of \"{file}\"")),
-        What::Fdatasync(file) => {
-            (format!("sync -d {}", path(file)), format!("fdatasync of \"{file}\""))
+    }
+}
+
+/// The command of a call that carries no data, and the call in words.
+fn of_call(call: &FsCall) -> (String, String) {
+    // No script is made of these: `Done::beyond_commands`.
+    let none = || "false".to_owned();
+    let (command, comment): (String, &str) = match call {
+        FsCall::Open { path: file, flags } => {
+            let (how, flag) = if flags.truncate { (">", " | O_TRUNC") } else { (">>", "") };
+            let comment = format!("open(\"{file}\", O_CREAT{flag})");
+            return (format!(": {how} {}", path(file)), comment);
         }
-        What::Mkdir(name) => (format!("mkdir {}", path(name)), "mkdir".to_owned()),
-        What::Rmdir(name) => (format!("rmdir {}", path(name)), "rmdir".to_owned()),
-        What::Link(from, to) => (format!("ln {} {}", path(from), path(to)), "link".to_owned()),
-        What::Unlink(name) => (format!("rm {}", path(name)), "unlink".to_owned()),
-        What::Rename(from, to) => {
-            (format!("mv -T {} {}", path(from), path(to)), "rename".to_owned())
+        FsCall::Ftruncate { path: file, size } => {
+            let comment = format!("ftruncate of \"{file}\" to {size}");
+            return (format!("truncate -s {size} {}", path(file)), comment);
         }
-        What::RenameNoReplace(from, to) => (
-            format!("mv -nT {} {}", path(from), path(to)),
-            "renameat2 with RENAME_NOREPLACE".to_owned(),
-        ),
-        What::Symlink(target, name) => {
-            (format!("ln -s -- {} {}", word(target), path(name)), "symlink".to_owned())
+        FsCall::Fsync { path: file } | FsCall::FsyncDir { path: file } => {
+            return (format!("sync {}", path(file)), format!("fsync of \"{file}\""));
+        }
+        FsCall::Fdatasync { path: file } => {
+            return (format!("sync -d {}", path(file)), format!("fdatasync of \"{file}\""));
+        }
+        FsCall::Fallocate { path, mode, offset, len } => {
+            return fallocate(path, *mode, *offset, *len);
+        }
+        FsCall::OpenUnnamed { directory } => {
+            return (none(), format!("open(\"{directory}\", O_TMPFILE)"));
+        }
+        FsCall::Close { path } => return (none(), format!("close of \"{path}\"")),
+        FsCall::Pwrite { path, .. } => return (none(), format!("pwrite to \"{path}\"")),
+        FsCall::Mkdir { path: name } => (format!("mkdir {}", path(name)), "mkdir"),
+        FsCall::Rmdir { path: name } => (format!("rmdir {}", path(name)), "rmdir"),
+        FsCall::Link { from, to } => (format!("ln {} {}", path(from), path(to)), "link"),
+        FsCall::Unlink { path: name } => (format!("rm {}", path(name)), "unlink"),
+        FsCall::Rename { from, to } => (format!("mv -T {} {}", path(from), path(to)), "rename"),
+        FsCall::RenameNoReplace { from, to } => {
+            (format!("mv -nT {} {}", path(from), path(to)), "renameat2 with RENAME_NOREPLACE")
+        }
+        FsCall::Exchange { .. } => (none(), "renameat2 with RENAME_EXCHANGE"),
+        FsCall::Symlink { target, path: name } => {
+            (format!("ln -s -- {} {}", word(target), path(name)), "symlink")
         }
         // With fewer digits chmod(1) leaves a directory its bits 06000.
-        What::Chmod(name, mode) => (format!("chmod {mode:05o} {}", path(name)), "chmod".to_owned()),
-        What::Setxattr(file, name, value) => {
+        FsCall::Chmod { path: name, mode } => (format!("chmod {mode:05o} {}", path(name)), "chmod"),
+        FsCall::Setxattr { path: file, name, value } => {
             // Without a value it is empty.
             let value = if value.is_empty() {
                 String::new()
             } else {
                 format!(" -v {}", hexadecimal(value))
             };
-            (format!("setfattr -n {}{value} {}", word(name), path(file)), "setxattr".to_owned())
+            (format!("setfattr -n {}{value} {}", word(name), path(file)), "setxattr")
         }
-        What::Removexattr(file, name) => {
-            (format!("setfattr -x {} {}", word(name), path(file)), "removexattr".to_owned())
+        FsCall::Removexattr { path: file, name } => {
+            (format!("setfattr -x {} {}", word(name), path(file)), "removexattr")
         }
-        What::Fallocate(file, how, at, len) => fallocate(file, *how, *at, *len),
-        What::LinkOpen(from, to) => {
-            (format!("ln {} {}", path(from), path(to)), "linkat of the open file".to_owned())
+        FsCall::LinkOpen { from, to } => {
+            (format!("ln {} {}", path(from), path(to)), "linkat of the open file")
         }
-        What::Clone(from, to) => {
-            (format!("cp --reflink=always {} {}", path(from), path(to)), "ioctl FICLONE".to_owned())
+        FsCall::Clone { from, to } => {
+            (format!("cp --reflink=always {} {}", path(from), path(to)), "ioctl FICLONE")
         }
-        // No script is made of these: `Done::beyond_commands`.
-        What::Exchange(..) => ("false".to_owned(), "renameat2 with RENAME_EXCHANGE".to_owned()),
-        What::Unnamed(directory) => {
-            ("false".to_owned(), format!("open(\"{directory}\", O_TMPFILE)"))
-        }
-        What::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs".to_owned()),
-        What::Sync => ("sync".to_owned(), "sync".to_owned()),
-        What::Shell(text) => {
-            (format!("(\n    {}\n    )", runnable(text)), "the checker's own command".to_owned())
-        }
-    }
+        FsCall::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs"),
+        FsCall::Sync => ("sync".to_owned(), "sync"),
+    };
+    (command, comment.to_owned())
 }
 
 fn fallocate(file: &str, how: Fallocate, at: u64, len: u64) -> (String, String) {
@@ -119,19 +132,19 @@ fn fallocate(file: &str, how: Fallocate, at: u64, len: u64) -> (String, String) 
 /// Programs that these commands call, and not every Linux has.
 pub(super) fn programs(done: &[Done]) -> impl Iterator<Item = &'static str> {
     done.iter().filter(|done| done.error.is_none()).filter_map(|done| match done.what {
-        What::Setxattr(..) | What::Removexattr(..) => Some("setfattr"),
-        What::Fallocate(..) => Some("fallocate"),
+        What::Call(FsCall::Setxattr { .. } | FsCall::Removexattr { .. }) => Some("setfattr"),
+        What::Call(FsCall::Fallocate { .. }) => Some("fallocate"),
         _ => None,
     })
 }
 
-fn write(file: &str, at: u64, bytes: &[u8], how: How, data: &mut Data) -> (String, String) {
+fn write(file: &str, at: u64, bytes: &[u8], how: WriteMethod, data: &mut Data) -> (String, String) {
     let len = bytes.len() as u64;
     let (flag, call) = match how {
-        How::Plain => ("", "pwrite"),
-        How::DataSynced => (" oflag=dsync", "pwrite through O_DSYNC"),
-        How::Synced => (" oflag=sync", "pwrite through O_SYNC"),
-        How::Mapped => {
+        WriteMethod::Plain => ("", "pwrite"),
+        WriteMethod::DataSynced => (" oflag=dsync", "pwrite through O_DSYNC"),
+        WriteMethod::Synced => (" oflag=sync", "pwrite through O_SYNC"),
+        WriteMethod::Mapped => {
             (" && sync -d", "stored through a shared mapping, and msync; dd and fdatasync here")
         }
     };
@@ -143,7 +156,14 @@ fn write(file: &str, at: u64, bytes: &[u8], how: How, data: &mut Data) -> (Strin
     let seek = if at == 0 { String::new() } else { format!(" seek={}", at / unit) };
     let (name, file) = (data.name(bytes), path(file));
     let dd = format!("dd if=\"$work/{name}\" of={file} bs={unit}{seek} conv=notrunc status=none");
-    (if how == How::Mapped { format!("{dd}{flag} {file}") } else { format!("{dd}{flag}") }, comment)
+    (
+        if how == WriteMethod::Mapped {
+            format!("{dd}{flag} {file}")
+        } else {
+            format!("{dd}{flag}")
+        },
+        comment,
+    )
 }
 
 /// The largest unit in which dd can count place and length; all at once at the beginning of a file.
@@ -182,6 +202,8 @@ pub(super) fn comment_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use explode_ramdisk::files::OpenFlags;
+
     use super::*;
     use crate::choose::{Kind, Label};
 
@@ -195,34 +217,57 @@ mod tests {
 
     #[test]
     fn calls_are_commands() {
-        let call = |what: What| command(&what, &mut Data::default()).0;
+        let call = |call: FsCall| command(&What::Call(call), &mut Data::default()).0;
+        let path = || "/a".to_owned();
         assert_eq!(
-            call(What::Rename("/a".into(), "/d/it's".into())),
+            call(FsCall::Rename { from: path(), to: "/d/it's".into() }),
             "mv -T \"$mnt/a\" \"$mnt\"'/d/it'\\''s'"
         );
         assert_eq!(
-            call(What::Write("/a".into(), 4096, vec![1; 4096], How::DataSynced)),
+            call(FsCall::Pwrite {
+                path: path(),
+                offset: 4096,
+                data: vec![1; 4096],
+                method: WriteMethod::DataSynced
+            }),
             "dd if=\"$work/data1\" of=\"$mnt/a\" bs=4096 seek=1 conv=notrunc status=none \
              oflag=dsync"
         );
         for (what, line) in [
             (
-                What::Setxattr("/a".into(), "user.a".into(), b"v\xff".to_vec()),
+                FsCall::Setxattr { path: path(), name: "user.a".into(), value: b"v\xff".to_vec() },
                 "setfattr -n user.a -v 0x76ff \"$mnt/a\"",
             ),
             (
-                What::Setxattr("/a".into(), "user.a b".into(), Vec::new()),
+                FsCall::Setxattr { path: path(), name: "user.a b".into(), value: Vec::new() },
                 "setfattr -n 'user.a b' \"$mnt/a\"",
             ),
-            (What::Removexattr("/a".into(), "user.a".into()), "setfattr -x user.a \"$mnt/a\""),
-            (What::Symlink("-to the".into(), "/l".into()), "ln -s -- '-to the' \"$mnt/l\""),
-            (What::Chmod("/d".into(), 0o700), "chmod 00700 \"$mnt/d\""),
             (
-                What::Fallocate("/a".into(), Fallocate::PunchHole, 4096, 512),
+                FsCall::Removexattr { path: path(), name: "user.a".into() },
+                "setfattr -x user.a \"$mnt/a\"",
+            ),
+            (
+                FsCall::Symlink { target: "-to the".into(), path: "/l".into() },
+                "ln -s -- '-to the' \"$mnt/l\"",
+            ),
+            (FsCall::Chmod { path: "/d".into(), mode: 0o700 }, "chmod 00700 \"$mnt/d\""),
+            (
+                FsCall::Fallocate {
+                    path: path(),
+                    mode: Fallocate::PunchHole,
+                    offset: 4096,
+                    len: 512,
+                },
                 "fallocate -p -o 4096 -l 512 \"$mnt/a\"",
             ),
-            (What::RenameNoReplace("/a".into(), "/b".into()), "mv -nT \"$mnt/a\" \"$mnt/b\""),
-            (What::Clone("/a".into(), "/b".into()), "cp --reflink=always \"$mnt/a\" \"$mnt/b\""),
+            (
+                FsCall::RenameNoReplace { from: path(), to: "/b".into() },
+                "mv -nT \"$mnt/a\" \"$mnt/b\"",
+            ),
+            (
+                FsCall::Clone { from: path(), to: "/b".into() },
+                "cp --reflink=always \"$mnt/a\" \"$mnt/b\"",
+            ),
         ] {
             assert_eq!(call(what), line);
         }
@@ -233,9 +278,11 @@ mod tests {
     #[test]
     fn a_name_ends_no_comment() {
         let done = |what: What, error: Option<&str>| Done { what, error: error.map(str::to_owned) };
+        let flags = OpenFlags::CREATE;
+        let create = FsCall::Open { path: "/a\nevil".into(), flags };
         let steps = [
             done(What::Mutate(1), None),
-            done(What::Create("/a\nevil".into(), false), Some("no\nevil")),
+            done(What::Call(create), Some("no\nevil")),
             done(What::Shell("echo a\x1b".to_owned()), None),
         ];
         let choice = Choice {

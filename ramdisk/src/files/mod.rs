@@ -3,12 +3,15 @@
 
 mod allocate;
 mod attributes;
+mod call;
+mod call_text;
 mod contents;
 mod granule;
 mod inode;
 mod list;
 mod load;
 mod mounted;
+mod open_files;
 mod path;
 mod posix;
 mod runs;
@@ -19,7 +22,10 @@ mod whose;
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
+pub use call::{FsCall, NAMELESS, WriteMethod};
+pub use call_text::CallText;
 pub use granule::Granule;
+pub use open_files::{OpenFiles, Session};
 pub use posix::SimFiles;
 
 /// The result of a file call.
@@ -30,7 +36,9 @@ pub type Result<T> = std::result::Result<T, Errno>;
 pub struct Fd(pub u32);
 
 /// How to open a file (`open(2)`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct OpenFlags {
     /// Make the file if it is not there (`O_CREAT`).
     pub create: bool,

@@ -2,6 +2,7 @@
 //! model too simple to be wrong.
 
 mod attributes;
+mod calls;
 mod contents;
 mod crash_images;
 mod errors;

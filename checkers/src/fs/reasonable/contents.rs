@@ -7,8 +7,8 @@
 
 use explode_runtime::verdict::{Verdict, Violation};
 
-use super::history::Written;
-use crate::fs::sync::promise::{Contents, Part};
+use crate::fs::model::Written;
+use crate::fs::model::promise::{Contents, Part};
 use crate::fs::topology::BLOCK;
 
 /// What unsynced bytes may be.

@@ -8,11 +8,11 @@
 use explode_ramdisk::files::Files;
 use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
 
-use super::history::{History, Place};
+use super::contents;
 use super::words::{DELETED_NAME, FLUSHED_NAME};
-use super::{attributes, contents};
-use crate::fs::sync::promise::{Contents, Promise, What, is_the_machines};
-use crate::fs::topology::{Abstract, Groups, Id, Node, Seen};
+use crate::fs::model::promise::{Contents, Promise, What, is_the_machines};
+use crate::fs::model::{Abstract, Groups, Id, Node, Seen};
+use crate::fs::model::{FLUSHED_ATTRIBUTES, History, Place};
 
 /// The promises that single names can break.
 const SINGLE: [&str; 3] = [FLUSHED_NAME, DELETED_NAME, contents::FLUSHED];
@@ -66,7 +66,7 @@ pub fn judge(
             }
             Err(errno) => {
                 let text = format!("{path} has attributes that cannot be read: {errno}");
-                Err(Violation::new(Verdict::Corrupt, attributes::FLUSHED, text).into())
+                Err(Violation::new(Verdict::Corrupt, FLUSHED_ATTRIBUTES, text).into())
             }
         }
     })

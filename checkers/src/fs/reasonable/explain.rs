@@ -9,7 +9,7 @@ use super::contents;
 use super::search::{Search, is_set_aside};
 use super::tree::{Node, Tree};
 use super::words::{CREATED_NAME, DELETED_NAME, FLUSHED_NAME, KIND, LINK_COUNT, ONE_SEQUENCE};
-use crate::fs::topology::{Abstract, Id};
+use crate::fs::model::{Abstract, Id};
 
 /// Explains why the search has found no way to build the tree. A name that leads to several inodes
 /// is wrong as each of them. The violation is that of the newest inode, or of the first one whose

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::fs::topology::{Abstract, Id, first_letter};
+use crate::fs::model::{Abstract, Id};
+use crate::fs::topology::first_letter;
 
 /// The free names of each directory that is there, in the order in which they were given up.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,8 @@ use super::Reasonable;
 use super::search::Search;
 use super::step::Step;
 use super::tree::Tree;
-use crate::fs::topology::{Abstract, Call};
+use crate::fs::model::Abstract;
+use crate::fs::topology::Call;
 #[cfg_attr(not(test), allow(unused_imports))]
 pub(super) use grown::Dice;
 use grown::Grown;
@@ -61,7 +62,7 @@ impl Case {
         });
         for _ in 0..steps {
             let mut steps =
-                Step::possible(&checker.fs, &checker.now, &checker.free, &checker.limits);
+                Step::possible(&checker.fs, &checker.history.now, &checker.free, &checker.limits);
             // By which of its names a file is forced makes no difference here.
             let mut forced = BTreeSet::new();
             steps.retain(|step| !matches!(step, Step::Fsync(_, id) if !forced.insert(*id)));
@@ -86,14 +87,14 @@ impl Case {
     /// Is the tree reasonable?
     #[must_use]
     pub fn is_reasonable(&self) -> bool {
-        self.checker.judge(&self.tree, &self.checker.now).is_ok()
+        self.checker.judge(&self.tree, &self.checker.history.now).is_ok()
     }
 
     /// As the checker searches.
     #[cfg(test)]
     pub(super) fn search(&self) -> Search<'_> {
-        let Reasonable { fs, now, garbage, copies, whole, .. } = &self.checker;
-        Search::new(fs, now, &self.tree, *garbage, (*copies, *whole))
+        let Reasonable { fs, history, garbage, copies, whole, .. } = &self.checker;
+        Search::new(fs, &history.now, &self.tree, *garbage, (*copies, *whole))
     }
 }
 

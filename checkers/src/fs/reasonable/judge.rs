@@ -10,11 +10,13 @@
 use explode_runtime::verdict::Violation;
 
 use super::contents::Garbage;
-use super::history::History;
 use super::search::Search;
 use super::tree::Tree;
 use super::words::EXCLUDABLE;
-use super::{Reasonable, attributes, contents, explain};
+use crate::fs::model::History;
+use crate::fs::model::UNSYNCED_ATTRIBUTES;
+
+use super::{Reasonable, contents, explain};
 
 impl Reasonable {
     /// Judges whether a tree is reasonable. A violation of a promise that is not excluded comes
@@ -61,7 +63,7 @@ impl Reasonable {
         let garbage =
             if waived.contains(&contents::UNSYNCED) { Garbage::NotPromised } else { self.garbage };
         let mut search = Search::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
-        search.attributes = !waived.contains(&attributes::UNSYNCED);
+        search.attributes = !waived.contains(&UNSYNCED_ATTRIBUTES);
         if !search.is_legal() {
             return Err(explain::why(&mut search, first));
         }

@@ -47,14 +47,12 @@
 //! asks for more than POSIX; `unsynced=any` takes it back.
 
 mod assign;
-mod attributes;
 mod contents;
 mod demands;
 mod explain;
 mod free;
 #[doc(hidden)]
 pub mod hard;
-mod history;
 mod judge;
 mod pairs;
 #[cfg(test)]
@@ -80,7 +78,8 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Demand, Failure, Violation};
 
-use super::topology::{self, CALLS, DIRS, FAR, FILES, probe};
+use super::model::CALLS;
+use super::topology::{self, DIRS, FAR, FILES, probe};
 use state::Reasonable;
 use step::Step;
 
@@ -131,7 +130,7 @@ impl Checker for Reasonable {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let steps = Step::possible(&self.fs, &self.now, &self.free, &self.limits);
+        let steps = Step::possible(&self.fs, &self.history.now, &self.free, &self.limits);
         let names: Vec<String> = steps.iter().map(Step::name).collect();
         let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = &steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
@@ -141,7 +140,7 @@ impl Checker for Reasonable {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let judged = self.judge_files(stack.files()?.as_ref(), self.history(epoch));
+        let judged = self.judge_files(stack.files()?.as_ref(), self.history.at(epoch));
         if let Err(Failure::Violation(Violation { promise, .. })) = &judged {
             debug_assert!(words::all().any(|word| word == promise), "{promise} is in words.rs");
         }
@@ -149,11 +148,11 @@ impl Checker for Reasonable {
     }
 
     fn get_sig(&self) -> Option<Vec<u8>> {
-        Some(signature::signature(&self.fs, &self.now, &self.free, self.whole))
+        Some(signature::signature(&self.fs, &self.history.now, &self.free, self.whole))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(digest((&self.fs, &self.during, &self.now)))
+        Some(digest((&self.fs, &self.history)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -193,6 +192,6 @@ impl Demands for Reasonable {
         _args: &[String],
         violation: &Violation,
     ) -> Option<Vec<Demand>> {
-        demands::demands(&self.fs, self.history(epoch), violation)
+        demands::demands(&self.fs, self.history.at(epoch), violation)
     }
 }

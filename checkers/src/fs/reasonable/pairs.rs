@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::search::{Search, is_set_aside};
 use super::tree::Node;
-use crate::fs::topology::{Abstract, Id};
+use crate::fs::model::{Abstract, Id};
 
 /// Some inodes of the model: there are 20 files and 20 directories at most, and the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use explode_runtime::base::Options;
 use super::hard::Case;
 use super::search::{Search, is_set_aside};
 use super::tree::Node;
-use crate::fs::topology::{Abstract, Id};
+use crate::fs::model::{Abstract, Id};
 
 /// Is a tree legal? None if there is too much to try.
 fn is_legal(search: &mut Search<'_>) -> Option<bool> {

@@ -15,12 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_runtime::verdict::{Verdict, Violation};
 
 use super::contents::{self, Garbage};
-use super::history::History;
 use super::tree::{Node as Found, Tree};
 use super::words::KIND;
 use crate::fs::RESERVED;
-use crate::fs::sync::promise::Contents;
-use crate::fs::topology::{Abstract, Id, Node};
+use crate::fs::model::History;
+use crate::fs::model::promise::Contents;
+use crate::fs::model::{Abstract, Id, Node};
 
 /// Looks at one tree.
 pub struct Search<'a> {

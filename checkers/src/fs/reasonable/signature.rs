@@ -22,10 +22,10 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::attributes::Past;
 use super::free::Free;
-use super::history::{History, Place};
-use crate::fs::topology::{Abstract, Id, Node};
+use crate::fs::model::Past;
+use crate::fs::model::{Abstract, Id, Node};
+use crate::fs::model::{History, Place};
 use contents::Contents;
 
 /// The canonical form; `whole` if exchanges count.

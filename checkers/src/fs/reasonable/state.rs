@@ -2,16 +2,16 @@
 
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::crash::Epoch;
 use explode_runtime::verdict::{Excluded, Failure, Verdict, Violation};
 
 use super::contents::Garbage;
 use super::free::Free;
-use super::history::History;
 use super::tree::{Tree, Unread};
 use super::{demands, words};
-use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, Limits};
+use crate::fs::model::Abstract;
+use crate::fs::model::SyncCall as By;
+use crate::fs::model::{History, Moments};
+use crate::fs::topology::Limits;
 
 /// The tree, and what of its making is stable and volatile.
 #[derive(Clone, Debug)]
@@ -26,9 +26,7 @@ pub(super) struct Reasonable {
     pub(super) free: Free,
     /// How many writes there were.
     pub(super) writes: u32,
-    /// While the last step was taken, and now.
-    pub(super) during: History,
-    pub(super) now: History,
+    pub(super) history: Moments<History>,
 }
 
 impl Reasonable {
@@ -45,8 +43,7 @@ impl Reasonable {
             fs,
             free: Free::default(),
             writes: 0,
-            during: now.clone(),
-            now,
+            history: Moments::new(now),
         })
     }
 
@@ -65,13 +62,6 @@ impl Reasonable {
             demands::judge(files, &self.fs, history, self.limits.calls)?;
         }
         Err(violation.into())
-    }
-
-    pub(super) fn history(&self, epoch: Epoch) -> &History {
-        match epoch {
-            Epoch::Begin | Epoch::InBetween => &self.during,
-            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
-        }
     }
 
     /// Is anything promised after this call?

@@ -7,9 +7,10 @@ use nix::errno::Errno;
 
 use super::Reasonable;
 use super::free::Free;
-use super::history::History;
-use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, Call, Id, Limits, Write, is_as_expected};
+use crate::fs::model::History;
+use crate::fs::model::SyncCall as By;
+use crate::fs::model::{Abstract, Id};
+use crate::fs::topology::{BLOCK, Call, Limits, Write, is_as_expected};
 
 /// One call of mutate.
 #[derive(Clone, Debug)]
@@ -63,17 +64,17 @@ impl Step {
                     Err(errno) => return Err(failed(errno)),
                 }
                 is_as_expected(files, &checker.fs, call, checker.limits.calls)?;
-                checker.during = checker.now.clone();
+                checker.history.begin();
                 checker.force(self);
             }
             Step::Sync => {
-                checker.during = checker.now.clone();
+                checker.history.begin();
                 if files.sync().is_ok() {
                     checker.force(self);
                 }
             }
             Step::Fsync(path, id) => {
-                checker.during = checker.now.clone();
+                checker.history.begin();
                 let synced = if checker.fs.is_directory(*id) {
                     files.sync_dir(path)
                 } else {
@@ -94,21 +95,23 @@ impl Step {
 impl Reasonable {
     /// A call has succeeded, and written this.
     fn follow(&mut self, call: &Call, bytes: &[u8]) {
-        self.now.add(&self.fs, call, bytes);
         let before = self.fs.clone();
-        call.apply(&mut self.fs, bytes);
+        self.history.now.follow(&mut self.fs, &call.calls(bytes));
         self.free.follow(&before, &self.fs);
     }
 
     /// A step has succeeded: what it forces is stable, if anything is promised of that.
     fn force(&mut self, step: &Step) {
         match step {
-            Step::Call(call) if self.counts(By::Msync) => self.now.end(&self.fs, call),
-            Step::Sync if self.counts(By::Sync) => self.now.sync(&self.fs),
+            Step::Call(call) if self.counts(By::Msync) => {
+                let calls = call.calls(&[0; BLOCK]);
+                calls.iter().for_each(|call| self.history.now.end(&self.fs, call));
+            }
+            Step::Sync if self.counts(By::Sync) => self.history.now.sync(&self.fs),
             Step::Fsync(_, id) => {
                 let by = if self.fs.is_directory(*id) { By::FsyncOfDirectory } else { By::Fsync };
                 if self.counts(by) {
-                    self.now.fsync(&self.fs, *id, By::Fsync);
+                    self.history.now.fsync(&self.fs, *id, By::Fsync);
                 }
             }
             Step::Call(_) | Step::Sync => {}

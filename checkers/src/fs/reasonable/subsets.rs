@@ -13,7 +13,8 @@ use super::hard::Dice;
 use super::step::Step;
 use super::tree::{Node, Tree};
 use super::{Reasonable, words};
-use crate::fs::topology::{Abstract, Attributes, Call, Id, Node as Made};
+use crate::fs::model::{Abstract, Attributes, Id, Moments, Node as Made};
+use crate::fs::topology::Call;
 
 /// A name in a directory.
 type Place = (Id, String);
@@ -40,7 +41,7 @@ impl World {
 
     /// Takes one of the steps that are possible.
     fn step(&mut self, draw: usize) {
-        let Reasonable { fs, now, free, limits, .. } = &self.checker;
+        let Reasonable { fs, history: Moments { now, .. }, free, limits, .. } = &self.checker;
         let steps = Step::possible(fs, now, free, limits);
         let step = &steps[draw % steps.len()];
         let before = fs.clone();
@@ -174,7 +175,7 @@ impl World {
     }
 
     fn judge(&self, tree: &Tree) -> Option<String> {
-        self.checker.judge(tree, &self.checker.now).err().map(|violation| violation.promise)
+        self.checker.judge(tree, &self.checker.history.now).err().map(|violation| violation.promise)
     }
 }
 

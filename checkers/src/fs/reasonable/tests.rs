@@ -3,18 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_ramdisk::files::FsCall;
 use explode_runtime::base::Options;
 use explode_runtime::verdict::{Demand, Excluded, Profile, Promise, Verdict, Violation};
 
 use super::contents::Garbage;
 use super::free::Free;
-use super::history::History;
 use super::search::Search;
 use super::tree::{Node, Tree};
 use super::words::{EXCLUDABLE, STRUCTURE};
 use super::{demands, explain};
-use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, BLOCK, Call, Group, Groups, Id, Limits, Seen, split};
+use crate::fs::model::History;
+use crate::fs::model::SyncCall as By;
+use crate::fs::model::{Abstract, Group, Groups, Id, Seen, split};
+use crate::fs::topology::{BLOCK, Call, Limits};
 
 /// An operation, written down apart from [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +71,7 @@ impl Way {
             }
             other => panic!("{other:?} changes no name"),
         }
-        way.history.add(&way.fs, call, &[]);
+        call.calls(&[]).iter().for_each(|call| way.history.add(&way.fs, call));
         call.apply(&mut way.fs, &[]);
         way.free.follow(&self.fs, &way.fs);
         way
@@ -312,7 +314,7 @@ fn way(steps: &[&str]) -> Way {
             "sync" => way.sync(),
             "fsync" => way.fsync(way.fs.find(&words[1]).unwrap()),
             "write" => {
-                way.history.add(&way.fs, &Call::Pwrite { path: path(1), at: 0 }, &MINE);
+                way.history.add(&way.fs, &FsCall::pwrite(&path(1), 0, MINE.to_vec()));
                 way
             }
             "creat" => way.call(&Call::Creat { path: path(1) }),

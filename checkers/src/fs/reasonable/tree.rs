@@ -7,7 +7,7 @@ use explode_ramdisk::files::{Files, Kind, Stat};
 use explode_runtime::verdict::Failure;
 use nix::errno::Errno;
 
-use crate::fs::topology::{Groups, Seen};
+use crate::fs::model::{Groups, Seen};
 
 /// The inodes that can be reached, by their numbers.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! The words for what is broken, as the module's table has them.
 
-use super::{attributes, contents};
+use crate::fs::model::{FLUSHED_ATTRIBUTES, UNSYNCED_ATTRIBUTES};
+
+use super::contents;
 
 pub const FLUSHED_NAME: &str = "flushed-name";
 pub const DELETED_NAME: &str = "deleted-name";
@@ -11,7 +13,7 @@ pub const LINK_COUNT: &str = "link-count";
 pub const READABLE: &str = "readable";
 
 /// Those of modes and extended attributes.
-pub const OF_ATTRIBUTES: [&str; 2] = [attributes::FLUSHED, attributes::UNSYNCED];
+pub const OF_ATTRIBUTES: [&str; 2] = [FLUSHED_ATTRIBUTES, UNSYNCED_ATTRIBUTES];
 /// Those of everything else.
 pub const WORDS: [&str; 9] = [
     FLUSHED_NAME,
@@ -32,7 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static str> {
 
 /// What a profile may exclude by itself. Nothing else that is wrong is hidden then: it is looked
 /// for without these.
-pub const EXCLUDABLE: [&str; 2] = [contents::UNSYNCED, attributes::UNSYNCED];
+pub const EXCLUDABLE: [&str; 2] = [contents::UNSYNCED, UNSYNCED_ATTRIBUTES];
 /// The structure, which a profile may exclude as a whole, together with those. Then what was forced
 /// is looked for name by name.
 #[cfg(test)]

@@ -36,24 +36,21 @@
 //! | `partly-synced-by-sync`, `-by-fsync`, `-by-fdatasync` | of a file, what later changes have left alone, or the contents without the name |
 //!
 //! Where a profile excludes some of them, what the others promise must be there all the same; what
-//! is lost of the rest is by design (`models.rs`).
+//! is lost of the rest is by design (`durable.rs`).
 //!
 //! `lost` is what is missing, too short, zeroes, or an older version; `corrupt` what is too long or
 //! anything else; `resurrected` is a name that was taken away, and whose directory was synced then.
 
-mod call;
-mod calls;
-pub(super) mod file;
-mod model;
-mod models;
-pub(super) mod pattern;
-pub(super) mod promise;
+mod durable;
+#[cfg(test)]
+pub(in crate::fs) mod old;
+mod promises;
 mod step;
+mod synced;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
+use explode_ramdisk::files::Files;
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
@@ -63,12 +60,10 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Demand, Failure, Violation};
 
-use calls::Calls;
-use models::Models;
-use promise::Promise;
-use step::{BLOCK, Step};
-
-pub(super) use call::Call;
+use crate::fs::model::promise::{self, Promise};
+use crate::fs::model::{SyncCall, make};
+use durable::Durable;
+use step::{BLOCK, Step, Versions};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-sync";
@@ -78,7 +73,7 @@ pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
         "what was synced is there after every crash, whatever is done to other files",
-        build,
+        |options| Ok(Box::new(build(options)?)),
     )
     .options([
         OptionDef {
@@ -98,12 +93,12 @@ pub fn def() -> CheckerDef {
 /// What was done, and what of it is promised. (No signature: what is not synced yet is part of the
 /// state too.)
 #[derive(Clone, Debug)]
-struct Sync {
+pub(super) struct Sync {
     hole: usize,
     /// Crashes come only when all is synced.
     at_rest: bool,
-    models: Models,
-    versions: BTreeMap<char, u32>,
+    durable: Durable,
+    versions: Versions,
     /// What must be there, and what else would be if the profile excluded nothing.
     promises: Vec<Promise>,
     others: Option<Vec<Promise>>,
@@ -112,7 +107,7 @@ struct Sync {
 /// The contents of files are kept in memory, too.
 const LARGEST_HOLE: u64 = 64 << 20;
 
-fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+fn build(options: &Options) -> Result<Sync, UsageError> {
     let hole = options.int("hole", 300 << 10)?;
     if hole == 0 || hole > LARGEST_HOLE || !hole.is_multiple_of(BLOCK as u64) {
         let text =
@@ -121,41 +116,44 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     }
     let hole = hole as usize;
     let at_rest = options.one_of("when", &[("always", false), ("synced", true)])?;
-    Ok(Box::new(Sync {
+    Ok(Sync {
         hole,
         at_rest,
-        models: Models::new(),
-        versions: BTreeMap::new(),
+        durable: Durable::new(),
+        versions: Versions::default(),
         promises: Vec::new(),
         others: None,
-    }))
+    })
+}
+
+impl Sync {
+    /// Takes a step; returns true if a crash may come right then.
+    fn take(&mut self, step: Step, files: &dyn Files) -> Result<bool, Failure> {
+        let calls = step.calls(self.hole, &self.durable.fs, &mut self.versions);
+        make(&calls, files, |call| self.durable.follow(call))?;
+        (self.promises, self.others) = self.durable.promises();
+        let all = self.others.as_ref().unwrap_or(&self.promises);
+        Ok(!all.is_empty() && (!self.at_rest || self.durable.is_synced()))
+    }
 }
 
 impl Checker for Sync {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.models.exclude(stack.excluded());
+        self.durable.exclude(stack.excluded());
         Ok(())
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let steps = Step::possible(&self.models.all);
+        let steps = Step::possible(&self.durable);
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
         let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
-        let Sync { hole, models, versions, .. } = self;
-        step.take(*hole, &mut Calls { files: files.as_ref(), models, versions })?;
-        let all = self.models.all.promises();
-        let left_alone = all.is_empty() || self.at_rest && !self.models.all.is_synced();
-        (self.promises, self.others) = match &self.models.kept {
-            Some(kept) => (kept.promises(), Some(all)),
-            None => (all, None),
-        };
-        if left_alone { Ok(()) } else { cx.check_crashes_now(self, &[]) }
+        if self.take(step, files.as_ref())? { cx.check_crashes_now(self, &[]) } else { Ok(()) }
     }
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let excluded = self.models.excluded();
+        let excluded = self.durable.excluded();
         promise::judge(stack.files()?.as_ref(), &self.promises, self.others.as_deref(), excluded)
     }
 
@@ -172,7 +170,7 @@ impl Checker for Sync {
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
-        Ok(CheckerFacts::default().about(Call::OURS.into_iter().map(Call::synced)))
+        Ok(CheckerFacts::default().about(SyncCall::OURS.into_iter().map(SyncCall::synced)))
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {
@@ -189,4 +187,23 @@ impl Demands for Sync {
     ) -> Option<Vec<Demand>> {
         Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
+}
+
+#[cfg(test)]
+impl super::side_by_side::Side for Sync {
+    const AROUND: bool = false;
+
+    fn steps(&mut self, _files: &dyn Files) -> Vec<String> {
+        Step::possible(&self.durable).iter().map(|step| step.name().to_owned()).collect()
+    }
+
+    fn take_step(&mut self, files: &dyn Files, number: usize) -> Result<bool, Failure> {
+        self.take(Step::possible(&self.durable)[number], files)
+    }
+}
+
+/// One, to compare.
+#[cfg(test)]
+pub(super) fn one(options: &Options) -> Sync {
+    build(options).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,11 +1,13 @@
 //! The steps that mutate chooses from, in a tree of two files, `/a` and `/b`, and a directory with
 //! a file in it, `/d/c`.
 
-use explode_runtime::verdict::Failure;
+use std::collections::BTreeMap;
 
-use super::Call;
-use super::calls::Calls;
-use super::model::Model;
+use explode_ramdisk::files::{FsCall, OpenFlags};
+
+use super::durable::Durable;
+use crate::fs::model::Abstract;
+use crate::fs::model::pattern::pattern;
 
 /// What is written at a time: a block, as file systems have them.
 pub const BLOCK: usize = 4096;
@@ -73,23 +75,27 @@ impl Step {
     ];
 
     /// The steps that do anything to a tree.
-    pub fn possible(tree: &Model) -> Vec<Step> {
-        Step::ALL.into_iter().filter(|step| step.is_possible(tree)).collect()
+    pub fn possible(durable: &Durable) -> Vec<Step> {
+        Step::ALL.into_iter().filter(|step| step.is_possible(durable)).collect()
     }
 
-    fn is_possible(self, tree: &Model) -> bool {
-        let (a, c) = (tree.file("/a"), tree.file("/d/c"));
+    fn is_possible(self, durable: &Durable) -> bool {
+        let Durable { fs, all, .. } = durable;
+        let (a, c) = (fs.find("/a"), fs.find("/d/c"));
+        let size = |id| fs.bytes(id).len();
         match self {
             Step::WriteA | Step::WriteAFar | Step::WriteB | Step::WriteC => true,
             Step::WriteAOnly | Step::WriteBOnly | Step::AppendToA => true,
             Step::UnlinkA | Step::RenameAToB => a.is_some(),
-            Step::TruncateA => a.is_some_and(|a| a.size() > 0),
-            Step::ResizeA => a.is_some_and(|a| a.size() != MIDDLE),
+            Step::TruncateA => a.is_some_and(|a| size(a) > 0),
+            Step::ResizeA => a.is_some_and(|a| size(a) != MIDDLE),
             Step::MakeD => c.is_none(),
             Step::RemoveD => c.is_some(),
-            Step::FsyncA => a.is_some_and(|a| !a.is_synced()),
-            Step::FsyncRoot => !tree.names_are_synced("/"),
-            Step::Sync => !tree.is_synced(),
+            Step::FsyncA => {
+                a.and_then(|a| all.history.file(a)).is_some_and(|a| !a.forced.is_synced())
+            }
+            Step::FsyncRoot => !all.history.is_forced(fs, Abstract::ROOT),
+            Step::Sync => !durable.is_synced(),
         }
     }
 
@@ -115,54 +121,97 @@ impl Step {
         }
     }
 
-    /// Takes it; `hole` is how many bytes the hole of [`WriteAFar`](Step::WriteAFar) ends behind
-    /// the start of the file.
-    pub fn take(self, hole: usize, calls: &mut Calls<'_>) -> Result<(), Failure> {
+    /// The calls of which it is made; `hole` is how many bytes the hole of
+    /// [`WriteAFar`](Step::WriteAFar) ends behind the start of the file.
+    pub fn calls(self, hole: usize, fs: &Abstract, versions: &mut Versions) -> Vec<FsCall> {
+        let d = || "/d".to_owned();
+        let mkdir = || fs.find("/d").is_none().then(|| FsCall::Mkdir { path: d() });
+        let mut calls = Vec::new();
         match self {
             Step::WriteA => {
-                calls.write("/a", 0, BLOCK)?;
-                calls.fsync_with_directories("/a")
+                calls.extend(versions.write("/a", 0, BLOCK));
+                calls.extend(fsync_with_directories("/a"));
             }
             Step::WriteAFar => {
-                calls.write("/a", hole, BLOCK)?;
-                calls.fsync_with_directories("/a")
+                calls.extend(versions.write("/a", hole, BLOCK));
+                calls.extend(fsync_with_directories("/a"));
             }
             Step::WriteB => {
-                calls.write("/b", 0, 2 * BLOCK)?;
-                calls.fsync_with_directories("/b")
+                calls.extend(versions.write("/b", 0, 2 * BLOCK));
+                calls.extend(fsync_with_directories("/b"));
             }
             Step::WriteC => {
-                calls.mkdir("/d")?;
-                calls.write("/d/c", 0, BLOCK)?;
-                calls.fsync_with_directories("/d/c")
+                calls.extend(mkdir());
+                calls.extend(versions.write("/d/c", 0, BLOCK));
+                calls.extend(fsync_with_directories("/d/c"));
             }
-            Step::WriteAOnly => calls.write("/a", 0, BLOCK),
-            Step::WriteBOnly => calls.write("/b", 0, 2 * BLOCK),
+            Step::WriteAOnly => calls.extend(versions.write("/a", 0, BLOCK)),
+            Step::WriteBOnly => calls.extend(versions.write("/b", 0, 2 * BLOCK)),
             Step::AppendToA => {
-                calls.append("/a", BLOCK)?;
-                calls.sync_file("/a", Call::Fdatasync)
+                let end = fs.find("/a").map_or(0, |a| fs.bytes(a).len());
+                calls.extend(versions.write("/a", end, BLOCK));
+                calls.extend(open("/a", FsCall::Fdatasync { path: "/a".to_owned() }));
             }
-            Step::TruncateA => calls.truncate("/a", 0),
-            Step::ResizeA => calls.truncate("/a", MIDDLE),
-            Step::UnlinkA => calls.unlink("/a"),
-            Step::RenameAToB => calls.rename("/a", "/b"),
+            Step::TruncateA | Step::ResizeA => {
+                let size = if self == Step::TruncateA { 0 } else { MIDDLE as u64 };
+                calls.push(FsCall::Ftruncate { path: "/a".to_owned(), size });
+            }
+            Step::UnlinkA => calls.push(FsCall::Unlink { path: "/a".to_owned() }),
+            Step::RenameAToB => {
+                calls.push(FsCall::Rename { from: "/a".to_owned(), to: "/b".to_owned() });
+            }
             Step::MakeD => {
-                calls.mkdir("/d")?;
-                calls.write("/d/c", 0, BLOCK)
+                calls.extend(mkdir());
+                calls.extend(versions.write("/d/c", 0, BLOCK));
             }
             Step::RemoveD => {
-                calls.unlink("/d/c")?;
-                calls.rmdir("/d")
+                calls.push(FsCall::Unlink { path: "/d/c".to_owned() });
+                calls.push(FsCall::Rmdir { path: d() });
             }
-            Step::FsyncA => calls.sync_file("/a", Call::Fsync),
-            Step::FsyncRoot => {
-                calls.sync_directory("/");
-                Ok(())
-            }
-            Step::Sync => {
-                calls.sync();
-                Ok(())
-            }
+            Step::FsyncA => calls.extend(fsync("/a")),
+            Step::FsyncRoot => calls.push(FsCall::FsyncDir { path: "/".to_owned() }),
+            Step::Sync => calls.push(FsCall::Syncfs),
         }
+        calls
     }
+}
+
+/// How often each file was written, by its letter.
+#[derive(Clone, Debug, Default)]
+pub struct Versions(BTreeMap<char, u32>);
+
+impl Versions {
+    /// Writes the next version of some bytes of a file, made if it is not there.
+    fn write(&mut self, path: &str, at: usize, len: usize) -> [FsCall; 3] {
+        let letter = path.chars().next_back().expect("a path has a name");
+        let version = self.0.entry(letter).or_default();
+        *version += 1;
+        let bytes = pattern(letter, *version, at, len);
+        let flags = OpenFlags::CREATE;
+        [
+            FsCall::Open { path: path.to_owned(), flags },
+            FsCall::pwrite(path, at as u64, bytes),
+            FsCall::Close { path: path.to_owned() },
+        ]
+    }
+}
+
+/// A call on a file that is opened for it. To open it is a call of its own: if that fails, the file
+/// was not there.
+fn open(path: &str, call: FsCall) -> [FsCall; 3] {
+    let flags = OpenFlags::EXISTING;
+    [FsCall::Open { path: path.to_owned(), flags }, call, FsCall::Close { path: path.to_owned() }]
+}
+
+fn fsync(path: &str) -> [FsCall; 3] {
+    open(path, FsCall::Fsync { path: path.to_owned() })
+}
+
+/// fsync of a file and of every directory on the way to it, from the inside out (EX-101): a file's
+/// fsync does not make its name durable.
+fn fsync_with_directories(path: &str) -> impl Iterator<Item = FsCall> {
+    let directory = |(slash, _)| if slash == 0 { "/" } else { &path[..slash] };
+    let directories = path.rmatch_indices('/').map(directory);
+    let directories = directories.map(|path| FsCall::FsyncDir { path: path.to_owned() });
+    fsync(path).into_iter().chain(directories)
 }

@@ -1,47 +1,71 @@
 //! The rules of what is promised, one by one, as the model has them.
 
+use explode_ramdisk::files::{FsCall, OpenFlags};
 use explode_runtime::verdict::{Excluded, Profile, Promise as Line};
 
-use super::Call::{Fdatasync, Fsync, FsyncOfDirectory, Sync};
-use super::model::Model;
-use super::models::Models;
-use super::pattern::pattern;
-use super::promise::{Contents, Part, What};
+use super::durable::Durable;
+use crate::fs::model::pattern::pattern;
+use crate::fs::model::promise::{Contents, Part, Promise, What};
 
 /// The words for its name and for its contents, the bounds of its size, the bytes that must be
 /// there.
 type OfAFile = (&'static str, &'static str, (usize, Option<usize>), Vec<(usize, usize)>);
 
-/// A model, and how its steps are said here.
-struct Said(Model);
+/// What is durable, and how steps are said here.
+struct Said(Durable);
 
 impl Said {
     /// `/a` and `/b`, 8192 bytes each, durable by fsync, and their names.
     fn files() -> Said {
-        let mut said = Said(Model::new());
+        let mut said = Said(Durable::new());
         for path in ["/a", "/b"] {
             said.write(path, 0, 8192);
-            said.0.sync_file(path, Fsync);
+            said.fsync(path);
         }
-        said.0.sync_directory("/");
+        said.sync_directory("/");
         said
     }
 
     fn write(&mut self, path: &str, at: usize, len: usize) {
-        self.0.file_or_new(path).write(at, &pattern('x', 1, at, len));
+        self.0.follow(&FsCall::Open { path: path.to_owned(), flags: OpenFlags::CREATE });
+        self.0.follow(&FsCall::pwrite(path, at as u64, pattern('x', 1, at, len)));
     }
 
-    fn truncate(&mut self, path: &str, size: usize) {
-        self.0.file_or_new(path).truncate(size);
+    fn truncate(&mut self, path: &str, size: u64) {
+        self.0.follow(&FsCall::Ftruncate { path: path.to_owned(), size });
+    }
+
+    fn unlink(&mut self, path: &str) {
+        self.0.follow(&FsCall::Unlink { path: path.to_owned() });
+    }
+
+    fn mkdir(&mut self, path: &str) {
+        self.0.follow(&FsCall::Mkdir { path: path.to_owned() });
+    }
+
+    fn rename(&mut self, from: &str, to: &str) {
+        self.0.follow(&FsCall::Rename { from: from.to_owned(), to: to.to_owned() });
+    }
+
+    fn fsync(&mut self, path: &str) {
+        self.0.follow(&FsCall::Fsync { path: path.to_owned() });
+    }
+
+    fn fdatasync(&mut self, path: &str) {
+        self.0.follow(&FsCall::Fdatasync { path: path.to_owned() });
+    }
+
+    fn sync_directory(&mut self, path: &str) {
+        self.0.follow(&FsCall::FsyncDir { path: path.to_owned() });
+    }
+
+    fn sync_all(&mut self) {
+        self.0.follow(&FsCall::Syncfs);
     }
 
     /// What is promised of a path.
     fn of(&self, path: &str) -> Option<What> {
-        self.0
-            .promises()
-            .into_iter()
-            .find(|promise| promise.path == path)
-            .map(|promise| promise.what)
+        of(self.0.promises().0, path)
     }
 
     /// The promise of a file that must be there.
@@ -65,6 +89,11 @@ impl Said {
     }
 }
 
+/// What these say of a path.
+fn of(promises: Vec<Promise>, path: &str) -> Option<What> {
+    promises.into_iter().find(|promise| promise.path == path).map(|promise| promise.what)
+}
+
 fn ranges(parts: &[Part]) -> Vec<(usize, usize)> {
     parts.iter().map(|part| (part.at, part.at + part.bytes.len())).collect()
 }
@@ -76,7 +105,7 @@ const PARTLY: &str = "partly-synced-by-fsync";
 #[test]
 fn what_is_not_changed_is_there_to_the_byte() {
     let mut said = Said::files();
-    said.0.remove("/b");
+    said.unlink("/b");
     assert_eq!(said.file("/a"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
 }
 
@@ -96,7 +125,7 @@ fn what_is_written_since_is_not_promised() {
 fn a_hole_that_is_written_into_is_promised_far_from_there() {
     let mut said = Said::files();
     said.write("/a", 300_000, 100);
-    said.0.sync_file("/a", Fsync);
+    said.fsync("/a");
     assert_eq!(said.file("/a").3, [(0, 300_100)], "zeroes and all");
     said.write("/a", 100_000, 100);
     assert_eq!(said.file("/a").3, [(0, 64 << 10), (128 << 10, 300_100)]);
@@ -117,12 +146,12 @@ fn what_is_cut_is_not_promised() {
 fn fdatasync_promises_what_can_be_read() {
     let mut said = Said::files();
     said.truncate("/a", 1000);
-    said.0.sync_file("/a", Fdatasync);
+    said.fdatasync("/a");
     assert_eq!(said.file("/a"), (NAME, "synced-by-fdatasync", (1000, None), vec![(0, 1000)]));
-    said.0.sync_file("/a", Fsync);
+    said.fsync("/a");
     assert_eq!(said.file("/a"), (NAME, WHOLE, (1000, Some(1000)), vec![(0, 1000)]));
     said.write("/a", 1000, 500);
-    said.0.sync_file("/a", Fdatasync);
+    said.fdatasync("/a");
     assert_eq!(said.file("/a"), (NAME, "synced-by-fdatasync", (1500, Some(1500)), vec![(0, 1500)]));
 }
 
@@ -130,15 +159,15 @@ fn fdatasync_promises_what_can_be_read() {
 #[test]
 fn the_strongest_call_is_responsible() {
     let mut said = Said::files();
-    said.0.sync_file("/a", Fdatasync);
+    said.fdatasync("/a");
     assert_eq!((said.file("/a").0, said.file("/a").1), (NAME, WHOLE));
-    said.0.sync_all();
-    said.0.sync_file("/a", Fsync);
-    said.0.sync_directory("/");
+    said.sync_all();
+    said.fsync("/a");
+    said.sync_directory("/");
     assert_eq!((said.file("/a").0, said.file("/a").1), ("synced-by-sync", "synced-by-sync"));
     said.write("/a", 0, 1);
     assert_eq!(said.file("/a").1, "partly-synced-by-sync");
-    said.0.sync_file("/a", Fdatasync);
+    said.fdatasync("/a");
     assert_eq!((said.file("/a").0, said.file("/a").1), ("synced-by-sync", "synced-by-fdatasync"));
 }
 
@@ -146,17 +175,17 @@ fn the_strongest_call_is_responsible() {
 fn a_name_needs_its_directory_and_its_file() {
     let mut said = Said::files();
     said.write("/c", 0, 10);
-    said.0.sync_directory("/");
+    said.sync_directory("/");
     assert_eq!(said.of("/c"), None, "it may lead to an inode that is not there");
-    said.0.sync_file("/c", Fsync);
+    said.fsync("/c");
     assert_eq!(said.file("/c"), (NAME, WHOLE, (10, Some(10)), vec![(0, 10)]));
 
-    said.0.mkdir("/d");
+    said.mkdir("/d");
     said.write("/d/e", 0, 10);
-    said.0.sync_file("/d/e", Fsync);
-    said.0.sync_directory("/");
+    said.fsync("/d/e");
+    said.sync_directory("/");
     assert_eq!((said.of("/d"), said.of("/d/e")), (None, None));
-    said.0.sync_directory("/d");
+    said.sync_directory("/d");
     assert_eq!(said.of("/d"), Some(What::Directory(NAME)));
     assert_eq!(said.file("/d/e").1, WHOLE);
 }
@@ -166,15 +195,15 @@ fn a_new_name_that_is_not_synced_leads_to_what_was() {
     let mut said = Said::files();
     said.write("/c", 0, 10);
     assert_eq!(said.perhaps("/c"), 0, "nothing of it was synced");
-    said.0.sync_file("/c", Fsync);
+    said.fsync("/c");
     assert_eq!(said.perhaps("/c"), 1);
-    said.0.rename("/a", "/c");
+    said.rename("/a", "/c");
     assert_eq!(
         (said.perhaps("/a"), said.perhaps("/c")),
         (1, 0),
         "the old /c is gone, and holds anything"
     );
-    said.0.sync_directory("/");
+    said.sync_directory("/");
     assert_eq!(said.of("/a"), Some(What::Nothing(NAME)));
     assert_eq!(said.file("/c"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
 }
@@ -182,13 +211,13 @@ fn a_new_name_that_is_not_synced_leads_to_what_was() {
 #[test]
 fn what_is_removed_is_promised_to_nobody() {
     let mut said = Said::files();
-    said.0.remove("/a");
+    said.unlink("/a");
     assert_eq!(said.of("/a"), None);
     said.write("/a", 0, 10);
-    said.0.sync_file("/a", Fsync);
+    said.fsync("/a");
     assert_eq!(said.of("/a"), None, "it may lead to the old one still");
-    said.0.remove("/a");
-    said.0.sync_all();
+    said.unlink("/a");
+    said.sync_all();
     assert_eq!(said.of("/a"), Some(What::Nothing("synced-by-sync")));
 }
 
@@ -202,33 +231,33 @@ fn an_exclusion_leaves_what_other_calls_promise() {
         Excluded::by(Some(&Profile { system: String::new(), promises }))
     };
     let done = |words: &[&'static str]| {
-        let mut models = Models::new();
-        models.exclude(excluding(words));
-        models.change(|model| model.file_or_new("/a").write(0, &pattern('a', 1, 0, 4096)));
-        models.sync(Fsync, |model| model.sync_file("/a", Fsync));
-        models.sync(FsyncOfDirectory, |model| model.sync_directory("/"));
-        models.change(|model| model.file_or_new("/b").write(0, &pattern('b', 1, 0, 4096)));
-        models.sync(Sync, Model::sync_all);
-        models
+        let mut said = Said(Durable::new());
+        said.0.exclude(excluding(words));
+        said.write("/a", 0, 4096);
+        said.fsync("/a");
+        said.sync_directory("/");
+        said.write("/b", 0, 4096);
+        said.sync_all();
+        said.0
     };
-    let of = |model: &Model, path: &str| {
-        Said(model.clone()).of(path).map(|what| match what {
+    let told = |promises: &[Promise], path: &str| {
+        of(promises.to_vec(), path).map(|what| match what {
             What::File(name, contents) => format!("{name} {}", contents.promise),
             other => format!("{other:?}"),
         })
     };
     assert!(done(&["unsynced-contents"]).kept.is_none(), "nothing of ours");
-    let without_sync = done(&["synced-by-sync"]);
-    let kept = without_sync.kept.as_ref().unwrap();
-    assert_eq!(of(&without_sync.all, "/b").as_deref(), Some("synced-by-sync synced-by-sync"));
-    assert_eq!(of(kept, "/b"), None, "sync alone has made it durable");
+    let (kept, all) = done(&["synced-by-sync"]).promises();
+    let all = all.expect("something is excluded");
+    assert_eq!(told(&all, "/b").as_deref(), Some("synced-by-sync synced-by-sync"));
+    assert_eq!(told(&kept, "/b"), None, "sync alone has made it durable");
     assert_eq!(
-        of(&without_sync.all, "/a").as_deref(),
+        told(&all, "/a").as_deref(),
         Some("synced-by-sync synced-by-sync"),
         "the stronger one"
     );
     assert_eq!(
-        of(kept, "/a").as_deref(),
+        told(&kept, "/a").as_deref(),
         Some("synced-directory synced-by-fsync"),
         "what is left of it"
     );

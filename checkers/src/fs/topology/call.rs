@@ -5,14 +5,16 @@
 //! is the first block.
 
 use explode_ramdisk::files::{
-    Fallocate, Fd, Files, OpenFlags, Renaming, Result as FilesResult, Synced,
+    Fallocate, Files, FsCall, NAMELESS, OpenFlags, Result as FilesResult, Session, Synced,
+    WriteMethod,
 };
 
 use nix::errno::Errno;
 
 use super::BLOCK;
-use super::abstract_fs::{Abstract, split};
-use crate::fs::sync::pattern;
+use crate::fs::model::file::File;
+use crate::fs::model::pattern;
+use crate::fs::model::{Abstract, split};
 
 /// The extended attribute that is set and removed.
 pub(super) const XATTR: &str = "user.a";
@@ -183,65 +185,91 @@ impl Call {
         )
     }
 
-    /// Makes it; `bytes` are those that it writes.
-    pub fn make(&self, files: &dyn Files, bytes: &[u8], write: Write) -> FilesResult<()> {
-        let open = |path: &str| files.open(path, OpenFlags::EXISTING);
-        match self {
-            Call::Ftruncate { path, size } => {
-                closing(files, open(path)?, |fd| files.ftruncate(fd, *size as u64))
+    /// The calls of which it is made; `bytes` are those that it writes.
+    pub fn calls(&self, bytes: &[u8]) -> Vec<FsCall> {
+        let opened = |path: &str, flags| FsCall::Open { path: path.to_owned(), flags };
+        let closed = |path: &str| FsCall::Close { path: path.to_owned() };
+        let write = |path: &str, at: usize| FsCall::pwrite(path, at as u64, bytes.to_vec());
+        let (existing, xattr) = (OpenFlags::EXISTING, || XATTR.to_owned());
+        vec![match self.clone() {
+            Call::Ftruncate { path, size } => FsCall::Ftruncate { path, size: size as u64 },
+            Call::Pwrite { path, at } => write(&path, at),
+            Call::Mkdir { path } => FsCall::Mkdir { path },
+            Call::Unlink { path } => FsCall::Unlink { path },
+            Call::Rmdir { path } => FsCall::Rmdir { path },
+            Call::Link { from, to } => FsCall::Link { from, to },
+            Call::Rename { from, to } => FsCall::Rename { from, to },
+            Call::Symlink { target, path } => FsCall::Symlink { target, path },
+            Call::Chmod { path, mode } => FsCall::Chmod { path, mode },
+            Call::Setxattr { path, len } => {
+                FsCall::Setxattr { path, name: xattr(), value: value(len) }
             }
-            Call::Pwrite { path, at } => {
-                let fd = match write {
-                    Write::Synced(synced) => {
-                        files.open_synced(path, OpenFlags::EXISTING, synced)?
-                    }
-                    Write::Plain | Write::Mapped => open(path)?,
-                };
-                closing(files, fd, |fd| match write {
-                    Write::Plain | Write::Synced(_) => files.pwrite(fd, *at as u64, bytes),
-                    Write::Mapped => {
-                        let end = (at + bytes.len()) as u64;
-                        if files.fstat(fd)?.size < end {
-                            files.ftruncate(fd, end)?;
-                        }
-                        files.write_mapped(fd, *at as u64, bytes)
-                    }
-                })
+            Call::Removexattr { path } => FsCall::Removexattr { path, name: xattr() },
+            Call::Exchange { one, other } => FsCall::Exchange { from: one, to: other },
+            Call::RenameNoReplace { from, to } => FsCall::RenameNoReplace { from, to },
+            Call::Fallocate { path, how, at } => {
+                FsCall::Fallocate { path, mode: how, offset: at as u64, len: BLOCK as u64 }
+            }
+            Call::Store { path } => {
+                let (data, method) = (bytes.to_vec(), WriteMethod::Mapped);
+                FsCall::Pwrite { path, offset: 0, data, method }
             }
             Call::Creat { path } => {
-                files.close(files.open(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?)
+                let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
+                return vec![opened(&path, flags), closed(&path)];
             }
-            Call::Mkdir { path } => files.mkdir(path),
-            Call::Unlink { path } => files.unlink(path),
-            Call::Rmdir { path } => files.rmdir(path),
-            Call::Link { from, to } => files.link(from, to),
-            Call::Rename { from, to } => files.rename(from, to),
-            Call::Symlink { target, path } => files.symlink(target, path),
-            Call::Chmod { path, mode } => files.chmod(path, *mode),
-            Call::Setxattr { path, len } => files.setxattr(path, XATTR, &value(*len)),
-            Call::Removexattr { path } => files.removexattr(path, XATTR),
-            Call::Exchange { one, other } => files.rename_with(one, other, Renaming::Exchange),
-            Call::RenameNoReplace { from, to } => files.rename_with(from, to, Renaming::NoReplace),
-            Call::Fallocate { path, how, at } => closing(files, open(path)?, |fd| {
-                files.fallocate(fd, *how, *at as u64, BLOCK as u64)
-            }),
-            Call::Tmpfile { path } => closing(files, files.open_unnamed(parent(path))?, |fd| {
-                files.pwrite(fd, 0, bytes)?;
-                files.link_open(fd, path)
-            }),
-            Call::UnlinkHeld { path } => closing(files, open(path)?, |fd| {
-                files.unlink(path)?;
-                files.pwrite(fd, 0, bytes)
-            }),
-            Call::Store { path } => {
-                closing(files, open(path)?, |fd| files.write_mapped(fd, 0, bytes))
+            Call::Tmpfile { path } => {
+                return vec![
+                    FsCall::OpenUnnamed { directory: parent(&path).to_owned() },
+                    write(NAMELESS, 0),
+                    FsCall::LinkOpen { from: NAMELESS.to_owned(), to: path.clone() },
+                    closed(&path),
+                ];
             }
-            Call::Clone { from, to } => closing(files, open(from)?, |from| {
-                closing(files, open(to)?, |to| {
-                    files.ftruncate(to, 0)?;
-                    files.clone_file(from, to)
-                })
-            }),
+            Call::UnlinkHeld { path } => {
+                let unlink = FsCall::Unlink { path: path.clone() };
+                return vec![opened(&path, existing), unlink, write(NAMELESS, 0), closed(NAMELESS)];
+            }
+            Call::Clone { from, to } => {
+                return vec![
+                    opened(&from, existing),
+                    opened(&to, existing),
+                    FsCall::Ftruncate { path: to.clone(), size: 0 },
+                    FsCall::Clone { from: from.clone(), to: to.clone() },
+                    closed(&to),
+                    closed(&from),
+                ];
+            }
+        }]
+    }
+
+    /// Makes it; `bytes` are those that it writes.
+    pub fn make(&self, files: &dyn Files, bytes: &[u8], write: Write) -> FilesResult<()> {
+        let mut calls = self.calls(bytes);
+        if let (Call::Pwrite { path, at }, [FsCall::Pwrite { method, .. }]) = (self, &mut calls[..])
+        {
+            match write {
+                Write::Plain => {}
+                Write::Synced(synced) => *method = synced.into(),
+                Write::Mapped => return store(files, path, *at, bytes),
+            }
+        }
+        let mut session = Session::new(files);
+        calls.iter().try_for_each(|call| session.make(call))
+    }
+
+    /// Makes it to the abstract file system.
+    ///
+    /// # Panics
+    /// If it is none of [`possible`](Call::possible).
+    pub fn apply(&self, fs: &mut Abstract, bytes: &[u8]) {
+        self.calls(bytes).iter().for_each(|call| fs.apply(call));
+    }
+
+    /// Does to the file that it is about what it does; `after` is what that file holds then.
+    pub fn change(&self, file: &mut File, after: &[u8]) {
+        for call in self.calls(&[0; BLOCK]) {
+            file.follow(&call, after);
         }
     }
 
@@ -324,8 +352,12 @@ fn word(how: Fallocate) -> &'static str {
     }
 }
 
-/// Works on an open file and closes it.
-fn closing(files: &dyn Files, fd: Fd, work: impl FnOnce(Fd) -> FilesResult<()>) -> FilesResult<()> {
-    let worked = work(fd);
-    files.close(fd).and(worked)
+/// Stores bytes through a shared mapping; a file that is too short is made longer before.
+fn store(files: &dyn Files, path: &str, at: usize, bytes: &[u8]) -> FilesResult<()> {
+    let fd = files.open(path, OpenFlags::EXISTING)?;
+    let end = (at + bytes.len()) as u64;
+    let longer = |size: u64| if size < end { files.ftruncate(fd, end) } else { Ok(()) };
+    let stored = files.fstat(fd).and_then(|stat| longer(stat.size));
+    let stored = stored.and_then(|()| files.write_mapped(fd, at as u64, bytes));
+    files.close(fd).and(stored)
 }

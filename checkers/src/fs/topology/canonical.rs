@@ -5,8 +5,8 @@
 
 use itertools::Itertools as _;
 
-use super::abstract_fs::{Abstract, Id, Node};
-use super::attributes::Attributes;
+use crate::fs::model::Attributes;
+use crate::fs::model::{Abstract, Id, Node};
 
 /// The canonical form.
 pub fn signature(fs: &Abstract) -> Vec<u8> {

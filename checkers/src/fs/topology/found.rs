@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Files, Kind, Result as FilesResult, Stat};
 
-use super::abstract_fs::{Abstract, Node};
-use super::attributes::Seen;
-use super::groups::Groups;
 use crate::fs::RESERVED;
 use crate::fs::endless::goes_on;
+use crate::fs::model::Seen;
+use crate::fs::model::groups::Groups;
+use crate::fs::model::{Abstract, Node};
 
 /// Every path, and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 
-use super::groups::Groups;
+use crate::fs::model::groups::Groups;
 
 /// How large a topology grows, and where its files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,14 +10,9 @@
 //! | [`signature`] | its canonical form: two that differ in names only have the same |
 //! | [`is_as_expected`] | compares a real one with it |
 
-mod abstract_fs;
-mod apply;
-mod attributes;
 mod call;
 mod canonical;
-mod change;
 mod found;
-mod groups;
 mod limits;
 mod possible;
 mod probe;
@@ -29,12 +24,11 @@ use explode_runtime::base::{Blame, Fault};
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
-pub use abstract_fs::{Abstract, Id, Node, split};
-pub use attributes::{Attributes, Seen};
+use crate::fs::model::{Abstract, Groups};
+
 pub use call::{Call, Write};
 pub use canonical::signature;
 pub use found::Found;
-pub use groups::{CALLS, Group, Groups};
 pub use limits::{BLOCK, DIRS, FAR, FILES, Limits};
 pub use possible::first_letter;
 pub use probe::probe;

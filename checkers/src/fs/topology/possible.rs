@@ -5,11 +5,11 @@
 
 use explode_ramdisk::files::Fallocate;
 
-use super::abstract_fs::{Abstract, Id};
-use super::attributes::Attributes;
 use super::call::{Call, XATTR};
-use super::groups::Group;
 use super::{BLOCK, Limits};
+use crate::fs::model::Attributes;
+use crate::fs::model::groups::Group;
+use crate::fs::model::{Abstract, Id};
 
 /// A size in the middle of a block.
 const MIDDLE: usize = 1000;

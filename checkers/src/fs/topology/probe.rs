@@ -5,10 +5,10 @@ use explode_ramdisk::files::{Fallocate, Files, Kind, Result as FilesResult};
 use explode_runtime::base::Fault;
 use nix::errno::Errno;
 
-use super::abstract_fs::{Abstract, Id};
 use super::call::{Call, Write};
-use super::groups::{Group, Groups};
 use crate::fs::RESERVED;
+use crate::fs::model::groups::{Group, Groups};
+use crate::fs::model::{Abstract, Id};
 
 /// The words of those that an empty file system does not have; it is empty afterwards, and synced.
 ///

@@ -8,7 +8,8 @@ use explode_ramdisk::{Image, Recording, Storage};
 use explode_runtime::base::Options;
 
 use super::canonical::{Regard, form};
-use super::{Abstract, BLOCK, Call, Found, Group, Groups, Limits, Write, signature};
+use super::{Abstract, BLOCK, Call, Found, Groups, Limits, Write, signature};
+use crate::fs::model::Group;
 
 fn limits(files: usize, dirs: usize, contents: bool) -> Limits {
     let calls = if contents { Groups::of(&[Group::Contents]) } else { Groups::NONE };

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_runtime::verdict::Excluded;
 
 use super::way::Way;
-use crate::fs::sync::Call as By;
-use crate::fs::sync::file::File;
-use crate::fs::sync::promise::{Contents, Promise, What};
-use crate::fs::topology::{Abstract, BLOCK, Call, Groups, Id, Node, Seen};
+use crate::fs::model::SyncCall as By;
+use crate::fs::model::file::File;
+use crate::fs::model::promise::{Contents, Promise, What};
+use crate::fs::model::{Abstract, Groups, Id, Node, Seen};
+use crate::fs::topology::{BLOCK, Call};
 
 /// What of each file is durable, and which paths were there and are gone for good. All names are
 /// durable after each call.

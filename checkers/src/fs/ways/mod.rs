@@ -49,12 +49,10 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Demand, Excluded, Failure, Violation};
 
-use super::sync::Call as By;
-use super::sync::promise::{self, Promise};
-use super::topology::{
-    Abstract, CALLS, Call, DIRS, FAR, FILES, Groups, Limits, begin, is_as_expected, probe,
-    signature,
-};
+use super::model::SyncCall as By;
+use super::model::promise::{self, Promise};
+use super::model::{Abstract, CALLS, Groups};
+use super::topology::{Call, DIRS, FAR, FILES, Limits, begin, is_as_expected, probe, signature};
 use forced::Forced;
 use way::Way;
 

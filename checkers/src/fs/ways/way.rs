@@ -5,8 +5,9 @@ use explode_runtime::check::Unsupported;
 use explode_runtime::verdict::{BrokenKind, Failure};
 use nix::errno::Errno;
 
-use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, Call, Group, Groups, Write};
+use crate::fs::model::SyncCall as By;
+use crate::fs::model::{Abstract, Group, Groups};
+use crate::fs::topology::{Call, Write};
 
 /// A way to make changes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 
 use super::super::Reasonable;
-use super::super::history::History;
 use super::super::tree::{Node, Tree};
-use crate::fs::topology::{Abstract, Groups, Id, Limits, Node as Made};
+use crate::fs::model::History;
+use crate::fs::model::{Abstract, Groups, Id, Node as Made};
+use crate::fs::topology::Limits;
 
 /// Draws.
 pub struct Dice(Pcg64);
@@ -46,7 +47,8 @@ const MOST: u32 = 64;
 
 impl Grown<'_> {
     pub fn of(checker: &Reasonable, dice: &mut Dice) -> Tree {
-        let Reasonable { fs, now: history, limits: Limits { calls, .. }, .. } = checker;
+        let Reasonable { fs, history, limits: Limits { calls, .. }, .. } = checker;
+        let history = &history.now;
         let [there, newest, own, full] =
             std::array::from_fn(|_| [0, 10, 50, 90, 100][dice.below(5)]);
         let tree = Tree { root: 0, nodes: Default::default(), attributes: Default::default() };

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_ramdisk::SECTOR_BYTES;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::fs::reasonable::history::Written;
-use crate::fs::sync::file::Since;
-use crate::fs::sync::pattern::{self, CELL};
+use crate::fs::model::Written;
+use crate::fs::model::file::Since;
+use crate::fs::model::pattern::{self, CELL};
 
 /// A file, ready to be written down.
 #[derive(Debug)]

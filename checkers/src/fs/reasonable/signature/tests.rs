@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_runtime::base::Options;
 
 use super::signature;
+use crate::fs::model::History;
+use crate::fs::model::SyncCall as By;
+use crate::fs::model::{Abstract, Group, Groups, Id};
 use crate::fs::reasonable::Step;
 use crate::fs::reasonable::free::Free;
-use crate::fs::reasonable::history::History;
 use crate::fs::reasonable::tests::{Op, Way, ways};
-use crate::fs::sync::Call as By;
-use crate::fs::topology::{self, Abstract, BLOCK, Group, Groups, Id, Limits};
+use crate::fs::topology::{self, BLOCK, Limits};
 
 /// Where a name leads: nowhere, to an inode, or to one that is gone (made or not).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -209,10 +210,11 @@ impl State {
             Step::Call(call) => {
                 state.writes += u32::from(call.writes());
                 let bytes = call.bytes(&state.fs, state.writes);
-                state.now.add(&state.fs, call, &bytes);
+                let calls = call.calls(&bytes);
+                state.now.follow(&mut state.fs.clone(), &calls);
                 call.apply(&mut state.fs, &bytes);
                 state.free.follow(&self.fs, &state.fs);
-                state.now.end(&state.fs, call);
+                calls.iter().for_each(|call| state.now.end(&state.fs, call));
             }
             Step::Sync => state.now.sync(&state.fs),
             Step::Fsync(_, id) => state.now.fsync(&state.fs, *id, By::Fsync),

@@ -7,8 +7,8 @@ use explode_runtime::verdict;
 use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
 use nix::errno::Errno;
 
+use super::attributes::Seen;
 use super::pattern::{CELL, Found, compare};
-use crate::fs::topology::Seen;
 
 /// What stands at a path after every crash. Whatever is in here is looked at, and nothing else is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,8 +7,8 @@
 
 use explode_runtime::verdict::Excluded;
 
-use super::Call;
 use super::model::Model;
+use crate::fs::model::SyncCall as Call;
 
 /// Both.
 #[derive(Clone, Debug)]

@@ -10,13 +10,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_ramdisk::files::{FsCall, NAMELESS, WriteMethod};
 use explode_runtime::verdict::Violation;
 
-use crate::fs::sync::Call as By;
-use crate::fs::sync::file::File;
-use crate::fs::topology::{Abstract, BLOCK, Call, Id, Seen, split};
-
-use super::attributes::Past;
+use super::attributes::Seen;
+use super::file::File;
+use super::past::Past;
+use super::sync_call::SyncCall as By;
+use super::tree::{Abstract, Id, split};
 
 /// All that may be on disk.
 #[derive(Clone, Debug, Default, Hash)]
@@ -66,27 +67,41 @@ pub struct Place<'a> {
 }
 
 impl History {
-    /// A call is about to be made: its operations are volatile; `fs` is the tree before it, `bytes`
-    /// what it writes.
-    pub fn add(&mut self, fs: &Abstract, call: &Call, bytes: &[u8]) {
+    /// Makes calls to the tree; what they do is volatile.
+    pub fn follow(&mut self, fs: &mut Abstract, calls: &[FsCall]) {
+        for call in calls {
+            self.add(fs, call);
+            fs.apply(call);
+        }
+    }
+
+    /// A call is about to be made: its operations are volatile; `fs` is the tree before it.
+    pub fn add(&mut self, fs: &Abstract, call: &FsCall) {
         let at = |path: &str| fs.find(path).expect("it is there");
         match call {
-            Call::Creat { path } => {
+            FsCall::Open { path, flags } => match fs.find(path) {
+                None => {
+                    self.lead(fs, path, Some(fs.next()));
+                    self.files.insert(fs.next(), Written::default());
+                }
+                Some(id) if flags.truncate => {
+                    let cut = FsCall::Ftruncate { path: path.clone(), size: 0 };
+                    self.write(id, &cut, &[]);
+                }
+                Some(_) => {}
+            },
+            FsCall::Mkdir { path } | FsCall::Symlink { path, .. } => {
                 self.lead(fs, path, Some(fs.next()));
-                self.files.insert(fs.next(), Written::default());
             }
-            Call::Mkdir { path } | Call::Symlink { path, .. } => {
-                self.lead(fs, path, Some(fs.next()))
+            FsCall::LinkOpen { from, to } if from == NAMELESS => {
+                self.lead(fs, to, Some(fs.next()));
+                self.write_as(fs, fs.next(), call);
             }
-            Call::Tmpfile { path } => {
-                self.lead(fs, path, Some(fs.next()));
-                self.write(fs.next(), call, bytes);
+            FsCall::Unlink { path } | FsCall::Rmdir { path } => self.lead(fs, path, None),
+            FsCall::Link { from, to } | FsCall::LinkOpen { from, to } => {
+                self.lead(fs, to, Some(at(from)));
             }
-            Call::Unlink { path } | Call::Rmdir { path } | Call::UnlinkHeld { path } => {
-                self.lead(fs, path, None);
-            }
-            Call::Link { from, to } => self.lead(fs, to, Some(at(from))),
-            Call::Rename { from, to } | Call::RenameNoReplace { from, to } => {
+            FsCall::Rename { from, to } | FsCall::RenameNoReplace { from, to } => {
                 // No source promises that a rename is atomic, so the name that is replaced may be
                 // gone before.
                 if fs.find(to).is_some() {
@@ -95,53 +110,70 @@ impl History {
                 self.lead(fs, to, Some(at(from)));
                 self.lead(fs, from, None);
             }
-            // No manual page promises that an exchange is atomic either.
-            Call::Exchange { one, other } => {
-                let (first, second) = (at(one), at(other));
-                let (place, opposite) = (self.place(fs, one), self.place(fs, other));
-                let led =
-                    |place: &(Id, String), id| self.leads(place.0, &place.1).contains(&Some(id));
-                let is_first = !led(&place, second) && !led(&opposite, first);
-                self.lead(fs, one, Some(second));
-                self.lead(fs, other, Some(first));
-                self.exchanges.extend(is_first.then_some([place, opposite]));
+            FsCall::Exchange { from, to } => self.exchange(fs, from, to),
+            FsCall::Ftruncate { path, .. }
+            | FsCall::Pwrite { path, .. }
+            | FsCall::Fallocate { path, .. }
+            | FsCall::Clone { to: path, .. } => {
+                if path != NAMELESS {
+                    self.write_as(fs, at(path), call);
+                }
             }
-            Call::Ftruncate { path, .. }
-            | Call::Pwrite { path, .. }
-            | Call::Fallocate { path, .. }
-            | Call::Store { path }
-            | Call::Clone { to: path, .. } => {
+            FsCall::Chmod { path, .. }
+            | FsCall::Setxattr { path, .. }
+            | FsCall::Removexattr { path, .. } => {
                 let id = at(path);
                 let mut after = fs.clone();
-                call.apply(&mut after, bytes);
-                self.write(id, call, after.bytes(id));
-            }
-            Call::Chmod { path, .. } | Call::Setxattr { path, .. } | Call::Removexattr { path } => {
-                let id = at(path);
-                let mut after = fs.clone();
-                call.apply(&mut after, bytes);
+                after.apply(call);
                 let past =
                     self.attributes.entry(id).or_insert_with(|| Past::new(fs.is_directory(id)));
                 past.follow(after.attributes(id));
             }
+            FsCall::OpenUnnamed { .. }
+            | FsCall::Close { .. }
+            | FsCall::Fsync { .. }
+            | FsCall::Fdatasync { .. }
+            | FsCall::FsyncDir { .. }
+            | FsCall::Syncfs
+            | FsCall::Sync => {}
         }
     }
 
+    /// No manual page promises that an exchange is atomic either.
+    fn exchange(&mut self, fs: &Abstract, one: &str, other: &str) {
+        let at = |path: &str| fs.find(path).expect("it is there");
+        let (first, second) = (at(one), at(other));
+        let (place, opposite) = (self.place(fs, one), self.place(fs, other));
+        let led = |place: &(Id, String), id| self.leads(place.0, &place.1).contains(&Some(id));
+        let is_first = !led(&place, second) && !led(&opposite, first);
+        self.lead(fs, one, Some(second));
+        self.lead(fs, other, Some(first));
+        self.exchanges.extend(is_first.then_some([place, opposite]));
+    }
+
+    /// A call writes or resizes a file; `fs` is the tree before it.
+    fn write_as(&mut self, fs: &Abstract, id: Id, call: &FsCall) {
+        let mut after = fs.clone();
+        after.apply(call);
+        self.write(id, call, after.bytes(id));
+    }
+
     /// A call writes or resizes a file, which holds `after` then.
-    fn write(&mut self, id: Id, call: &Call, after: &[u8]) {
+    fn write(&mut self, id: Id, call: &FsCall, after: &[u8]) {
         let file = self.files.entry(id).or_default();
-        let written = call.change(&mut file.forced, after);
+        let written = file.forced.follow(call, after);
         file.writes.extend(written.map(|(at, bytes)| (at, bytes.to_vec())));
         file.largest = file.largest.max(file.forced.size());
     }
 
     /// A call has returned: what it has forced itself is stable, which is what a store has msynced.
     /// `fs` is the tree then.
-    pub fn end(&mut self, fs: &Abstract, call: &Call) {
-        if let Call::Store { path } = call
+    pub fn end(&mut self, fs: &Abstract, call: &FsCall) {
+        if let FsCall::Pwrite { path, offset, data, method: WriteMethod::Mapped } = call
             && let Some(file) = fs.find(path).and_then(|id| self.files.get_mut(&id))
         {
-            file.forced.sync_range(By::Msync, 0..BLOCK);
+            let at = *offset as usize;
+            file.forced.sync_range(By::Msync, at..at + data.len());
         }
     }
 
@@ -179,7 +211,27 @@ impl History {
                 name.stable = name.volatile.pop().unwrap_or(name.stable);
                 name.volatile.clear();
             }
-        } else if let Some(file) = self.files.get_mut(&id) {
+        } else {
+            self.force_contents(id, by);
+        }
+    }
+
+    /// A sync has returned without an error; `fs` is the tree then. A call that is no sync makes
+    /// nothing stable here.
+    pub fn force(&mut self, fs: &Abstract, call: &FsCall) {
+        let Some(by) = By::of(call) else { return };
+        let id = call.paths().first().and_then(|path| fs.find(path));
+        match (by, id) {
+            (By::Sync, _) => self.sync(fs),
+            (By::Fdatasync, Some(id)) => self.force_contents(id, by),
+            (_, Some(id)) => self.fsync(fs, id, by),
+            (_, None) => {}
+        }
+    }
+
+    fn force_contents(&mut self, id: Id, by: By) {
+        self.made.insert(id);
+        if let Some(file) = self.files.get_mut(&id) {
             file.forced.sync(by);
             file.largest = file.forced.size();
         }

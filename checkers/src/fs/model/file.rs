@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use itertools::Itertools as _;
 
-use super::Call;
 use super::promise::{Contents, Part};
+use super::sync_call::SyncCall;
 
 /// A hole that is filled takes at most so many bytes of its file with it: the largest unit in which
 /// file systems allocate.
@@ -16,14 +16,14 @@ const CLUSTER: usize = 64 << 10;
 pub struct File {
     bytes: Vec<u8>,
     synced: Option<Synced>,
-    /// Was it cut, and its size not made durable since ([`Call::is_of_data`])?
+    /// Was it cut, and its size not made durable since ([`SyncCall::is_of_data`])?
     cut: bool,
 }
 
 /// What a sync has made durable, and what may have become of it since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Synced {
-    by: Call,
+    by: SyncCall,
     bytes: Vec<u8>,
     /// Was it changed since in any way?
     changed: bool,
@@ -78,7 +78,7 @@ impl File {
 
     /// Its contents become durable. What was so already is from now on the promise of the stronger
     /// call.
-    pub fn sync(&mut self, by: Call) {
+    pub fn sync(&mut self, by: SyncCall) {
         let before = self.synced.as_ref().filter(|synced| !synced.changed).map(|synced| synced.by);
         let by = before.map_or(by, |before| by.max(before));
         self.cut &= by.is_of_data();
@@ -88,7 +88,7 @@ impl File {
     }
 
     /// A range of its contents becomes durable, and so much of its size as is needed to read that.
-    pub fn sync_range(&mut self, by: Call, range: Range<usize>) {
+    pub fn sync_range(&mut self, by: SyncCall, range: Range<usize>) {
         let Some(before) = self.synced.take() else {
             // Nothing else of it was ever promised.
             let written = std::iter::once(0..range.start).filter(|left| !left.is_empty()).collect();
@@ -230,7 +230,7 @@ mod tests {
         for (before, after, least, expected) in cases {
             let mut file = File::default();
             before.iter().for_each(|at| file.write(*at, &[1; BLOCK]));
-            file.sync(Call::Fsync);
+            file.sync(SyncCall::Fsync);
             after.iter().for_each(|at| file.write(*at, &[2; BLOCK]));
             if least > 0 {
                 file.truncate(least);

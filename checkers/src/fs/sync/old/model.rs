@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Call;
-use super::file::File;
-use super::promise::{Promise, What};
+use crate::fs::model::SyncCall as Call;
+use crate::fs::model::file::File;
+use crate::fs::model::promise::{Promise, What};
 
 /// A node, by its place in the model: never used twice.
 type Id = usize;

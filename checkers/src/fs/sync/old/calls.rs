@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use explode_ramdisk::files::{Fd, Files, OpenFlags, Result as FilesResult};
 use explode_runtime::verdict::Failure;
 
-use super::Call;
-use super::file::File;
 use super::model::Model;
 use super::models::Models;
-use super::pattern::pattern;
+use crate::fs::model::SyncCall as Call;
+use crate::fs::model::file::File;
+use crate::fs::model::pattern::pattern;
 
 /// Files and their models.
 pub struct Calls<'a> {

@@ -4,6 +4,7 @@
 //! several.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use super::attributes::Attributes;
 
@@ -11,11 +12,13 @@ use super::attributes::Attributes;
 pub type Id = usize;
 
 /// A file system in memory; the root is there from the beginning.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abstract {
     nodes: Vec<Node>,
     /// Of each node.
     attributes: Vec<Attributes>,
+    /// What was written to the open file that has no name; nothing between two steps.
+    nameless: Vec<u8>,
 }
 
 /// What an inode is.
@@ -29,6 +32,14 @@ pub enum Node {
     Symlink(String),
 }
 
+/// Between two steps only what has a name counts.
+impl Hash for Abstract {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.nodes.hash(state);
+        self.attributes.hash(state);
+    }
+}
+
 impl Abstract {
     /// The root directory.
     pub const ROOT: Id = 0;
@@ -38,6 +49,7 @@ impl Abstract {
         Abstract {
             nodes: vec![Node::Directory(BTreeMap::new())],
             attributes: vec![Attributes::new(true)],
+            nameless: Vec::new(),
         }
     }
 
@@ -139,6 +151,11 @@ impl Abstract {
             Some(id) => names.insert(name.to_owned(), id),
             None => names.remove(name),
         };
+    }
+
+    /// What was written to the open file that has no name, to change it.
+    pub fn nameless_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.nameless
     }
 
     /// A file's bytes, to change them.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_runtime::verdict::{Verdict, Violation};
 use itertools::Itertools as _;
 
-use crate::fs::topology::{Attributes, Seen};
+use super::attributes::{Attributes, Seen};
 
 /// Something that was forced is not there.
 pub const FLUSHED: &str = "flushed-attributes";

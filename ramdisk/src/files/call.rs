@@ -1,0 +1,253 @@
+//! One call on files, as plain data: to make it, to print it, to ask which paths it names.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::call_text::CallText;
+use super::{Fallocate, OpenFlags, Synced};
+
+/// The path of an open file that has lost its name, or never had one.
+pub const NAMELESS: &str = "?";
+
+/// A call that changes or syncs files. Paths are absolute; offsets, lengths and sizes are in bytes.
+///
+/// A call on an open file names the path that the file has when the call is made, or
+/// [`NAMELESS`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields are the arguments of the system call")]
+pub enum FsCall {
+    /// open(2) of a file.
+    Open { path: String, flags: OpenFlags },
+    /// open(2) with `O_TMPFILE`: a file without a name.
+    OpenUnnamed { directory: String },
+    /// close(2).
+    Close { path: String },
+    /// A write of bytes, by one of several methods.
+    Pwrite { path: String, offset: u64, data: Vec<u8>, method: WriteMethod },
+    /// ftruncate(2).
+    Ftruncate { path: String, size: u64 },
+    /// fallocate(2).
+    Fallocate { path: String, mode: Fallocate, offset: u64, len: u64 },
+    /// `FICLONE`: the second file shares the contents of the first.
+    Clone { from: String, to: String },
+    /// fsync(2) of a file.
+    Fsync { path: String },
+    /// fdatasync(2).
+    Fdatasync { path: String },
+    /// fsync(2) of a directory.
+    FsyncDir { path: String },
+    /// All of these files become durable: `Files::sync`, of a kernel's file system syncfs(2).
+    Syncfs,
+    /// sync(2) of the machine.
+    Sync,
+    /// mkdir(2).
+    Mkdir { path: String },
+    /// rmdir(2).
+    Rmdir { path: String },
+    /// unlink(2).
+    Unlink { path: String },
+    /// link(2).
+    Link { from: String, to: String },
+    /// linkat(2) of an open file, with `AT_EMPTY_PATH`.
+    LinkOpen { from: String, to: String },
+    /// rename(2).
+    Rename { from: String, to: String },
+    /// renameat2(2) with `RENAME_NOREPLACE`.
+    RenameNoReplace { from: String, to: String },
+    /// renameat2(2) with `RENAME_EXCHANGE`.
+    Exchange { from: String, to: String },
+    /// symlink(2); `target` is text, and no path of these files.
+    Symlink { target: String, path: String },
+    /// chmod(2): the bits 07777.
+    Chmod { path: String, mode: u32 },
+    /// setxattr(2).
+    Setxattr { path: String, name: String, value: Vec<u8> },
+    /// removexattr(2).
+    Removexattr { path: String, name: String },
+}
+
+/// How bytes are written.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub enum WriteMethod {
+    /// pwrite(2).
+    #[default]
+    Plain,
+    /// pwrite(2) to a file that is open with `O_DSYNC`.
+    DataSynced,
+    /// pwrite(2) to a file that is open with `O_SYNC`.
+    Synced,
+    /// A store through a shared mapping, and msync(2).
+    Mapped,
+}
+
+impl From<Synced> for WriteMethod {
+    fn from(synced: Synced) -> WriteMethod {
+        match synced {
+            Synced::Data => WriteMethod::DataSynced,
+            Synced::All => WriteMethod::Synced,
+        }
+    }
+}
+
+impl FsCall {
+    /// The paths that the call names, in its order; none for a sync of everything.
+    pub fn paths(&self) -> Vec<&str> {
+        match self {
+            FsCall::Syncfs | FsCall::Sync => Vec::new(),
+            FsCall::Open { path, .. }
+            | FsCall::OpenUnnamed { directory: path }
+            | FsCall::Close { path }
+            | FsCall::Pwrite { path, .. }
+            | FsCall::Ftruncate { path, .. }
+            | FsCall::Fallocate { path, .. }
+            | FsCall::Fsync { path }
+            | FsCall::Fdatasync { path }
+            | FsCall::FsyncDir { path }
+            | FsCall::Mkdir { path }
+            | FsCall::Rmdir { path }
+            | FsCall::Unlink { path }
+            | FsCall::Symlink { path, .. }
+            | FsCall::Chmod { path, .. }
+            | FsCall::Setxattr { path, .. }
+            | FsCall::Removexattr { path, .. } => vec![path],
+            FsCall::Clone { from, to }
+            | FsCall::Link { from, to }
+            | FsCall::LinkOpen { from, to }
+            | FsCall::Rename { from, to }
+            | FsCall::RenameNoReplace { from, to }
+            | FsCall::Exchange { from, to } => vec![from, to],
+        }
+    }
+
+    /// Returns true if the call changes nothing, and makes what was changed durable.
+    pub fn is_sync(&self) -> bool {
+        match self {
+            FsCall::Fsync { .. }
+            | FsCall::Fdatasync { .. }
+            | FsCall::FsyncDir { .. }
+            | FsCall::Syncfs
+            | FsCall::Sync => true,
+            FsCall::Open { .. }
+            | FsCall::OpenUnnamed { .. }
+            | FsCall::Close { .. }
+            | FsCall::Pwrite { .. }
+            | FsCall::Ftruncate { .. }
+            | FsCall::Fallocate { .. }
+            | FsCall::Clone { .. }
+            | FsCall::Mkdir { .. }
+            | FsCall::Rmdir { .. }
+            | FsCall::Unlink { .. }
+            | FsCall::Link { .. }
+            | FsCall::LinkOpen { .. }
+            | FsCall::Rename { .. }
+            | FsCall::RenameNoReplace { .. }
+            | FsCall::Exchange { .. }
+            | FsCall::Symlink { .. }
+            | FsCall::Chmod { .. }
+            | FsCall::Setxattr { .. }
+            | FsCall::Removexattr { .. } => false,
+        }
+    }
+
+    /// pwrite(2).
+    pub fn pwrite(path: &str, offset: u64, data: Vec<u8>) -> FsCall {
+        FsCall::Pwrite { path: path.to_owned(), offset, data, method: WriteMethod::Plain }
+    }
+}
+
+/// One line, as `pwrite /db 0+4096` or `rename /a /b`: the system call, its paths, and what else
+/// tells it from others.
+impl fmt::Display for FsCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().fmt(f)
+    }
+}
+
+impl FsCall {
+    /// The call in words, its offset and length apart.
+    pub fn text(&self) -> CallText {
+        let bare = |head: String| CallText { head, span: None, tail: String::new() };
+        let of = |call: &str, path: &str| bare(format!("{call} {}", OneLine(path)));
+        let two = |call: &str, from: &str, to: &str| {
+            bare(format!("{call} {} {}", OneLine(from), OneLine(to)))
+        };
+        let with = |text: CallText, tail: &str| CallText { tail: tail.to_owned(), ..text };
+        match self {
+            FsCall::Open { path, flags } => with(of("open", path), &flags_of(*flags)),
+            FsCall::OpenUnnamed { directory } => with(of("open", directory), "O_TMPFILE"),
+            FsCall::Close { path } => of("close", path),
+            FsCall::Pwrite { path, offset, data, method } => {
+                let (call, flag) = match method {
+                    WriteMethod::Plain => ("pwrite", ""),
+                    WriteMethod::DataSynced => ("pwrite", "O_DSYNC"),
+                    WriteMethod::Synced => ("pwrite", "O_SYNC"),
+                    WriteMethod::Mapped => ("store, msync", ""),
+                };
+                let span = Some((*offset, data.len() as u64));
+                CallText { span, ..with(of(call, path), flag) }
+            }
+            FsCall::Ftruncate { path, size } => with(of("ftruncate", path), &size.to_string()),
+            FsCall::Fallocate { path, mode, offset, len } => {
+                let head = format!("fallocate {} {}", OneLine(path), word(*mode));
+                CallText { span: Some((*offset, *len)), ..bare(head) }
+            }
+            FsCall::Clone { from, to } => two("ficlone", from, to),
+            FsCall::Fsync { path } | FsCall::FsyncDir { path } => of("fsync", path),
+            FsCall::Fdatasync { path } => of("fdatasync", path),
+            FsCall::Syncfs => bare("syncfs".to_owned()),
+            FsCall::Sync => bare("sync".to_owned()),
+            FsCall::Mkdir { path } => of("mkdir", path),
+            FsCall::Rmdir { path } => of("rmdir", path),
+            FsCall::Unlink { path } => of("unlink", path),
+            FsCall::Link { from, to } => two("link", from, to),
+            FsCall::LinkOpen { from, to } => with(two("linkat", from, to), "AT_EMPTY_PATH"),
+            FsCall::Rename { from, to } => two("rename", from, to),
+            FsCall::RenameNoReplace { from, to } => {
+                with(two("rename", from, to), "RENAME_NOREPLACE")
+            }
+            FsCall::Exchange { from, to } => with(two("rename", from, to), "RENAME_EXCHANGE"),
+            FsCall::Symlink { target, path } => two("symlink", target, path),
+            FsCall::Chmod { path, mode } => with(of("chmod", path), &format!("{mode:04o}")),
+            FsCall::Setxattr { path, name, value } => {
+                with(two("setxattr", path, name), &format!("({} bytes)", value.len()))
+            }
+            FsCall::Removexattr { path, name } => two("removexattr", path, name),
+        }
+    }
+}
+
+/// The flag of a mode of fallocate(2), as `fallocate(1)` spells it.
+fn word(mode: Fallocate) -> &'static str {
+    match mode {
+        Fallocate::Allocate => "allocate",
+        Fallocate::KeepSize => "keep-size",
+        Fallocate::PunchHole => "punch-hole",
+        Fallocate::ZeroRange => "zero-range",
+        Fallocate::CollapseRange => "collapse-range",
+        Fallocate::InsertRange => "insert-range",
+    }
+}
+
+/// The flags of open(2), separated by spaces.
+fn flags_of(flags: OpenFlags) -> String {
+    let OpenFlags { create, exclusive, truncate } = flags;
+    let flags = [(create, "O_CREAT"), (exclusive, "O_EXCL"), (truncate, "O_TRUNC")];
+    let set = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, name)| name);
+    set.collect::<Vec<_>>().join(" ")
+}
+
+/// Text whose control characters are escaped.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|letter| match letter {
+            _ if letter.is_control() => write!(f, "{}", letter.escape_default()),
+            '\u{2028}' | '\u{2029}' => write!(f, "{}", letter.escape_unicode()),
+            _ => write!(f, "{letter}"),
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! Calls as an engineer reads them: the name of the system call and its arguments.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A call in words. Two calls that differ only in their span can be shown as one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CallText {
+    /// The call and its path: `pwrite /db`.
+    pub head: String,
+    /// Offset and bytes, of a call that has them.
+    pub span: Option<(u64, u64)>,
+    /// Further arguments.
+    pub tail: String,
+}
+
+impl fmt::Display for CallText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.head)?;
+        if let Some((offset, bytes)) = self.span {
+            write!(f, " {offset}+{bytes}")?;
+        }
+        match self.tail.is_empty() {
+            true => Ok(()),
+            false => write!(f, " {}", self.tail),
+        }
+    }
+}
