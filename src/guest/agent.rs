@@ -17,8 +17,8 @@ use crate::output;
 /// Serves the host on a character device; a task that hangs for so many seconds in the kernel ends
 /// the guest.
 pub fn serve_port(registry: &Registry, port: &Path, hung_seconds: Option<u64>) -> Exit {
-    // It may have been started by way of the loader: its own name is what stories tell of it.
-    let _ = std::fs::write("/proc/self/comm", env!("CARGO_PKG_NAME"));
+    // The loader may have started it. Stories call the task by this name.
+    let _ = std::fs::write("/proc/self/comm", "explode");
     if let Some(seconds) = hung_seconds {
         for (name, value) in [("hung_task_timeout_secs", seconds), ("hung_task_panic", 1)] {
             // A kernel of the user's may not look for such tasks; then they are found by the
