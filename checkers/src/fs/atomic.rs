@@ -254,6 +254,22 @@ impl Atomic {
     }
 }
 
+impl Atomic {
+    /// What is wrong with a tree as it was read.
+    fn verdict(&self, read: FilesResult<Tree>, epoch: Epoch) -> Result<(), Failure> {
+        match read {
+            Ok(found) => Ok(self.judge(&without_reserved(found), epoch)?),
+            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => {
+                Err(Failure::broken(format!("reading: {errno}")))
+            }
+            Err(errno) => {
+                let message = format!("the tree cannot be read: {errno}");
+                Err(Violation::new(Verdict::Corrupt, INTACT, message).into())
+            }
+        }
+    }
+}
+
 impl Checker for Atomic {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
@@ -268,16 +284,8 @@ impl Checker for Atomic {
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let mut found = Tree::new();
-        match read(stack.files()?.as_ref(), "", &mut found) {
-            Ok(()) => Ok(self.judge(&without_reserved(found), epoch)?),
-            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => {
-                Err(Failure::broken(format!("reading: {errno}")))
-            }
-            Err(errno) => {
-                let message = format!("the tree cannot be read: {errno}");
-                Err(Violation::new(Verdict::Corrupt, INTACT, message).into())
-            }
-        }
+        let read = read(stack.files()?.as_ref(), "", &mut found).map(|()| found);
+        self.verdict(read, epoch)
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -300,6 +308,15 @@ impl super::side_by_side::Side for Atomic {
 
     fn steps(&mut self, _files: &dyn Files) -> Vec<String> {
         self.possible().iter().map(|step| step.name().to_owned()).collect()
+    }
+
+    fn read(&self, files: &dyn Files) -> Option<FilesResult<Tree>> {
+        let mut found = Tree::new();
+        Some(read(files, "", &mut found).map(|()| found))
+    }
+
+    fn verdict_of(&self, read: FilesResult<Tree>, epoch: Epoch) -> Result<(), Failure> {
+        self.verdict(read, epoch)
     }
 
     fn take_step(&mut self, files: &dyn Files, number: usize) -> Result<bool, Failure> {
