@@ -188,7 +188,7 @@ fn without_reserved(mut tree: Tree) -> Tree {
 }
 
 #[derive(Clone)]
-pub(super) struct Atomic {
+struct Atomic {
     fs: Abstract,
     /// The tree before the mutate, and those that its calls led to.
     trees: Vec<Tree>,
@@ -201,7 +201,7 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Atomic {
-    pub(super) fn new() -> Atomic {
+    fn new() -> Atomic {
         Atomic { fs: Abstract::new(), trees: vec![Tree::new()], steps: 0 }
     }
 
@@ -299,27 +299,5 @@ impl Checker for Atomic {
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
         Ok(CheckerFacts::default())
-    }
-}
-
-#[cfg(test)]
-impl super::side_by_side::Side for Atomic {
-    const AROUND: bool = true;
-
-    fn steps(&mut self, _files: &dyn Files) -> Vec<String> {
-        self.possible().iter().map(|step| step.name().to_owned()).collect()
-    }
-
-    fn read(&self, files: &dyn Files) -> Option<FilesResult<Tree>> {
-        let mut found = Tree::new();
-        Some(read(files, "", &mut found).map(|()| found))
-    }
-
-    fn verdict_of(&self, read: FilesResult<Tree>, epoch: Epoch) -> Result<(), Failure> {
-        self.verdict(read, epoch)
-    }
-
-    fn take_step(&mut self, files: &dyn Files, number: usize) -> Result<bool, Failure> {
-        self.take(files, self.possible()[number]).map(|()| true)
     }
 }

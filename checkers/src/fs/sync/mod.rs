@@ -42,8 +42,6 @@
 //! anything else; `resurrected` is a name that was taken away, and whose directory was synced then.
 
 mod durable;
-#[cfg(test)]
-pub(in crate::fs) mod old;
 mod promises;
 mod step;
 mod synced;
@@ -187,23 +185,4 @@ impl Demands for Sync {
     ) -> Option<Vec<Demand>> {
         Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
-}
-
-#[cfg(test)]
-impl super::side_by_side::Side for Sync {
-    const AROUND: bool = false;
-
-    fn steps(&mut self, _files: &dyn Files) -> Vec<String> {
-        Step::possible(&self.durable).iter().map(|step| step.name().to_owned()).collect()
-    }
-
-    fn take_step(&mut self, files: &dyn Files, number: usize) -> Result<bool, Failure> {
-        self.take(Step::possible(&self.durable)[number], files)
-    }
-}
-
-/// One, to compare.
-#[cfg(test)]
-pub(super) fn one(options: &Options) -> Sync {
-    build(options).unwrap_or_else(|error| panic!("{error}"))
 }
