@@ -113,8 +113,6 @@ pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
 }
 
 // --- When a function is entered: is it about a followed file system?
-// ------------------------------------------------------------
-
 /// Notes the arguments, if the inode is in a followed file system; the answer is the handler's.
 ///
 /// # Safety
@@ -216,8 +214,6 @@ unsafe fn attributes(inode: *const inode) -> Attributes {
 }
 
 // --- When it returns: a record
-// -----------------------------------------------------------------------------------------------
-
 /// A second text of a record.
 #[derive(Clone, Copy)]
 enum Text {

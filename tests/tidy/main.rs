@@ -38,6 +38,7 @@ mod production;
 mod promises;
 mod rooms;
 mod scope;
+mod size;
 mod tests;
 mod tokens;
 mod uses;
@@ -55,6 +56,7 @@ fn the_workspace_is_in_order() {
     let files = files(&root);
     let mut problems = Findings::new(&files).all();
     problems.extend(promises::problems(&files));
+    problems.extend(size::problems(&files));
     problems.extend(pages::problems(&pages::read(&root), |path| root.join(path).exists()));
     assert!(problems.is_empty(), "\n\n{}\n", problems.join("\n"));
 }

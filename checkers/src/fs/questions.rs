@@ -10,7 +10,18 @@ const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 
 
 /// The columns, in order.
 pub(crate) fn questions() -> Vec<Question> {
-    let question = |name, about, checker, bounds| Question {
+    let mut questions = of_ways();
+    questions.extend(of_checkers());
+    questions
+}
+
+fn question(
+    name: &'static str,
+    about: &'static str,
+    checker: &'static str,
+    bounds: Bounds,
+) -> Question {
+    Question {
         name,
         about,
         checker,
@@ -20,18 +31,13 @@ pub(crate) fn questions() -> Vec<Question> {
         way: false,
         words: Vec::new(),
         doubts: Vec::new(),
-    };
-    let shallow = Bounds { depth: 1, ..BOUNDS };
-    let way = |name, about| Question {
-        options: Options::none().with("way", name),
-        way: true,
-        words: ways::words(name),
-        doubts: ways::doubts(name),
-        ..question(name, about, ways::NAME, BOUNDS)
-    };
-    // The calls that the paper has not, too. A question of its own: each small tree has many more
-    // followers.
-    let more = |name, about, question: Question| Question {
+    }
+}
+
+/// The same question with the calls that the paper has not. It stands by itself, because each small
+/// tree has many more followers.
+fn more(name: &'static str, about: &'static str, question: Question) -> Question {
+    Question {
         name,
         about,
         options: question.options.clone().with("calls", "more"),
@@ -39,6 +45,17 @@ pub(crate) fn questions() -> Vec<Question> {
         words: Vec::new(),
         doubts: Vec::new(),
         ..question
+    }
+}
+
+/// One question for each way to make something durable.
+fn of_ways() -> Vec<Question> {
+    let way = |name, about| Question {
+        options: Options::none().with("way", name),
+        way: true,
+        words: ways::words(name),
+        doubts: ways::doubts(name),
+        ..question(name, about, ways::NAME, BOUNDS)
     };
     vec![
         way("sync", "what was synced by sync is there after every crash, on every small tree"),
@@ -59,6 +76,13 @@ pub(crate) fn questions() -> Vec<Question> {
              and clones, too",
             way("fsync", ""),
         ),
+    ]
+}
+
+/// One question for each other checker.
+fn of_checkers() -> Vec<Question> {
+    let shallow = Bounds { depth: 1, ..BOUNDS };
+    vec![
         question(
             "synced",
             "what was synced is there after every crash, whatever is done to other files",

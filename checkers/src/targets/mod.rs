@@ -5,17 +5,17 @@
 //! ```toml
 //! [[target]]
 //! name = "fs-sync-ext2"
-//! about = "synced data survives a crash, on ext2"          # what it shows, one line
-//! stack = [{ use = "ramdisk" }, { use = "ext2" }]        # the keys of a stack file's [[component]]
+//! about = "synced data survives a crash, on ext2"         # what it shows, one line
+//! stack = [{ use = "ramdisk" }, { use = "ext2" }]     # the keys of a stack file's [[component]]
 //! checker = { use = "fs-sync", hole = 8192 }             # the keys of a stack file's [checker]
 //! bounds = { depth = 2, limit = 200, samples = 40, crash_depth = 1 }
 //! expect = "lost"                                        # `clean`, or the verdict a run must find
-//! seeded = "fs-sync-ext2-by-ext4"                        # the twin without the bug; `true`: no twin
+//! seeded = "fs-sync-ext2-by-ext4"                     # the twin without the bug; `true`: none
 //! ```
 //!
 //! - `[common]` has keys that hold for all entries of the file. An entry's own key replaces the
-//!   common one. `checker`, `bounds` and `words` are replaced key by key; a `checker` with a `use` in
-//!   place of another `use` takes none of its options.
+//!   common one. `checker`, `bounds` and `words` are replaced key by key; a `checker` with a `use`
+//!   in place of another `use` takes none of its options.
 //! - An entry with `columns` and `rows` is a template: a target for each row. `{column}` in a text
 //!   stands for the row's cell, and a text that is only `{column}` becomes the cell itself. A
 //!   column with the name of a key sets that key. `words` are the same for all rows.

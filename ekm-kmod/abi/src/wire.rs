@@ -5,12 +5,10 @@
 //! Two devices with calls, and one for lines ([`MARKS`]). `/dev/rdd-control` makes RAM disks
 //! (`/dev/rdd<N>`), and gives their contents by mmap. `/dev/ekm` keeps one event log for all
 //! watched disks, read by mmap: a [`LogHeader`] in the first page, records from [`LOG_DATA`] on,
-//! each a [`RecordHeader`] and its data. Byte order and sizes are those of the machine: both sides
-//! run on the same one.
+//! each a [`RecordHeader`] and its data. Byte order and sizes are those of the machine.
 //!
-//! Every structure is plain integers without padding, so whatever a caller passes is a value;
-//! whether it makes sense is checked by the module, which refuses with `EINVAL` (a wrong value, an
-//! unknown flag, a number of a device that is not there is `ENODEV`), and then has changed nothing.
+//! Every structure is plain integers without padding, so any bytes are a value. A call that makes
+//! no sense is refused with `EINVAL` (or `ENODEV`: no such device) and changes nothing.
 
 // By path, since the modules include this file by path: there its folder is another one.
 #[path = "wire/followed.rs"]
@@ -39,7 +37,6 @@ pub struct Hello {
 }
 
 // --- /dev/rdd-control
-// -----------------------------------------------------------------------------------------------
 
 /// A RAM disk.
 #[repr(C)]
@@ -143,7 +140,6 @@ pub const LATE_THREAD: &[u8] = b"rdd-late\0";
 pub const RDD_MMAP_SHIFT: u32 = 44;
 
 // --- /dev/ekm
-// -----------------------------------------------------------------------------------------------
 
 /// Makes a block device one whose events are logged. It is known by its numbers: a new device that
 /// gets the same is watched too.
@@ -510,9 +506,6 @@ pub const MARKS: &str = "/dev/explode-mark";
 /// How such a line begins.
 pub const MARK_CRASH: &[u8] = b"crash ";
 
-// --- The calls
-// -----------------------------------------------------------------------------------------------
-
 /// The type ("magic") of the calls of `/dev/rdd-control`.
 pub const RDD_TYPE: u8 = 0xd5;
 /// The type of the calls of `/dev/ekm`.
@@ -577,8 +570,7 @@ pub const EKM_START_COMMIT: u32 = iowr::<OpenFile>(EKM_TYPE, 0x1c);
 /// closed.
 pub const EKM_FOLLOW: u32 = iowr::<Follow>(EKM_TYPE, 0x1d);
 
-// Both sides are built from this file; should either compiler lay it out another way, it does not
-// compile.
+// Both sides compile this file. A layout that differs does not compile.
 const _: () = {
     use core::mem::size_of;
     assert!(size_of::<Hello>() == 8);

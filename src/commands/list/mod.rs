@@ -84,7 +84,8 @@ fn first_view(registry: &Registry) -> Exit {
         ));
     }
     output::line(
-        "More: explode list targets --all | seeded-bugs | stacks | components | checkers | profiles",
+        "More: explode list targets --all | seeded-bugs | stacks | components | checkers | \
+         profiles",
     );
     Exit::Clean
 }

@@ -6,6 +6,7 @@ mod messages;
 mod pages;
 mod promises;
 mod silent;
+mod sizes;
 mod upward;
 
 use crate::check::Findings;

@@ -78,36 +78,34 @@ impl Call {
                 let to = fs.find(folder).and_then(|id| fresh(folder, id));
                 calls.extend(to.map(|to| Call::RenameNoReplace { from: path.clone(), to }));
             }
-            if limits.calls.has(Group::Exchange) {
-                let inside = |outer: &str, inner: &str| inner.starts_with(&format!("{outer}/"));
-                let apart = |other: &str| !inside(path, other) && !inside(other, path);
-                let others =
-                    paths[at + 1..].iter().filter(|(other, node)| node != id && apart(other));
-                calls.extend(
-                    others.map(|(other, _)| Call::Exchange {
-                        one: path.clone(),
-                        other: other.clone(),
-                    }),
-                );
-            }
-            let is_first = |at: usize| paths[..at].iter().all(|(_, id)| *id != paths[at].1);
-            if limits.calls.has(Group::Reflink) && is_first(at) && !fs.bytes(*id).is_empty() {
-                let others = paths.iter().enumerate().filter(|(other, (_, node))| {
-                    fs.is_file(*node)
-                        && node != id
-                        && is_first(*other)
-                        && fs.bytes(*node) != fs.bytes(*id)
-                });
-                calls.extend(
-                    others.map(|(_, (other, _))| Call::Clone {
-                        from: path.clone(),
-                        to: other.clone(),
-                    }),
-                );
-            }
+            calls.extend(with_another(fs, &paths, at, limits));
         }
         calls
     }
+}
+
+/// The calls on the node at this place of `paths` and another one.
+fn with_another(fs: &Abstract, paths: &[(String, Id)], at: usize, limits: &Limits) -> Vec<Call> {
+    let (path, id) = &paths[at];
+    let mut calls = Vec::new();
+    if limits.calls.has(Group::Exchange) {
+        let inside = |outer: &str, inner: &str| inner.starts_with(&format!("{outer}/"));
+        let apart = |other: &str| !inside(path, other) && !inside(other, path);
+        let others = paths[at + 1..].iter().filter(|(other, node)| node != id && apart(other));
+        calls.extend(
+            others.map(|(other, _)| Call::Exchange { one: path.clone(), other: other.clone() }),
+        );
+    }
+    let is_first = |at: usize| paths[..at].iter().all(|(_, id)| *id != paths[at].1);
+    if limits.calls.has(Group::Reflink) && is_first(at) && !fs.bytes(*id).is_empty() {
+        let others = paths.iter().enumerate().filter(|(other, (_, node))| {
+            fs.is_file(*node) && node != id && is_first(*other) && fs.bytes(*node) != fs.bytes(*id)
+        });
+        calls.extend(
+            others.map(|(_, (other, _))| Call::Clone { from: path.clone(), to: other.clone() }),
+        );
+    }
+    calls
 }
 
 /// The calls but creat that make something that is no directory.
