@@ -131,16 +131,9 @@ impl Exploring<'_> {
             Ok(summary) => exit(&summary, require_complete),
             Err(error) => stopped(&error, findings, secret.as_ref()),
         };
-        let written = junit_file
-            .map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
-        if let Err((path, error)) = &written {
-            output::fail(
-                Exit::Broken,
-                format!("cannot write {}: {error}; name another file with --junit", path.display()),
-            );
-        }
+        let is_written = junit_file.is_none_or(|file| write_junit(&junit, file));
         let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
-        let wrong = unsaid || written.is_err();
+        let wrong = unsaid || !is_written;
         let exit = if wrong && matches!(exit, Exit::Clean | Exit::Incomplete) {
             Exit::Broken
         } else {
@@ -148,6 +141,17 @@ impl Exploring<'_> {
         };
         (exit, folder)
     }
+}
+
+/// Writes the file of `--junit`. Returns false if that failed, which is said.
+fn write_junit(junit: &Junit, (path, output): (&Path, Output)) -> bool {
+    let written = junit.write(output);
+    if let Err(error) = &written {
+        let path = path.display();
+        let text = format!("cannot write {path}: {error}; name another file with --junit");
+        output::fail(Exit::Broken, text);
+    }
+    written.is_ok()
 }
 
 /// The file of `--events`, `--junit` or `--timeline`.

@@ -18,7 +18,7 @@ use crate::dedup::Known;
 use crate::explore::Unit;
 use crate::run::confirm::Confirmation;
 use crate::trace::ErrorFound;
-use crate::verdict::{BrokenKind, Death, Step};
+use crate::verdict::{BrokenKind, Death, Step, StepName};
 use crate::worker::{Crew, Listener, Order, Outcome, Past, Snapshot, Started, UnitResult};
 
 /// A step whose deaths do not reproduce is given up after so many replays.
@@ -216,20 +216,8 @@ impl<'a> Attempts<'a> {
             error.way.choices = made.cloned().collect();
             end.choices.clone_from(&error.way.choices);
         }
-        let outcome = match hearing.run.findings.confirm(&error, hearing.audience)? {
-            Confirmation::Reproduced => Outcome::Error(error.violation.clone(), name),
-            Confirmation::Not(what) => {
-                here.times = 0;
-                here.replays += 1;
-                let why = format!("a worker died {death}, twice; a replay did not: {what}");
-                hearing.run.findings.broken(&BrokenKind::Worker.of(why), 1);
-                if here.replays < REPLAYS {
-                    return Ok(Then::Repeat);
-                }
-                let why =
-                    format!("a worker died {death}, again and again, but in no replay; given up");
-                Outcome::Broken(BrokenKind::Worker.of(why))
-            }
+        let Some(outcome) = replayed(here, death, &error, name, hearing)? else {
+            return Ok(Then::Repeat);
         };
         here.settled = true;
         if let Step::Disk { key, crashes, .. } = step {
@@ -261,6 +249,31 @@ impl<'a> Attempts<'a> {
         hearing.run.findings.broken(&why, 1);
         false
     }
+}
+
+/// Replays an error that has ended workers: what its step comes to, or `None` to repeat the unit.
+fn replayed(
+    here: &mut Deaths,
+    death: &Death,
+    error: &ErrorFound,
+    name: StepName,
+    hearing: &mut Hearing<'_, '_>,
+) -> Result<Option<Outcome>, RunError> {
+    let what = match hearing.run.findings.confirm(error, hearing.audience)? {
+        Confirmation::Reproduced => {
+            return Ok(Some(Outcome::Error(error.violation.clone(), name)));
+        }
+        Confirmation::Not(what) => what,
+    };
+    here.times = 0;
+    here.replays += 1;
+    let why = format!("a worker died {death}, twice; a replay did not: {what}");
+    hearing.run.findings.broken(&BrokenKind::Worker.of(why), 1);
+    if here.replays < REPLAYS {
+        return Ok(None);
+    }
+    let why = format!("a worker died {death}, again and again, but in no replay; given up");
+    Ok(Some(Outcome::Broken(BrokenKind::Worker.of(why))))
 }
 
 /// What replays have confirmed.

@@ -26,12 +26,7 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
     if data.len() < size_of::<CallDetail>() {
         return Err(damaged());
     }
-    let half = |at: usize| {
-        u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes of what is long enough"))
-    };
-    let word = |at: usize| {
-        u64::from_ne_bytes(data[at..at + 8].try_into().expect("eight bytes of what is long enough"))
-    };
+    let (half, word) = (|at| half(data, at), |at| word(data, at));
     let (path, other) = (half(offset_of!(CallDetail, path)), half(offset_of!(CallDetail, other)));
     let other_at = size_of::<CallDetail>() + path as usize;
     let bytes_at = other_at + other as usize;
@@ -62,25 +57,7 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
         CALL_RENAME => What::Rename(relative(other()), flags, (length != 0).then_some(length)),
         CALL_WRITE => What::Write(position, bytes()),
         CALL_ALLOCATE => What::Allocate(flags, position, length),
-        CALL_CHANGE => {
-            let has = |bits: u32| flags & bits != 0;
-            let nsec = |at: usize| half(at);
-            let times = [
-                (
-                    word(offset_of!(CallDetail, atime)) as i64,
-                    nsec(offset_of!(CallDetail, atime_nsec)),
-                ),
-                (
-                    word(offset_of!(CallDetail, mtime)) as i64,
-                    nsec(offset_of!(CallDetail, mtime_nsec)),
-                ),
-            ];
-            What::Change(Change {
-                size: has(CHANGED_SIZE).then_some(position),
-                access: has(CHANGED_MODE | CHANGED_OWNER),
-                times: has(CHANGED_TIMES).then_some(times),
-            })
-        }
+        CALL_CHANGE => What::Change(change(data, flags, position)),
         CALL_SET_ATTRIBUTE => What::SetAttribute(other(), bytes()),
         CALL_REMOVE_ATTRIBUTE => What::RemoveAttribute(other()),
         CALL_MAP => What::Map,
@@ -107,4 +84,30 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
         return Err(Fault::new(text).blame(Blame::Tool));
     }
     Ok(call)
+}
+
+/// The four bytes at this place of data that are long enough.
+fn half(data: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes of what is long enough"))
+}
+
+/// The eight bytes at this place of data that are long enough.
+fn word(data: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(data[at..at + 8].try_into().expect("eight bytes of what is long enough"))
+}
+
+/// The change of a call that sets attributes of an inode.
+fn change(data: &[u8], flags: u32, size: u64) -> Change {
+    let has = |bits: u32| flags & bits != 0;
+    let time =
+        |seconds: usize, nanoseconds: usize| (word(data, seconds) as i64, half(data, nanoseconds));
+    let times = [
+        time(offset_of!(CallDetail, atime), offset_of!(CallDetail, atime_nsec)),
+        time(offset_of!(CallDetail, mtime), offset_of!(CallDetail, mtime_nsec)),
+    ];
+    Change {
+        size: has(CHANGED_SIZE).then_some(size),
+        access: has(CHANGED_MODE | CHANGED_OWNER),
+        times: has(CHANGED_TIMES).then_some(times),
+    }
 }

@@ -126,6 +126,13 @@ impl Repeat {
                 let root = self.root(*system)?;
                 Ok(rustix::fs::renameat_with(root, path, root, name, flags)?)
             }
+            _ => self.change(call),
+        }
+    }
+
+    /// Repeats a call that changes what a file holds, or its attributes.
+    fn change(&self, call: &Call) -> Result<(), Trouble> {
+        match &call.what {
             What::Write(offset, data) | What::Store(offset, data) => {
                 Ok(self.place(call)?.open()?.write_all_at(data, *offset)?)
             }
@@ -160,7 +167,7 @@ impl Repeat {
                 }?)
             }
             What::Map => Ok(()),
-            What::Other(_) => Err(Trouble::Failed("explode knows no way to".to_owned())),
+            _ => Err(Trouble::Failed("explode knows no way to".to_owned())),
         }
     }
 
