@@ -16,10 +16,9 @@ pub const FILE_LINES: usize = 600;
 
 /// What is still too long: a function by its file and name, a file by its path. The list may only
 /// shrink.
-const STILL_LONG: [&str; 5] = [
+const STILL_LONG: [&str; 4] = [
     "ekm-kmod/calls.rs",
     "ekm-kmod/host/src/machine.rs",
-    "explode-runtime/src/run/supervisor.rs explore",
     "explode-runtime/src/worker/probe/runner/disks.rs stand",
     "src/cli.rs",
 ];

@@ -107,7 +107,7 @@ impl<'a> Supervisor<'a> {
         }
         let folder = audience.open(&plan.target)?;
         let mut run = Progressing::new(plan, &started, interrupt);
-        let mut journal = match keep {
+        let journal = match keep {
             Keep::Nothing => None,
             Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
             Keep::Resume(history) => {
@@ -127,94 +127,151 @@ impl<'a> Supervisor<'a> {
             store.set_origin(&started.origin);
         }
         audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
-        let mut unkept = None;
         let is_there = results.is_none();
-        let mut attempts =
+        let attempts =
             Attempts::new(crew, started, is_there, keep_events, strategy.wants_sketches());
-        while let Some(unit) = strategy.next() {
-            if run.bound_reached() {
-                run.stopped = true;
+        let kept = Kept { journal, error: None };
+        let mut exploring =
+            Exploring { plan, audience, strategy, store, results, run, attempts, kept };
+        while let Some(unit) = exploring.strategy.next() {
+            if exploring.run.bound_reached() || !exploring.explore(&unit)? {
+                exploring.run.stopped = true;
                 break;
             }
-            let waiting = strategy.waiting();
-            let ran = match (store, &mut results) {
-                (Some(store), _) => {
-                    let mut others =
-                        Others { store, strategy: strategy.as_ref(), attempts: &mut attempts };
-                    others.take(&unit, &mut run, audience)?
+        }
+        exploring.finish()
+    }
+}
+
+/// A run, while it goes through its units.
+struct Exploring<'l, 's> {
+    plan: &'l Plan,
+    audience: &'l mut dyn Audience,
+    strategy: Box<dyn Strategy>,
+    store: Option<&'l Store>,
+    results: Option<&'l mut Results>,
+    run: Progressing<'l>,
+    attempts: Attempts<'s>,
+    kept: Kept,
+}
+
+/// The result of a unit, and how it came.
+struct Came {
+    result: UnitResult,
+    by_others: bool,
+}
+
+impl Exploring<'_, '_> {
+    /// Explores a unit and merges its result. Returns false if the run ends with it.
+    fn explore(&mut self, unit: &Unit) -> Result<bool, RunError> {
+        let Some(Came { result, by_others }) = self.result(unit)? else { return Ok(false) };
+        if self.audience.wants_events() {
+            self.audience.events(&result.events)?;
+        }
+        let merged = self.run.totals.merge(unit, &result, self.plan.settings.states);
+        if by_others {
+            self.attempts.know(&merged.known);
+        } else {
+            self.attempts.counts();
+        }
+        if let Some(store) = self.store {
+            store.merged(unit, merged.known.clone());
+        }
+        add(&mut self.run.findings, &merged);
+        let choices: Vec<Choice> =
+            unit.state.choices.iter().chain(&merged.choices).cloned().collect();
+        let (arrivals, reached) = (&merged.arrivals, merged.reached());
+        self.strategy.observe(&Finished { unit, choices: &choices, arrivals, reached });
+        if self.run.findings.is_any_fresh() {
+            self.attempts.rest();
+        }
+        let told = self.run.findings.report(self.audience, self.run.time)?;
+        self.run.tell(self.strategy.waiting(), 0, self.audience)?;
+        if result.stopped || merged.is_cut || told.late {
+            // It did not run to its end: a run that is resumed repeats it.
+            return Ok(false);
+        }
+        self.results.iter_mut().for_each(|results| results.merged(unit.id()));
+        if self.kept.journal.is_some() {
+            let (change, time) = (self.run.findings.change(), self.run.elapsed_ms());
+            self.kept.append(&Record::new(unit, merged, change, time), told.any);
+            self.keep_files();
+        }
+        Ok(true)
+    }
+
+    /// The result of a unit: of another worker, of another process, or of a worker that runs it
+    /// now. `None` ends the run.
+    fn result(&mut self, unit: &Unit) -> Result<Option<Came>, RunError> {
+        let waiting = self.strategy.waiting();
+        let ran = match (self.store, &mut self.results) {
+            (Some(store), _) => {
+                let (strategy, attempts) = (self.strategy.as_ref(), &mut self.attempts);
+                Others { store, strategy, attempts }.take(unit, &mut self.run, self.audience)?
+            }
+            (None, Some(results)) => match results.take(unit) {
+                Ran::Result(result) => Some(*result),
+                Ran::Here => None,
+                Ran::NotYet => {
+                    results.wait_for(|most| self.strategy.ahead(most));
+                    return Ok(None);
                 }
-                (None, Some(results)) => match results.take(&unit) {
-                    Ran::Result(result) => Some(*result),
-                    Ran::Here => None,
-                    Ran::NotYet => {
-                        results.wait_for(|most| strategy.ahead(most));
-                        run.stopped = true;
-                        break;
-                    }
-                },
-                (None, None) => None,
-            };
-            let by_others = ran.is_some();
-            let result = match ran {
-                Some(result) => Some(result),
-                None => attempts.run(&unit, &mut Hearing::new(&mut run, audience, waiting))?,
-            };
-            let Some(result) = result else {
-                run.stopped = true;
-                run.findings.report(audience, run.time)?;
-                break;
-            };
-            if keep_events {
-                audience.events(&result.events)?;
-            }
-            let merged = run.totals.merge(&unit, &result, plan.settings.states);
-            if by_others {
-                attempts.know(&merged.known);
-            } else {
-                attempts.counts();
-            }
-            if let Some(store) = store {
-                store.merged(&unit, merged.known.clone());
-            }
-            add(&mut run.findings, &merged);
-            let choices: Vec<Choice> =
-                unit.state.choices.iter().chain(&merged.choices).cloned().collect();
-            let (arrivals, reached) = (&merged.arrivals, merged.reached());
-            strategy.observe(&Finished { unit: &unit, choices: &choices, arrivals, reached });
-            if run.findings.is_any_fresh() {
-                attempts.rest();
-            }
-            let told = run.findings.report(audience, run.time)?;
-            run.tell(strategy.waiting(), 0, audience)?;
-            if result.stopped || merged.is_cut || told.late {
-                // It did not run to its end: a run that is resumed repeats it.
-                run.stopped = true;
-                break;
-            }
-            results.iter_mut().for_each(|results| results.merged(unit.id()));
-            if let Some(kept) = &mut journal {
-                let record = Record::new(&unit, merged, run.findings.change(), run.elapsed_ms());
-                if let Err(error) = kept.append(&record, told.any) {
-                    // What is found is worth more: the run goes on without a journal.
-                    unkept = Some(error);
-                    journal = None;
-                    results.iter_mut().for_each(|results| results.keep_files());
-                }
-            }
+            },
+            (None, None) => None,
+        };
+        if let Some(result) = ran {
+            return Ok(Some(Came { result, by_others: true }));
         }
-        if let Some(Err(error)) = journal.as_mut().map(Journal::sync) {
-            unkept = Some(error);
-            results.iter_mut().for_each(|results| results.keep_files());
+        let mut hearing = Hearing::new(&mut self.run, self.audience, waiting);
+        let result = self.attempts.run(unit, &mut hearing)?;
+        if result.is_none() {
+            self.run.findings.report(self.audience, self.run.time)?;
         }
-        if let Some(error) = unkept {
-            let why = format!("the run can be resumed only in part, if at all: {error}");
-            run.findings.broken(&BrokenKind::Tool.of(why), 1);
-            run.findings.report(audience, run.time)?;
+        Ok(result.map(|result| Came { result, by_others: false }))
+    }
+
+    /// Keeps the files of results, if no journal has what is merged.
+    fn keep_files(&mut self) {
+        if self.kept.error.is_some() {
+            self.results.iter_mut().for_each(|results| results.keep_files());
         }
-        run.findings.tell_counts(audience)?;
-        let summary = run.finish();
-        audience.tell(&Message::Summary(summary.clone()))?;
+    }
+
+    /// Reports what is left to report, and the summary.
+    fn finish(mut self) -> Result<Summary, RunError> {
+        self.kept.sync();
+        self.keep_files();
+        if let Some(error) = self.kept.error.take() {
+            let why = format!("the journal is incomplete; --resume may repeat units: {error}");
+            self.run.findings.broken(&BrokenKind::Tool.of(why), 1);
+            self.run.findings.report(self.audience, self.run.time)?;
+        }
+        self.run.findings.tell_counts(self.audience)?;
+        let summary = self.run.finish();
+        self.audience.tell(&Message::Summary(summary.clone()))?;
         Ok(summary)
+    }
+}
+
+/// The journal, until it cannot be written. Then the run goes on without it, because what it finds
+/// is worth more.
+struct Kept {
+    journal: Option<Journal>,
+    error: Option<RunError>,
+}
+
+impl Kept {
+    fn append(&mut self, record: &Record, now: bool) {
+        let appended = self.journal.as_mut().map(|journal| journal.append(record, now));
+        if let Some(Err(error)) = appended {
+            *self = Kept { journal: None, error: Some(error) };
+        }
+    }
+
+    fn sync(&mut self) {
+        if let Some(Err(error)) = self.journal.as_mut().map(Journal::sync) {
+            self.error = Some(error);
+        }
     }
 }
 
