@@ -217,7 +217,7 @@ impl Copies {
             let len = bytes.len() as u64;
             let event =
                 Event { kind: wire::KIND_BUFFER, flags, device, sector, len, ..Default::default() };
-            // SAFETY: The log has room for as many bytes as it is told, elsewhere.
+            // SAFETY: The log has room for as many bytes as it is given, elsewhere.
             let fill =
                 |to: *mut u8| unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             if LOG.append(&event, bytes.len(), fill) {

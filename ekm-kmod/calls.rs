@@ -9,7 +9,7 @@
 //! | `notify_change` | truncate(2), chmod(2), chown(2), utimes(2) |
 //! | `vfs_fallocate`, `__vfs_setxattr_noperm`, `__vfs_removexattr_locked` | fallocate(2), setxattr(2), removexattr(2) |
 //! | `do_mmap` | mmap(2): what is stored through it is not seen |
-//! | `generic_remap_file_range_prep`, `vfs_fileattr_set`, `vfs_set_acl`, `vfs_remove_acl` | what nobody repeats yet |
+//! | `generic_remap_file_range_prep`, `vfs_fileattr_set`, `vfs_set_acl`, `vfs_remove_acl` | calls that are not repeated yet |
 //!
 //! All but `vfs_fallocate` and the direct writes return while their caller holds the lock of the
 //! directory or file that they have changed, so the records of calls that depend on each other are
@@ -258,7 +258,7 @@ impl Call {
     ///
     /// All that it names is there.
     unsafe fn log(mut self, system: u32) {
-        // SAFETY: The caller's promise. Paths are put together in memory that is nobody else's
+        // SAFETY: The caller's promise. Paths are put together in memory that no other task uses
         // meanwhile; doing so takes no lock that anybody holds who is probed.
         unsafe {
             let now = attributes(self.inode);
@@ -579,7 +579,7 @@ unsafe extern "C" fn wrote(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> f
     0
 }
 
-/// Likewise, or that it has only begun.
+/// Notes that a direct write has returned, or that it has only begun.
 unsafe extern "C" fn wrote_directly(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     const EIOCBQUEUED: i64 = 529;
     // SAFETY: As in `exit`; what was written is where the caller has it.
@@ -587,7 +587,7 @@ unsafe extern "C" fn wrote_directly(ri: *mut kretprobe_instance, regs: *mut pt_r
         let notes = &*kretprobe::notes::<Notes>(ri);
         match (*regs).ax as i64 {
             written if written > 0 => write(notes, written as usize, Source::User(&notes.iter)),
-            // Nobody knows yet what comes of it: a record that says so.
+            // Its result is not known yet: the record says that.
             result if result == -EIOCBQUEUED => write(notes, 1, Source::Nothing),
             _ => {}
         }

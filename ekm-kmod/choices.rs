@@ -30,7 +30,7 @@ use crate::wire::{
 
 /// All there is to choosing.
 pub(crate) struct Choices {
-    /// The shared memory, once somebody has wanted it. A box, because probes have a pointer only.
+    /// The shared memory, once a user has asked for it. A box, because probes have a pointer only.
     shared: AtomicPtr<Area>,
 }
 
@@ -72,11 +72,11 @@ impl Choices {
         }
     }
 
-    /// Frees the shared memory. No probe runs any more, and nobody maps it.
+    /// Frees the shared memory. No probe runs any more, and no process maps it.
     pub(crate) fn free(&self) {
         let area = self.shared.swap(ptr::null_mut(), Ordering::AcqRel);
         if !area.is_null() {
-            // SAFETY: From the box in `make`, and nobody uses it any more.
+            // SAFETY: From the box in `make`, and it is no longer used.
             drop(unsafe { KBox::from_raw(area) });
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! A file system that is asked to commit, and not waited for.
 //!
-//! sync(2) asks each file system twice: first to begin, then to end. Nobody but the kernel can ask
+//! sync(2) asks each file system twice: first to begin, then to end. Only the kernel can ask
 //! for the first half alone. It promises nothing: what the file system does with it, its own thread
 //! does in its own time.
 

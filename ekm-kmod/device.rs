@@ -46,7 +46,7 @@ struct Probed {
 }
 
 impl Ekm {
-    /// Nobody has it open.
+    /// No process has it open.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             open: AtomicBool::new(false),

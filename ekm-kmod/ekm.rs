@@ -5,7 +5,7 @@
 //! `/dev/ekm` has one log for all block devices that its user watches: buffers that become dirty or
 //! are forgotten, requests and their ends, each with the contents it had at that moment. It says
 //! which buffers are dirty now, stops the clock that file systems read, makes the kernel's random
-//! numbers the same at each run, and lets functions fail where its user says so. `wire.rs`
+//! numbers the same at each run, and lets functions fail where its user asks for it. `wire.rs`
 //! describes the calls and the records. Of a file system that its user names it logs the calls that
 //! have changed it, too.
 //!

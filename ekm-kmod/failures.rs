@@ -8,7 +8,7 @@
 //! | `FAIL_PAGE` | `should_fail_alloc_page`, which every page allocation asks | true |
 //! | `FAIL_COPY` | `fault_in_iov_iter_readable`, before a write copies | all bytes left |
 //! | `FAIL_BUFFER` | `__bread_gfp`, if the block is not in the cache | null |
-//! | | `ext4_read_bh`, likewise, by its own argument for that | `-EIO` |
+//! | | `ext4_read_bh`, by its own argument for that | `-EIO` |
 //! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for what is not in the cache | `-EIO` |
 //! | `FAIL_REQUEST` | `should_fail_bio` of a watched device | `-EIO` |
 //! | `LATE` | `rdd_ends_late` of a watched disk | true: the write is done, and ends late |

@@ -5,7 +5,7 @@
 //! A pass writes what was dirty when it began, and notes that moment in ticks. What is made dirty
 //! again while it is written is written once more in the same pass if no tick has passed, and left
 //! for a later one if one has: what a sync(2) writes, and in which order, would depend on how fast
-//! the machine is. So each time the flusher looks for more it is told that it has begun just now.
+//! the machine is. So each time the flusher looks for more, the pass counts as begun just now.
 //! An inode that is dirty after each write would keep it busy for ever; after [`MOST`] times the
 //! real moment counts again.
 

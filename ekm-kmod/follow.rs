@@ -37,7 +37,7 @@ pub(crate) fn exchange(follow: &mut Follow, probes: &mut Option<Kretprobes>) -> 
 }
 
 fn begin(file: u32, place: &AtomicPtr<super_block>, probes: &mut Option<Kretprobes>) -> Result {
-    // SAFETY: A number of the caller's files, or none; whoever it belongs to, the reference keeps
+    // SAFETY: A number of the caller's files, or none; the reference keeps
     // it.
     let file = unsafe { bindings::fget(file) };
     if file.is_null() {

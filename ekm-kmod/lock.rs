@@ -20,7 +20,7 @@ unsafe impl<T: Send> Sync for IrqLock<T> {}
 impl<T> IrqLock<T> {
     /// Not held.
     pub(crate) const fn new(data: T) -> Self {
-        // SAFETY: All zero is the lock that nobody holds (`__ARCH_SPIN_LOCK_UNLOCKED`; without
+        // SAFETY: All zero is a lock that is free (`__ARCH_SPIN_LOCK_UNLOCKED`; without
         // CONFIG_DEBUG_SPINLOCK there is nothing else in it).
         let lock = UnsafeCell::new(unsafe { core::mem::zeroed() });
         Self { lock, data: UnsafeCell::new(data) }

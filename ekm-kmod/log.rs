@@ -2,7 +2,7 @@
 //! The log: records one after the other in memory that the user maps.
 //!
 //! Invariants: one record is appended at a time, in full, before `used` and `records` of the header
-//! count it; so whoever reads the header first sees whole records below `used`. Nothing that is
+//! count it; so a reader of the header sees whole records below `used`. Nothing that is
 //! there is ever written over, but by [`Log::reset`]. Appending takes a spin lock with interrupts
 //! off, so that it may be called from wherever a probe fires.
 
@@ -67,7 +67,7 @@ impl Log {
         self.make(wire::LOG_DEFAULT).map(|_| ())
     }
 
-    /// Frees it. Nobody maps it.
+    /// Frees it. No process maps it.
     pub(crate) fn free(&self) {
         drop(self.0.with(Option::take));
     }
@@ -101,8 +101,8 @@ impl Log {
         let area = self
             .0
             .with(|records| records.as_ref().map(|records| core::ptr::from_ref(&records.area)));
-        // SAFETY: Nobody makes it anew or frees it meanwhile, so the area is there; the rest is the
-        // caller's promise. Mapping may sleep, so it cannot be done under the lock.
+        // SAFETY: It is neither made anew nor freed meanwhile, so the area is there; the rest is
+        // the caller's promise. Mapping may sleep, so it cannot be done under the lock.
         unsafe { (*area.ok_or(EINVAL)?).map_read_only(vma) }
     }
 
@@ -128,8 +128,8 @@ impl Records {
             ..Default::default()
         };
         let this = Self { area, header };
-        // SAFETY: The area has at least a page, its beginning is aligned to one, and nobody else
-        // has it yet.
+        // SAFETY: The area has at least a page, its beginning is aligned to one, and it has no
+        // other user yet.
         unsafe { this.area.base().cast::<LogHeader>().write(header) };
         this
     }

@@ -108,11 +108,11 @@ impl Stacks {
         }
     }
 
-    /// Frees what is remembered. Nobody asks any more.
+    /// Frees what is remembered. No probe asks any more.
     pub(crate) fn free(&self) {
         let ways = self.ways.swap(ptr::null_mut(), Ordering::AcqRel);
         if !ways.is_null() {
-            // SAFETY: From the box in `make`, and nobody uses it any more.
+            // SAFETY: From the box in `make`, and it is no longer used.
             drop(unsafe { KBox::from_raw(ways) });
         }
     }

@@ -29,11 +29,11 @@ pub(crate) const PROBES: [Probe; 3] = [
 /// `struct hfs_name`: a length and 31 bytes.
 const HFS_NAME: usize = 32;
 
-/// `int (struct inode *pip, bool dir, struct inode *ip)`: a number for an inode that is new, and
-/// that nobody has put anything into.
+/// `int (struct inode *pip, bool dir, struct inode *ip)`: a number for an inode that is new and
+/// empty.
 unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument, an inode of JFS that nobody else knows yet: it
+        // SAFETY: The probed function's argument, an inode of JFS that no other task knows yet: it
         // lies in a `jfs_inode_info`.
         unsafe {
             let ip = (*regs).dx as *mut inode;
@@ -48,7 +48,7 @@ unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int 
 /// transaction says where the log is in step with the disk, or that the file system was mounted.
 unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument: a record on the stack of whoever calls.
+        // SAFETY: The probed function's argument: a record on the caller's stack.
         unsafe {
             let record = (*regs).dx as *mut lrd;
             let what = u32::from(u16::from_le((*record).type_));
@@ -69,8 +69,8 @@ unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi:
 /// as many bytes.
 unsafe extern "C" fn hfs_asc2mac(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument: a name that nobody else knows yet, as large as a
-        // name of HFS can be.
+        // SAFETY: The probed function's argument: a name that no other task knows yet, as large as
+        // a name of HFS can be.
         unsafe { ptr::write_bytes((*regs).si as *mut u8, 0, HFS_NAME) };
     }
     0

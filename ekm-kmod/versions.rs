@@ -20,11 +20,11 @@ pub(crate) const PROBES: [Probe; 1] = [Probe {
     required: false,
 }];
 
-/// `int (struct super_block *, struct inode *, gfp_t)`: every inode that comes to be in memory; one
+/// `int (struct super_block *, struct inode *, gfp_t)`: every inode that is made in memory; one
 /// that is read from the disk has its version set later.
 unsafe extern "C" fn inode_init_always(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's arguments; nobody else knows the inode yet.
+        // SAFETY: The probed function's arguments; no other task knows the inode yet.
         unsafe {
             if (*((*regs).di as *const super_block)).s_magic == BTRFS as _ {
                 (*((*regs).si as *mut inode)).i_version.counter = 0;

@@ -24,6 +24,7 @@
 //! - `guest`: workers in guests: the host's side and the agent's
 //! - `crew`: the workers of runs and replays
 //! - `stack_file`: stack files
+//! - `times`: times on the command line
 //! - `cli`: the arguments of the command line
 //! - `command_line`: the process's arguments, with those of a stack file
 //! - `matrix`: systems by checks, each cell a run
@@ -64,6 +65,8 @@ mod registry;
 mod running;
 #[cfg(feature = "cli")]
 mod stack_file;
+#[cfg(feature = "cli")]
+mod times;
 #[cfg(feature = "cli")]
 mod trust;
 #[cfg(feature = "cli")]

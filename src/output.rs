@@ -72,7 +72,10 @@ pub fn unsaid(error: &io::Error) {
 /// Returns true if results are written in colour: standard output is a terminal that has it, or
 /// CLICOLOR_FORCE is set. NO_COLOR and CLICOLOR=0 turn it off.
 pub fn colour() -> bool {
-    AutoStream::choice(&io::stdout()) != ColorChoice::Never
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    // The crate has colours in CI even on a dumb terminal.
+    let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never && (is_forced || !is_dumb)
 }
 
 /// Commands of this program that the user can paste into a shell, in any folder.

@@ -13,7 +13,7 @@ pub struct Bar(Mutex<Option<ProgressBar>>);
 
 impl Progress for Bar {
     fn step(&self, what: &str) {
-        let mut bar = self.0.lock().expect("nobody panics with this lock");
+        let mut bar = self.0.lock().expect("no thread panics with this lock");
         if stderr().is_terminal() {
             let new = ProgressBar::new_spinner();
             new.set_style(
@@ -31,7 +31,7 @@ impl Progress for Bar {
     }
 
     fn tick(&self, done: u64, total: u64) {
-        let bar = self.0.lock().expect("nobody panics with this lock");
+        let bar = self.0.lock().expect("no thread panics with this lock");
         if let Some(bar) = &*bar {
             if bar.length().is_none() {
                 let style = "{spinner} {msg} [{elapsed}] {wide_bar} {percent}%";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Memory of the module that user space may map.
 //!
-//! Invariant: an [`Area`] outlives the mappings that it counts. Whoever drops one looks at
-//! [`Area::is_mapped`] first; the control device's open file, which every mapping holds, keeps the
-//! module itself.
+//! Invariant: an [`Area`] outlives the mappings that it counts. Its owner looks at
+//! [`Area::is_mapped`] before it drops one; the control device's open file, which every mapping
+//! holds, keeps the module itself.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
@@ -65,7 +65,7 @@ impl Area {
     ///
     /// `vma` is what an `mmap` file operation got.
     pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
-        // SAFETY: The caller's promise: nobody else uses `vma` yet. The counter is freed with the
+        // SAFETY: The caller's promise: no other task uses `vma` yet. The counter is freed with the
         // area, not before the mapping.
         unsafe {
             if flags(vma) & bindings::K_VM_SHARED == 0 {
@@ -100,7 +100,7 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: `base` is of `vmalloc_user`, and nobody has it any more.
+        // SAFETY: `base` is of `vmalloc_user`, and it has no user any more.
         unsafe { bindings::vfree(self.base.cast()) }
     }
 }

@@ -16,13 +16,13 @@ pub(crate) trait Control: Send + Sync + Sized + 'static {
     /// The number of its `Hello`.
     const HELLO: u32;
 
-    /// Somebody opens it.
+    /// A process opens the device.
     fn open(&self) -> Result;
     /// An open file is gone for good, with its mappings.
     fn release(&self);
     /// Any call but `Hello`; `ENOTTY` for what is none. No lock is held.
     fn call(&self, number: u32, address: UserAddress) -> Result;
-    /// Somebody maps it from page `vma->vm_pgoff` on. The address space's lock is held.
+    /// A process maps it from page `vma->vm_pgoff` on. The address space's lock is held.
     ///
     /// # Safety
     ///
@@ -106,7 +106,7 @@ unsafe extern "C" fn open<T: Control>(
     number(opened.map_err(Error::from).and_then(|opened| {
         // SAFETY: Registered, and the open file holds the module.
         unsafe { (*device).control.open() }?;
-        // SAFETY: The file is being opened: nobody else has it.
+        // SAFETY: The file is being opened: no other task has it.
         unsafe { (*file).private_data = KBox::into_raw(opened).cast() };
         Ok(())
     }))
@@ -116,7 +116,7 @@ unsafe extern "C" fn release<T: Control>(
     _: *mut bindings::inode,
     file: *mut bindings::file,
 ) -> ffi::c_int {
-    // SAFETY: `open` succeeded and left it; nobody uses the file any more.
+    // SAFETY: `open` succeeded and left it; the file is no longer used.
     let opened = unsafe { KBox::from_raw((*file).private_data.cast::<OpenFile<T>>()) };
     // SAFETY: The device is registered as long as the file is there.
     unsafe { (*opened.device).control.release() };

@@ -392,7 +392,7 @@ fn a_strategy_of_ones_own_is_resumed() {
     let out = folder.path().join("run");
     let stopped = run(&plan, mine(0), &out, false, 60);
     assert!(!stopped.result.unwrap().complete);
-    for (other, word) in [(mine(1), "went another way"), (None, "the program alone")] {
+    for (other, word) in [(mine(1), "went another way"), (None, "another program")] {
         let error = run(&plan, other, &out, true, NEVER).result.unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }

@@ -181,7 +181,7 @@ impl Disk {
         self.ends.load(Ordering::Acquire)
     }
 
-    /// Says so; `Held::change` does.
+    /// Sets when its writes end. Only `Held::change` calls it.
     pub(crate) fn set_ends(&self, ends: u32) {
         self.ends.store(ends, Ordering::Release);
     }

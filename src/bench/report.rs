@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct BenchReport {
     /// The target's name.
     pub target: String,
-    /// Where.
+    /// Where the benchmark ran.
     #[serde(rename = "in")]
     pub mode: Mode,
     /// Crash disks of a round.

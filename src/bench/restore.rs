@@ -73,7 +73,7 @@ fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<Restore>, Fault> {
     Ok(Some(Restore { mib, blocks: BLOCKS, restore_us }))
 }
 
-/// Writes blocks by requests. When the node is closed nobody has the disk open.
+/// Writes blocks by requests. The disk is not open once the node is closed.
 fn write(node: &Path, at: &[u64]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(node)?;
     at.iter()

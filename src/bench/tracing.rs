@@ -68,7 +68,7 @@ pub fn bench_tracing(
     stack.start_first().map_err(broken)?;
     let measured = measure(&stack, machine);
     let stopped = stack.stop().map_err(broken);
-    // The next one finds it as ever.
+    // The next one finds it unchanged.
     machine.record(true).map_err(broken)?;
     measured.and_then(|tracing| stopped.map(|()| Some(tracing)))
 }

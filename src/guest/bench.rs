@@ -68,7 +68,7 @@ impl BenchGuest {
         spec.memory_mib = spec.memory_mib.saturating_add(more);
         spec.agent = Some(Agent::this_program(["agent", PORT, "--bench"]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
-        let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
+        let (reader, writer) = guest.take_stream().expect("it is taken once");
         let mut guest = BenchGuest { guest, reader: BufReader::new(reader), writer };
         match guest.receive()? {
             Done::Ready => Ok(guest),

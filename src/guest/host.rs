@@ -51,7 +51,7 @@ pub fn worker_spec(
 pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Body>, RunError> {
     let booted = info_span!("boot").in_scope(|| Guest::boot_unless(spec, given_up));
     let mut guest = booted.map_err(run_error)?;
-    let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
+    let (reader, writer) = guest.take_stream().expect("it is taken once");
     never_block(&writer)
         .map_err(|error| BrokenKind::Worker.of(format_args!("the guest's stream: {error}")))?;
     Ok(Box::new(Machine { guest, reader, writer, ended: None }))

@@ -17,7 +17,7 @@ pub struct Fault {
     pub signature: String,
     /// Do the profiles of all these systems exclude it?
     pub by_design: bool,
-    /// Where.
+    /// The systems that show it.
     pub systems: Vec<String>,
     /// The number of systems on which the check has a verdict.
     pub of: usize,

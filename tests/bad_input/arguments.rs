@@ -33,7 +33,7 @@ fn names_and_options_are_suggested() {
 /// A run that would look at nothing, and say that it has found nothing.
 #[test]
 fn bounds_of_nothing_are_refused() {
-    refused_run("fs-basic --states 0", &["0 states are none", "use at least 1"]);
+    refused_run("fs-basic --states 0", &["--states 0 explores nothing", "use 1 or more"]);
     refused_run("fs-basic --budget 0s", &["a budget of 0 leaves no time", "use at least 1ms"]);
     refused_run("fs-basic --strategy random --budget 0.5ms", &["a budget of 0 leaves no time"]);
 }
@@ -179,7 +179,7 @@ fn numbers_are_within_their_bounds() {
     refused_run("fs-basic --block 0", &["block of 0", "multiple of 512"]);
     refused_run("fs-basic --block 1000", &["block of 1000", "multiple of 512"]);
     refused_run("fs-basic --block 2097152", &["up to 1048576"]);
-    refused_run("fs-basic --strategy random", &["never end", "--budget", "--states"]);
+    refused_run("fs-basic --strategy random", &["does not end", "--budget", "--states"]);
 }
 
 #[test]

@@ -386,7 +386,7 @@ fn found_out(backend: &dyn Backend) {
             "wakes it and stands still",
             broken("was woken and not waited for, and has run while the system stood still"),
         ),
-        ("wakes it when it is first", broken("is held back, and has run while nobody waited")),
+        ("wakes it when it is first", broken("is held back, and has run while no task waited")),
     ] {
         let said = match go(&runner, step, &[]).early {
             None => None,
@@ -408,7 +408,7 @@ struct Bell {
 }
 
 enum Ring {
-    /// Nothing.
+    /// The sender waits for nothing.
     Plain,
     /// The sender waits for an answer.
     Answer(SyncSender<()>),

@@ -1,5 +1,5 @@
-//! What the commands print for a person, kept as sessions of a shell: `*.trycmd`, each command after
-//! `$`, then its exit code after `?` if it is not 0, then its output.
+//! What the commands print for a person, kept as sessions of a shell: `*.trycmd`, each command
+//! after `$`, then its exit code after `?` if it is not 0, then its output.
 //!
 //! `TRYCMD=overwrite cargo test --features engines --test output` writes what is printed now. Where
 //! a session has `[..]`, anything may stand: times, folders, versions. A session with folders `.in`

@@ -115,7 +115,7 @@ fn a_run_begins_with_a_trace() {
         ("prefix:not-there.json", "not-there.json: No such file"),
         ("prefix:whole/run.jsonl", "not a trace"),
         ("prefix", "prefix:TRACE.json"),
-        ("own:mine", "the program alone"),
+        ("own:mine", "another program"),
         ("pct:d=0", "d=0"),
         ("pct:d=2,k=5", "--budget"),
     ] {

@@ -66,7 +66,7 @@ const EXCEPTIONS: [(&str, &str); 17] = [
     ("explode-runtime/src/explore/name.rs", "text"),
     ("explode-runtime/src/faults/kernel/sites.rs", "text"),
     ("explode-runtime/src/report/escape.rs", "text"),
-    ("src/cli.rs", "text"),
+    ("src/times.rs", "text"),
     ("src/commands/plan.rs", "text"),
     ("src/matrix/text.rs", "text"),
     ("vm-images/src/kernel/sources.rs", "text"),

@@ -52,7 +52,7 @@ pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), Fault> {
 /// What is wrong with a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bug {
-    /// Nothing.
+    /// The journal is correct.
     #[default]
     None,
     /// The commit block does not flush what was written before it.

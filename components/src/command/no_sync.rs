@@ -46,7 +46,7 @@ fn start_thread() -> Sender<Job> {
     let (jobs, waiting) = channel::<Job>();
     thread::spawn(move || {
         for (mut command, status) in waiting {
-            // Whoever has asked waits for it.
+            // The caller waits for it.
             status.send(forget_sync().and_then(|()| command.status())).ok();
         }
     });

@@ -1,5 +1,5 @@
-//! Private folders under the temporary folder, which nobody leaves behind: each has the lock of its
-//! process, and what has none any more, because its process was killed, is removed by whoever
+//! Private folders under the temporary folder. None stays behind: each has the lock of its process.
+//! A folder without a lock, because its process was killed, is removed by the next process that
 //! sweeps.
 
 use std::fs::{self, File, OpenOptions};
@@ -32,7 +32,7 @@ impl Private {
         SWEPT.call_once(sweep);
         loop {
             let folder = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir()?;
-            // Between the two lines somebody may sweep it away.
+            // Another process may remove it between the two lines.
             let lock = open(folder.path()).and_then(|lock| lock.lock().map(|()| lock));
             match lock {
                 Ok(lock) if is_there(folder.path(), &lock) => {

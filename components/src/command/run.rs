@@ -67,7 +67,7 @@ impl Ended {
         }
     }
 
-    /// A fault of the checked system, or of whoever wrote the command if the shell could not run
+    /// A fault of the checked system, or of the command's author if the shell could not run
     /// it.
     pub fn fault(&self, command: &str) -> Fault {
         let fault = Fault::new(self.told(command));

@@ -8,7 +8,7 @@ use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, ioc
 
 /// Longest list of names, and longest value, in bytes (xattr(7)).
 const MOST: usize = 64 << 10;
-/// What the names of users' attributes begin with; the others are of somebody else.
+/// What the names of users' attributes begin with; the others belong to the kernel.
 const OF_USERS: &[u8] = b"user.";
 
 /// fsetxattr(2).

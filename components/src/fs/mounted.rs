@@ -74,14 +74,14 @@ impl MountedFiles {
     /// The files below `directory`, which is `/` to them; errors as open(2).
     pub fn new(directory: &Path) -> Result<MountedFiles> {
         let root = open(directory, directory_flags(), Mode::empty())?;
-        // statvfs(3) says so, too, and takes long on FAT: it counts the free clusters.
+        // statvfs(3) reports it as well, and takes long on FAT: it counts the free clusters.
         let read_only =
             faccessat(&root, HERE, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
         let (root, open) = (RefCell::new(Some(root)), RefCell::default());
         Ok(MountedFiles { root, open, read_only, settle: None, unchanged: Cell::new(false) })
     }
 
-    /// The same; after each call that may leave an inode which nobody can reach any more, or has
+    /// The same; after each call that may leave an inode which no name reaches any more, or has
     /// given one a name of another's, `settle` waits for what the file system does about it later,
     /// so that it is done by then in every run.
     pub fn settling(self, settle: Option<fn(BorrowedFd<'_>)>) -> MountedFiles {
@@ -107,14 +107,14 @@ impl MountedFiles {
         result
     }
 
-    /// Closes every descriptor, whoever has forgotten it, so that nothing of ours keeps the file
+    /// Closes every descriptor that was left open, so that none of this process keeps the file
     /// system busy. From then on each call is `EBADF`.
     pub fn close_all(&self) {
         self.open.borrow_mut().clear();
         self.root.borrow_mut().take();
     }
 
-    /// What is dirty of a file goes to the disk, without its metadata, and nobody waits for it: no
+    /// What is dirty of a file goes to the disk, without its metadata, and no call waits for it: no
     /// promise (sync_file_range(2)).
     pub fn start_write_back(&self, path: &str) -> Result<()> {
         let at = self.place(path)?;
@@ -403,7 +403,7 @@ impl Files for MountedFiles {
         let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
         let mapped = unsafe { mmap(None, len, rights, MapFlags::MAP_SHARED, &*file, start)? };
-        // SAFETY: the mapping has `len` bytes, all within the file, which nobody cuts meanwhile; it
+        // SAFETY: the mapping has `len` bytes, all within the file, which is not cut meanwhile; it
         // is unmapped once, after its last use.
         unsafe {
             let at = mapped.cast::<u8>().add(before);

@@ -114,7 +114,7 @@ impl Component for RamDiskComponent {
             return Ok(());
         }
         if self.model.completes != Completes::AtOnce {
-            let why = "late completion is for guests (--in vm): in process nobody goes on before \
+            let why = "late completion is for guests (--in vm): in process no call goes on before \
                        a write ends";
             return Err(Fault::new(why).blame(Blame::Tool));
         }

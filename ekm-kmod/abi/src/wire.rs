@@ -235,7 +235,7 @@ pub struct Clock {
     pub seconds: u64,
 }
 
-/// The kernel's random numbers, as `get_random_*` gives them to whoever in the kernel asks.
+/// The kernel's random numbers, as `get_random_*` gives them to callers in the kernel.
 /// `get_random_bytes` draws one number for each eight bytes or part of them, every other one call
 /// one number. What user programs read is really random.
 #[repr(C)]
@@ -546,8 +546,8 @@ pub const EKM_CLOCK: u32 = iowr::<Clock>(EKM_TYPE, 0x16);
 /// [`Random`].
 pub const EKM_RANDOM: u32 = iowr::<Random>(EKM_TYPE, 0x17);
 /// Makes the log anew, empty, with another size ([`LogSize`]); `EBUSY` while it records or is
-/// mapped. A log that nobody has made is made by the first call that needs one, and is there until
-/// the module goes.
+/// mapped. A log that does not exist yet is made by the first call that needs one, and is there
+/// until the module goes.
 pub const EKM_LOG: u32 = iowr::<LogSize>(EKM_TYPE, 0x18);
 /// [`Symbol`].
 pub const EKM_SYMBOL: u32 = iowr::<Symbol>(EKM_TYPE, 0x19);

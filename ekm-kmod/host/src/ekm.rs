@@ -32,14 +32,14 @@ pub(crate) const PATH: &str = "/dev/ekm";
 pub(crate) struct Ekm {
     device: File,
     map: Map,
-    /// Once somebody has wanted any.
+    /// Mapped at the first use.
     choices: OnceCell<Choices>,
     /// What may fail of what is probed.
     probed: RefCell<Option<Failures>>,
 }
 
 impl Ekm {
-    /// Opens it; nobody else may have it open.
+    /// Opens it; no other process may have it open.
     pub fn open() -> io::Result<Ekm> {
         let device = OpenOptions::new().read(true).write(true).open(PATH)?;
         user::hello_ekm(device.as_fd()).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! The choices that are made below whoever drives a stack: by functions of the kernel that may
+//! The choices that are made below the driver of a stack: by functions of the kernel that may
 //! fail, and between two calls. They are one sequence (EX-11), of one thread: its answers are laid
 //! out when it is handed over, and it is taken back with what was asked.
 

@@ -28,7 +28,7 @@ const ALLOCATORS: [&str; 19] = [
     "__get_free_pages",
 ];
 
-/// How the functions begin that a request goes through on its way from whoever has submitted it to
+/// How the functions begin that a request goes through on its way from its submitter to
 /// the disk, symbols of the disk's driver included.
 const SUBMISSION: [&str; 4] = ["rdd_ends_late", "_R", "submit_bio", "__submit_bio"];
 
@@ -60,7 +60,7 @@ pub(crate) fn place(symbol: &str) -> String {
     }
 }
 
-/// Is it on the way from whoever is meant to the function that asks?
+/// Returns true for functions between the caller that a label names and the function that asks.
 fn is_passed_over(word: &str, name: &str) -> bool {
     let mut prefixes = if word == "late" { SUBMISSION.iter() } else { ALLOCATORS.iter() };
     prefixes.any(|prefix| name.starts_with(prefix))

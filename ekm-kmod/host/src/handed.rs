@@ -48,7 +48,8 @@ impl Handed {
         let before = self.chooser.made().len();
         let value = self.chooser.choose(point, &mut |_| 0);
         if point.options > 1 && self.chooser.made().len() == before {
-            // Another way than the script's: whoever takes the sequence back sees where.
+            // The path differs from the script. The caller sees where when it takes the sequence
+            // back.
             let Point { kind, options, label, .. } = point.clone();
             self.chooser.record_anyway(Choice { kind, options, value, name: None, label });
         }

@@ -1,5 +1,5 @@
-//! Who has caused the last events of the kernel's log (EX-74): the names of tasks, for whoever
-//! explains a trace.
+//! Who has caused the last events of the kernel's log (EX-74): the names of tasks, to
+//! explain a trace.
 //!
 //! A name is asked for when the log is read: of a task that has ended by then nothing is known.
 
@@ -17,7 +17,7 @@ pub(crate) struct Issuers {
 }
 
 impl Issuers {
-    /// One more event, caused by the thread of this number; nobody knows by whom if there is none.
+    /// One more event, caused by the thread of this number, or by an unknown one.
     pub fn note(&mut self, pid: Option<u32>) {
         let name = pid.and_then(|pid| self.names.entry(pid).or_insert_with(|| name(pid)).clone());
         self.last.push_back(name);

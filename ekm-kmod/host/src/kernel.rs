@@ -21,7 +21,7 @@ use explode_runtime::devices::{DiskSet, KernelSide, Side};
 /// What is known of what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Noting {
-    /// Nobody wants to know.
+    /// Reads are not noted.
     No,
     /// All since a disk was attached.
     Yes,
@@ -148,7 +148,7 @@ impl KernelDisks {
         self.0.side
     }
 
-    /// Something on them could not be put to rest: nobody may use the machine any more.
+    /// Something on them could not be put to rest: the machine must not be used any more.
     pub fn give_up(&self, why: &Fault) {
         self.0.machine.give_up(why);
     }

@@ -1,8 +1,8 @@
 //! What runs on the machine's own kernel (`--in here`) have made of it, so that nothing of it is
-//! left there: RAM disks live in the kernel and outlive whoever has made them, however that ended.
+//! left there: RAM disks live in the kernel and outlive the process that made them.
 //!
 //! Mounts need no list: a worker's are in a mount namespace of its own, and go with it. The disks
-//! are listed in a file. Whoever uses EKM has the file, too: EKM serves one process at a time. A
+//! are listed in a file. The process that uses EKM has the file: EKM serves one at a time. A
 //! disk is known by its number and by its node's inode, which no later disk of that number has.
 
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl Left {
         self.write()
     }
 
-    /// Takes all that are listed out of the kernel, and from the list; those that somebody keeps
+    /// Takes all that are listed out of the kernel, and from the list; those that a process keeps
     /// open stay in both.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ fn is_removed(control: &File, number: u32) -> bool {
 /// Takes out of this machine's kernel what runs on it have left there, unless one goes on. Of a
 /// machine without the modules nothing is wanted.
 pub fn remove_left() {
-    // Whoever has EKM has the list.
+    // The process that has EKM has the list.
     if let (Ok(control), Ok(_ekm)) = (open_control(), Ekm::open()) {
         // What stays is tried again by the next run.
         Left::read().and_then(|mut left| left.remove(&control)).ok();
@@ -158,8 +158,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut left = Left::of(&folder.path().join("disks")).expect("there is none");
         left.disks.insert(u32::MAX, 1);
-        // Nothing that could remove a disk: there is none of that number and inode, so nobody is
-        // asked.
+        // Nothing that could remove a disk: there is none of that number and inode, so the
+        // kernel is not asked.
         left.remove(&File::open("/dev/null").expect("it is there")).expect("the folder is ours");
         assert!(left.disks.is_empty());
     }

@@ -66,7 +66,7 @@ struct Bench {
     events: Vec<Event>,
     /// How many events there were since the stack began; marks are not counted.
     logged: u64,
-    /// The calls that nobody has taken yet.
+    /// The calls that were not taken yet.
     calls: Vec<Call>,
     stores: Stores,
     /// Who has caused them; known of the live side.
@@ -290,7 +290,7 @@ impl Machine {
             ));
         }
         if late {
-            // Whoever waits while crash disks are checked may wait for long, and does not hang.
+            // A task that waits while crash disks are checked may wait for long, and does not hang.
             let set = std::fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
             set.map_err(|error| tool(format!("hung_task_timeout_secs: {error}")))?;
         }
@@ -345,7 +345,7 @@ impl Machine {
         self.ekm.watch(Watch { device: number(side, dev), major, minor, what })
     }
 
-    /// Ends that, and forgets what nobody has taken.
+    /// Ends that, and drops what was not taken.
     pub(crate) fn unwatch(&self, side: Side, dev: u32) -> Result<(), Fault> {
         self.ekm.watch(Watch { device: number(side, dev), ..Watch::default() })
     }
@@ -592,7 +592,7 @@ fn is_asked(record: &Record) -> bool {
     record.header.kind == KIND_BUFFER && record.header.flags & FLAG_ASKED != 0
 }
 
-/// Disks would stay in the kernel's memory. One that somebody still has open does, until the next
+/// Disks would stay in the kernel's memory. One that a process still has open stays until the next
 /// run.
 impl Drop for Machine {
     fn drop(&mut self) {

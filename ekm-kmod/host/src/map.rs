@@ -38,8 +38,8 @@ impl Map {
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         self.bounds(offset, into.len());
         // SAFETY: within the mapping, as just checked. The kernel may write there at the same time;
-        // nobody reads what it writes before a call into the kernel has returned in between, which
-        // orders the two.
+        // no reader sees what it writes before a call into the kernel has returned in between,
+        // which orders the two.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 self.at.as_ptr().add(offset),
@@ -68,7 +68,7 @@ impl Map {
     /// Beyond the end.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.bounds(offset, from.len());
-        // SAFETY: as in `read`; disks are written while nobody uses them, and the choices by the
+        // SAFETY: as in `read`; disks are written while they are not in use, and the choices by the
         // very thread that the kernel takes them from.
         unsafe {
             std::ptr::copy_nonoverlapping(from.as_ptr(), self.at.as_ptr().add(offset), from.len())
@@ -82,7 +82,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: this very mapping, and nobody has a reference into it. An error could only mean
+        // SAFETY: this very mapping, and there is no reference into it. An error could only mean
         // that it is not one.
         unsafe { munmap(self.at.cast(), self.len) }.ok();
     }

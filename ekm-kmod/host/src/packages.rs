@@ -1,5 +1,5 @@
-//! The image of a guest: its hash, and the packages that its programs are from. Whoever boots the
-//! guest writes it down there.
+//! The image of a guest: its hash, and the packages that its programs are from. The host that boots
+//! the guest writes it down there.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! A RAM disk of the kernel with nothing around it: for whoever measures what explode costs.
+//! A RAM disk of the kernel with nothing around it, to measure what explode costs.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use explode_ramdisk::BLOCK_BYTES;
 use super::map::Map;
 use super::rdd::open_control;
 
-/// A disk of zeroes that nobody watches; it ends with its owner.
+/// A disk of zeroes without a log; it ends with its owner.
 #[derive(Debug)]
 pub struct PlainDisk {
     control: File,
@@ -50,7 +50,7 @@ impl PlainDisk {
         Ok(user::take_blocks(self.control.as_fd(), self.number, BLOCKS_CHANGED, into)?)
     }
 
-    /// Writes a block, by no request. Nobody may have the disk open.
+    /// Writes a block without a request. The disk must not be open.
     pub fn write(&self, block: u32, bytes: &[u8; BLOCK_BYTES]) {
         let map = self.map.as_ref().expect("it is mapped until it is removed");
         map.write(block as usize * BLOCK_BYTES, bytes);

@@ -126,10 +126,10 @@ impl RddDisk {
         Ok(&self.known)
     }
 
-    /// A write of an earlier stack that has failed is nobody's any more: the kernel keeps it with
-    /// the node, and tells whoever syncs next (`file_check_and_advance_wb_err`).
+    /// Drops the error of a write of an earlier stack: the kernel keeps it with the node, and
+    /// reports it to the next sync (`file_check_and_advance_wb_err`).
     pub fn forget_errors(&self) -> io::Result<()> {
-        // That is how it is told.
+        // This sync takes the report.
         File::open(&self.path)?.sync_all().or_else(|error| match error.raw_os_error() {
             Some(EIO | ENOSPC) => Ok(()),
             _ => Err(error),
@@ -137,7 +137,7 @@ impl RddDisk {
     }
 
     /// Makes it hold `wanted`; costs what was written since, and what differs from what it held
-    /// then. Nobody may have it open: the page cache of a block device ends with its last user.
+    /// then. It must not be open: the page cache of a block device ends with its last user.
     pub fn restore(&mut self, control: &File, wanted: &Disk) -> Result<(), Errno> {
         self.take_changed(control)?;
         self.changed.sort_unstable();
@@ -158,7 +158,7 @@ impl RddDisk {
         bad.into_iter().try_for_each(|sector| self.make_unreadable(control, sector..sector + 1))
     }
 
-    /// Sectors go bad. Somebody may have the disk open: what he has read before he has.
+    /// Sectors go bad. The disk may be open: what was read before stays in its reader's cache.
     pub fn spoil(
         &mut self,
         control: &File,

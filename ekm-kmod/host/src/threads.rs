@@ -3,8 +3,7 @@
 //!
 //! They are held back by priority, not by anything that they wait for (the paper's semaphores led
 //! to deadlocks): one runs when all tasks that take turns wait, and so always when it is waited
-//! for. Who has run is told by the kernel's own count of each task's switches, which grows whenever
-//! one has run.
+//! for. The kernel's count of a task's switches grows whenever the task has run.
 
 use std::{fs, io};
 
@@ -30,7 +29,7 @@ struct Own {
     name: String,
     /// Its switches when we last looked.
     switches: u64,
-    /// It was woken, had not run, and nobody was waiting for it when the last stretch ended.
+    /// It was woken, had not run, and no task waited for it when the last stretch ended.
     about_to_run: bool,
 }
 
@@ -119,14 +118,14 @@ impl OwnThreads {
     /// The checked system stands still.
     ///
     /// # Errors
-    /// A thread that is held back has run, and nobody has waited.
+    /// A thread that is held back has run while no task waited.
     pub fn stretch_ends(&mut self) -> Result<(), Fault> {
         let waited = !self.threads.is_empty() && waits()? != self.waits;
         for own in &mut self.threads {
             let looked = switches(own.pid).and_then(|now| Ok((now, own.is_woken()?)));
             let (now, woken) = looked.map_err(|error| own.lost(&error))?;
             if now != own.switches && !waited {
-                return Err(own.not_replayable("is held back, and has run while nobody waited"));
+                return Err(own.not_replayable("is held back, and has run while no task waited"));
             }
             (own.switches, own.about_to_run) = (now, woken);
         }

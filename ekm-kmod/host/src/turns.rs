@@ -59,7 +59,7 @@ fn has_servers() -> io::Result<bool> {
     Ok(symbols.lines().any(|line| line.split(' ').nth(2) == Some("fair_server_init")))
 }
 
-/// The kernel's threads do so too, those that are there. They begin without, whoever starts them.
+/// The kernel's threads do so too, those that are there. They begin without.
 ///
 /// # Errors
 /// Not root.
@@ -103,8 +103,8 @@ pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// While `work` goes on, the calling thread runs only when nobody does who takes turns or is held
-/// back.
+/// While `work` goes on, the calling thread runs only when no thread does that takes turns or is
+/// held back.
 pub(crate) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     schedule(0, SCHED_OTHER, 0)?;
     let done = work();

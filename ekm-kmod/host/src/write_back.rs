@@ -1,4 +1,4 @@
-//! Write-back: nothing is written but what somebody has asked for.
+//! Write-back: only what a call asks for is written.
 //!
 //! Whenever the kernel's thread has written what it was asked for it goes on if more of a device is
 //! dirty than the device's share of the limit, and that share follows how much was lately written

@@ -29,7 +29,7 @@ pub enum RunError {
     Broken {
         /// Who or what stands in the way.
         kind: BrokenKind,
-        /// What.
+        /// The error in words.
         message: String,
     },
     /// A run of the same choices took another path: the checked system is not deterministic.

@@ -209,7 +209,7 @@ pub struct Choice {
     /// The identity of the answer, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where.
+    /// The place where the choice is made.
     pub label: Label,
 }
 

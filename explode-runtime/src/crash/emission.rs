@@ -45,7 +45,7 @@ pub struct CrashDisk<'a> {
 }
 
 impl CrashDisk<'_> {
-    /// Who it is.
+    /// The image's identity.
     pub fn identity(&self) -> Identity {
         self.identity
     }

@@ -51,7 +51,7 @@ pub struct LogDisks {
 /// One distinct image.
 #[derive(Debug)]
 pub struct LogDisk {
-    /// Who it is.
+    /// The image's identity.
     pub identity: Identity,
     /// When a crash can leave it.
     pub epochs: Epochs,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A call that was made, and why it failed, if it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// What.
+    /// The call.
     pub what: What,
     /// The error, in words.
     pub error: Option<String>,

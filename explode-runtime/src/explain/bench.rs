@@ -99,7 +99,7 @@ pub struct Failing {
     pub failed: Vec<FailedStep>,
     /// At which disk; none without a crash.
     pub spot: Option<Spot>,
-    /// What.
+    /// The error.
     pub violation: Violation,
     /// The profile's line about it.
     pub promise: Option<PromiseLine>,
@@ -429,7 +429,7 @@ impl<'a, 'r> Bench<'a, 'r> {
                 "mutate itself found: {}: {}",
                 violation.verdict, violation.message
             )),
-            End::Stood => WayEnd::Not("it stood still, and was told to end".to_owned()),
+            End::Stood => WayEnd::Not("it stood still and was asked to end".to_owned()),
             End::Nothing(why, cut) => {
                 self.cut |= cut;
                 WayEnd::Not(why)

@@ -18,7 +18,7 @@ use crate::worker::probe::{PromiseLine, Standing};
 /// Everything that is reported about a trace.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// It.
+    /// The trace.
     pub trace: Trace,
     /// What running it again has added, or why it could not.
     pub retold: Result<Retold, String>,

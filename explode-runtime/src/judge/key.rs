@@ -19,7 +19,7 @@ pub fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 
     hasher.digest128()
 }
 
-/// The same, where the check is told of another epoch.
+/// The same, where the check gets another epoch.
 pub(super) fn key_of_told(
     image: Identity,
     epoch: Epoch,

@@ -67,7 +67,7 @@ impl Judge<'_> {
     }
 
     /// The neighbours of the disk that has kept these pieces, of all that a crash during a recovery
-    /// can leave: for which `wanted` says so, or at a known place.
+    /// can leave: those that `wanted` accepts, or one at a known place.
     ///
     /// # Errors
     /// As [`crash_crash_disks`](Judge::crash_crash_disks).

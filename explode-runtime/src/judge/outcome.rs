@@ -1,4 +1,4 @@
-//! What one check of a disk came to.
+//! The result of one check of a disk.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub enum Judgement {
     Violated(Violation),
     /// The check could not be made.
     Broken(Broken),
-    /// It was told to end before it was made.
+    /// The check was asked to end before it was made.
     Stopped,
 }
 

@@ -166,7 +166,7 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// An interval ends here, and nobody wants it checked (a replay of checks already made).
+    /// An interval ends here and is not checked (a replay of checks already made).
     ///
     /// # Errors
     /// The log cannot be read.

@@ -18,7 +18,7 @@ pub struct Candidate<'a> {
     pub disk: &'a CrashDisk<'a>,
     /// When a crash can leave it.
     pub epoch: Epoch,
-    /// What `check` is told of that: a soft crash before the last operation of an interval is
+    /// The epoch that `check` gets: a soft crash before the last operation of an interval is
     /// judged as any crash in between.
     pub told: Epoch,
     /// What the checker's caller wants `check` to know.

@@ -104,14 +104,13 @@ impl Judge<'_> {
             Ok(Ok(Recovery::Clean)) => Judgement::Ok,
             Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
             Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
-            // Whoever says that it cannot go on, where a block cannot be read, has said so: that is
-            // all there is to promise.
+            // With an unreadable block, an error is all that can be promised.
             Ok(Err(Failure::Broken(_))) if damaged => Judgement::Ok,
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
             Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,
-            Ok(Err(Failure::Stop)) => {
-                Judgement::Broken(BrokenKind::Component.of("the check stopped without a word"))
-            }
+            Ok(Err(Failure::Stop)) => Judgement::Broken(
+                BrokenKind::Component.of("the check returned Stop although it was not asked to"),
+            ),
             Err(panic) => {
                 let why = format!("panicked: {}", panic_words(panic.as_ref()));
                 Judgement::Broken(BrokenKind::Component.of(why))

@@ -94,7 +94,7 @@ impl Check<'_> {
 /// Which disks of a crash during a recovery are judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descend {
-    /// None.
+    /// No such disk is judged.
     No,
     /// All of them, or a sample.
     All,

@@ -91,8 +91,7 @@ pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
     if budget_ms > 0 {
         return Ok(());
     }
-    let text =
-        "a budget of 0 leaves no time for anything; use at least 1ms, or leave --budget away";
+    let text = "a budget of 0 leaves no time for anything; use at least 1ms, or omit --budget";
     Err(UsageError(text.to_owned()))
 }
 
@@ -106,7 +105,7 @@ fn deadline_ms() -> u64 {
 pub struct Plan {
     /// The name by which the user asked for it.
     pub target: String,
-    /// Where.
+    /// Where the run takes place.
     pub mode: Mode,
     /// On what.
     pub stack: StackSpec,
@@ -115,7 +114,7 @@ pub struct Plan {
     /// The checker's options.
     #[serde(with = "with_defaults")]
     pub checker_options: Options,
-    /// How.
+    /// Rules, bounds and strategy.
     pub settings: Settings,
 }
 
@@ -241,7 +240,8 @@ impl Plan {
                 Box::new(FromPrefix::new(depth, self.settings.prefix.clone().ok_or_else(missing)?))
             }
             StrategyName::Own(name) => {
-                let text = format!("strategy {name} is known to the program alone that brings it");
+                let text =
+                    format!("strategy {name} is defined by another program; run that program");
                 return Err(UsageError(text));
             }
         })

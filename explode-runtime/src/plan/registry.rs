@@ -1,5 +1,5 @@
-//! What can be named: components, checkers, targets. Filled by those who have some; the engine has
-//! none of its own.
+//! Components, checkers and targets by name. Crates register their own here. The engine registers
+//! none.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -40,7 +40,7 @@ pub enum Colour {
     Red,
     /// Something deserves a look.
     Yellow,
-    /// None.
+    /// The default colour.
     Plain,
 }
 

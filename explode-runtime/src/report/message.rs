@@ -27,7 +27,7 @@ pub enum Message {
     Broken {
         /// Who or what stands in the way.
         kind: BrokenKind,
-        /// What.
+        /// The error in words.
         message: String,
         /// The profile's line and its source, if it excludes all that the checker is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -245,13 +245,13 @@ impl<'a> Attempts<'a> {
                 .to_owned(),
             Err(error) => error.to_string(),
         };
-        let why = BrokenKind::Worker.of(format!("the run ends, for there is no new worker: {why}"));
+        let why = BrokenKind::Worker.of(format!("run stopped: no worker could be started: {why}"));
         hearing.run.findings.broken(&why, 1);
         false
     }
 }
 
-/// Replays an error that has ended workers: what its step comes to, or `None` to repeat the unit.
+/// Replays an error that has ended workers: the outcome of its step, or `None` to repeat the unit.
 fn replayed(
     here: &mut Deaths,
     death: &Death,

@@ -29,7 +29,7 @@ use crate::worker::{Crew, Listener, Started, UnitResult};
 /// What is kept of a run, so that another process can go on with it.
 #[derive(Debug, Default)]
 pub enum Keep {
-    /// Nothing.
+    /// The run keeps nothing.
     #[default]
     Nothing,
     /// A journal in the run folder.

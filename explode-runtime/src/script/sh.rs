@@ -128,8 +128,7 @@ impl Case {
                 .iter()
                 .any(|(name, value)| name == "flushes" && value.to_string() == "dropped")
         });
-        let deaf =
-            if deaf { " The disk was one that does nothing when it is told to flush." } else { "" };
+        let deaf = if deaf { " The disk was one that ignores flushes." } else { "" };
         format!(
             "The workload is done anew, by commands; nothing is concluded from what it leaves. \
              The disk that the crash has left is \

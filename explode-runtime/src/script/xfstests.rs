@@ -24,7 +24,7 @@ const FLAKEY: &str = include_str!("flakey.sh");
 pub struct Test {
     /// The name of its file; that of the output has `.out` besides.
     pub name: String,
-    /// It.
+    /// The script.
     pub script: String,
     /// Its golden output.
     pub golden: String,

@@ -30,8 +30,8 @@ impl Stack {
         self.levels.iter().map(|level| level.plan.facts.devices).sum()
     }
 
-    /// What the stack promises: the profile of the topmost component that has one, as far as what
-    /// it stands on keeps it if it says so
+    /// What the stack promises: the profile of the topmost component that has one, restricted to
+    /// what the layers below keep if it asks for that
     /// ([`Facts::promises_as_below`](super::Facts::promises_as_below)).
     pub fn profile(&self) -> Option<Profile> {
         promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())

@@ -417,7 +417,7 @@ impl Drop for Stack {
             .iter()
             .any(|level| level.mounted && level.component.abilities().must_unmount)
         {
-            // The next stack has folders of its own: what stays behind here is in nobody's way.
+            // The next stack has folders of its own: what stays behind here disturbs nothing.
             self.stop().ok();
         }
     }

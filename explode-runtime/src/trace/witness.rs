@@ -42,7 +42,7 @@ pub struct Way {
     /// Every choice from the pristine disks on.
     #[serde(with = "as_json")]
     pub choices: Vec<Choice>,
-    /// Where.
+    /// The place of the error on that path.
     pub place: Place,
     /// The hash of all events up to there.
     pub log_hash: u128,

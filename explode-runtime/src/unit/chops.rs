@@ -1,10 +1,10 @@
 //! Chops (EX-53): now and then a stack is unmounted, its disks become the new beginning, and it is
 //! mounted again.
 //!
-//! A chop is part of the way to a state, and of a trace: whoever goes that way chops there, too,
-//! for what was written before a chop is durable after it, and no crash reorders it any more. What
-//! a chop saves is work: the disks that it leaves are kept here, with a copy of the checker, so
-//! that a state behind it is restored from there. They are only a cache. Where there is none, or
+//! A chop is part of the way to a state, and of a trace: every run of that path chops there,
+//! because what was written before a chop is durable after it, and no crash reorders it any more.
+//! What a chop saves is work: the disks that it leaves are kept here, with a copy of the checker,
+//! so that a state behind it is restored from there. They are only a cache. Where there is none, or
 //! the checker has no copies, the way is gone from the pristine disks on, chops included, and leads
 //! to the same.
 

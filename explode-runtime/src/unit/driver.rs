@@ -110,7 +110,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         if let Some(trouble) = self.sources.trouble() {
             return Err(Early::Broken(trouble.into()));
         }
-        // Whoever runs the unit looks at the divergence first.
+        // The caller looks at the divergence first.
         if self.asking.has_diverged() {
             return Err(Early::Stopped);
         }

@@ -23,7 +23,7 @@ pub struct Ended {
 /// Why a unit ended before its last mutate returned.
 #[derive(Debug)]
 pub enum Early {
-    /// Crash checks have found something, or the unit was told not to go on.
+    /// Crash checks have found something, or the unit was asked to end.
     Stopped,
     /// A mutate has seen a broken promise itself, without a crash.
     Violated(Violation, Place),

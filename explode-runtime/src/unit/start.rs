@@ -29,7 +29,7 @@ impl<'a> Runner<'a> {
         let mut stack = build(registry, plan, backend, Image::new(), Recording::Off)?;
         let broken = |fault: Fault| RunError::from(fault.of("the first start failed"));
         stack.start_first().map_err(broken)?;
-        // Whoever drives the stack would find out later.
+        // What cannot be probed is refused here, not in the middle of the run.
         if let Some(disks) = stack.devices().kernel() {
             disks.probe(&stack.failures())?;
         }
@@ -97,7 +97,7 @@ fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
             "need a file system of the kernel that a layer of the stack mounts"
         }
         Some(_) if stack.may_go_bad() => {
-            "do not go together with blocks that go bad; leave --set faults away"
+            "do not go together with blocks that go bad; omit --set faults"
         }
         _ => return Ok(()),
     };

@@ -42,7 +42,7 @@ pub trait System {
 pub struct About<'a> {
     /// What it promises.
     pub profile: Option<&'a Profile>,
-    /// What it keeps where no event shows it: a layer, and what.
+    /// State that the event log does not show: the layer, and what it is.
     pub hides: &'a [(String, &'static str)],
     /// The calls that it does not have.
     pub leaves_out: &'a [String],

@@ -29,7 +29,7 @@ pub enum Step {
         key: u128,
         /// How many crashes during recovery led to it.
         crashes: u32,
-        /// What.
+        /// What happens to the disk.
         stage: Stage,
     },
     /// A chop: the stack is unmounted, and mounted again.

@@ -1,4 +1,4 @@
-//! Where workers come from, as the supervisor sees it.
+//! The workers of a run, as the supervisor sees them.
 
 use super::listener::{Listener, Started};
 use super::order::Order;
@@ -7,28 +7,28 @@ use crate::base::RunError;
 use crate::dedup::Known;
 use crate::verdict::{BrokenKind, Death, Step, Verdict};
 
-/// Where workers come from. There is one at a time.
+/// Starts workers and hands units to them. At most one runs at a time.
 pub trait Crew {
-    /// Starts a worker, in place of the one before. It knows of no checks.
+    /// Starts a worker in place of the one before. It knows no checks yet.
     ///
     /// # Errors
     /// [`StartError`].
     fn start(&mut self, keep_events: bool) -> Result<Started, StartError>;
 
-    /// Tells the worker of checks that are merged.
+    /// Sends the worker the checks that are merged.
     ///
     /// # Errors
     /// The worker is gone.
     fn know(&mut self, known: &Known) -> Result<(), Death>;
 
-    /// Has the worker run a unit.
+    /// Lets the worker run a unit.
     ///
     /// # Errors
     /// The worker is gone.
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death>;
 
-    /// Another worker is to replay something. Where there can be one only, the worker of this crew
-    /// ends, and is to be started again: that is the answer.
+    /// Stops the worker if only one can run at a time, so that another one can replay. Returns true
+    /// if the worker must be started again.
     fn rest(&mut self) -> bool {
         false
     }
@@ -37,9 +37,9 @@ pub trait Crew {
 /// Why a worker could not be started.
 #[derive(Debug)]
 pub enum StartError {
-    /// It has said why.
+    /// The worker reported why.
     Said(RunError),
-    /// It is gone.
+    /// The worker died.
     Died(Death),
 }
 

@@ -7,31 +7,31 @@ use crate::choose::Choice;
 use crate::plan::Origin;
 use crate::verdict::Step;
 
-/// What a worker says of what it has started.
+/// The first report of a worker: what it has started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
-    /// What the run begins with.
+    /// The versions and disks that the run begins with.
     pub origin: Origin,
-    /// What the components keep where no event shows it.
+    /// State of components that the event log does not show. No crash disk contains changes to it.
     pub hides: Vec<String>,
-    /// What the stack does not have, and the checker does without.
+    /// Calls that the stack does not have, and that the checker omits.
     pub leaves_out: Vec<String>,
-    /// Why every check is made; none if those are skipped whose verdict is known.
+    /// Why every check is run; `None` if checks with a known verdict are skipped.
     pub not_skipping: Option<String>,
 }
 
-/// Hears of a unit while it runs.
+/// Receives a unit's progress and answers its requests.
 pub trait Listener {
-    /// A choice past the end of the script, if [they are wanted](super::Order::stream_choices).
+    /// Receives a choice past the end of the script, if [asked for](super::Order::stream_choices).
     fn chose(&mut self, _choice: &Choice) {}
 
-    /// The next step; the unit has made so many checks. Called more often than that, so that the
-    /// listener can follow the time.
+    /// Receives the next step, and how many checks the unit has made. Called more often than once a
+    /// step, so that the listener can watch the time.
     fn about_to(&mut self, step: Step, checked: u64);
 
-    /// All that is known before a step that the worker is wary of.
+    /// Receives everything that is known before a step at which a worker has died.
     fn wary(&mut self, _step: Step, _snapshot: Snapshot) {}
 
-    /// Shall the unit end before its next check?
+    /// Returns true if the unit must end before its next check.
     fn stop(&mut self) -> bool;
 }

@@ -98,7 +98,7 @@ fn it_has_a_name_of_its_own() {
     let mut plan = common::plan(3);
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
     let error = common::run(&registry, &plan).result.unwrap_err().to_string();
-    assert!(error.contains("typed is known to the program alone"), "{error}");
+    assert!(error.contains("typed is defined by another program"), "{error}");
 }
 
 /// Without its policy the unit cannot be run, and that is said.

@@ -8,6 +8,7 @@ mod promises;
 mod silent;
 mod sizes;
 mod upward;
+mod words;
 
 use crate::check::Findings;
 use crate::workspace::Files;

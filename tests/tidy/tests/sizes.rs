@@ -42,6 +42,6 @@ fn a_file_may_have_six_hundred_lines() {
 
 #[test]
 fn what_is_short_again_is_taken_out_of_the_list() {
-    let problems = problems(&Files::from([("src/cli.rs".to_owned(), "// a\n".to_owned())]));
-    assert_eq!(problems, ["src/cli.rs is short now: take it out of STILL_LONG"]);
+    let problems = problems(&Files::from([("ekm-kmod/calls.rs".to_owned(), "// a\n".to_owned())]));
+    assert_eq!(problems, ["ekm-kmod/calls.rs is short now: take it out of STILL_LONG"]);
 }

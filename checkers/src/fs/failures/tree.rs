@@ -37,7 +37,7 @@ impl Tree {
                 let node = match kind {
                     Kind::Directory => Node::Directory,
                     Kind::Symlink => {
-                        return Err(format!("{path} is a symbolic link, which nobody has made"));
+                        return Err(format!("{path} is a symbolic link, which no call has made"));
                     }
                     Kind::File => Node::File {
                         links: files.stat(&path).map_err(failed)?.links,

@@ -244,7 +244,7 @@ fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
             "{:?}",
             said
         );
-        count("contents that nobody has written");
+        count("contents that no call has written");
         Ok(())
     });
     held.unwrap();
@@ -253,7 +253,7 @@ fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
         ("a name that no call has made", 5000),
         ("a name that was forced", 434),
         ("a name that was taken away", 159),
-        ("contents that nobody has written", 168),
+        ("contents that no call has written", 168),
         ("legal", 5000),
     ];
     assert_eq!(counts, expected);

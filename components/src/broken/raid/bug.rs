@@ -3,7 +3,7 @@
 /// What is wrong with an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Bug {
-    /// Nothing.
+    /// The array is correct.
     #[default]
     None,
     /// Recovery leaves the disks as they are.

@@ -10,7 +10,7 @@
 /// How much of a file is locked, least first. The numbers are SQLite's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// Nothing.
+    /// The file is not locked.
     #[default]
     None = 0,
     /// Reading; any number of connections.

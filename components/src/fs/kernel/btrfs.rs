@@ -65,7 +65,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     let flush = if flush { ",flushoncommit" } else { "" };
     let make = format!("-q -K -m {metadata} -U 12345678-1234-1234-1234-123456789abc");
     Ok(KernelFs::maker(System {
-        // No commit that nobody asked for.
+        // No commit without a call that asks for it.
         options: format!("commit=100000,compress={compress}{in_place}{flush}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
         starts_threads: true,

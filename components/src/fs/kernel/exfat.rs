@@ -35,8 +35,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
-        // It ends with 0, too, where it was told to leave what it would have repaired (exfatprogs
-        // 1.2.0).
+        // It also ends with 0 if an option keeps it from repairing (exfatprogs 1.2.0).
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),

@@ -37,7 +37,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     let make =
         || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::maker(System {
-        // Nothing is moved or discarded because nobody has written for a while.
+        // Nothing is moved or discarded because the disk is idle.
         options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,

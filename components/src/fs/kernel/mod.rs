@@ -73,9 +73,9 @@ struct System {
     /// Holds still what that has written and would write otherwise the next time; none where the
     /// program has options for it.
     made: Option<fn(&Path) -> io::Result<()>>,
-    /// Repairs it, likewise; none where mounting has to do.
+    /// Repairs it; `None` if mounting repairs it.
     repair: Option<Repair>,
-    /// Would it have one, and was told to do without?
+    /// Returns true if it has a repair tool and an option switches that off.
     unrepaired: bool,
     /// Looks at what was recovered, mounted and unmounted, and must find nothing.
     strict: Option<Tool>,
@@ -371,7 +371,7 @@ const FSCK: OptionDef = OptionDef {
     default: "true",
 };
 
-/// The options by which they are told what may happen between two calls.
+/// The options that say what may happen between two calls.
 const BETWEEN: OptionDef = BETWEEN_OPTIONS[0];
 const MOST_BETWEEN: OptionDef = BETWEEN_OPTIONS[1];
 /// What may happen on all of them.

@@ -51,7 +51,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     }))
 }
 
-/// No log that nobody asked for: every 5 seconds is the default.
+/// No log without a call that asks for it: by default there is one every 5 seconds.
 fn rarely_on_its_own(node: &Path) -> io::Result<()> {
     match Tool::new("nilfs-tune", "-f -i 100000").still().run(node) {
         Ok((0, _)) => Ok(()),

@@ -44,7 +44,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     let make =
         || Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::maker(System {
-        // No commit that nobody asked for.
+        // No commit without a call that asks for it.
         options: format!("commit=100000,data={data}{tails}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
         hides: Some("buffers that the journal owns"),

@@ -3,7 +3,7 @@
 //! same each time, and most of them have no options for all of it.
 //!
 //! The program is traced (ptrace(2)). Its calls for the time, random bytes and its process's number
-//! are not made: a filter (seccomp(2)) stops it there, and it is told what it would have been told.
+//! are not made: a filter (seccomp(2)) stops it there, and it gets fixed answers.
 //! Most programs ask for the time without a call, through the vDSO; they make calls where there is
 //! none, so its place is taken out of what the kernel tells the program at its start (getauxval(3),
 //! `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn it_ends_as_it_would() {
         assert_eq!(said("exit 7").0.code(), Some(7));
-        // Its own number is not the one that it is told.
+        // Its own number is not the one that it gets.
         assert_eq!(said("sh -c 'kill -KILL $PPID'").0.signal(), Some(9));
     }
 }

@@ -83,7 +83,7 @@ impl Program {
     }
 
     /// Starts it; the calling thread traces it. It stops before its first instruction, and later
-    /// where the filter says so.
+    /// where the filter stops it.
     ///
     /// # Errors
     /// There is no such program, or no room for it.

@@ -55,7 +55,7 @@ fn clock() -> Outcome {
     let before = now();
     frozen(1, THEN).unwrap();
     assert_eq!(Fresh::new("then").times(), [(THEN as i64, 0); 3]);
-    // Whoever asks for the time gets the real one, with and without the vDSO.
+    // Callers get the real time, with and without the vDSO.
     assert!((before..before + 60).contains(&now()));
     for id in [ClockId::CLOCK_REALTIME, ClockId::CLOCK_REALTIME_COARSE] {
         let seconds = clock_gettime(id).unwrap().tv_sec() as u64;

@@ -264,7 +264,7 @@ fn late() -> Outcome {
     set(ENDS_AT_ONCE).unwrap();
     held.join().unwrap();
     assert_eq!(disk.contents()[..4096], [4; 4096]);
-    // By choice, and nobody chooses.
+    // By choice, and no choice is made.
     set(ENDS_BY_CHOICE_NOT_YET).unwrap();
     write(5, 0).join().unwrap();
     assert_eq!(disk.contents()[..4096], [5; 4096]);

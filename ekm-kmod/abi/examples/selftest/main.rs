@@ -1,11 +1,11 @@
-//! Tests both kernel modules, in a guest, as root: `rdd` and `ekm` are loaded, and nobody uses
-//! them.
+//! Tests both kernel modules, in a guest, as root: `rdd` and `ekm` are loaded, and no other process
+//! uses them.
 //!
 //! Prints one line a case, `ok`, `skip` (a tool is missing) or `FAILED`, and costs; the last line
 //! is the summary. Ends with 1 if a case failed. Needs `mkfs.ext2`, `mkfs.ext4`, `mkfs.vfat` and
 //! `mkfs.minix` for the cases about file systems, `/tmp` writable. The argument, if any, says which
 //! cases: those whose name contains it.
-#![expect(clippy::print_stdout, reason = "it prints a line a case for whoever reads the console")]
+#![expect(clippy::print_stdout, reason = "it prints a line a case to the console")]
 
 mod calls;
 mod choices;
@@ -17,7 +17,7 @@ mod systems;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-/// What a case comes to, unless it panics.
+/// The result of a case, unless it panics.
 pub(crate) enum Outcome {
     /// It holds.
     Good,

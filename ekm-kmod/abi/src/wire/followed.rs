@@ -3,7 +3,7 @@
 //! [`wire`](super).
 
 /// A mounted file system whose calls are followed: each that has changed it becomes a
-/// [`KIND_CALL`](super::KIND_CALL), whoever has made it.
+/// [`KIND_CALL`](super::KIND_CALL), from any process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Follow {

@@ -60,7 +60,7 @@ pub enum What {
     Store(u64, Bytes),
     /// A shared mapping of a file that is open for writing: it changes nothing yet.
     Map,
-    /// Something that nobody can repeat, in words.
+    /// A change that cannot be repeated, in words.
     Other(&'static str),
 }
 

@@ -2,7 +2,7 @@
 //! kernel (EX-80).
 //!
 //! EKM logs each call on a followed file system that has succeeded, with what it has written, in
-//! the order in which the calls took effect, whoever has made it. The state after the first of
+//! the order in which the calls took effect, from any process. The state after the first of
 //! them, after the first two, and so on is built by repeating them on the disks that the live stack
 //! began with, on the crash side. These states become events of the log, as simulated files have
 //! them: what differs on the disks, then the mark of the operation. So whatever is above the log

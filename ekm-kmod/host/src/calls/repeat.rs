@@ -19,7 +19,7 @@ use super::call::{Call, Change, What};
 pub(crate) enum Trouble {
     /// It is about a file whose name was gone before the first call that is repeated here.
     Nameless,
-    /// It fails, or nobody can repeat it.
+    /// It fails, or cannot be repeated.
     Failed(String),
 }
 
@@ -196,7 +196,7 @@ impl Repeat {
         Ok(Place { root: self.root(system)?, path, is_open: true })
     }
 
-    /// A name is about to go: whoever is wanted by its number alone is kept open.
+    /// A name is about to go: a file that a later call names by its number alone is kept open.
     fn hold(&mut self, system: u32, inode: u64, path: &Path) -> Result<(), Trouble> {
         if !self.wanted.contains(&(system, inode)) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Stores through shared mappings (mmap), which no call shows: found where somebody looks.
+//! Stores through shared mappings (mmap), which no call shows: found by comparing contents.
 //!
 //! From the call on that maps a file, it is read at each look at the log. What it holds then and no
 //! call has written was stored through the mapping, some time since the look before: that becomes
@@ -46,7 +46,7 @@ impl Stores {
         }
         let file = (*system, *inode);
         match what {
-            // A file without a name is nobody's that looks at names.
+            // A file without a name is not found by names.
             What::Map if !nameless => {
                 self.files
                     .entry(file)

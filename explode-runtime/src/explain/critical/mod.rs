@@ -25,7 +25,7 @@ use crate::worker::probe::{Standing, kept_names};
 /// The result of a search for the critical write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Search {
-    /// It.
+    /// The critical write.
     Found(Critical),
     /// None: nothing was pending, so that the crash could leave one disk only.
     NothingPending,

@@ -31,7 +31,7 @@ pub enum Minimised {
 /// A minimised trace.
 #[derive(Clone, Debug)]
 pub struct Smaller {
-    /// It.
+    /// The minimised trace.
     pub trace: Trace,
     /// The size of the trace before, and now.
     pub sizes: [Size; 2],

@@ -7,7 +7,7 @@ use super::fold::{Fate, Row, Words};
 use crate::events::{Happened, PlacedCall, told};
 use crate::worker::probe::{Moment, Pending};
 
-/// How a moment is told.
+/// The form in which a moment is shown.
 #[derive(Clone, Copy)]
 pub(super) struct Telling {
     /// Every event, as it is.

@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(kinds("all"), Ok((127, 1, 0)));
         let wrong = of("slap").unwrap_err().to_string();
         assert_eq!(wrong, "unknown kind of failure 'slap'; did you mean 'slab'?");
-        assert!(of("probe").is_err(), "functions that are named are told by their names");
+        assert!(of("probe").is_err(), "functions that are named are known by their names");
         assert!(of("late").is_err(), "a write that ends late is no failure");
         assert!(Failures::default().is_none() && !of("page").unwrap().is_none());
         let named = Failures::of(&Options::none().with("probe", "ext2_add_link:-ENOSPC")).unwrap();

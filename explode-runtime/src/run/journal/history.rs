@@ -55,7 +55,7 @@ pub enum JournalError {
     Version {
         /// The journal.
         path: PathBuf,
-        /// Which.
+        /// The version of explode that wrote it.
         version: String,
     },
 }

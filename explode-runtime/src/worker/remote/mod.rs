@@ -115,7 +115,7 @@ impl<'a> Remote<'a> {
         self.worker = None;
         let _span = info_span!("worker_start", mode = self.plan.mode.as_str()).entered();
         if (self.given_up)() {
-            let message = "nobody waits for it any more".to_owned();
+            let message = "it was not waited for any more".to_owned();
             return Err(StartError::Died(Death {
                 step: Step::Between,
                 verdict: None,

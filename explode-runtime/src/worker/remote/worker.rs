@@ -139,7 +139,7 @@ impl Worker<'_> {
         listener.about_to(self.step, self.checked);
         if (self.given_up)() {
             self.body.end(Duration::ZERO);
-            return Err(self.died("nobody waits for it any more"));
+            return Err(self.died("it was not waited for any more"));
         }
         if !self.stopping && listener.stop() {
             self.stopping = true;

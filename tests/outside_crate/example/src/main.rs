@@ -26,9 +26,9 @@ fn main() -> std::process::ExitCode {
     registry.checkers.push(checker::def());
     registry.targets.extend([
         target("log", "the log on simulated files", &on_files, true),
-        target("log+no-fsync", "nobody syncs the log", &on_files, false),
+        target("log+no-fsync", "the log is not synced", &on_files, false),
         target("log-ext4", "the log on ext4", &on_ext4, true),
-        target("log-ext4+no-fsync", "nobody syncs the log on ext4", &on_ext4, false),
+        target("log-ext4+no-fsync", "the log is not synced, on ext4", &on_ext4, false),
     ]);
     explode::main(&registry)
 }

@@ -44,7 +44,7 @@ pub(super) fn journalled(
         _ => ordered,
     };
     let system = System {
-        // No commit that nobody asked for.
+        // No commit without a call that asks for it.
         options: format!("data={data},commit=100000,noinit_itable"),
         hides: Some(hides),
         between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,

@@ -120,7 +120,7 @@ mod tests {
         );
     }
 
-    /// Whoever else stands on a file system has a profile of its own.
+    /// Another layer on a file system has a profile of its own.
     #[test]
     fn no_other_layer_promises_as_what_is_below() {
         let stack = |top: &str, options| {

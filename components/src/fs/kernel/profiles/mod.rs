@@ -13,8 +13,8 @@
 //! | `overlay.rs` | overlay |
 //!
 //! Each has a line for every word of every check that the matrix asks (`checkers/src/fs/words.rs`
-//! has a test), kept or excluded. Nobody promises less than POSIX and the manual pages after sync
-//! or fsync: a line that excluded that would need words that say so, and nobody has written any. Of
+//! has a test), kept or excluded. No system promises less than POSIX and the manual pages after
+//! sync or fsync: a line that excluded that would need a source for that, and there is none. Of
 //! what was not synced they ask nothing: that is promised where a line says with whose words, and
 //! excluded where nothing is written. What a crash leaves of the structure is promised whole or not
 //! at all, so that `fs-reasonable` can tell what is wrong besides.

@@ -1,5 +1,5 @@
-//! Inactivation: what XFS does to an inode that nobody has a name or a descriptor of any more (its
-//! blocks are freed, and it is), held still.
+//! Inactivation, held still: XFS frees the blocks of an inode, and the inode, once it has no name
+//! and no open descriptor.
 //!
 //! A thread of a work queue does it, a tick of the clock later (`xfs_inodegc_queue` in
 //! fs/xfs/xfs_icache.c): whether that is before or after the next transaction is a matter of time,

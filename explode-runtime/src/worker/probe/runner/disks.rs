@@ -148,7 +148,7 @@ fn looks(judgement: Judgement) -> Looks {
         Judgement::Ok | Judgement::Repaired => Looks::Sound,
         Judgement::Violated(violation) => Looks::Violated(violation),
         Judgement::Broken(why) => Looks::Broken(why.to_string()),
-        Judgement::Stopped => Looks::Broken("the check was told to end".to_owned()),
+        Judgement::Stopped => Looks::Broken("the check was asked to end".to_owned()),
     }
 }
 
