@@ -132,6 +132,11 @@ fn row_of(moment: &Moment, call: &PlacedCall, depth: usize) -> Row {
     Row { depth, fate, words, times: 1, note: None }
 }
 
+/// The name of a mark that begins with these words: an operation of a soft crash, or a fault.
+fn marked<'e>(event: &'e Happened, words: &str) -> Option<&'e str> {
+    event.notes.iter().map(String::as_str).find(|name| name.starts_with(words))
+}
+
 /// The events of a moment, taken in their order.
 struct Events<'a> {
     moment: &'a Moment,
@@ -175,7 +180,8 @@ impl<'a> Events<'a> {
             }
             self.next += 1;
             self.at += u64::from(!is_mark);
-            if self.telling.simulated && in_call && !self.telling.all {
+            let is_fault = is_mark && marked(event, "fault ").is_some();
+            if self.telling.simulated && in_call && !self.telling.all && !is_fault {
                 continue;
             }
             if let Some(words) = self.words(event) {
@@ -192,6 +198,10 @@ impl<'a> Events<'a> {
             return Some(Words::bare(&format!("{} {}", event.what, told(event))));
         }
         let verb = match event.what.as_str() {
+            "mark" => {
+                let name = marked(event, "operation ").or_else(|| marked(event, "fault "))?;
+                return Some(Words::bare(name));
+            }
             "dirty" => "dirty",
             "clean" => "forget",
             "submit" => "write",
