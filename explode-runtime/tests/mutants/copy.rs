@@ -141,7 +141,7 @@ fn wanted() -> BTreeMap<PathBuf, Vec<u8>> {
         read_folder(workspace(), Path::new(&folder), &mut files);
     }
     let names: String = files.values().map(|bytes| String::from_utf8_lossy(bytes)).collect();
-    for folder in ["ramdisk/src", "explode-runtime/tests/device_model"] {
+    for folder in ["ramdisk/kmod", "ramdisk/src", "explode-runtime/tests/device_model"] {
         read_folder(workspace(), Path::new(folder), &mut files);
     }
     let text = |path: &str| fs::read_to_string(workspace().join(path)).expect(path);
