@@ -23,12 +23,11 @@ use kernel::{c_str, ffi, prelude::*};
 use crate::bindings::{
     self, dentry, file, inode, inode_operations, kiocb, kretprobe_instance, pt_regs,
 };
+use crate::call_record::{attributes, Attributes, Call, Text};
 use crate::contents::Source;
 use crate::kretprobe::{self, Function, Handler, Probe};
-use crate::lock::IrqLock;
-use crate::log::{Event, LOG};
 use crate::systems;
-use crate::wire::{self, CallDetail};
+use crate::wire;
 
 /// Bytes that a probe's handlers share.
 pub(crate) const NOTES: usize = size_of::<Notes>();
@@ -46,15 +45,6 @@ struct Notes {
     iter: bindings::iov_iter,
     /// What an inode was.
     before: Attributes,
-}
-
-/// What `notify_change` changes.
-#[derive(Clone, Copy, PartialEq)]
-struct Attributes {
-    size: u64,
-    mode: u32,
-    owner: (u32, u32),
-    times: [(i64, u32); 2],
 }
 
 const fn named(name: &'static CStr, entry: Handler, exit: Handler, required: bool) -> Probe {
@@ -199,167 +189,7 @@ unsafe extern "C" fn enter_map(ri: *mut kretprobe_instance, regs: *mut pt_regs) 
     }
 }
 
-/// # Safety
-///
-/// `inode` is valid.
-unsafe fn attributes(inode: *const inode) -> Attributes {
-    // SAFETY: The caller's promise.
-    let inode = unsafe { &*inode };
-    Attributes {
-        size: inode.i_size as u64,
-        mode: inode.i_mode.into(),
-        owner: (inode.i_uid.val, inode.i_gid.val),
-        times: [(inode.i_atime_sec, inode.i_atime_nsec), (inode.i_mtime_sec, inode.i_mtime_nsec)],
-    }
-}
-
 // --- When it returns: a record
-/// A second text of a record.
-#[derive(Clone, Copy)]
-enum Text {
-    Nothing,
-    /// The path of a name.
-    Path(*const dentry),
-    /// The bytes up to a zero.
-    String(*const ffi::c_char),
-}
-
-/// A call that has succeeded.
-struct Call {
-    what: u64,
-    /// Whose number the record has, and whose mode and owner.
-    inode: *const inode,
-    /// Where it was found, or is.
-    path: *const dentry,
-    other: Text,
-    /// Does the path have to lead there, or is it one of a name that the call itself makes or takes
-    /// away?
-    own_name: bool,
-    detail: CallDetail,
-    source: Source,
-    len: usize,
-}
-
-impl Call {
-    /// A call about the name itself.
-    fn of_name(what: u64, inode: *const inode, path: *const dentry) -> Self {
-        let (detail, source) = (CallDetail::default(), Source::Nothing);
-        Self { what, inode, path, other: Text::Nothing, own_name: true, detail, source, len: 0 }
-    }
-
-    /// A call about what a name leads to, or has led to.
-    fn of_inode(what: u64, inode: *const inode, path: *const dentry) -> Self {
-        Self { own_name: false, ..Self::of_name(what, inode, path) }
-    }
-
-    /// Logs it.
-    ///
-    /// # Safety
-    ///
-    /// All that it names is there.
-    unsafe fn log(mut self, system: u32) {
-        // SAFETY: The caller's promise. Paths are put together in memory that no other task uses
-        // meanwhile; doing so takes no lock that anybody holds who is probed.
-        unsafe {
-            let now = attributes(self.inode);
-            let Self { detail, .. } = &mut self;
-            (detail.mode, (detail.uid, detail.gid)) = (now.mode, now.owner);
-            [(detail.atime, detail.atime_nsec), (detail.mtime, detail.mtime_nsec)] = now.times;
-            let nameless = !self.own_name && is_nameless(self.path);
-            PATHS.with(|paths| {
-                let (first, second) = paths.split_at_mut(PATH_BYTES);
-                let first = path_of(self.path, first);
-                let second = match self.other {
-                    Text::Nothing => Ok(&[][..]),
-                    Text::Path(path) => path_of(path, second),
-                    Text::String(text) => Ok(CStr::from_char_ptr(text).as_bytes()),
-                };
-                if first.is_err() || second.is_err() {
-                    self.detail.missing = wire::CALL_INCOMPLETE;
-                }
-                self.append(
-                    system,
-                    nameless,
-                    first.unwrap_or_default(),
-                    second.unwrap_or_default(),
-                );
-            });
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As [`Call::log`].
-    unsafe fn append(&self, system: u32, nameless: bool, path: &[u8], other: &[u8]) {
-        let Self { what, inode, mut detail, source, len, .. } = self;
-        (detail.path, detail.other) = (path.len() as u32, other.len() as u32);
-        let event = Event {
-            kind: wire::KIND_CALL,
-            flags: if nameless { wire::FLAG_NAMELESS } else { 0 },
-            device: system,
-            sector: *what,
-            len: *len as u64,
-            // SAFETY: The caller's promise.
-            request: unsafe { (**inode).i_ino } as u64,
-        };
-        const HEAD: usize = size_of::<CallDetail>();
-        let texts = path.len().wrapping_add(other.len());
-        LOG.append(&event, HEAD.wrapping_add(texts).saturating_add(*len), |to| {
-            // SAFETY: There is room for all of it; `to` is aligned to eight bytes.
-            unsafe {
-                let behind = to.wrapping_add(HEAD);
-                ptr::copy_nonoverlapping(path.as_ptr(), behind, path.len());
-                ptr::copy_nonoverlapping(
-                    other.as_ptr(),
-                    behind.wrapping_add(path.len()),
-                    other.len(),
-                );
-                if !source.copy(behind.wrapping_add(texts), *len) {
-                    detail.missing = wire::CALL_INCOMPLETE;
-                }
-                to.cast::<CallDetail>().write(detail);
-            }
-        });
-    }
-}
-
-/// The longest path, and room for two.
-const PATH_BYTES: usize = 4096;
-static PATHS: IrqLock<[u8; 2 * PATH_BYTES]> = IrqLock::new([0; 2 * PATH_BYTES]);
-
-/// The path from the root of its file system (`dentry_path_raw`).
-///
-/// # Safety
-///
-/// `dentry` is valid.
-unsafe fn path_of(dentry: *const dentry, buffer: &mut [u8]) -> Result<&[u8]> {
-    // SAFETY: The caller's promise; the path is written into the buffer and ends with a zero.
-    unsafe {
-        let path = bindings::dentry_path_raw(
-            dentry,
-            buffer.as_mut_ptr().cast(),
-            buffer.len() as ffi::c_int,
-        );
-        // An error is an address in the last page.
-        if path as isize > -4096 && (path as isize) < 0 {
-            return Err(EINVAL);
-        }
-        Ok(CStr::from_char_ptr(path.cast()).as_bytes())
-    }
-}
-
-/// Has the name gone that it stands for, or never been one?
-///
-/// # Safety
-///
-/// `dentry` is valid.
-unsafe fn is_nameless(dentry: *const dentry) -> bool {
-    // SAFETY: The caller's promise.
-    unsafe {
-        let is_root = ptr::eq(dentry, (*(*dentry).d_sb).s_root);
-        !is_root && ((*dentry).d_hash.pprev.is_null() || ptr::eq((*dentry).d_parent, dentry))
-    }
-}
 
 /// A handler of a function that returns 0 where it succeeds.
 macro_rules! exit {

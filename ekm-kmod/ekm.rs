@@ -48,6 +48,7 @@
 //! - `sites`: kprobes: functions that the user names, which may fail
 //! - `contents`: the bytes that a call has written
 //! - `systems`: the file systems that are followed
+//! - `call_record`: the record of one call
 //! - `calls`: kretprobes: CALL
 //! - `follow`: the file systems whose calls are logged, and their probes
 //! - `commit`: file systems that commit without a wait
@@ -61,6 +62,7 @@ mod asked;
 mod bindings;
 mod buffer;
 mod buffers;
+mod call_record;
 mod calls;
 mod choices;
 mod choose;

@@ -33,46 +33,26 @@ struct Failing {
     takes_locks: bool,
 }
 
+impl Failing {
+    const fn new(kind: u32, symbol: &'static CStr, handler: Handler) -> Failing {
+        Failing { kind, symbol, handler, takes_locks: false }
+    }
+
+    const fn takes_locks(self) -> Failing {
+        Failing { takes_locks: true, ..self }
+    }
+}
+
 /// All of them. A kernel without one has fewer choices.
 const ALL: [Failing; 8] = [
-    Failing {
-        kind: FAIL_SLAB,
-        symbol: c_str!("should_failslab"),
-        handler: slab,
-        takes_locks: false,
-    },
-    Failing {
-        kind: FAIL_PAGE,
-        symbol: c_str!("should_fail_alloc_page"),
-        handler: page,
-        takes_locks: false,
-    },
-    Failing {
-        kind: FAIL_COPY,
-        symbol: c_str!("fault_in_iov_iter_readable"),
-        handler: copy,
-        takes_locks: false,
-    },
-    Failing { kind: FAIL_BUFFER, symbol: c_str!("__bread_gfp"), handler: bread, takes_locks: true },
-    Failing {
-        kind: FAIL_BUFFER,
-        symbol: c_str!("ext4_read_bh"),
-        handler: ext4_read,
-        takes_locks: false,
-    },
-    Failing {
-        kind: FAIL_CACHE,
-        symbol: c_str!("filemap_read_folio"),
-        handler: read_folio,
-        takes_locks: false,
-    },
-    Failing {
-        kind: FAIL_REQUEST,
-        symbol: c_str!("should_fail_bio"),
-        handler: request,
-        takes_locks: false,
-    },
-    Failing { kind: LATE, symbol: c_str!("rdd_ends_late"), handler: late, takes_locks: false },
+    Failing::new(FAIL_SLAB, c_str!("should_failslab"), slab),
+    Failing::new(FAIL_PAGE, c_str!("should_fail_alloc_page"), page),
+    Failing::new(FAIL_COPY, c_str!("fault_in_iov_iter_readable"), copy),
+    Failing::new(FAIL_BUFFER, c_str!("__bread_gfp"), bread).takes_locks(),
+    Failing::new(FAIL_BUFFER, c_str!("ext4_read_bh"), ext4_read),
+    Failing::new(FAIL_CACHE, c_str!("filemap_read_folio"), read_folio),
+    Failing::new(FAIL_REQUEST, c_str!("should_fail_bio"), request),
+    Failing::new(LATE, c_str!("rdd_ends_late"), late),
 ];
 
 /// Probes the functions of these kinds; says which of the kinds there are.

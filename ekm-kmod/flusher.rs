@@ -10,7 +10,7 @@
 //! real moment counts again.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use kernel::{c_str, ffi, prelude::*};
+use kernel::{c_str, ffi};
 
 use crate::bindings::{self, kprobe, pt_regs};
 use crate::clock;

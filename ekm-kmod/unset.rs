@@ -13,7 +13,7 @@
 //! Both drivers are modules: the probes are there if the driver was loaded before this module.
 
 use core::{mem::offset_of, ptr};
-use kernel::{c_str, ffi, prelude::*};
+use kernel::{c_str, ffi};
 
 use crate::bindings::{self, inode, jfs_inode_info, kprobe, lrd, pt_regs};
 use crate::clock;

@@ -4,7 +4,7 @@
 //! what has been done since the boot would stand on the disk. While the clock stands still, they
 //! begin with 0.
 
-use kernel::{c_str, ffi, prelude::*};
+use kernel::{c_str, ffi};
 
 use crate::bindings::{inode, kprobe, pt_regs, super_block};
 use crate::clock;

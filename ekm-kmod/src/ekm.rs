@@ -17,6 +17,7 @@ pub const EKM: &[Source] = files![
     "asked.rs",
     "buffer.rs",
     "buffers.rs",
+    "call_record.rs",
     "calls.rs",
     "choices.rs",
     "choose.rs",

@@ -1,7 +1,5 @@
 //! Sizes: how wide a line, how long a function and a file may be.
 
-use std::collections::BTreeSet;
-
 use crate::tokens::{Token, after_closing, tokens};
 use crate::workspace::Files;
 
@@ -14,52 +12,21 @@ pub const FUNCTION_LINES: usize = 70;
 /// Lines of a file.
 pub const FILE_LINES: usize = 600;
 
-/// What is still too long: a function by its file and name, a file by its path. The list may only
-/// shrink.
-const STILL_LONG: [&str; 3] = [
-    "ekm-kmod/calls.rs",
-    "ekm-kmod/host/src/machine.rs",
-    "explode-runtime/src/worker/probe/runner/disks.rs stand",
-];
-
-/// Returns a line of text for each size that is exceeded, and for each entry of the list of what
-/// is still too long that no longer is.
+/// Returns a line of text for each size that is exceeded.
 pub fn problems(files: &Files) -> Vec<String> {
-    let mut still_long: BTreeSet<&str> = STILL_LONG.into();
-    let mut problems = exceeded(files);
-    problems.retain(|problem| !still_long.remove(problem.what.as_str()));
-    let stale = still_long
-        .into_iter()
-        .filter(|what| files.contains_key(what.split(' ').next().unwrap_or_default()));
-    let stale = stale.map(|what| format!("{what} is short now: take it out of STILL_LONG"));
-    problems.into_iter().map(|problem| problem.text).chain(stale).collect()
-}
-
-/// A size that is exceeded.
-pub struct Problem {
-    /// The file, or the file and the function.
-    what: String,
-    /// Where, how much, and what to do.
-    pub text: String,
-}
-
-/// Returns all sizes that are exceeded.
-pub fn exceeded(files: &Files) -> Vec<Problem> {
     let sources = files.iter().filter(|(path, _)| path.ends_with(".rs"));
     sources.flat_map(|(path, text)| of_file(path, text)).collect()
 }
 
-fn of_file(path: &str, text: &str) -> Vec<Problem> {
+fn of_file(path: &str, text: &str) -> Vec<String> {
     let tokens = tokens(text);
-    let wide = wide_lines(path, text, &tokens).into_iter();
-    let mut problems: Vec<_> =
-        wide.map(|text| Problem { what: "a line".to_owned(), text }).collect();
+    let mut problems = wide_lines(path, text, &tokens);
     problems.extend(long_functions(path, &tokens));
     let lines = text.lines().count();
     if lines > FILE_LINES {
-        let text =
-            format!("{path}: {lines} lines: split the file, it may have {FILE_LINES} at most");
-        problems.push(Problem { what: path.to_owned(), text });
+        problems.push(format!(
+            "{path}: {lines} lines: split the file, it may have {FILE_LINES} at most"
+        ));
     }
     problems
 }
@@ -88,7 +55,7 @@ fn wide_lines(path: &str, text: &str, tokens: &[Token<'_>]) -> Vec<String> {
         .collect()
 }
 
-fn long_functions(path: &str, tokens: &[Token<'_>]) -> Vec<Problem> {
+fn long_functions(path: &str, tokens: &[Token<'_>]) -> Vec<String> {
     let mut problems = Vec::new();
     for (at, pair) in tokens.windows(2).enumerate() {
         if pair[0].text != "fn" || !pair[1].is_name() {
@@ -103,10 +70,9 @@ fn long_functions(path: &str, tokens: &[Token<'_>]) -> Vec<Problem> {
         let lines = tokens[end - 1].line - pair[0].line + 1;
         if lines > FUNCTION_LINES {
             let (line, name) = (pair[0].line, pair[1].text);
-            let text = format!(
+            problems.push(format!(
                 "{path}:{line}: {name} has {lines} lines: split it, it may have {FUNCTION_LINES}"
-            );
-            problems.push(Problem { what: format!("{path} {name}"), text });
+            ));
         }
     }
     problems

@@ -31,6 +31,7 @@
 //! - `left`: disks that a killed run has left
 //! - `requests`: requests of kernel code and programs for crash checks
 //! - `calls`: calls on a file system, read from the log and repeated
+//! - `side_disks`: the disks of one side, and what the log says of them
 //! - `machine`: the kernel of a run: its disks, log and clock
 //! - `handed`: choices while the kernel has their sequence
 //! - `kernel`: the disks of one stack
@@ -61,6 +62,7 @@ mod plain;
 mod probes;
 mod rdd;
 mod requests;
+mod side_disks;
 mod soft;
 mod threads;
 mod turns;

@@ -2,8 +2,8 @@
 //! stands still, random numbers that repeat.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -12,10 +12,10 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::wire::{
-    FLAG_ASKED, FLAG_PROGRAM, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_ASKED,
-    KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
+    FLAG_PROGRAM, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_ASKED, KIND_BUFFER,
+    KIND_CALL, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
-use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
+use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
 
 use super::disk_model::{Completes, DiskModel};
 use super::ekm::{self, Ekm};
@@ -26,8 +26,9 @@ use super::marks;
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::{CONTROL, RddDisk, open_control};
 use super::requests::Requests;
+use super::side_disks::{SideDisks, is_asked};
 use super::write_back;
-use crate::calls::{self, Call, Stores};
+use crate::calls::{Call, Stores};
 use explode_runtime::base::{Blame, BrokenKind, Fault, RunError};
 use explode_runtime::choose::Choice;
 use explode_runtime::devices::{NOW, Side};
@@ -42,8 +43,8 @@ const DEVICES: u32 = WATCHES_MAX as u32 / 2;
 pub struct Machine {
     control: File,
     ekm: Ekm,
-    live: RefCell<Bench>,
-    crash: RefCell<Bench>,
+    live: RefCell<SideDisks>,
+    crash: RefCell<SideDisks>,
     /// What code of the kernel and programs have asked for.
     requests: Requests,
     /// Do its tasks take turns? It is ours alone then.
@@ -56,37 +57,6 @@ pub struct Machine {
     folders: RefCell<BTreeSet<OsString>>,
     /// What makes this machine unfit for further runs: something that could not be unmounted.
     stuck: RefCell<Option<String>>,
-}
-
-/// The disks of one side, and what the log said of them.
-#[derive(Debug, Default)]
-struct Bench {
-    disks: BTreeMap<u32, RddDisk>,
-    reader: Reader,
-    events: Vec<Event>,
-    /// How many events there were since the stack began; marks are not counted.
-    logged: u64,
-    /// The calls that were not taken yet.
-    calls: Vec<Call>,
-    stores: Stores,
-    /// Who has caused them; known of the live side.
-    issuers: Issuers,
-    /// What was dirty when a program asked for crash checks whose request is still to be read.
-    dirty: Vec<Record>,
-    /// Disks whose dirty buffers do not count.
-    unseen: Vec<u32>,
-    /// The log was full: its events are not all there.
-    spoiled: Option<Fault>,
-}
-
-impl Bench {
-    /// One more call, and its mark.
-    fn note(&mut self, call: Call) {
-        if call.is_operation() {
-            self.events.push(operation_mark(&call.to_string()));
-        }
-        self.calls.push(call);
-    }
 }
 
 impl Machine {
@@ -517,7 +487,8 @@ impl Machine {
     fn sort(&self, records: Vec<Record>) {
         for record in records {
             if record.header.kind == KIND_CALL {
-                self.note_call(&record);
+                // Only the live side's file systems are followed.
+                self.live.borrow_mut().note_call(&record);
                 continue;
             }
             if record.header.kind == KIND_ASKED {
@@ -526,32 +497,7 @@ impl Machine {
             }
             let device = record.header.device;
             let side = if device < DEVICES { Side::Live } else { Side::Crash };
-            let mut bench = self.bench(side).borrow_mut();
-            if is_asked(&record) {
-                bench.dirty.push(record);
-                continue;
-            }
-            let pid = record.header.pid;
-            let event = bench.reader.event(device % DEVICES, record);
-            if side == Side::Live && event.is_some() {
-                bench.issuers.note(Some(pid));
-            }
-            bench.logged += u64::from(event.is_some());
-            bench.events.extend(event);
-        }
-    }
-
-    /// Only the live side's file systems are followed.
-    fn note_call(&self, record: &Record) {
-        let mut bench = self.live.borrow_mut();
-        match calls::read(&record.header, &record.data) {
-            Ok(call) => {
-                bench.stores.note(&call);
-                bench.note(call);
-            }
-            Err(fault) => {
-                bench.spoiled.get_or_insert(fault);
-            }
+            self.bench(side).borrow_mut().note_record(side, device % DEVICES, record);
         }
     }
 
@@ -570,26 +516,18 @@ impl Machine {
         }
         let Some(name) = self.requests.take(&record.data, by) else { return };
         if let Some(dirty) = dirty {
-            let missed = bench.reader.reconcile_all(dirty);
-            missed.iter().for_each(|_| bench.issuers.note(None));
-            bench.logged += missed.len() as u64;
-            bench.events.extend(missed);
+            bench.reconcile(dirty);
         }
         bench.events.push(Event::Mark { name: asked(name) });
         bench.issuers.note(Some(record.header.pid));
     }
 
-    fn bench(&self, side: Side) -> &RefCell<Bench> {
+    fn bench(&self, side: Side) -> &RefCell<SideDisks> {
         match side {
             Side::Live => &self.live,
             Side::Crash => &self.crash,
         }
     }
-}
-
-/// Does it belong to a request of a program for crash checks?
-fn is_asked(record: &Record) -> bool {
-    record.header.kind == KIND_BUFFER && record.header.flags & FLAG_ASKED != 0
 }
 
 /// Disks would stay in the kernel's memory. One that a process still has open stays until the next

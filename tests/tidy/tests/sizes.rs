@@ -39,9 +39,3 @@ fn a_file_may_have_six_hundred_lines() {
     let problems = found(&"// a\n".repeat(FILE_LINES + 1));
     assert_eq!(problems, ["src/a.rs: 601 lines: split the file, it may have 600 at most"]);
 }
-
-#[test]
-fn what_is_short_again_is_taken_out_of_the_list() {
-    let problems = problems(&Files::from([("ekm-kmod/calls.rs".to_owned(), "// a\n".to_owned())]));
-    assert_eq!(problems, ["ekm-kmod/calls.rs is short now: take it out of STILL_LONG"]);
-}

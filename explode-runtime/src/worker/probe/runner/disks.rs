@@ -19,7 +19,9 @@ use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Place};
 use crate::verdict::{Stage, Step, Violation};
 use crate::worker::probe::moment::moment;
-use crate::worker::probe::protocol::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
+use crate::worker::probe::protocol::{
+    Looks, Moment, Next, ProbeSaid, Spot, Standing, Tried, Until,
+};
 use crate::worker::{Disks, Evidence};
 
 /// What all disks of a moment have in common.
@@ -207,7 +209,7 @@ impl Prober<'_> {
         stack: &Stack,
         made: &[Choice],
     ) -> Result<bool, Fault> {
-        let Here { asked, epoch, judge, .. } = here;
+        let Here { asked, epoch, .. } = here;
         let Some((crash_disk, during)) = disks.split_first() else { return Ok(false) };
         let Some(neighbours) = asked.neighbours(&crash_disk.blocks, &crash_disk.id, epoch)? else {
             return Ok(false);
@@ -226,36 +228,10 @@ impl Prober<'_> {
         let mut last = None;
         for (index, disk) in during.iter().enumerate() {
             let Some(before) = image else { return Ok(false) };
-            // Whose the sectors are that a recovery writes only the stack knows that has recovered.
-            let mut found = None;
-            self.check(
-                here,
-                before.clone(),
-                &named(&disks[..index]),
-                false,
-                &mut |stack, events| {
-                    let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
-                    found =
-                        Some(judge.recovery_neighbours(&before, events, of).map(|neighbours| {
-                            let neighbours = neighbours?;
-                            let (during, whose) = (Epoch::InBetween, |dev, sector| {
-                                stack.describe_sector(dev, sector)
-                            });
-                            let moment = moment(
-                                &neighbours,
-                                &disk.blocks,
-                                during,
-                                (0, events),
-                                &[],
-                                vec![],
-                                &whose,
-                            );
-                            Some((neighbours, moment))
-                        }));
-                },
-            );
-            // A recovery that fails has left nothing to follow.
-            let Some((found, moment)) = found.transpose()?.flatten() else { return Ok(false) };
+            let before = (before, named(&disks[..index]));
+            let Some((found, moment)) = self.recovery(here, before, disk)? else {
+                return Ok(false);
+            };
             moments.push(moment);
             places.push(found.place);
             image = image_of(&found, &disk.blocks, None).map(|(image, _)| image);
@@ -276,31 +252,64 @@ impl Prober<'_> {
                         Some(during) => image_of(during, &pieces, None),
                         None => self.image(here, &neighbours, &pieces),
                     };
-                    let submitted = match (&image, during) {
-                        (Some(image), []) => asked.submitted()?.identity() == image.identity(),
-                        _ => false,
-                    };
-                    said = ProbeSaid::Evidence(Evidence {
-                        submitted,
-                        done: self.log.done(),
-                        plain: stack.as_shell(),
-                        demands: here.ask.checker.disk_demands(
-                            here.told,
-                            asked.args(epoch),
-                            &violation,
-                        ),
-                        disks: Disks::of(
-                            &self.pristine,
-                            image.as_ref(),
-                            other.map(|(image, _)| image),
-                        ),
-                    });
+                    let stood = (during.is_empty(), image.as_ref());
+                    let other = other.map(|(image, _)| image);
+                    let evidence = self.evidence(here, stack, stood, other, &violation)?;
+                    said = ProbeSaid::Evidence(evidence);
                 }
                 Next::Try(pieces) => {
                     said = ProbeSaid::Tried(self.attempt(here, &neighbours, &places, &pieces)?);
                 }
             }
         }
+    }
+
+    /// Recovers the disk `before` it, which has these names. Returns the neighbours of the disk
+    /// that a crash during this recovery left, with the moment of that crash; `None` if the
+    /// recovery fails, because it leaves nothing to follow.
+    fn recovery(
+        &mut self,
+        here: Here<'_>,
+        (before, names): (Image, Vec<DiskName>),
+        disk: &CrashDiskRecord,
+    ) -> Result<Option<(Neighbours, Moment)>, Fault> {
+        // Only the stack that has recovered knows what stands in the sectors that it wrote.
+        let mut found = None;
+        self.check(here, before.clone(), &names, false, &mut |stack, events| {
+            let whose = |dev, sector| stack.describe_sector(dev, sector);
+            let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
+            let neighbours = here.judge.recovery_neighbours(&before, events, of);
+            found = Some(neighbours.map(|neighbours| {
+                let neighbours = neighbours?;
+                let (epoch, events) = (Epoch::InBetween, (0, events));
+                let moment = moment(&neighbours, &disk.blocks, epoch, events, &[], vec![], &whose);
+                Some((neighbours, moment))
+            }));
+        });
+        Ok(found.transpose()?.flatten())
+    }
+
+    /// What a script needs about the disk at which it stands, and about another one of its moment.
+    fn evidence(
+        &self,
+        here: Here<'_>,
+        stack: &Stack,
+        (is_first, image): (bool, Option<&Image>),
+        other: Option<Image>,
+        violation: &Violation,
+    ) -> Result<Evidence, Fault> {
+        let submitted = match image {
+            Some(image) if is_first => here.asked.submitted()?.identity() == image.identity(),
+            _ => false,
+        };
+        let args = here.asked.args(here.epoch);
+        Ok(Evidence {
+            submitted,
+            done: self.log.done(),
+            plain: stack.as_shell(),
+            demands: here.ask.checker.disk_demands(here.told, args, violation),
+            disks: Disks::of(&self.pristine, image, other),
+        })
     }
 
     fn image(
