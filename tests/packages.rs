@@ -7,6 +7,9 @@ use std::process::Command;
 
 use common::{explode, ran};
 
+/// All crates have one version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 #[test]
 fn every_crate_can_be_packaged() {
     let folder = tempfile::tempdir().unwrap();
@@ -15,7 +18,7 @@ fn every_crate_can_be_packaged() {
     ran(cargo.args(args).arg("--target-dir").arg(folder.path())).expect(0);
 
     let files = |package: &str| {
-        let package = folder.path().join(format!("package/{package}-0.1.0.crate"));
+        let package = folder.path().join(format!("package/{package}-{VERSION}.crate"));
         ran(Command::new("tar").arg("-tf").arg(package)).expect(0).out
     };
     let program = files("explode-check");

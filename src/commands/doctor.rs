@@ -74,8 +74,8 @@ fn libclang(lib: &Path) -> Check {
         Some(folder) => (State::Ok, format!("in {}", folder.display()), ""),
         None => (
             State::NotNeeded,
-            format!("not there, or without its headers; {USE}"),
-            "run as root: scripts/setup",
+            format!("not found with its headers in {}; {USE}", lib.display()),
+            "run as root: scripts/setup; or set LIBCLANG_PATH for the build",
         ),
     };
     Check { name: "libclang", state, detail, remedy: remedy.to_owned() }

@@ -5,7 +5,6 @@
 //! a session has `[..]`, anything may stand: times, folders, versions. A session with folders `.in`
 //! and `.out` begins with the files of the first, in a folder of its own.
 
-#[cfg(feature = "engines")]
 mod bugs;
 #[path = "../common/mod.rs"]
 mod common;

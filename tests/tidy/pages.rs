@@ -15,6 +15,7 @@ pub fn read(root: &Path) -> Pages {
     let mut pages = Pages::new();
     let mut left =
         ["README.md", "CONTRIBUTING.md", "docs", "bugs"].map(|path| root.join(path)).to_vec();
+    left.iter().for_each(|path| assert!(path.exists(), "{} is missing", path.display()));
     while let Some(path) = left.pop() {
         match fs::read_dir(&path) {
             Ok(entries) => left.extend(entries.map(|entry| entry.unwrap().path())),

@@ -1,4 +1,5 @@
-//! Sizes: how wide a line, how long a function and a file may be.
+//! Sizes: how wide a line, how long a function and a file may be, in the sources of crates and
+//! kernel modules. Tests and examples are not measured.
 
 use crate::tokens::{Token, after_closing, tokens};
 use crate::workspace::Files;

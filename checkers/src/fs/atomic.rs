@@ -254,22 +254,6 @@ impl Atomic {
     }
 }
 
-impl Atomic {
-    /// What is wrong with a tree as it was read.
-    fn verdict(&self, read: FilesResult<Tree>, epoch: Epoch) -> Result<(), Failure> {
-        match read {
-            Ok(found) => Ok(self.judge(&without_reserved(found), epoch)?),
-            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => {
-                Err(Failure::broken(format!("reading: {errno}")))
-            }
-            Err(errno) => {
-                let message = format!("the tree cannot be read: {errno}");
-                Err(Violation::new(Verdict::Corrupt, INTACT, message).into())
-            }
-        }
-    }
-}
-
 impl Checker for Atomic {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
@@ -284,8 +268,16 @@ impl Checker for Atomic {
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let mut found = Tree::new();
-        let read = read(stack.files()?.as_ref(), "", &mut found).map(|()| found);
-        self.verdict(read, epoch)
+        match read(stack.files()?.as_ref(), "", &mut found) {
+            Ok(()) => Ok(self.judge(&without_reserved(found), epoch)?),
+            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => {
+                Err(Failure::broken(format!("reading: {errno}")))
+            }
+            Err(errno) => {
+                let message = format!("the tree cannot be read: {errno}");
+                Err(Violation::new(Verdict::Corrupt, INTACT, message).into())
+            }
+        }
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

@@ -28,7 +28,8 @@ use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::model::pattern::pattern;
-use super::model::{Abstract, Moments, Whereabouts, make};
+use super::model::promise::is_the_machines;
+use super::model::{Moments, Whereabouts, make};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-moved";
@@ -69,7 +70,6 @@ enum Step {
 
 #[derive(Clone, Debug)]
 struct Moved {
-    fs: Abstract,
     /// Of each thing; of none before the first step.
     places: Moments<Vec<Whereabouts>>,
 }
@@ -131,7 +131,7 @@ impl Step {
 
 impl Moved {
     fn new() -> Moved {
-        Moved { fs: Abstract::new(), places: Moments::default() }
+        Moved { places: Moments::default() }
     }
 
     /// Makes everything, and forces it.
@@ -153,10 +153,7 @@ impl Moved {
             session.make(call).map_err(|errno| {
                 Failure::broken(format!("making what is moved: {call}: {errno}"))
             })?;
-            self.fs.apply(call);
         }
-        let places = DIRECTORIES.map(|path| self.fs.find(path));
-        debug_assert_eq!(places, [Some(0), Some(1), Some(2)], "a directory is its number");
         self.places.now = vec![Whereabouts::new(1); THINGS.len()];
         Ok(())
     }
@@ -168,10 +165,7 @@ impl Moved {
         }
         self.places.begin();
         let mut is_forced = false;
-        make(&calls, files, |call| {
-            is_forced |= call.is_sync();
-            self.fs.apply(call);
-        })?;
+        make(&calls, files, |call| is_forced |= call.is_sync())?;
         // One that fails has promised nothing; and a thing that is forced nothing of its name.
         if let Step::ForceDirectory(directory) = step
             && is_forced
@@ -201,9 +195,7 @@ fn kind(files: &dyn Files, path: &str) -> Result<Option<Kind>, Failure> {
 
 fn unreadable(path: &str, promise: &'static str, errno: Errno) -> Failure {
     match errno {
-        Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
-            Failure::broken(format!("{path}: {errno}"))
-        }
+        errno if is_the_machines(errno) => Failure::broken(format!("{path}: {errno}")),
         errno => wrong(Verdict::Corrupt, promise, format!("{path} cannot be read: {errno}")),
     }
 }

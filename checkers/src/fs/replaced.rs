@@ -36,6 +36,7 @@ use nix::errno::Errno;
 use std::collections::BTreeSet;
 
 use super::model::pattern::pattern;
+use super::model::promise::is_the_machines;
 use super::model::{Abstract, History, Id, Moments, make};
 
 /// The name in the registry.
@@ -148,12 +149,15 @@ impl Replaced {
         calls
     }
 
-    /// Makes calls, which the model follows.
-    fn make(&mut self, files: &dyn Files, calls: &[FsCall]) -> Result<(), Failure> {
+    /// Makes calls, which the model follows. Returns true if one of them is a sync that succeeds.
+    fn make(&mut self, files: &dyn Files, calls: &[FsCall]) -> Result<bool, Failure> {
+        let mut is_synced = false;
         make(calls, files, |call| {
+            is_synced |= call.is_sync();
             self.history.follow(&mut self.fs, std::slice::from_ref(call));
             self.history.force(&self.fs, call);
-        })
+        })?;
+        Ok(is_synced)
     }
 
     /// The file of this path gets the name that is replaced.
@@ -162,10 +166,12 @@ impl Replaced {
         self.unforced.extend(self.fs.find(path).filter(|id| !is_forced(id)));
     }
 
-    /// Makes the file, and forces it.
+    /// Makes the file, and forces it. What follows needs both syncs.
     fn begin(&mut self, files: &dyn Files) -> Result<(), Failure> {
         let calls = self.write(FILE, SIZES[1], true);
-        self.make(files, &calls)?;
+        if !self.make(files, &calls)? {
+            return Err(Failure::broken(format!("forcing {FILE}: its fsync fails")));
+        }
         self.named(FILE);
         force_names(files).map_err(|errno| Failure::broken(format!("forcing {FILE}: {errno}")))?;
         self.force_names();
@@ -188,11 +194,8 @@ impl Replaced {
                 let path = || FILE.to_owned();
                 let open = FsCall::Open { path: path(), flags: OpenFlags::EXISTING };
                 let calls = [open, FsCall::Fsync { path: path() }, FsCall::Close { path: path() }];
-                self.make(files, &calls)?;
-                let id = self.fs.find(FILE);
-                let file = id.and_then(|id| self.history.file(id));
                 // What has failed has promised nothing.
-                if file.is_some_and(|file| file.forced.is_synced()) && force_names(files).is_ok() {
+                if self.make(files, &calls)? && force_names(files).is_ok() {
                     self.force_names();
                 }
                 self.versions.now = self.versions();
@@ -231,9 +234,7 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
     let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text).into());
     let replaced = allowed.len() > 1;
     let unreadable = |errno| match errno {
-        Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
-            Failure::broken(format!("{FILE}: {errno}"))
-        }
+        errno if is_the_machines(errno) => Failure::broken(format!("{FILE}: {errno}")),
         errno => {
             let promise = if replaced { "readable" } else { "flushed-contents" };
             Violation::new(Verdict::Corrupt, promise, format!("{FILE} cannot be read: {errno}"))
@@ -335,5 +336,102 @@ impl Demands for Replaced {
         let versions =
             self.versions.at(epoch).iter().map(|version| Contents::exactly(&version.bytes));
         Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use explode_ramdisk::files::{Fd, Stat};
+
+    use super::*;
+
+    /// Files that keep nothing. Every call succeeds, but for an fsync of a file while it fails.
+    #[derive(Default)]
+    struct Hollow {
+        fsync_fails: Cell<bool>,
+        synced_directories: Cell<u32>,
+    }
+
+    impl Files for Hollow {
+        fn open(&self, _: &str, _: OpenFlags) -> FilesResult<Fd> {
+            Ok(Fd(0))
+        }
+        fn close(&self, _: Fd) -> FilesResult<()> {
+            Ok(())
+        }
+        fn pread(&self, _: Fd, _: u64, _: &mut [u8]) -> FilesResult<usize> {
+            Ok(0)
+        }
+        fn pwrite(&self, _: Fd, _: u64, _: &[u8]) -> FilesResult<()> {
+            Ok(())
+        }
+        fn ftruncate(&self, _: Fd, _: u64) -> FilesResult<()> {
+            Ok(())
+        }
+        fn fstat(&self, _: Fd) -> FilesResult<Stat> {
+            Err(Errno::ENOSYS)
+        }
+        fn fsync(&self, _: Fd) -> FilesResult<()> {
+            if self.fsync_fails.get() { Err(Errno::EIO) } else { Ok(()) }
+        }
+        fn fdatasync(&self, _: Fd) -> FilesResult<()> {
+            Ok(())
+        }
+        fn stat(&self, _: &str) -> FilesResult<Stat> {
+            Err(Errno::ENOSYS)
+        }
+        fn readdir(&self, _: &str) -> FilesResult<Vec<(String, Kind)>> {
+            Ok(Vec::new())
+        }
+        fn mkdir(&self, _: &str) -> FilesResult<()> {
+            Ok(())
+        }
+        fn rmdir(&self, _: &str) -> FilesResult<()> {
+            Ok(())
+        }
+        fn link(&self, _: &str, _: &str) -> FilesResult<()> {
+            Ok(())
+        }
+        fn unlink(&self, _: &str) -> FilesResult<()> {
+            Ok(())
+        }
+        fn rename(&self, _: &str, _: &str) -> FilesResult<()> {
+            Ok(())
+        }
+        fn sync_dir(&self, _: &str) -> FilesResult<()> {
+            self.synced_directories.set(self.synced_directories.get() + 1);
+            Ok(())
+        }
+        fn sync(&self) -> FilesResult<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_fsync_that_fails_forces_nothing() {
+        let files = Hollow::default();
+        let mut replaced = build(&Options::none()).unwrap();
+        replaced.begin(&files).unwrap();
+        replaced.take(&files, Step::Replace { size: SIZES[0], fsync: true }).unwrap();
+        assert_eq!((replaced.versions.now.len(), files.synced_directories.get()), (2, 1));
+
+        files.fsync_fails.set(true);
+        replaced.take(&files, Step::Force).unwrap();
+        assert_eq!((replaced.versions.now.len(), files.synced_directories.get()), (2, 1));
+
+        files.fsync_fails.set(false);
+        replaced.take(&files, Step::Force).unwrap();
+        assert_eq!((replaced.versions.now.len(), files.synced_directories.get()), (1, 2));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_forced_at_the_start_is_no_finding() {
+        let files = Hollow::default();
+        files.fsync_fails.set(true);
+        let begun = build(&Options::none()).unwrap().begin(&files);
+        let Err(Failure::Broken(why)) = begun else { panic!("{begun:?}") };
+        assert!(why.to_string().contains("forcing /a: its fsync fails"), "{why}");
     }
 }

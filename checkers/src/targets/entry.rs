@@ -16,8 +16,8 @@ use serde::{Deserialize, Deserializer};
 pub(super) struct Entry {
     name: String,
     about: String,
-    stack: Vec<Used>,
-    checker: Used,
+    stack: Vec<UsedLayer>,
+    checker: UsedChecker,
     bounds: Bounds,
     #[serde(deserialize_with = "clean_or_verdict")]
     expect: String,
@@ -25,9 +25,18 @@ pub(super) struct Entry {
     seeded: Seeded,
 }
 
-/// A layer or a checker with its options, as stack files write them.
+/// A checker with its options, as stack files write it.
 #[derive(Deserialize)]
-struct Used {
+struct UsedChecker {
+    #[serde(rename = "use")]
+    used: String,
+    #[serde(flatten)]
+    options: BTreeMap<String, OptionValue>,
+}
+
+/// A layer with its options, as stack files write it.
+#[derive(Deserialize)]
+struct UsedLayer {
     #[serde(rename = "use")]
     used: String,
     /// The name of a layer. Default: the name of the component.
@@ -56,7 +65,7 @@ impl Entry {
     /// Returns the target, and the name of its twin.
     pub fn target(self) -> (Target, Option<String>) {
         let mut stack = StackSpec::default();
-        for Used { used, name, children, options } in self.stack {
+        for UsedLayer { used, name, children, options } in self.stack {
             let before = || stack.0.last().map(|layer| layer.name.clone());
             let children = children.unwrap_or_else(|| before().into_iter().collect());
             let name = name.unwrap_or_else(|| used.clone());

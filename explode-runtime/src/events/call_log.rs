@@ -11,7 +11,7 @@ use explode_ramdisk::files::{
     Stat, Synced, WriteMethod,
 };
 
-use super::timeline::{CallTimeline, PlacedCall};
+use super::placed_calls::{CallTimeline, PlacedCall};
 use super::what::{Done, What};
 
 /// Where calls are written down; a copy is the same.

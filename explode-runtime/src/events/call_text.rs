@@ -6,11 +6,10 @@ use super::what::What;
 
 /// The words for what was done.
 pub(super) fn text_of(what: &What) -> CallText {
-    let bare = |head: &str| CallText { head: head.to_owned(), span: None, tail: String::new() };
     match what {
-        What::Mutate(number) => bare(&format!("(mutate {number})")),
-        What::Restart => bare("(unmount and mount)"),
+        What::Mutate(number) => CallText::bare(&format!("(mutate {number})")),
+        What::Restart => CallText::bare("(unmount and mount)"),
         What::Call(call) => call.text(),
-        What::Shell(command) => bare(command),
+        What::Shell(command) => CallText::bare(command),
     }
 }

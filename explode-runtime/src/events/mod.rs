@@ -5,9 +5,9 @@ mod call_text;
 mod jsonl;
 mod limits;
 mod logwrites;
+mod placed_calls;
 mod read_error;
 mod summary;
-mod timeline;
 mod what;
 
 pub use call_log::{CallLog, FailedStep};
@@ -15,10 +15,10 @@ pub use explode_ramdisk::{Event, Flags, Payload};
 pub use jsonl::{read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
 pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, write_logwrites};
+pub use placed_calls::PlacedCall;
 pub use read_error::ReadError;
 pub use summary::Happened;
 pub(crate) use summary::{Whose, event_lines, happened, in_short, told};
-pub use timeline::PlacedCall;
 pub use what::{Done, What};
 
 use xxhash_rust::xxh3::Xxh3;

@@ -169,10 +169,9 @@ impl fmt::Display for FsCall {
 impl FsCall {
     /// The call in words, its offset and length apart.
     pub fn text(&self) -> CallText {
-        let bare = |head: String| CallText { head, span: None, tail: String::new() };
-        let of = |call: &str, path: &str| bare(format!("{call} {}", OneLine(path)));
+        let of = |call: &str, path: &str| CallText::bare(&format!("{call} {}", OneLine(path)));
         let two = |call: &str, from: &str, to: &str| {
-            bare(format!("{call} {} {}", OneLine(from), OneLine(to)))
+            CallText::bare(&format!("{call} {} {}", OneLine(from), OneLine(to)))
         };
         let with = |text: CallText, tail: &str| CallText { tail: tail.to_owned(), ..text };
         match self {
@@ -192,13 +191,13 @@ impl FsCall {
             FsCall::Ftruncate { path, size } => with(of("ftruncate", path), &size.to_string()),
             FsCall::Fallocate { path, mode, offset, len } => {
                 let head = format!("fallocate {} {}", OneLine(path), word(*mode));
-                CallText { span: Some((*offset, *len)), ..bare(head) }
+                CallText { span: Some((*offset, *len)), ..CallText::bare(&head) }
             }
             FsCall::Clone { from, to } => two("ficlone", from, to),
             FsCall::Fsync { path } | FsCall::FsyncDir { path } => of("fsync", path),
             FsCall::Fdatasync { path } => of("fdatasync", path),
-            FsCall::Syncfs => bare("syncfs".to_owned()),
-            FsCall::Sync => bare("sync".to_owned()),
+            FsCall::Syncfs => CallText::bare("syncfs"),
+            FsCall::Sync => CallText::bare("sync"),
             FsCall::Mkdir { path } => of("mkdir", path),
             FsCall::Rmdir { path } => of("rmdir", path),
             FsCall::Unlink { path } => of("unlink", path),

@@ -15,6 +15,21 @@ pub struct CallText {
     pub tail: String,
 }
 
+impl CallText {
+    /// Words without a span.
+    pub fn bare(head: &str) -> CallText {
+        CallText { head: head.to_owned(), span: None, tail: String::new() }
+    }
+
+    /// Adds words at the end.
+    pub fn add(&mut self, words: &str) {
+        if !self.tail.is_empty() {
+            self.tail.push(' ');
+        }
+        self.tail.push_str(words);
+    }
+}
+
 impl fmt::Display for CallText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.head)?;

@@ -52,7 +52,11 @@ pub static ALL: &[Elsewhere] = &[
         "sync(2) leaves the disk's cache unflushed",
     ),
     guest("explode run fs-sync-ext4", "tests/guest/cases.rs", "clean one step deep"),
-    guest("explode run fs-ways --stack ext4", "tests/guest/ways.rs", "ways: "),
+    guest(
+        "explode run fs-ways --stack ext4",
+        "tests/guest/ways.rs",
+        "ways: {name} on {component}, exact counts",
+    ),
     guest("explode run fs-reasonable --stack ext4", "tests/guest/ways.rs", "is reasonable"),
     guest(
         "explode run fs-failures",

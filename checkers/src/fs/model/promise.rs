@@ -276,7 +276,7 @@ fn with_buffer<T>(bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
     done
 }
 
-/// Errors that say nothing of a file system.
+/// Returns true for errors of the machine, which say nothing of a file system.
 pub fn is_the_machines(errno: Errno) -> bool {
     matches!(errno, Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF)
 }

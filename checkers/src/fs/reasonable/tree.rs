@@ -7,6 +7,7 @@ use explode_ramdisk::files::{Files, Kind, Stat};
 use explode_runtime::verdict::Failure;
 use nix::errno::Errno;
 
+use crate::fs::model::promise::is_the_machines;
 use crate::fs::model::{Groups, Seen};
 
 /// The inodes that can be reached, by their numbers.
@@ -90,7 +91,7 @@ impl Tree {
 
 fn unread(path: &str, errno: Errno) -> Unread {
     match errno {
-        Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
+        errno if is_the_machines(errno) => {
             Unread::Broken(Failure::broken(format!("{path}: {errno}")))
         }
         _ => Unread::Damaged(format!("{path} cannot be read: {errno}")),

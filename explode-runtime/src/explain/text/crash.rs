@@ -2,7 +2,7 @@
 
 use super::fit::Part;
 use super::fold::{Fate, Row, fold};
-use super::timeline::{Telling, call_of, is_told, rows};
+use super::rows::{Telling, call_of, is_told, rows};
 use crate::explain::critical::{Critical, Search};
 use crate::report::{Colour, Line};
 use crate::worker::probe::{Moment, Pending, Standing};
@@ -47,8 +47,8 @@ fn timeline(
     critical: Option<&Critical>,
     telling: Telling,
 ) {
-    let mut rows = rows(moment, telling);
-    let is_critical = critical.and_then(|critical| mark(&mut rows, moment, critical));
+    let call = critical.and_then(|critical| call_of(moment, critical.range, critical.version));
+    let rows = rows(moment, telling, call);
     let rows = if telling.all { rows } else { fold(rows) };
     let word = if moment.calls.iter().any(is_told) { "Calls" } else { "Events" };
     let counted = moment.events.iter().filter(|event| event.what != "mark").count() as u64;
@@ -59,22 +59,10 @@ fn timeline(
     };
     parts.push(Part::whole(vec![Line::status(word, &format!("{of}{after}"))]));
     let noted = rows.iter().position(|row| row.note.is_some());
-    debug_assert!(noted.is_some() || is_critical.is_none(), "a row with a note is not folded");
+    debug_assert!(noted.is_none() || call.is_some(), "only the critical call has a note");
     let pending = (0..rows.len()).rev().filter(|at| rows[*at].fate == Some(Fate::Lost));
     let wanted = noted.into_iter().chain(pending.filter(|at| Some(*at) != noted)).collect();
     parts.push(Part::list(rows.iter().map(line).collect(), wanted));
-}
-
-/// Notes at the row of the critical write that it is one, if there is such a row.
-fn mark(rows: &mut [Row], moment: &Moment, critical: &Critical) -> Option<()> {
-    let call = call_of(moment, critical.range, critical.version)?;
-    let words = call.call.to_string();
-    let at = rows.iter().rposition(|row| {
-        let plain = Row { depth: 0, note: None, ..row.clone() }.text();
-        row.fate.is_some() && plain.starts_with(&words)
-    })?;
-    rows[at].note = Some("critical".to_owned());
-    Some(())
 }
 
 fn line(row: &Row) -> Line {

@@ -1,7 +1,7 @@
 //! The critical write in words.
 
 use super::crash::place;
-use super::timeline::{Telling, call_of};
+use super::rows::{Telling, call_of};
 use crate::explain::critical::{Critical, Search};
 use crate::report::{Colour, Line};
 use crate::worker::probe::Moment;
@@ -30,7 +30,8 @@ fn found(critical: &Critical, moment: &Moment, telling: Telling) -> Vec<Line> {
             Some(version) => format!("{} version {version}", place(at, telling)),
             None => place(at, telling),
         };
-        match version.and_then(|version| call_of(moment, range, version)) {
+        let call = version.and_then(|version| call_of(moment, range, version));
+        match call.map(|number| &moment.calls[number]) {
             Some(call) if telling.simulated => format!("{} ({place})", call.call),
             Some(call) => format!("{place}, written by {},", call.call),
             None => place,

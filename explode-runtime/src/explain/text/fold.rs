@@ -1,5 +1,7 @@
 //! Rows of a story that say the same become one, with a count.
 
+use explode_ramdisk::files::CallText;
+
 /// What became of the effect of a call, or of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -29,28 +31,6 @@ impl Fate {
     }
 }
 
-/// A call or an event, of which a part may be a span of bytes or sectors.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Words {
-    pub head: String,
-    pub span: Option<(u64, u64)>,
-    pub tail: String,
-}
-
-impl Words {
-    pub fn bare(head: &str) -> Words {
-        Words { head: head.to_owned(), span: None, tail: String::new() }
-    }
-
-    /// Adds words at the end.
-    pub fn add(&mut self, words: &str) {
-        if !self.tail.is_empty() {
-            self.tail.push(' ');
-        }
-        self.tail.push_str(words);
-    }
-}
-
 /// A row of the calls and events before a crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
@@ -58,7 +38,7 @@ pub(super) struct Row {
     pub depth: usize,
     /// What the crash did to it; `None` if nothing of it was pending.
     pub fate: Option<Fate>,
-    pub words: Words,
+    pub words: CallText,
     /// How many calls or events it stands for.
     pub times: u64,
     /// What else is to be said of it.
@@ -67,14 +47,7 @@ pub(super) struct Row {
 
 impl Row {
     pub fn text(&self) -> String {
-        let Words { head, span, tail } = &self.words;
-        let mut text = format!("{:1$}{head}", "", 2 * self.depth);
-        if let Some((first, count)) = span {
-            text += &format!(" {first}+{count}");
-        }
-        if !tail.is_empty() {
-            text += &format!(" {tail}");
-        }
+        let mut text = format!("{:1$}{2}", "", 2 * self.depth, self.words);
         if self.times > 1 {
             text += &format!(" ({} times)", self.times);
         }
@@ -134,7 +107,7 @@ fn fold_turns(rows: Vec<Row>) -> Vec<Row> {
             Some((length, more)) => {
                 folded.extend(rest[..length].iter().cloned());
                 let depth = rest[..length].iter().map(|row| row.depth).min().unwrap_or_default();
-                let words = Words::bare(&format!("(the last {length} lines {more} times more)"));
+                let words = CallText::bare(&format!("(the last {length} lines {more} times more)"));
                 let fate = None;
                 folded.push(Row { depth, fate, words, times: 1, note: None });
                 at += length * (more + 1);
@@ -153,7 +126,7 @@ mod tests {
     use super::*;
 
     fn row(head: &str, span: Option<(u64, u64)>) -> Row {
-        let words = Words { span, ..Words::bare(head) };
+        let words = CallText { span, ..CallText::bare(head) };
         Row { depth: 0, fate: None, words, times: 1, note: None }
     }
 

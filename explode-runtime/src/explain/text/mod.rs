@@ -5,7 +5,7 @@ mod crash;
 mod critical;
 mod fit;
 mod fold;
-mod timeline;
+mod rows;
 
 use super::story::{Retold, Story};
 use crate::choose::Choice;
@@ -14,7 +14,7 @@ use crate::report::{Brief, Colour, Line, brief, one_line};
 use crate::stack::{Carried, Layer, simfiles};
 use crate::worker::probe::PromiseLine;
 use fit::{Part, SCREEN, fit};
-use timeline::Telling;
+use rows::Telling;
 
 /// Lines of a message that are shown without `--all`.
 const MESSAGE: usize = 4;

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fold::{Fate, Row, Words};
+use explode_ramdisk::files::CallText;
+
+use super::fold::{Fate, Row};
 use crate::events::{Happened, PlacedCall, told};
 use crate::worker::probe::{Moment, Pending};
 
@@ -21,12 +23,12 @@ fn caused(call: &PlacedCall, since: u64) -> bool {
     call.from < since && call.to.is_none_or(|to| since <= to)
 }
 
-/// The call that wrote a version: the innermost one.
-pub(super) fn call_of(moment: &Moment, range: usize, version: u32) -> Option<&PlacedCall> {
+/// The number of the call that wrote a version: the innermost one.
+pub(super) fn call_of(moment: &Moment, range: usize, version: u32) -> Option<usize> {
     let range = moment.ranges.get(range)?;
     let at = range.versions.iter().position(|(number, _)| *number == version)?;
     let since = *range.since.get(at)?;
-    moment.calls.iter().rfind(|call| caused(call, since))
+    moment.calls.iter().rposition(|call| caused(call, since))
 }
 
 /// The ranges that the call has written, and whether each is kept: its newest version counts.
@@ -77,13 +79,15 @@ fn fate_of_event(moment: &Moment, event: &Happened, at: u64) -> Option<Fate> {
     }))
 }
 
-/// The rows of a moment in their order. Those of a fate belong to what is pending.
-pub(super) fn rows(moment: &Moment, telling: Telling) -> Vec<Row> {
-    let mut rows = Vec::new();
+/// The rows of a moment in their order. Those of a fate belong to what is pending. The row of the
+/// critical call, given by its number, has a note.
+pub(super) fn rows(moment: &Moment, telling: Telling, critical: Option<usize>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
     let mut events = Events::new(moment, telling);
-    let mut open: Vec<&PlacedCall> = Vec::new();
-    for call in moment.calls.iter().filter(|call| is_told(call)) {
-        while let Some(last) = open.last().copied()
+    // Calls that have not returned, and their rows.
+    let mut open: Vec<(&PlacedCall, usize)> = Vec::new();
+    for (number, call) in moment.calls.iter().enumerate().filter(|(_, call)| is_told(call)) {
+        while let Some((last, _)) = open.last().copied()
             && last.to.is_some_and(|to| to <= call.from)
             && !encloses(last, call)
         {
@@ -92,12 +96,21 @@ pub(super) fn rows(moment: &Moment, telling: Telling) -> Vec<Row> {
         }
         rows.extend(events.until(Some(call.from), open.len(), !open.is_empty()));
         // A component that passes a call on says nothing new.
-        if open.last().is_none_or(|outer| outer.call != call.call || !encloses(outer, call)) {
-            rows.push(row_of(moment, call, open.len()));
-            open.push(call);
+        let passed_on =
+            |(outer, _): &&(&PlacedCall, usize)| outer.call == call.call && encloses(outer, call);
+        let row = match open.last().filter(passed_on) {
+            Some((_, row)) => *row,
+            None => {
+                rows.push(row_of(moment, call, open.len()));
+                open.push((call, rows.len() - 1));
+                rows.len() - 1
+            }
+        };
+        if critical == Some(number) {
+            rows[row].note = Some("critical".to_owned());
         }
     }
-    while let Some(last) = open.pop() {
+    while let Some((last, _)) = open.pop() {
         rows.extend(events.until(last.to, open.len() + 1, true));
     }
     rows.extend(events.until(None, 0, false));
@@ -118,8 +131,7 @@ fn encloses(outer: &PlacedCall, inner: &PlacedCall) -> bool {
 }
 
 fn row_of(moment: &Moment, call: &PlacedCall, depth: usize) -> Row {
-    let mut words =
-        Words { head: call.call.head.clone(), span: call.call.span, tail: call.call.tail.clone() };
+    let mut words = call.call.clone();
     if let Some(error) = &call.error {
         words.add(&format!("= {error}"));
     } else if call.to.is_none() {
@@ -193,14 +205,14 @@ impl<'a> Events<'a> {
     }
 
     /// An event in words; `None` if it tells a reader nothing.
-    fn words(&mut self, event: &Happened) -> Option<Words> {
+    fn words(&mut self, event: &Happened) -> Option<CallText> {
         if self.telling.all {
-            return Some(Words::bare(&format!("{} {}", event.what, told(event))));
+            return Some(CallText::bare(&format!("{} {}", event.what, told(event))));
         }
         let verb = match event.what.as_str() {
             "mark" => {
                 let name = marked(event, "operation ").or_else(|| marked(event, "fault "))?;
-                return Some(Words::bare(name));
+                return Some(CallText::bare(name));
             }
             "dirty" => "dirty",
             "clean" => "forget",
@@ -209,7 +221,7 @@ impl<'a> Events<'a> {
             "complete" if !event.id.is_some_and(|id| self.submitted.contains(&id)) => "complete",
             _ => return None,
         };
-        let mut words = Words::bare(verb);
+        let mut words = CallText::bare(verb);
         self.place(&mut words, event);
         event.notes.iter().for_each(|note| words.add(&note_of(note)));
         match event.id {
@@ -230,7 +242,7 @@ impl<'a> Events<'a> {
     }
 
     /// Adds where the event writes: in simulated files a name, on a disk its sectors.
-    fn place(&self, words: &mut Words, event: &Happened) {
+    fn place(&self, words: &mut CallText, event: &Happened) {
         match (&event.whose, event.range) {
             (Some(whose), _) if self.telling.simulated => words.head += &format!(" {whose}"),
             (whose, Some((sector, bytes))) => {
