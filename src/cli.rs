@@ -70,7 +70,7 @@ pub enum Format {
 
 /// Where a run takes place.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Mode {
+pub enum ModeArg {
     /// In process, on simulated disks and files.
     Mem,
     /// In a guest of explode's, on the guest's kernel.
@@ -80,7 +80,7 @@ pub enum Mode {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Completion {
+pub enum CompletionArg {
     /// A completed write is durable.
     Durable,
     /// A completed write is durable after a flush, as on a disk with a write cache.
@@ -88,7 +88,7 @@ pub enum Completion {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Atom {
+pub enum AtomArg {
     /// A crash keeps or loses whole blocks.
     Block,
     /// A crash keeps or loses whole sectors: requests can tear.
@@ -102,10 +102,10 @@ pub enum Atom {
 pub struct DeviceArgs {
     /// When a completed write is durable.
     #[arg(long, value_enum, default_value = "volatile")]
-    pub completion: Completion,
+    pub completion: CompletionArg,
     /// The unit that a crash keeps or loses as a whole.
     #[arg(long, value_enum, default_value = "block")]
-    pub atom: Atom,
+    pub atom: AtomArg,
     /// Bytes of a block.
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     pub block: u32,
@@ -126,7 +126,7 @@ pub struct StackArgs {
     pub file: Option<StackFile>,
     /// Where to run. Default: in process if the whole stack can, otherwise in a guest.
     #[arg(long = "in", value_enum)]
-    pub mode: Option<Mode>,
+    pub mode: Option<ModeArg>,
     /// Set an option of a component of the stack.
     #[arg(long, value_name = "COMPONENT.KEY=VALUE")]
     pub set: Vec<String>,
@@ -285,7 +285,7 @@ pub struct MatrixArgs {
     pub check: Vec<String>,
     /// Where to run. Default: in process if the whole stack can, otherwise in a guest.
     #[arg(long = "in", value_enum, conflicts_with = "resume")]
-    pub mode: Option<Mode>,
+    pub mode: Option<ModeArg>,
     /// Time for all cells together. Each cell gets an equal share of what is left.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "resume")]
     pub budget: Option<u64>,
@@ -392,7 +392,7 @@ pub struct ReplayArgs {
 
 /// The form in which a trace is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum As {
+pub enum ShowForm {
     /// The story of the finding.
     Text,
     /// A shell script that does not need explode.
@@ -407,7 +407,7 @@ pub struct ShowArgs {
     pub trace: PathBuf,
     /// The form.
     #[arg(long = "as", value_enum, default_value = "text")]
-    pub form: As,
+    pub form: ShowForm,
     /// Write the script, or the test with its expected output, to this folder instead of printing
     /// it.
     #[arg(long, value_name = "DIR")]
@@ -504,7 +504,7 @@ pub struct WorkerArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum What {
+pub enum ListKind {
     /// What `explode run` takes: real systems, each with what it shows.
     Targets,
     /// Targets with a seeded bug, each with its twin without the bug.
@@ -523,7 +523,7 @@ pub enum What {
 pub struct ListArgs {
     /// Only these.
     #[arg(value_enum)]
-    pub what: Option<What>,
+    pub what: Option<ListKind>,
     /// With `profiles`: only these systems: rows of the matrix, components or stack files.
     #[arg(value_name = "SYSTEM")]
     pub systems: Vec<String>,

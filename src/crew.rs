@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use explode_components::fs::kernel;
 use explode_kernel::remove_left;
 use explode_runtime::base::{Mode, RunError};
-use explode_runtime::explain::minimise::Minimised;
-use explode_runtime::explain::{Bounds, Story};
+use explode_runtime::explain::minimise::MinimiseResult;
+use explode_runtime::explain::{SearchBounds, Story};
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Audience, Helpers, JobFile, JobFolder, Keep, Results, Supervisor};
-use explode_runtime::script::{Case, Refused};
-use explode_runtime::trace::{Replay, Trace};
-use explode_runtime::worker::{Crew, Observer, Remote, Spawn, Started};
+use explode_runtime::run::{
+    Helpers, JobFile, JobFolder, Persistence, Results, RunSink, Supervisor,
+};
+use explode_runtime::script::{Reproduction, ScriptRefused};
+use explode_runtime::trace::{ReplayResult, Trace};
+use explode_runtime::worker::{Observer, RemoteWorkers, SpawnTransport, WorkerStarted, Workers};
 use explode_vm::GuestSpec;
 
 use crate::guest::host;
@@ -20,27 +22,27 @@ use crate::{diagnostics, programs, running, worker};
 
 /// What the workers of a plan are started from. All that they need is built by then, so no build is
 /// repeated with a worker.
-pub enum Workers {
+pub enum LocalWorkers {
     /// Guests.
     Guests(Box<GuestSpec>),
     /// Child processes, and what is done after each.
     Processes(fn()),
 }
 
-impl Workers {
+impl LocalWorkers {
     /// Builds what the workers of this plan need and is not there yet, which may take minutes.
     ///
     /// # Errors
     /// What a guest needs is missing; a build fails.
-    pub fn prepare(plan: &Plan) -> Result<Workers, RunError> {
+    pub fn prepare(plan: &Plan) -> Result<LocalWorkers, RunError> {
         match plan.mode {
             Mode::Vm => {
                 let (drivers, wanted) = (kernel::drivers(&plan.stack), programs::wanted(plan));
                 let spec = host::worker_spec(plan.settings.deadline_ms, &drivers, &wanted)?;
-                Ok(Workers::Guests(Box::new(spec)))
+                Ok(LocalWorkers::Guests(Box::new(spec)))
             }
-            Mode::Mem => Ok(Workers::Processes(|| {})),
-            Mode::Here => Ok(Workers::Processes(remove_left)),
+            Mode::Mem => Ok(LocalWorkers::Processes(|| {})),
+            Mode::Here => Ok(LocalWorkers::Processes(remove_left)),
             other => Err(RunError::Missing(format!(
                 "this program has no workers for --in {}",
                 other.as_str()
@@ -49,10 +51,10 @@ impl Workers {
     }
 
     /// Starts workers; a guest that is given up while it boots is not waited for.
-    fn spawn<'a>(&'a self, given_up: &'a dyn Fn() -> bool) -> Box<Spawn<'a>> {
+    fn spawn<'a>(&'a self, given_up: &'a dyn Fn() -> bool) -> Box<SpawnTransport<'a>> {
         match self {
-            Workers::Guests(spec) => Box::new(|| host::boot(spec, given_up)),
-            Workers::Processes(afterwards) => Box::new(|| worker::spawn(*afterwards)),
+            LocalWorkers::Guests(spec) => Box::new(|| host::boot(spec, given_up)),
+            LocalWorkers::Processes(afterwards) => Box::new(|| worker::spawn(*afterwards)),
         }
     }
 }
@@ -63,10 +65,10 @@ impl Workers {
 /// Those of the run.
 pub fn run(
     plan: &Plan,
-    workers: &Workers,
+    workers: &LocalWorkers,
     jobs: u32,
-    audience: &mut dyn Audience,
-    keep: Keep,
+    audience: &mut dyn RunSink,
+    keep: Persistence,
     interrupt: &AtomicBool,
 ) -> Result<Summary, RunError> {
     let mut spawn = workers.spawn(&never);
@@ -74,12 +76,12 @@ pub fn run(
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
-    let with_crew = |over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
+    let with_crew = |over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
         let mut spawn = workers.spawn(over);
         let mut crew = remote(plan, &mut *spawn);
         if plan.mode == Mode::Vm {
             // A guest leaves nothing behind; a child process may be in the middle of something.
-            crew.given_up = over;
+            crew.cancelled = over;
         }
         work(&mut crew);
     };
@@ -95,7 +97,7 @@ pub fn run(
 ///
 /// # Errors
 /// It does not start.
-pub fn first_start(plan: &Plan, workers: &Workers) -> Result<Started, RunError> {
+pub fn first_start(plan: &Plan, workers: &LocalWorkers) -> Result<WorkerStarted, RunError> {
     let mut spawn = workers.spawn(&never);
     explode_runtime::run::first_start(&mut remote(plan, &mut *spawn))
 }
@@ -104,7 +106,11 @@ pub fn first_start(plan: &Plan, workers: &Workers) -> Result<Started, RunError> 
 ///
 /// # Errors
 /// As [`JobFile::run`].
-pub fn work(job: &JobFile, workers: &Workers, interrupt: &AtomicBool) -> Result<Vec<u8>, RunError> {
+pub fn work(
+    job: &JobFile,
+    workers: &LocalWorkers,
+    interrupt: &AtomicBool,
+) -> Result<Vec<u8>, RunError> {
     let mut spawn = workers.spawn(&never);
     let mut crew = remote(job.plan(), &mut *spawn);
     job.run(&mut crew, &|| interrupt.load(Ordering::Relaxed))
@@ -117,9 +123,9 @@ pub fn work(job: &JobFile, workers: &Workers, interrupt: &AtomicBool) -> Result<
 pub fn merge(
     folder: &JobFolder,
     results: &mut Results,
-    workers: &Workers,
-    audience: &mut dyn Audience,
-    keep: Keep,
+    workers: &LocalWorkers,
+    audience: &mut dyn RunSink,
+    keep: Persistence,
     interrupt: &AtomicBool,
 ) -> Result<Summary, RunError> {
     let plan = folder.plan();
@@ -135,10 +141,10 @@ pub fn merge(
 /// Replays a trace in a fresh worker.
 ///
 /// # Errors
-/// As [`run`] and [`Workers::prepare`].
-pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
+/// As [`run`] and [`LocalWorkers::prepare`].
+pub fn replay(trace: &Trace) -> Result<ReplayResult, RunError> {
     let plan = trace.plan();
-    let workers = Workers::prepare(&plan)?;
+    let workers = LocalWorkers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
     remote(&plan, &mut *spawn).replay(trace)
 }
@@ -147,9 +153,9 @@ pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
 ///
 /// # Errors
 /// As [`replay`].
-pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
+pub fn minimise(trace: &Trace, bounds: SearchBounds) -> Result<MinimiseResult, RunError> {
     let plan = trace.plan();
-    let workers = Workers::prepare(&plan)?;
+    let workers = LocalWorkers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
     explode_runtime::explain::minimise::minimise(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
@@ -158,9 +164,9 @@ pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
 ///
 /// # Errors
 /// As [`replay`].
-pub fn story(trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
+pub fn story(trace: &Trace, bounds: SearchBounds) -> Result<Story, RunError> {
     let plan = trace.plan();
-    let workers = Workers::prepare(&plan)?;
+    let workers = LocalWorkers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
     explode_runtime::explain::story(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
@@ -169,16 +175,19 @@ pub fn story(trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
 ///
 /// # Errors
 /// As [`replay`].
-pub fn case(trace: &Trace, bounds: Bounds) -> Result<Result<Case, Refused>, RunError> {
+pub fn case(
+    trace: &Trace,
+    bounds: SearchBounds,
+) -> Result<Result<Reproduction, ScriptRefused>, RunError> {
     let plan = trace.plan();
-    let workers = Workers::prepare(&plan)?;
+    let workers = LocalWorkers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    explode_runtime::script::gather(&mut remote(&plan, &mut *spawn), trace, bounds)
+    explode_runtime::script::collect(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
 
 /// Workers whose diagnostics go where those of this process go.
-fn remote<'a>(plan: &'a Plan, spawn: &'a mut Spawn<'a>) -> Remote<'a> {
-    let mut remote = Remote::new(plan, spawn);
+fn remote<'a>(plan: &'a Plan, spawn: &'a mut SpawnTransport<'a>) -> RemoteWorkers<'a> {
+    let mut remote = RemoteWorkers::new(plan, spawn);
     remote.observer = diagnostics::observer().map(|observer| observer as &dyn Observer);
     remote
 }

@@ -3,17 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use explode_runtime::base::{Mode, Program, RunError, programs_of};
+use explode_runtime::base::{Mode, NamedProgram, RunError, programs_of};
 use explode_runtime::plan::Plan;
-use explode_vm::{Wanted, find_program};
+use explode_vm::{WantedProgram, find_program};
 
 /// The programs that a guest shall have for a plan.
-pub fn wanted(plan: &Plan) -> Vec<Wanted> {
+pub fn wanted(plan: &Plan) -> Vec<WantedProgram> {
     let layers =
         plan.stack.0.iter().filter(|layer| layer.has_commands()).map(|layer| &layer.options);
     let checker = plan.has_command_checker().then_some(&plan.checker_options);
-    let programs: BTreeSet<Program> = layers.chain(checker).flat_map(programs_of).collect();
-    programs.into_iter().map(|Program { name, sure }| Wanted { name, required: sure }).collect()
+    let programs: BTreeSet<NamedProgram> = layers.chain(checker).flat_map(programs_of).collect();
+    programs
+        .into_iter()
+        .map(|NamedProgram { name, sure }| WantedProgram { name, required: sure })
+        .collect()
 }
 
 /// Does this machine have the programs, if it is to run them?

@@ -4,14 +4,14 @@ use std::io::{IsTerminal as _, stderr};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use explode_vm::Progress;
+use explode_vm::BuildProgress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Shows the steps of a build on standard error.
 #[derive(Debug, Default)]
 pub struct Bar(Mutex<Option<ProgressBar>>);
 
-impl Progress for Bar {
+impl BuildProgress for Bar {
     fn step(&self, what: &str) {
         let mut bar = self.0.lock().expect("no thread panics with this lock");
         if stderr().is_terminal() {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use explode_runtime::plan::Settings;
-use explode_runtime::report::{Human, Message, Progress, escaped, progress_text, share};
+use explode_runtime::plan::RunSettings;
+use explode_runtime::report::{HumanWriter, Message, Progress, escaped, progress_text, share};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How long the bar is, for indicatif: it counts in thousandths.
@@ -42,28 +42,32 @@ pub fn write_above(lines: &[u8]) {
 
 /// The line of progress on standard output.
 #[derive(Debug)]
-pub struct Running {
+pub struct ProgressLine {
     bar: ProgressBar,
     /// Those of the run that goes on; none before and after.
-    settings: Option<Settings>,
+    settings: Option<RunSettings>,
 }
 
-impl Running {
+impl ProgressLine {
     /// None where no line can be redrawn: standard output is no terminal, or a dumb one.
-    pub fn on_terminal() -> Option<Running> {
+    pub fn on_terminal() -> Option<ProgressLine> {
         let bar = ProgressBar::with_draw_target(Some(WHOLE), ProgressDrawTarget::stdout());
         if bar.is_hidden() {
             return None;
         }
         *line() = Line::Coming;
-        Some(Running { bar, settings: None })
+        Some(ProgressLine { bar, settings: None })
     }
 
     /// Shows progress, and says all other messages above it.
     ///
     /// # Errors
     /// Those of `human`'s output.
-    pub fn tell<W: Write>(&mut self, message: &Message, human: &mut Human<W>) -> io::Result<()> {
+    pub fn tell<W: Write>(
+        &mut self,
+        message: &Message,
+        human: &mut HumanWriter<W>,
+    ) -> io::Result<()> {
         match message {
             Message::Run(info) => {
                 human.message(message)?;
@@ -88,7 +92,7 @@ impl Running {
         self.bar.finish_and_clear();
     }
 
-    fn begin(&mut self, settings: &Settings) {
+    fn begin(&mut self, settings: &RunSettings) {
         let bounded = share(settings, 0, Duration::ZERO).is_some();
         let template =
             if bounded { "{spinner} {bar:10} {wide_msg}" } else { "{spinner} {wide_msg}" };

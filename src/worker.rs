@@ -19,7 +19,7 @@ use explode_components::command::sweep;
 use explode_kernel::AllBackends;
 use explode_runtime::base::{BrokenKind, Exit, RunError};
 use explode_runtime::plan::Registry;
-use explode_runtime::worker::{Body, Page, WorkerEnded, serve};
+use explode_runtime::worker::{StepPage, Transport, TransportEnd, serve};
 use explode_vm::MemoryFile;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, killpg, sigaction};
@@ -58,7 +58,7 @@ fn end_as_orphan() -> io::Result<()> {
 pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
     let served = || -> io::Result<()> {
         end_as_orphan()?;
-        let page = Page::map(&File::options().read(true).write(true).open(page)?)?;
+        let page = StepPage::map(&File::options().read(true).write(true).open(page)?)?;
         let (input, output) =
             (io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?);
         // What a component or a checker reads and prints must not get into what is said to the
@@ -78,10 +78,10 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
 ///
 /// # Errors
 /// No process can be started.
-pub fn spawn(afterwards: fn()) -> Result<Box<dyn Body>, RunError> {
-    let started = || -> io::Result<Process> {
+pub fn spawn(afterwards: fn()) -> Result<Box<dyn Transport>, RunError> {
+    let started = || -> io::Result<ChildTransport> {
         let shared = MemoryFile::new("explode-worker")?;
-        let page = Page::create(shared.writer())?;
+        let page = StepPage::create(shared.writer())?;
         let mut command = explode_vm::this_program();
         command
             .arg("worker")
@@ -98,7 +98,7 @@ pub fn spawn(afterwards: fn()) -> Result<Box<dyn Body>, RunError> {
         };
         never_block(&writer)?;
         let printed = child.stderr.take().map(|printed| thread::spawn(|| write_above(printed)));
-        Ok(Process { child, reader, writer, page, printed, afterwards, ended: None })
+        Ok(ChildTransport { child, reader, writer, page, printed, afterwards, ended: None })
     };
     let failed = |error| {
         RunError::from(
@@ -129,18 +129,18 @@ pub fn never_block(stream: impl AsFd) -> io::Result<()> {
 }
 
 /// A child process.
-struct Process {
+struct ChildTransport {
     child: Child,
     reader: ChildStdout,
     writer: ChildStdin,
-    page: Page,
+    page: StepPage,
     /// Passes on what it prints, where that has to be done.
     printed: Option<JoinHandle<()>>,
     afterwards: fn(),
-    ended: Option<WorkerEnded>,
+    ended: Option<TransportEnd>,
 }
 
-impl Process {
+impl ChildTransport {
     /// Waits so long for the process to end; whatever it has started goes with it.
     fn finish(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         let process = Pid::from_raw(self.child.id() as i32);
@@ -164,7 +164,7 @@ impl Process {
     }
 }
 
-impl Body for Process {
+impl Transport for ChildTransport {
     fn reader(&self) -> BorrowedFd<'_> {
         self.reader.as_fd()
     }
@@ -173,7 +173,7 @@ impl Body for Process {
         self.writer.as_fd()
     }
 
-    fn page(&self) -> Option<&Page> {
+    fn page(&self) -> Option<&StepPage> {
         Some(&self.page)
     }
 
@@ -181,14 +181,14 @@ impl Body for Process {
         explode_vm::kept_waiting(self.child.id())
     }
 
-    fn end(&mut self, patience: Duration) -> WorkerEnded {
+    fn end(&mut self, patience: Duration) -> TransportEnd {
         if self.ended.is_none() {
             let message = match self.finish(patience) {
                 Ok(status) => words(status),
                 Err(error) => format!("the process is gone: {error}"),
             };
             (self.afterwards)();
-            self.ended = Some(WorkerEnded { verdict: None, message, from_outside: false });
+            self.ended = Some(TransportEnd { verdict: None, message, killed_externally: false });
         }
         self.ended.clone().expect("it was just set")
     }

@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use explode::ramdisk::{Event, Flags, Image, Payload};
-use explode::runtime::base::{Count, RunError};
+use explode::runtime::base::{ExactCount, RunError};
 use explode::runtime::devices::InProcess;
 use explode::runtime::judge::{BEGIN_MARK, END_MARK, NOW_MARK};
 use explode::runtime::plan::Plan;
 use explode::runtime::report::{Message, Summary};
-use explode::runtime::run::{Audience, Confirmation, Local, explore};
+use explode::runtime::run::{Confirmation, LocalSink, RunSink, explore};
 use explode::runtime::trace::Trace;
-use explode::runtime::writeset::{Rules, WriteSet};
+use explode::runtime::writeset::{DeviceRules, WriteSet};
 
 const PAGE: &str = include_str!("../docs/results/seeded-bugs.md");
 
@@ -33,7 +33,7 @@ struct Met {
 
 impl Met {
     /// The events of one unit, from the pristine disks on.
-    fn unit(&mut self, events: &[Event], rules: Rules) {
+    fn unit(&mut self, events: &[Event], rules: DeviceRules) {
         // What the disks held before is of no matter: it is no version.
         let mut write_set = WriteSet::new(Image::new(), rules);
         let mut before = BTreeSet::new();
@@ -84,17 +84,17 @@ fn kind(event: &Event) -> &'static str {
 
 /// Hears of a run, and looks at the events of its units.
 struct Observer<'a> {
-    local: Local<'a>,
-    rules: Rules,
+    local: LocalSink<'a>,
+    rules: DeviceRules,
     met: Met,
 }
 
-impl Audience for Observer<'_> {
+impl RunSink for Observer<'_> {
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
         self.local.open(target)
     }
-    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
-        self.local.tell(message)
+    fn emit(&mut self, message: &Message) -> Result<(), RunError> {
+        self.local.emit(message)
     }
     fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
         self.local.keep(id, trace)
@@ -120,13 +120,13 @@ fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
-    let local = Local::new(Some(&out), &mut confirm, &mut sink);
+    let local = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     let mut observer = Observer { local, rules: plan.settings.rules, met: Met::default() };
     let Summary { states: reached, findings, broken, pending, .. } =
         explore(&registry, &plan, &InProcess, &mut observer).unwrap();
     assert_eq!(
         [reached, findings, broken, pending],
-        [states, 0, 0, 0].map(Count::from),
+        [states, 0, 0, 0].map(ExactCount::from),
         "{target}"
     );
     let expected = Met { kinds: kinds.iter().copied().collect(), versions };

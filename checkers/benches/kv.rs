@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 
 fn kv(c: &mut Criterion) {
     let mut registry = Registry::default();
@@ -26,7 +26,7 @@ fn kv(c: &mut Criterion) {
                 let out = folder.path().join("run");
                 let (mut confirm, mut sink) =
                     (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
-                let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+                let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
                 explore(&registry, &plan, &InProcess, &mut audience).expect("it runs")
             };
             group.throughput(Throughput::Elements(made(&run())));

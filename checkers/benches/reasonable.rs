@@ -13,7 +13,7 @@ use explode_runtime::devices::InProcess;
 use explode_runtime::explore::StrategyName;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 
 fn reasonable(c: &mut Criterion) {
     let mut registry = Registry::default();
@@ -31,7 +31,7 @@ fn reasonable(c: &mut Criterion) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
-        let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+        let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
         explore(&registry, &plan, &InProcess, &mut audience).expect("it runs")
     };
     let summary = run();

@@ -1,12 +1,12 @@
 //! Every commit of redb survives every crash.
-use explode_components::engine::redb::Storage;
+use explode_components::engine::redb::RedbStorage;
 use explode_runtime::crash_test::{Files, Result, Step, crash_test};
 use redb::{Database, ReadableTable as _, TableDefinition};
 
 const NUMBERS: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
 
 fn open(files: std::rc::Rc<dyn Files>) -> Result<Database> {
-    Ok(Database::builder().create_with_backend(Storage::open(files, "/redb")?)?)
+    Ok(Database::builder().create_with_backend(RedbStorage::open(files, "/redb")?)?)
 }
 fn step(database: &mut Database, numbers: &mut Vec<u64>, step: &mut Step<'_, '_>) -> Result<()> {
     numbers.push(step.choose(2) as u64);

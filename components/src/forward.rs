@@ -35,7 +35,7 @@ macro_rules! forward {
     (@ stat) => { $crate::forward::forward!(@ stat(path: &str) -> explode_ramdisk::files::Stat); };
     (@ readdir) => {
         $crate::forward::forward!(
-            @ readdir(path: &str) -> Vec<(String, explode_ramdisk::files::Kind)>
+            @ readdir(path: &str) -> Vec<(String, explode_ramdisk::files::FileKind)>
         );
     };
     (@ mkdir) => { $crate::forward::forward!(@ mkdir(path: &str) -> ()); };

@@ -24,7 +24,7 @@ pub mod vdisk;
 
 use explode_runtime::plan::Registry;
 #[cfg(not(feature = "engines"))]
-use explode_runtime::stack::Absent;
+use explode_runtime::stack::FeatureGated;
 
 /// Adds all components.
 pub fn register(registry: &mut Registry) {

@@ -6,8 +6,10 @@ use std::path::Path;
 use explode_components::broken::raid::{mirror, parity};
 use explode_ramdisk::{Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::stack::{Asks, Below, Component, ComponentDef, LazyPaths, Paths, Surface};
-use explode_runtime::writeset::Rules;
+use explode_runtime::stack::{
+    Asks, Below, Component, ComponentDef, LayerPaths, LazyLayerPaths, Surface,
+};
+use explode_runtime::writeset::DeviceRules;
 use nix::errno::Errno;
 
 const SECTORS: u64 = 64;
@@ -32,15 +34,15 @@ impl Array {
     }
 
     fn call<T>(&mut self, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
-        let paths = || vec![Paths::default(); self.disks.len()];
+        let paths = || vec![LayerPaths::default(); self.disks.len()];
         let below = Below {
             children: &self.disks,
-            paths: &LazyPaths::new(&paths),
+            paths: &LazyLayerPaths::new(&paths),
             devices: &self.storage,
             first_device: 0,
             buffers: true,
             place: Path::new("/nonexistent"),
-            rules: Rules::default(),
+            rules: DeviceRules::default(),
             seed: 0,
             asks: Asks::default(),
         };
@@ -67,7 +69,7 @@ impl Array {
     }
 
     fn spoil(&self, dev: u32, sectors: std::ops::Range<u64>) {
-        self.storage.spoil(dev, sectors, ReadFault::Unreadable);
+        self.storage.damage(dev, sectors, ReadFault::Unreadable);
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use common::{BOTH, Stack, settings, workload};
-use explode_components::db::sqlite::{Journal, Settings, Synchronous};
+use explode_components::db::sqlite::{Journal, SqliteSettings, Synchronous};
 use explode_ramdisk::Event;
 use explode_ramdisk::files::OpenFlags;
 
@@ -27,7 +27,7 @@ fn equal_workloads_have_equal_logs() {
 fn other_stacks_in_between_change_nothing() {
     for journal in BOTH {
         let expected = workload(journal, 7, || {});
-        let other = Stack::empty().open(&Settings::default());
+        let other = Stack::empty().open(&SqliteSettings::default());
         other.execute_batch("CREATE TABLE t(v)").unwrap();
         let busy = workload(journal, 7, || {
             other.execute_batch("INSERT INTO t VALUES(randomblob(11))").unwrap();
@@ -96,7 +96,7 @@ fn every_life_has_its_own_salts() {
 
 #[test]
 fn time_stands_still() {
-    let db = Stack::empty().open(&Settings::default());
+    let db = Stack::empty().open(&SqliteSettings::default());
     let now = db.query("SELECT datetime('now'), julianday('now')", [], |row| {
         Ok((row.get(0)?, row.get(1)?))
     });

@@ -5,12 +5,12 @@
 mod common;
 
 use common::{Stack, settings};
-use explode_components::db::sqlite::{Journal, Settings, Synchronous};
+use explode_components::db::sqlite::{Journal, SqliteSettings, Synchronous};
 
 const NONE: &[&str] = &[];
 
 /// The syncs of opening a new database, of creating a table, of two commits, and of closing.
-fn syncs(settings: &Settings) -> [Vec<String>; 5] {
+fn syncs(settings: &SqliteSettings) -> [Vec<String>; 5] {
     let stack = Stack::empty();
     let db = stack.open(settings);
     let opened = stack.flushed();
@@ -86,7 +86,7 @@ fn wal_full_and_extra_sync_each_commit() {
 fn an_automatic_checkpoint_syncs_the_wal_and_then_the_database() {
     let stack = Stack::empty();
     let settings =
-        Settings { wal_autocheckpoint: 3, ..settings(Journal::Wal, Synchronous::Normal) };
+        SqliteSettings { wal_autocheckpoint: 3, ..settings(Journal::Wal, Synchronous::Normal) };
     let db = stack.open(&settings);
     // Two frames: the first page, with the schema, and the root of the new table.
     db.execute_batch("CREATE TABLE t(v INTEGER)").unwrap();

@@ -8,22 +8,22 @@ use std::rc::Rc;
 
 use common::{BOTH, DB, Failing, Stack, settings, values};
 use explode_components::db::sqlite::rusqlite::ErrorCode;
-use explode_components::db::sqlite::{Database, Error, Journal, Settings, Synchronous};
+use explode_components::db::sqlite::{Database, Journal, SqliteError, SqliteSettings, Synchronous};
 use explode_ramdisk::files::OpenFlags;
 use nix::errno::Errno;
 
-fn settings_of(journal: Journal) -> Settings {
+fn settings_of(journal: Journal) -> SqliteSettings {
     settings(journal, Synchronous::Full)
 }
 
 /// A database with the row 1.
-fn with_one_row(stack: &Stack, settings: &Settings) -> Database {
+fn with_one_row(stack: &Stack, settings: &SqliteSettings) -> Database {
     let db = stack.open(settings);
     db.execute_batch("CREATE TABLE t(v INTEGER); INSERT INTO t VALUES(1)").unwrap();
     db
 }
 
-fn assert_busy<T: std::fmt::Debug>(result: Result<T, Error>) {
+fn assert_busy<T: std::fmt::Debug>(result: Result<T, SqliteError>) {
     assert_eq!(result.unwrap_err().code(), Some(ErrorCode::DatabaseBusy));
 }
 
@@ -63,8 +63,8 @@ fn one_writer_at_a_time() {
 #[test]
 fn a_commit_waits_for_readers() {
     let stack = Stack::empty();
-    let writer = with_one_row(&stack, &Settings::default());
-    let [reader, late] = [0; 2].map(|_| stack.open(&Settings::default()));
+    let writer = with_one_row(&stack, &SqliteSettings::default());
+    let [reader, late] = [0; 2].map(|_| stack.open(&SqliteSettings::default()));
     reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();
     writer.execute_batch("BEGIN; INSERT INTO t VALUES(2)").unwrap();
     assert_busy(writer.execute_batch("COMMIT"));
@@ -133,14 +133,14 @@ fn nothing_stays_of_a_stack() {
 #[test]
 fn a_hot_journal_is_rolled_back() {
     let stack = Stack::empty();
-    let db = with_one_row(&stack, &Settings::default());
+    let db = with_one_row(&stack, &SqliteSettings::default());
     db.execute_batch("BEGIN; INSERT INTO t VALUES(2)").unwrap();
     db.with(|conn| conn.cache_flush()).unwrap();
     assert_eq!(stack.names(), ["db", "db-journal"]);
 
     let crashed = Stack::on(stack.storage.image());
     let raw = crashed.files.read_file(DB).unwrap();
-    let recovered = crashed.open(&Settings::default());
+    let recovered = crashed.open(&SqliteSettings::default());
     assert_ne!(crashed.files.read_file(DB).unwrap(), raw);
     assert_eq!(values(&recovered), [1]);
     assert_eq!(recovered.integrity().unwrap(), [""; 0]);
@@ -240,32 +240,33 @@ fn a_full_disk_is_an_error_and_no_damage() {
 #[test]
 fn a_panic_of_the_files_passes_through() {
     let stack = Stack::empty();
-    drop(with_one_row(&stack, &Settings::default()));
+    drop(with_one_row(&stack, &SqliteSettings::default()));
     let failing = Failing { inner: stack.files.clone(), writes_left: Cell::new(1), errno: None };
-    let db = Database::open(Rc::new(failing), DB, &Settings::default(), 1).unwrap();
+    let db = Database::open(Rc::new(failing), DB, &SqliteSettings::default(), 1).unwrap();
     let insert = || db.execute_batch("INSERT INTO t VALUES(2)");
     let panic = catch_unwind(AssertUnwindSafe(insert)).unwrap_err();
     assert_eq!(panic.downcast_ref::<String>().unwrap(), "these files panic");
     db.crash();
-    assert_eq!(values(&stack.open(&Settings::default())), [1]);
+    assert_eq!(values(&stack.open(&SqliteSettings::default())), [1]);
 }
 
 /// What the contents decide otherwise is an error.
 #[test]
 fn settings_that_do_not_hold_are_refused() {
     let stack = Stack::empty();
-    drop(with_one_row(&stack, &Settings { page_bytes: 1024, ..Settings::default() }));
-    let refused = Database::open(stack.files.clone(), DB, &Settings::default(), 1).err().unwrap();
+    drop(with_one_row(&stack, &SqliteSettings { page_bytes: 1024, ..SqliteSettings::default() }));
+    let refused =
+        Database::open(stack.files.clone(), DB, &SqliteSettings::default(), 1).err().unwrap();
     assert_eq!(refused.to_string(), "open /db: page_size is 1024, not 4096");
     assert_eq!(Rc::strong_count(&stack.files), 1);
     let nowhere =
-        Database::open(stack.files.clone(), "/no/db", &Settings::default(), 1).err().unwrap();
+        Database::open(stack.files.clone(), "/no/db", &SqliteSettings::default(), 1).err().unwrap();
     assert_eq!(nowhere.code(), Some(ErrorCode::CannotOpen));
 }
 
 #[test]
 fn all_settings_are_used() {
-    let odd = Settings {
+    let odd = SqliteSettings {
         journal: Journal::Wal,
         synchronous: Synchronous::Extra,
         page_bytes: 512,
@@ -295,7 +296,10 @@ fn all_settings_are_used() {
 fn powersafe_overwrite_decides_the_sectors_of_a_journal() {
     for (powersafe_overwrite, head) in [(true, 512), (false, 4096)] {
         let stack = Stack::empty();
-        let db = with_one_row(&stack, &Settings { powersafe_overwrite, ..Settings::default() });
+        let db = with_one_row(
+            &stack,
+            &SqliteSettings { powersafe_overwrite, ..SqliteSettings::default() },
+        );
         db.execute_batch("BEGIN; INSERT INTO t VALUES(2)").unwrap();
         db.with(|conn| conn.cache_flush()).unwrap();
         // The head, one page with its number before it and its checksum behind, and in the next
@@ -315,7 +319,8 @@ const BIG_SORT: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 
 #[test]
 fn temporary_files_are_not_on_the_stack() {
     let stack = Stack::empty();
-    let db = with_one_row(&stack, &Settings { cache_pages: Some(1), ..Settings::default() });
+    let db =
+        with_one_row(&stack, &SqliteSettings { cache_pages: Some(1), ..SqliteSettings::default() });
     stack.storage.take_log();
     db.execute_batch("PRAGMA temp_store = 1").unwrap();
     let sorted = db.query(BIG_SORT, [], |row| row.get::<_, String>(0)).unwrap();
@@ -329,12 +334,13 @@ fn temporary_files_are_not_on_the_stack() {
 #[test]
 fn threads_and_shared_caches_fail() {
     let (left, right) = (Stack::empty(), Stack::empty());
-    let one = with_one_row(&left, &Settings { cache_pages: Some(1), ..Settings::default() });
+    let one =
+        with_one_row(&left, &SqliteSettings { cache_pages: Some(1), ..SqliteSettings::default() });
     one.execute_batch("PRAGMA temp_store = 1; PRAGMA threads = 4").unwrap();
     assert!(one.query(BIG_SORT, [], |row| row.get::<_, String>(0)).is_err());
     assert_eq!(values(&one), [1]);
 
-    let other = with_one_row(&right, &Settings::default());
+    let other = with_one_row(&right, &SqliteSettings::default());
     for db in [&one, &other] {
         db.execute_batch("ATTACH 'file:/shared?cache=shared' AS shared").unwrap();
     }

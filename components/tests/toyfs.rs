@@ -7,8 +7,10 @@ use explode_components::broken::toyfs;
 use explode_ramdisk::files::{Fd, Files, Granule, OpenFlags};
 use explode_ramdisk::{Image, RamDisk, Recording, SimFiles, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::stack::{Asks, Below, Component, LazyPaths, Paths, Recovery, Surface};
-use explode_runtime::writeset::Rules;
+use explode_runtime::stack::{
+    Asks, Below, Component, LayerPaths, LazyLayerPaths, Recovery, Surface,
+};
+use explode_runtime::writeset::DeviceRules;
 use proptest::prelude::*;
 
 /// Calls one of the component's methods, on a disk.
@@ -16,12 +18,12 @@ fn on<T>(storage: &Storage, step: impl FnOnce(&Below<'_>) -> T) -> T {
     let disk = RamDisk::new(storage.clone(), 0, 4096);
     step(&Below {
         children: &[Surface::Disk(disk)],
-        paths: &LazyPaths::new(&|| vec![Paths::default()]),
+        paths: &LazyLayerPaths::new(&|| vec![LayerPaths::default()]),
         devices: storage,
         first_device: 0,
         buffers: true,
         place: std::path::Path::new("/nonexistent"),
-        rules: Rules::default(),
+        rules: DeviceRules::default(),
         seed: 0,
         asks: Asks::default(),
     })

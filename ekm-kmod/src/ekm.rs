@@ -1,7 +1,7 @@
 //! The sources of EKM, but for those that it shares with its user.
 
 /// The name and the bytes of a file.
-pub type Source = (&'static str, &'static [u8]);
+pub type ModuleSource = (&'static str, &'static [u8]);
 
 /// The files of one folder.
 macro_rules! files {
@@ -11,7 +11,7 @@ macro_rules! files {
 }
 
 /// The name of each file, below the folder in which the modules are built, and its bytes.
-pub const EKM: &[Source] = files![
+pub const EKM: &[ModuleSource] = files![
     "ekm-kmod/":
     "Kbuild",
     "asked.rs",

@@ -14,10 +14,10 @@ use explode_ramdisk::kmod::RDD;
 
 use ekm::EKM;
 
-pub use ekm::Source;
+pub use ekm::ModuleSource;
 
 /// Returns the sources of both modules, in the order of their names.
-pub fn sources() -> Vec<Source> {
+pub fn sources() -> Vec<ModuleSource> {
     let mut sources = [EKM, WIRE, RDD].concat();
     sources.sort_unstable();
     sources

@@ -7,19 +7,21 @@ use std::path::Path;
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use explode_ramdisk::{Event, Flags, Identity, Image, Payload};
-use explode_runtime::base::{Bounds, Options};
-use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
-use explode_runtime::crash::{Limits, When, walk};
-use explode_runtime::explore::{Exhaust, Finished, Reached, State, Strategy as _, Unit};
+use explode_runtime::base::{Options, TargetBounds};
+use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint, Chooser, Label};
+use explode_runtime::crash::{Instants, SampleLimits, walk};
+use explode_runtime::explore::{Exhaust, FinishedUnit, Novelty, State, Strategy as _, Unit};
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::run::Keeping;
 use explode_runtime::stack::StackSpec;
-use explode_runtime::writeset::{Rules, WriteSet};
+use explode_runtime::writeset::{DeviceRules, WriteSet};
 use xxhash_rust::xxh3::xxh3_128;
 
 fn choice(c: &mut Criterion) {
-    let point =
-        Point::action(4, Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() });
+    let point = ChoicePoint::action(
+        4,
+        Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() },
+    );
     let mut group = c.benchmark_group("choice");
     group.throughput(Throughput::Elements(100));
     group.bench_function("100 answers", |b| {
@@ -35,7 +37,7 @@ fn choice(c: &mut Criterion) {
 
 /// A write set of `pieces` blocks in flight, two versions of every fourth.
 fn write_set(pieces: u64) -> WriteSet {
-    let mut set = WriteSet::new(Image::new(), Rules::default());
+    let mut set = WriteSet::new(Image::new(), DeviceRules::default());
     let mut id = 0;
     for block in 0..pieces {
         for version in 0..=u8::from(block % 4 == 0) {
@@ -60,9 +62,9 @@ fn emission(c: &mut Criterion) {
     group.sample_size(10);
     for pieces in [10, 12, 14, 16] {
         let set = write_set(pieces);
-        let limits = Limits { limit: u64::MAX, ..Limits::default() };
+        let limits = SampleLimits { limit: u64::MAX, ..SampleLimits::default() };
         let every = |visit: &mut dyn FnMut(Identity)| {
-            walk(&mut set.clone(), &[], When::Now, &limits, |disk| visit(disk.identity()))
+            walk(&mut set.clone(), &[], Instants::Now, &limits, |disk| visit(disk.identity()))
                 .expect("a sound log")
         };
         let disks = u64::try_from(&every(&mut |_| {}).crash_disks).expect("few enough");
@@ -83,11 +85,11 @@ fn sample(c: &mut Criterion) {
     let mut group = c.benchmark_group("sample");
     group.sample_size(10);
     for pieces in [100, 1000] {
-        let (set, limits) = (write_set(pieces), Limits::default());
+        let (set, limits) = (write_set(pieces), SampleLimits::default());
         group.throughput(Throughput::Elements(limits.samples));
         group.bench_function(BenchmarkId::new("identities", format!("{pieces} blocks")), |b| {
             b.iter(|| {
-                walk(&mut set.clone(), &[], When::Now, &limits, |disk| {
+                walk(&mut set.clone(), &[], Instants::Now, &limits, |disk| {
                     black_box(disk.identity());
                 })
                 .expect("a sound log")
@@ -101,13 +103,13 @@ fn sample(c: &mut Criterion) {
 fn build(c: &mut Criterion) {
     let set = write_set(10);
     let mut group = c.benchmark_group("crash disk");
-    let limits = Limits::default();
+    let limits = SampleLimits::default();
     let mut disks = 0;
-    walk(&mut set.clone(), &[], When::Now, &limits, |_| disks += 1).expect("a sound log");
+    walk(&mut set.clone(), &[], Instants::Now, &limits, |_| disks += 1).expect("a sound log");
     group.throughput(Throughput::Elements(disks));
     group.bench_function("built", |b| {
         b.iter(|| {
-            walk(&mut set.clone(), &[], When::Now, &limits, |disk| {
+            walk(&mut set.clone(), &[], Instants::Now, &limits, |disk| {
                 black_box(disk.image());
             })
             .expect("a sound log")
@@ -129,7 +131,7 @@ fn plan() -> Plan {
         stack: StackSpec::default(),
         checker: "keeping".into(),
         checker_options: Options::none(),
-        bounds: Bounds { depth: 4, limit: 1, samples: 2, crash_depth: 0 },
+        bounds: TargetBounds { depth: 4, limit: 1, samples: 2, crash_depth: 0 },
         seeded: false,
         expect: "clean".into(),
     };
@@ -157,8 +159,13 @@ fn seen(c: &mut Criterion) {
 /// The state that four choices lead to.
 fn state() -> State {
     let label = Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() };
-    let choice =
-        |value| Choice { kind: Kind::Action, options: 6, value, name: None, label: label.clone() };
+    let choice = |value| Choice {
+        kind: ChoiceKind::Action,
+        options: 6,
+        value,
+        name: None,
+        label: label.clone(),
+    };
     State { choices: (0..4).map(choice).collect(), depth: 4 }
 }
 
@@ -192,17 +199,17 @@ fn queue(c: &mut Criterion) {
                 let mut choices = unit.state.choices.clone();
                 let value = unit.script.first().map_or(0, |choice| choice.value);
                 choices.push(Choice {
-                    kind: Kind::Action,
+                    kind: ChoiceKind::Action,
                     options: 6,
                     value,
                     name: None,
                     label: label.clone(),
                 });
-                strategy.observe(&Finished {
+                strategy.observe(&FinishedUnit {
                     unit: &unit,
                     choices: &choices,
                     arrivals: &[],
-                    reached: Reached::New,
+                    reached: Novelty::New,
                 });
             }
             assert_eq!(units, 6 + 36 + 216 + 1296);

@@ -7,13 +7,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Message;
 use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Recovery, Stack, Surface};
-use explode_runtime::verdict::{BrokenKind, Failure, Verdict, Violation};
+use explode_runtime::verdict::{BrokenKind, CheckError, Verdict, Violation};
 
 use common::Said;
 
@@ -78,7 +78,7 @@ impl Open {
 }
 
 impl Component for Log {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let (disk, asks) = (below.disk(0)?, below.asks.clone());
         assert!(!asks.are_heard(), "no mutate runs");
         self.open =
@@ -86,7 +86,7 @@ impl Component for Log {
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         if self.asks_in_recovery {
             below.check_crashes_now("recovering");
         }
@@ -109,7 +109,7 @@ enum Own {
 struct Adds(Own);
 
 impl Checker for Adds {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let log = cx.stack().engine::<Open>()?;
         if self.0 == Own::Interval {
             cx.check_crashes_start(&["start".to_owned()]);
@@ -122,7 +122,7 @@ impl Checker for Adds {
         }
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let (counted, there) = stack.engine::<Open>()?.records();
         SEEN.with_borrow_mut(|seen| {
             seen.push(format!("{epoch} {}: {there} of {counted}", args.join(" ")))
@@ -221,7 +221,7 @@ fn an_interval_goes_on_over_a_request() {
     assert_eq!(own(&seen), alone);
     assert_eq!(seen.len(), alone.len() + 2);
     assert_eq!(seen[0], "now half: 0 of 0");
-    let more: explode_runtime::base::Count = 2.into();
+    let more: explode_runtime::base::ExactCount = 2.into();
     assert_eq!(said.summary().crash_disks.0, &silent.summary().crash_disks.0 + &more.0);
 }
 

@@ -6,7 +6,7 @@ mod common;
 use std::cell::{Cell, RefCell};
 
 use explode_ramdisk::Flags;
-use explode_runtime::base::{Fault, Mode, Options};
+use explode_runtime::base::{Mode, Options, StepError};
 use explode_runtime::check::{Checker, CheckerAbilities, Chop, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
@@ -14,8 +14,8 @@ use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::Message;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack};
-use explode_runtime::trace::Replay;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::trace::ReplayResult;
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use explode_runtime::worker::replay;
 
 use common::Said;
@@ -56,15 +56,15 @@ enum Finish {
 struct Layer(&'static str);
 
 impl Component for Layer {
-    fn init(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         called(format!("{} init", self.0));
         Ok(())
     }
-    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         called(format!("{} mount", self.0));
         Ok(())
     }
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         called(format!("{} unmount", self.0));
         Ok(())
     }
@@ -80,13 +80,13 @@ struct Caller {
 }
 
 impl Checker for Caller {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         stack.disk()?;
         called(format!("init {}", self.number));
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         self.mutates += 1;
         called("mutate");
         cx.stack().disk()?.write(8 * self.mutates, &[1; 512], Flags::FUA);
@@ -98,9 +98,9 @@ impl Checker for Caller {
         match ends {
             Ends::Well | Ends::ChopFails | Ends::ChopPanics => cx.check_crashes_now(self, &[]),
             Ends::Found => cx.check_crashes_now(self, &["wrong".to_owned()]),
-            Ends::Stop => Err(Failure::Stop),
+            Ends::Stop => Err(CheckError::Stop),
             Ends::Violation => Err(Violation::new(Verdict::Lost, "seen", "in mutate").into()),
-            Ends::Broken => Err(Failure::broken("it cannot go on")),
+            Ends::Broken => Err(CheckError::broken("it cannot go on")),
             Ends::Panic => panic!("it cannot go on"),
             Ends::Chooses(options) => {
                 cx.choose(options);
@@ -109,7 +109,7 @@ impl Checker for Caller {
         }
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         called("check");
         if args.is_empty() {
             Ok(())
@@ -118,13 +118,13 @@ impl Checker for Caller {
         }
     }
 
-    fn finish(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn finish(&mut self, stack: &Stack) -> Result<(), StepError> {
         // It is still mounted.
         stack.disk()?;
         called(format!("finish {}", self.number));
         match FINISH.get() {
             Finish::Well => Ok(()),
-            Finish::Fails => Err(Fault::new("finish has failed")),
+            Finish::Fails => Err(StepError::new("finish has failed")),
             Finish::Panics => panic!("in the end"),
         }
     }
@@ -142,10 +142,10 @@ impl Checker for Caller {
 }
 
 impl Chop for Caller {
-    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
+    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, StepError> {
         called("chop");
         match ENDS.get() {
-            Ends::ChopFails => return Err(Fault::new("it cannot be chopped")),
+            Ends::ChopFails => return Err(StepError::new("it cannot be chopped")),
             Ends::ChopPanics => panic!("it cannot be chopped"),
             _ => {}
         }
@@ -303,7 +303,7 @@ fn finish_is_called_where_a_divergence_ends_a_replay() {
     ENDS.set(Ends::Chooses(3));
     CALLS.take();
     let outcome = replay(&registry(false), trace, &InProcess).expect("it is replayed");
-    assert!(matches!(outcome, Replay::Diverged(_)), "{outcome:?}");
+    assert!(matches!(outcome, ReplayResult::Diverged(_)), "{outcome:?}");
     assert_eq!(of_checker(&CALLS.take()), ["init 0", "mutate", "mutate", "finish 0"]);
 }
 

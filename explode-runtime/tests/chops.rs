@@ -5,12 +5,12 @@ mod common;
 use std::cell::RefCell;
 
 use explode_ramdisk::Flags;
-use explode_runtime::base::{Fault, Options, UsageError};
+use explode_runtime::base::{Options, StepError, UsageError};
 use explode_runtime::check::{Checker, CheckerAbilities, Chop, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use common::Said;
 
@@ -51,7 +51,7 @@ fn store(steps: &'static [Step], forks: bool) -> Result<Box<dyn Checker>, UsageE
 }
 
 impl Checker for Store {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         self.mutates += 1;
         CALLS.with_borrow_mut(|calls| calls.push(self.mutates));
         let disk = cx.stack().disk()?;
@@ -69,7 +69,7 @@ impl Checker for Store {
         Ok(())
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let disk = stack.disk()?;
         let mut block = [0; BLOCK];
         disk.read(0, &mut block);
@@ -94,7 +94,7 @@ impl Checker for Store {
 }
 
 impl Chop for Store {
-    fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
+    fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, StepError> {
         stack.disk()?;
         Ok(Box::new(Store { chops: self.chops + 1, ..self.clone() }))
     }
@@ -185,12 +185,12 @@ fn late(forks: bool) -> Result<Box<dyn Checker>, UsageError> {
 struct Late(Store);
 
 impl Checker for Late {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         self.0.steps =
             if self.0.mutates < 2 { &[Step::Flush] } else { &[Step::Write, Step::Point] };
         self.0.mutate(cx)
     }
-    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         self.0.check(stack, epoch, args)
     }
     fn fork(&self) -> Option<Box<dyn Checker>> {

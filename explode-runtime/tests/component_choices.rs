@@ -7,14 +7,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::check::{Checker, CheckerAbilities, Chop, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Message;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Recovery, Stack, Surface};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use common::Said;
 
@@ -69,12 +69,12 @@ impl Open {
 }
 
 impl Component for Counter {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         note("init", below.choose(2, "init"));
         Ok(())
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let name = if self.recovered { "mount of a crash disk" } else { "mount" };
         note(name, below.choose(2, name));
         self.open =
@@ -82,7 +82,7 @@ impl Component for Counter {
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         self.recovered = true;
         note("recover", below.choose(2, "recover"));
         Ok(Recovery::Clean)
@@ -98,18 +98,18 @@ impl Component for Counter {
 struct Counts(u8);
 
 impl Checker for Counts {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let counter = cx.stack().engine::<Open>()?;
         if cx.choose_named("action", 2) == 0 {
             self.0 += 1;
             counter.add(self.0);
         } else {
-            cx.undisturbed(|_| counter.count());
+            cx.without_faults(|_| counter.count());
         }
         cx.check_crashes_now(self, &[self.0.to_string()])
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let count = stack.engine::<Open>()?.count();
         if count.to_string() == args[0] {
             return Ok(());
@@ -128,7 +128,7 @@ impl Checker for Counts {
 }
 
 impl Chop for Counts {
-    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
+    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, StepError> {
         Ok(Box::new(self.clone()))
     }
 }

@@ -11,7 +11,7 @@ use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::report::Message;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 thread_local! {
     /// What every check got and saw: epoch, arguments, the first byte of sectors 0, 8, 16 ...
@@ -32,7 +32,7 @@ fn blocks(disk: &RamDisk, count: u64) -> String {
     (0..count).map(letter).collect()
 }
 
-fn note(stack: &Stack, epoch: Epoch, args: &[String], count: u64) -> Result<String, Failure> {
+fn note(stack: &Stack, epoch: Epoch, args: &[String], count: u64) -> Result<String, CheckError> {
     let found = blocks(&stack.disk()?, count);
     SEEN.with_borrow_mut(|seen| seen.push((epoch, args.join(" "), found.clone())));
     Ok(found)
@@ -47,7 +47,7 @@ struct Rename {
 }
 
 impl Checker for Rename {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         disk.write(0, &[b'A'; 512], Flags::NONE);
         disk.write(8, &[b'B'; 512], Flags::NONE);
@@ -67,7 +67,7 @@ impl Checker for Rename {
         cx.check_crashes_end(self, &["end".into()])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let found = note(stack, epoch, args, 2)?;
         let legal: &[&str] = match epoch {
             Epoch::Begin => &["AB"],
@@ -129,7 +129,7 @@ fn a_sync_that_lies_fails_at_the_end_only() {
 struct Many;
 
 impl Checker for Many {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         for sector in 0..30 {
             disk.write(sector, &[b'a'; 512], Flags::NONE);
@@ -137,7 +137,7 @@ impl Checker for Many {
         cx.check_crashes_now(self, &[])
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let mut bytes = vec![0; 30 * 512];
         stack.disk()?.read(0, &mut bytes);
         let drawn =
@@ -175,12 +175,12 @@ fn above_the_limit_exactly_the_sample_is_checked() {
 struct Panics;
 
 impl Checker for Panics {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         disk.write(0, &[b'a'; 512], Flags::NONE);
         cx.check_crashes_now(self, &[])
     }
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         assert!(blocks(&stack.disk()?, 1) != "a", "seen an a");
         Ok(())
     }
@@ -200,7 +200,7 @@ fn a_check_that_panics_is_broken_and_the_others_go_on() {
 struct Writes;
 
 impl Checker for Writes {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         let request = disk.submit(0, Payload::Data(vec![b'a'; 512].into()), Flags::NONE);
         cx.check_crashes_now(self, &[])?;
@@ -208,13 +208,13 @@ impl Checker for Writes {
         cx.check_crashes_now(self, &[])?;
         match blocks(&disk, 2).as_str() {
             "a." => Ok(()),
-            found => Err(Failure::broken(format!("the live disk holds {found}"))),
+            found => Err(CheckError::broken(format!("the live disk holds {found}"))),
         }
     }
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let disk = stack.disk()?;
         if blocks(&disk, 2).ends_with('x') {
-            return Err(Failure::broken("another crash disk's write is here"));
+            return Err(CheckError::broken("another crash disk's write is here"));
         }
         disk.write(8, &[b'x'; 512], Flags::FUA);
         Ok(())
@@ -237,7 +237,7 @@ thread_local! {
 }
 
 impl Checker for Moody {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let options = MOOD.with_borrow_mut(|mood| {
             *mood += 1;
             *mood
@@ -245,7 +245,7 @@ impl Checker for Moody {
         cx.choose(options);
         Ok(())
     }
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }
@@ -277,11 +277,11 @@ thread_local! {
 }
 
 impl Checker for Flaky {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         cx.stack().disk()?.write(0, &[b'a'; 512], Flags::NONE);
         cx.check_crashes_now(self, &[])
     }
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let first = CHECKS.with_borrow_mut(|checks| {
             *checks += 1;
             *checks == 2

@@ -7,12 +7,12 @@ mod common;
 use std::collections::BTreeSet;
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{MOST_CRASH_DEPTH, Registry};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec, Surface};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use common::Said;
 
@@ -146,7 +146,7 @@ fn take(disk: &RamDisk, steps: &[Step]) {
 }
 
 impl Component for Toy {
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let disk = below.disk(0)?;
         let steps = recovery(read(&disk), self.patience);
         take(&disk, &steps);
@@ -161,11 +161,11 @@ impl Component for Toy {
 struct Journal;
 
 impl Checker for Journal {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         take(&cx.stack().disk()?, &[Step::Write(JOURNAL, 7), Step::Flush]);
         cx.check_crashes_now(self, &[])
     }
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let found = read(&stack.disk()?);
         if found == State([0, 7, 7, 7]) {
             return Ok(());

@@ -5,15 +5,15 @@ mod common;
 
 use common::run;
 use explode_ramdisk::{Flags, Flushes, RamDisk, SECTOR_BYTES};
-use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, TargetBounds};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Message;
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface};
-use explode_runtime::trace::{Replay, Trace};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::trace::{ReplayResult, Trace};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use explode_runtime::worker::replay;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ struct Disk {
 }
 
 impl Component for Disk {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let disk = RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64);
         self.disk = Some(disk.with_flushes(self.flushes));
         Ok(())
@@ -43,13 +43,13 @@ struct Flushed {
 }
 
 impl Checker for Flushed {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         disk.write(0, &[7; SECTOR_BYTES], Flags::NONE);
         disk.flush();
         cx.check_crashes_now(self, &[])
     }
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let mut found = [0; SECTOR_BYTES];
         stack.disk()?.read(0, &mut found);
         let lost = self.looks && found != [7; SECTOR_BYTES];
@@ -94,7 +94,7 @@ fn plan(registry: &Registry, options: Options) -> Plan {
         stack: StackSpec::default().plug("disk", options),
         checker: "test".into(),
         checker_options: Options::none(),
-        bounds: Bounds { depth: 1, limit: 100, samples: 20, crash_depth: 0 },
+        bounds: TargetBounds { depth: 1, limit: 100, samples: 20, crash_depth: 0 },
         seeded: false,
         expect: "lost".into(),
     };
@@ -117,7 +117,7 @@ fn reproduced(registry: &Registry, trace: &Value) -> bool {
     let trace = Trace::from_json(trace.to_string().as_bytes()).expect("a sound trace");
     matches!(
         replay(registry, &trace, &InProcess).expect("it runs"),
-        Replay::Reproduced { by_search: false, .. }
+        ReplayResult::Reproduced { by_search: false, .. }
     )
 }
 

@@ -15,8 +15,8 @@ use device_model::case::{Case, DEVICES};
 use device_model::seen::Seen;
 use device_model::{Disk, Disks, Epoch, generate, picture, tokens};
 use explode_ramdisk::{Event, Identity, Image, Payload};
-use explode_runtime::crash::{self, Limits, LogDisks};
-use explode_runtime::writeset::{Atom, Completion, Rules, WriteSet};
+use explode_runtime::crash::{self, LogDisks, SampleLimits};
+use explode_runtime::writeset::{Atom, Completion, DeviceRules, WriteSet};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
@@ -64,10 +64,10 @@ fn replace_versions() {
 #[test]
 fn what_was_submitted() {
     for atom in [Atom::Block, Atom::Sector, Atom::Request] {
-        let rules = Rules { atom, ..Rules::default() };
+        let rules = DeviceRules { atom, ..DeviceRules::default() };
         let result =
             generate::runner(256).run(&generate::cases(false, simulated(atom), false), |case| {
-                let rules = Rules { block_bytes: case.rules.block_bytes as u32, ..rules };
+                let rules = DeviceRules { block_bytes: case.rules.block_bytes as u32, ..rules };
                 let mut write_set = WriteSet::new(base(&case), rules);
                 let mut expected = base(&case);
                 for (index, event) in case.log.iter().enumerate() {
@@ -107,7 +107,7 @@ fn samples() {
             generate::runner(1024).run(&generate::cases(durable, simulated(atom), false), |case| {
                 let case = Case { interval: (case.log.len(), case.log.len()), ..case };
                 let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
-                let rules = Rules { completion, atom, block_bytes, replace_versions: false };
+                let rules = DeviceRules { completion, atom, block_bytes, replace_versions: false };
                 let machine = &case.instants()[0];
                 let (ends, directed) = (machine.ends().to_vec(), machine.directed());
                 let members = machine.pieces.len() * (2 + machine.worlds().len());
@@ -121,7 +121,11 @@ fn samples() {
                     let (found, images) = run_engine(
                         &case,
                         rules,
-                        &Limits { limit: 0, samples: samples as u64, ..Limits::default() },
+                        &SampleLimits {
+                            limit: 0,
+                            samples: samples as u64,
+                            ..SampleLimits::default()
+                        },
                     );
                     let found_disks = disks(&found, &images, case.sectors);
                     for disk in ends.iter().chain(&wanted) {
@@ -152,8 +156,8 @@ fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: boo
     let result =
         generate::runner(cases).run(&generate::cases(durable, cut, replace_versions), |case| {
             let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
-            let rules = Rules { completion, atom, block_bytes, replace_versions };
-            let (found, images) = run_engine(&case, rules, &Limits::default());
+            let rules = DeviceRules { completion, atom, block_bytes, replace_versions };
+            let (found, images) = run_engine(&case, rules, &SampleLimits::default());
             let expected = case.simulate();
             met.borrow_mut().look_at(&case);
             met.borrow_mut().add("disks", expected.disks.len());
@@ -178,7 +182,11 @@ fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: boo
     met.borrow().require_all(durable, replace_versions);
 }
 
-fn run_engine(case: &Case, rules: Rules, limits: &Limits) -> (LogDisks, BTreeMap<Identity, Image>) {
+fn run_engine(
+    case: &Case,
+    rules: DeviceRules,
+    limits: &SampleLimits,
+) -> (LogDisks, BTreeMap<Identity, Image>) {
     let (from, to) = case.interval;
     let mut images = BTreeMap::new();
     let found = crash::crash_disks(

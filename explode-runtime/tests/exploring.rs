@@ -10,7 +10,7 @@ use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 thread_local! {
     /// The choices of every mutate that returned, a path at a time.
@@ -28,7 +28,7 @@ struct Figure2 {
 }
 
 impl Checker for Figure2 {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let action = cx.choose(4);
         let detail = match action {
             0 | 1 => cx.choose(5),
@@ -40,7 +40,7 @@ impl Checker for Figure2 {
         Ok(())
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }
@@ -129,13 +129,13 @@ struct Slow {
 const BUDGET_MS: u64 = 2000;
 
 impl Checker for Slow {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         cx.choose(2);
         std::thread::sleep(std::time::Duration::from_millis(BUDGET_MS + 100));
         self.calls += 1;
         Ok(())
     }
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
     fn get_sig(&self) -> Option<Vec<u8>> {
@@ -171,11 +171,11 @@ struct Ring {
 }
 
 impl Checker for Ring {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         self.place = (self.place + [1, 5][cx.choose(2)]) % 12;
         Ok(())
     }
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
     fn get_sig(&self) -> Option<Vec<u8>> {
@@ -204,7 +204,7 @@ struct Shortcut {
 }
 
 impl Checker for Shortcut {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         // Depth first, the slow way (0, 1, 2) comes before the fast one (0, 2).
         self.place = match (self.place, cx.choose(2)) {
             (0, 0) => 1,
@@ -214,7 +214,7 @@ impl Checker for Shortcut {
         };
         Ok(())
     }
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
     fn get_sig(&self) -> Option<Vec<u8>> {
@@ -241,7 +241,7 @@ fn a_shorter_way_to_a_known_state_is_followed() {
 struct Fails;
 
 impl Checker for Fails {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         match cx.choose(3) {
             0 => Ok(()),
             1 => {
@@ -250,7 +250,7 @@ impl Checker for Fails {
             _ => panic!("the third way is not even implemented"),
         }
     }
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }

@@ -7,9 +7,9 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use explode_ramdisk::{Event, Image};
-use explode_runtime::crash::{Limits, SampleSeed, crash_disks};
+use explode_runtime::crash::{SampleLimits, SampleSeed, crash_disks};
 use explode_runtime::events::read_jsonl;
-use explode_runtime::writeset::{Atom, Completion, Rules};
+use explode_runtime::writeset::{Atom, Completion, DeviceRules};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ fn every_golden_log_leaves_exactly_its_disks() {
                 .map_or(default, |_| events.iter().position(at).expect("the mark is there"))
         };
         let (from, to) = (mark(&from, 0), mark(&to, events.len()));
-        let rules = Rules { completion, atom, ..Rules::default() };
+        let rules = DeviceRules { completion, atom, ..DeviceRules::default() };
         let mut images = BTreeMap::new();
         let found = crash_disks(
             Image::new(),
@@ -77,7 +77,7 @@ fn every_golden_log_leaves_exactly_its_disks() {
             &events[from..to],
             &events[to..],
             rules,
-            &Limits::default(),
+            &SampleLimits::default(),
             &mut |disk| drop(images.insert(disk.identity(), disk.image())),
         )
         .unwrap();
@@ -104,10 +104,17 @@ fn every_golden_log_leaves_exactly_its_disks() {
 fn versions_are_six_disks_and_four_when_replaced() {
     let events = events("paper-versions");
     for (replace_versions, count) in [(false, 6u32), (true, 4)] {
-        let rules = Rules { replace_versions, ..Rules::default() };
-        let found =
-            crash_disks(Image::new(), &[], &events, &[], rules, &Limits::default(), &mut |_| {})
-                .unwrap();
+        let rules = DeviceRules { replace_versions, ..DeviceRules::default() };
+        let found = crash_disks(
+            Image::new(),
+            &[],
+            &events,
+            &[],
+            rules,
+            &SampleLimits::default(),
+            &mut |_| {},
+        )
+        .unwrap();
         assert_eq!((found.crash_disks, found.disks.len()), (count.into(), count as usize));
     }
 }
@@ -135,9 +142,9 @@ fn every_sample_of_a_golden_log_has_nothing_everything_and_the_three_families() 
         let mut met = BTreeSet::new();
         for seed in 0..100 {
             let limits =
-                Limits { limit, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
+                SampleLimits { limit, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
             let mut images = Vec::new();
-            let rules = Rules::default();
+            let rules = DeviceRules::default();
             let counts =
                 crash_disks(Image::new(), &events, &[], &[], rules, &limits, &mut |disk| {
                     images.push(disk.image())
@@ -153,9 +160,10 @@ fn every_sample_of_a_golden_log_has_nothing_everything_and_the_three_families() 
             assert!(missing.is_empty(), "{case}, seed {seed}: {missing:?} are not in the sample");
             met.extend(found);
         }
-        let all = Limits { limit: combinations, ..Limits::default() };
-        let all = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &all, &mut |_| {})
-            .unwrap();
+        let all = SampleLimits { limit: combinations, ..SampleLimits::default() };
+        let all =
+            crash_disks(Image::new(), &events, &[], &[], DeviceRules::default(), &all, &mut |_| {})
+                .unwrap();
         assert_eq!(met.len(), all.disks.len(), "{case}: the random part meets every other disk");
     }
 }

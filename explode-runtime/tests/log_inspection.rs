@@ -12,7 +12,7 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::events::Event;
 use explode_runtime::report::Message;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 thread_local! {
     /// What every check saw: its argument, and the first byte of each block.
@@ -57,7 +57,7 @@ impl Checker for Steps {
         Ok(CheckerFacts::default().reads_log(self.reads))
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         for name in STEPS {
             step(&disk, name);
@@ -78,7 +78,7 @@ impl Checker for Steps {
         STEPS.iter().try_for_each(|name| cx.check_crashes_at(name, self, &[(*name).to_owned()]))
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let disk = stack.disk()?;
         let mut sector = [0; 512];
         let letter = |block: u64| {
@@ -98,7 +98,7 @@ impl Checker for Steps {
     }
 }
 
-fn read(cx: &mut Cx<'_>) -> Result<(), Failure> {
+fn read(cx: &mut Cx<'_>) -> Result<(), CheckError> {
     let events = cx.log()?;
     READ.with_borrow_mut(|read| read.push(events.iter().map(kind).collect()));
     Ok(())

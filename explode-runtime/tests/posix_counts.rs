@@ -3,8 +3,8 @@
 
 use explode_ramdisk::files::{Fallocate, Files, Granule, OpenFlags, Renaming};
 use explode_ramdisk::{Image, Recording, SimFiles, Storage};
-use explode_runtime::crash::{Limits, When, walk};
-use explode_runtime::writeset::{Rules, WriteSet};
+use explode_runtime::crash::{Instants, SampleLimits, walk};
+use explode_runtime::writeset::{DeviceRules, WriteSet};
 
 /// Files on an empty disk, and the write set that follows them.
 struct Machine {
@@ -18,7 +18,7 @@ impl Machine {
         let storage = Storage::new(Image::new(), Recording::On);
         let files = SimFiles::mount(storage.clone(), 0, Granule(4096))
             .expect("an empty disk is a file system");
-        Machine { files, storage, write_set: WriteSet::new(Image::new(), Rules::default()) }
+        Machine { files, storage, write_set: WriteSet::new(Image::new(), DeviceRules::default()) }
     }
 
     /// Crash disks of this instant: combinations and distinct images.
@@ -26,10 +26,11 @@ impl Machine {
         let mut images = std::collections::BTreeSet::new();
         let mut write_set = self.write_set.clone();
         let events = self.storage.take_log();
-        let counts = walk(&mut write_set, &events, When::Now, &Limits::default(), |disk| {
-            images.insert(disk.identity());
-        })
-        .expect("simulated files make a sound log");
+        let counts =
+            walk(&mut write_set, &events, Instants::Now, &SampleLimits::default(), |disk| {
+                images.insert(disk.identity());
+            })
+            .expect("simulated files make a sound log");
         self.write_set = write_set;
         (u64::try_from(&counts.crash_disks).expect("few disks"), images.len())
     }

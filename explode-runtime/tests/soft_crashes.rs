@@ -8,10 +8,10 @@ use explode_ramdisk::files::{Files, Granule, OpenFlags};
 use explode_ramdisk::{Event, Flags, Image, RamDisk, Recording, SimFiles, Storage, operation_of};
 use explode_runtime::base::Options;
 use explode_runtime::check::{Checker, Cx};
-use explode_runtime::crash::{Epoch, Limits, When, walk};
+use explode_runtime::crash::{Epoch, Instants, SampleLimits, walk};
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
-use explode_runtime::writeset::{Rules, WriteSet};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
+use explode_runtime::writeset::{DeviceRules, WriteSet};
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 
@@ -92,19 +92,20 @@ fn each_prefix_is_what_the_program_saw() {
             seen.extend((1..done).map(|_| None));
             seen.extend((done > 0).then_some(Some(after)));
         }
-        let mut write_set = WriteSet::new(Image::new(), Rules::default());
+        let mut write_set = WriteSet::new(Image::new(), DeviceRules::default());
         let mut at = 0;
-        let counts = walk(&mut write_set, &events, When::Prefixes, &Limits::default(), |disk| {
-            assert!(disk.epochs().iter().eq([Epoch::Soft]));
-            if let Some(expected) = &seen[at] {
-                let storage = Storage::new(disk.image(), Recording::Off);
-                let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
-                assert_eq!(tree_of(&files), *expected, "seed {seed}, operation {at}");
-                assert_eq!(disk.image().identity(), disk.identity());
-                compared += 1;
-            }
-            at += 1;
-        });
+        let counts =
+            walk(&mut write_set, &events, Instants::Prefixes, &SampleLimits::default(), |disk| {
+                assert!(disk.epochs().iter().eq([Epoch::Soft]));
+                if let Some(expected) = &seen[at] {
+                    let storage = Storage::new(disk.image(), Recording::Off);
+                    let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
+                    assert_eq!(tree_of(&files), *expected, "seed {seed}, operation {at}");
+                    assert_eq!(disk.image().identity(), disk.identity());
+                    compared += 1;
+                }
+                at += 1;
+            });
         assert_eq!(counts.unwrap().crash_disks, seen.len().into());
         assert_eq!(at, seen.len());
     }
@@ -129,7 +130,7 @@ fn bytes(disk: &RamDisk) -> (u8, u8) {
 }
 
 impl Checker for Writer {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         cx.check_crashes_start(&["begin".into()]);
         disk.write(0, &[1; 512], Flags::NONE);
@@ -142,7 +143,7 @@ impl Checker for Writer {
         cx.check_crashes_now(self, &["end".into()])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         assert_eq!(args, ["end"], "nobody asks for the instant before the first operation");
         let (first, second) = bytes(&stack.disk()?);
         SEEN.with_borrow_mut(|seen| seen.push((epoch, first, second)));

@@ -10,19 +10,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Mode, Options, RunError, UsageError};
+use explode_runtime::base::{Mode, Options, RunError, StepError, UsageError};
 use explode_runtime::check::{Checker, Cx};
-use explode_runtime::choose::{Answers, Point, Policy};
+use explode_runtime::choose::{Answers, ChoicePoint, Policy};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
-use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit};
+use explode_runtime::explore::{Exhaust, FinishedUnit, Strategy, Unit};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{Audience, Confirmation, History, Keep, StrategyName, Supervisor};
+use explode_runtime::run::{
+    Confirmation, Persistence, ResumedJournal, RunSink, StrategyName, Supervisor,
+};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, Surface};
-use explode_runtime::trace::{Replay, Trace};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
-use explode_runtime::worker::{InThread, replay};
+use explode_runtime::trace::{ReplayResult, Trace};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
+use explode_runtime::worker::{InThreadWorkers, replay};
 
 const BLOCK: usize = 4096;
 const NEVER: usize = usize::MAX;
@@ -58,12 +60,12 @@ fn disk() -> ComponentDef {
 struct Disk(Option<RamDisk>);
 
 impl Component for Disk {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         step("mount");
         self.0 = Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64));
         Ok(())
     }
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         step("recover");
         let disk = RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64);
         let mut found = [0; BLOCK];
@@ -87,11 +89,11 @@ struct Pairs {
 }
 
 impl Checker for Pairs {
-    fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, _stack: &Stack) -> Result<(), StepError> {
         step("init");
         Ok(())
     }
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         step("mutate");
         self.mutates += 1;
         let disk = cx.stack().disk()?;
@@ -104,7 +106,7 @@ impl Checker for Pairs {
         let wrong = ["0", "1", ""][if self.mutates == 2 { which } else { 2 }];
         cx.check_crashes_now(self, &[wrong.to_owned()])
     }
-    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         step("check");
         let disk = stack.disk()?;
         let at = |block: u64| {
@@ -171,13 +173,13 @@ struct Listening<'a> {
     traces: BTreeMap<PathBuf, Trace>,
 }
 
-impl Audience for Listening<'_> {
+impl RunSink for Listening<'_> {
     fn open(&mut self, _target: &str) -> Result<PathBuf, RunError> {
         std::fs::create_dir_all(self.folder).unwrap();
         Ok(self.folder.to_owned())
     }
 
-    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+    fn emit(&mut self, message: &Message) -> Result<(), RunError> {
         if let Message::Finding(finding) = message {
             self.findings.retain(|known| known.signature != finding.signature);
             self.findings.push(finding.clone());
@@ -196,7 +198,7 @@ impl Audience for Listening<'_> {
         let outcome = replay(self.registry, &self.traces[trace], &InProcess).unwrap();
         REPLAYS.set(false);
         match outcome {
-            Replay::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
+            ReplayResult::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
             other => Confirmation::Not(format!("{other:?}")),
         }
     }
@@ -216,19 +218,19 @@ fn run(
     STEPS.take();
     STOP_AT.set(stop_at);
     STOP.with(|stop| stop.store(false, Ordering::Relaxed));
-    let mut crew = InThread::new(&registry, plan, &InProcess);
+    let mut crew = InThreadWorkers::new(&registry, plan, &InProcess);
     let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
     supervisor.strategy = own;
     supervisor.keep = match resume {
-        true => Keep::Resume(Box::new(History::read(folder).unwrap())),
-        false => Keep::Journal,
+        true => Persistence::Resume(Box::new(ResumedJournal::read(folder).unwrap())),
+        false => Persistence::Journal,
     };
     supervisor.interrupt = Some(STOP.with(|stop| *stop));
     let result = supervisor.run();
     Ran { result, findings: audience.findings, steps: STEPS.take() }
 }
 
-fn number(count: &explode_runtime::base::Count) -> u64 {
+fn number(count: &explode_runtime::base::ExactCount) -> u64 {
     count.to_string().parse().unwrap()
 }
 
@@ -334,7 +336,7 @@ impl Strategy for Mine {
         unit.mutates += self.skip;
         Some(unit)
     }
-    fn observe(&mut self, finished: &Finished<'_>) {
+    fn observe(&mut self, finished: &FinishedUnit<'_>) {
         self.inner.observe(finished);
     }
 }
@@ -350,7 +352,7 @@ struct Once(Option<u8>);
 struct Always(u8);
 
 impl Answers for Always {
-    fn answer(&mut self, _point: &Point<'_>) -> u32 {
+    fn answer(&mut self, _point: &ChoicePoint<'_>) -> u32 {
         self.0.into()
     }
 }
@@ -361,7 +363,7 @@ impl Strategy for Once {
             |answer: u8| Policy::Registered { name: "always".to_owned(), data: vec![answer] };
         self.0.map(|answer| Unit { mutates: 1, policy: policy(answer), ..Unit::default() })
     }
-    fn observe(&mut self, _finished: &Finished<'_>) {
+    fn observe(&mut self, _finished: &FinishedUnit<'_>) {
         self.0 = None;
     }
 }

@@ -7,23 +7,25 @@ mod common;
 use std::collections::BTreeSet;
 
 use explode_ramdisk::{Event, Flags, Image, Payload, RamDisk, Recording};
-use explode_runtime::base::{Fault, OptionDef, Options, RunError};
-use explode_runtime::check::{Ask, Checker, CheckerDef, Cx};
-use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
-use explode_runtime::crash::{Epoch, When};
+use explode_runtime::base::{OptionDef, Options, RunError, StepError};
+use explode_runtime::check::{Checker, CheckerDef, CrashRequest, Cx};
+use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint, Chooser, Label};
+use explode_runtime::crash::{Epoch, Instants};
 use explode_runtime::devices::{Backend, HostId, InProcess, Side};
-use explode_runtime::explain::minimise::{Minimised, minimise};
-use explode_runtime::explain::{Bounds, StoryCommands, story};
-use explode_runtime::explore::{Arrival, Unit};
-use explode_runtime::judge::Pipeline;
+use explode_runtime::explain::minimise::{MinimiseResult, minimise};
+use explode_runtime::explain::{SearchBounds, StoryCommands, story};
+use explode_runtime::explore::{ReachedState, Unit};
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Line, Summary};
-use explode_runtime::run::{Confirmation, Helpers, Local, Supervisor};
+use explode_runtime::run::{Confirmation, Helpers, LocalSink, Supervisor};
 use explode_runtime::stack::Stack;
-use explode_runtime::trace::{Place, Trace};
-use explode_runtime::unit::{About, Early, Ended, Runner, SoFar, System, Systems, Work};
-use explode_runtime::verdict::{Failure, Step, Verdict, Violation};
-use explode_runtime::worker::{Crew, Remote, spawn_thread};
+use explode_runtime::trace::{Position, Trace};
+use explode_runtime::unit::{
+    Runner, System, SystemFacts, Systems, UnitHooks, UnitProgress, UnitRun, UnitStop,
+};
+use explode_runtime::verdict::{CheckError, Verdict, Violation, WorkerStep};
+use explode_runtime::worker::{RemoteWorkers, Workers, spawn_thread};
 
 use common::Said;
 
@@ -40,11 +42,11 @@ const OPTIONS: &[OptionDef] =
 struct Registers;
 
 impl Checker for Registers {
-    fn mutate(&mut self, _cx: &mut Cx<'_>) -> Result<(), Failure> {
-        Err(Failure::broken("one stack is not a world"))
+    fn mutate(&mut self, _cx: &mut Cx<'_>) -> Result<(), CheckError> {
+        Err(CheckError::broken("one stack is not a world"))
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let value = read(&stack.disk()?);
         let promised: u8 = args[1].parse().expect("a number");
         if value >= promised {
@@ -76,7 +78,7 @@ struct World<'a> {
 struct Host<'a> {
     id: HostId,
     stack: Stack,
-    pipeline: Pipeline<'a>,
+    pipeline: CrashPipeline<'a>,
     promised: u8,
 }
 
@@ -84,36 +86,37 @@ struct Host<'a> {
 struct Run<'s, 'w> {
     world: &'s World<'s>,
     unit: &'s Unit,
-    work: &'w mut dyn Work,
+    work: &'w mut dyn UnitHooks,
     chooser: Chooser,
-    place: Place,
+    place: Position,
     operations: u64,
 }
 
 impl Host<'_> {
     /// Ends it: nothing that it had not flushed is left. The log of the other host goes on.
-    fn crash(&mut self) -> Result<Image, Fault> {
+    fn crash(&mut self) -> Result<Image, StepError> {
         let durable = self.pipeline.durable(self.stack.devices())?;
         self.stack.devices().fence();
         Ok(durable)
     }
 }
 
-fn broken(fault: Fault) -> Early {
-    Early::Broken(fault.into())
+fn broken(fault: StepError) -> UnitStop {
+    UnitStop::Broken(fault.into())
 }
 
 impl World<'_> {
     /// Starts a host on what its disk holds.
-    fn start(&self, id: HostId, image: Image) -> Result<Host<'_>, Fault> {
+    fn start(&self, id: HostId, image: Image) -> Result<Host<'_>, StepError> {
         let World { registry, plan, backend, .. } = self;
         let rules = plan.settings.rules;
         let devices = backend.disks(id, Side::Live, image.clone(), Recording::On, 0);
         let built = Stack::build(&plan.stack, &registry.components, devices, rules, 0);
-        let mut stack = built.map_err(Fault::new)?;
+        let mut stack = built.map_err(StepError::new)?;
         stack.set_host(id);
         stack.start()?;
-        let mut pipeline = Pipeline::new(self.host.blueprint(), plan, *backend, image).of_host(id);
+        let mut pipeline =
+            CrashPipeline::new(self.host.blueprint(), plan, *backend, image).of_host(id);
         if self.keeps_events {
             pipeline.keep_events();
         }
@@ -123,9 +126,9 @@ impl World<'_> {
 }
 
 impl System for World<'_> {
-    fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
+    fn run(&self, unit: &Unit, work: &mut dyn UnitHooks) -> UnitRun {
         let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
-        let (chooser, place) = (Chooser::new(script), Place::default());
+        let (chooser, place) = (Chooser::new(script), Position::default());
         let mut run = Run { world: self, unit, work, chooser, place, operations: 0 };
         let mut hosts = Vec::new();
         let early = run.go(&mut hosts).err();
@@ -133,12 +136,12 @@ impl System for World<'_> {
             run.chooser.finish();
         }
         let diverged = run.chooser.diverged().cloned();
-        let early = diverged.map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
+        let early = diverged.map(|divergence| UnitStop::Diverged(Box::new(divergence))).or(early);
         let events = hosts.into_iter().flat_map(|host| host.pipeline.into_events()).collect();
-        Ended { choices: run.chooser.made().to_vec(), operations: run.operations, early, events }
+        UnitRun { choices: run.chooser.made().to_vec(), operations: run.operations, early, events }
     }
 
-    fn about(&self) -> About<'_> {
+    fn about(&self) -> SystemFacts<'_> {
         self.host.about()
     }
 
@@ -152,7 +155,7 @@ impl System for World<'_> {
 }
 
 impl<'s> Run<'s, '_> {
-    fn go(&mut self, hosts: &mut Vec<Host<'s>>) -> Result<(), Early> {
+    fn go(&mut self, hosts: &mut Vec<Host<'s>>) -> Result<(), UnitStop> {
         for id in HOSTS {
             hosts.push(self.world.start(id, self.world.host.pristine().clone()).map_err(broken)?);
         }
@@ -169,21 +172,30 @@ impl<'s> Run<'s, '_> {
         Ok(())
     }
 
-    fn mutate(&mut self, hosts: &mut [Host<'s>], depth: u32) -> Result<(), Early> {
+    fn mutate(&mut self, hosts: &mut [Host<'s>], depth: u32) -> Result<(), UnitStop> {
         let explored = depth >= self.unit.state.depth;
         self.place.mutates = depth + 1;
         self.operations += u64::from(explored);
-        let step = Step::Mutate { mutates: self.place.mutates, interval: self.place.interval };
-        let so_far =
-            SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
-        self.work.about_to(step, &so_far);
+        let step =
+            WorkerStep::Mutate { mutates: self.place.mutates, interval: self.place.interval };
+        let so_far = UnitProgress {
+            choices: self.chooser.made(),
+            operations: self.operations,
+            place: self.place,
+        };
+        self.work.before(step, &so_far);
         self.act(hosts).map_err(broken)?;
         // Either host may crash now, without the other.
         for host in hosts {
             let args = [host.id.to_string(), host.promised.to_string()];
-            let ask =
-                Ask { checker: &Registers, when: When::Now, begin: &args, args: &args, at: None };
-            let so_far = SoFar {
+            let ask = CrashRequest {
+                checker: &Registers,
+                when: Instants::Now,
+                begin: &args,
+                args: &args,
+                at: None,
+            };
+            let so_far = UnitProgress {
                 choices: self.chooser.made(),
                 operations: self.operations,
                 place: self.place,
@@ -191,22 +203,28 @@ impl<'s> Run<'s, '_> {
             self.place.interval += 1;
             let checked = match explored {
                 true => self.work.crashes(&mut host.pipeline, &host.stack, &ask, &so_far),
-                false => host.pipeline.skip(host.stack.devices(), When::Now).map_err(Failure::from),
+                false => host
+                    .pipeline
+                    .skip(host.stack.devices(), Instants::Now)
+                    .map_err(CheckError::from),
             };
             match checked {
                 Ok(()) => {}
-                Err(Failure::Broken(why)) => return Err(Early::Broken(why)),
-                Err(_) => return Err(Early::Stopped),
+                Err(CheckError::Broken(why)) => return Err(UnitStop::Broken(why)),
+                Err(_) => return Err(UnitStop::Stopped),
             }
         }
         Ok(())
     }
 
     /// One host writes, syncs, or crashes and comes back.
-    fn act(&mut self, hosts: &mut [Host<'s>]) -> Result<(), Fault> {
-        let schedule = Point { kind: Kind::Schedule, ..Point::action(2, Label::named("acts")) };
+    fn act(&mut self, hosts: &mut [Host<'s>]) -> Result<(), StepError> {
+        let schedule = ChoicePoint {
+            kind: ChoiceKind::Schedule,
+            ..ChoicePoint::action(2, Label::named("acts"))
+        };
         let host = &mut hosts[self.choose(&schedule) as usize];
-        let action = Point::action(ACTIONS.len() as u32, Label::named("does").on(host.id));
+        let action = ChoicePoint::action(ACTIONS.len() as u32, Label::named("does").on(host.id));
         let disk = host.stack.disk()?;
         match ACTIONS[self.choose(&action) as usize] {
             "write" => disk.write(0, &[read(&disk) + 1; BLOCK], Flags::NONE),
@@ -225,16 +243,20 @@ impl<'s> Run<'s, '_> {
         Ok(())
     }
 
-    fn choose(&mut self, point: &Point<'_>) -> u32 {
+    fn choose(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.chooser.choose(point, &mut |point| self.work.fallback(point))
     }
 
-    fn reached(&mut self, depth: u32) -> Result<(), Early> {
+    fn reached(&mut self, depth: u32) -> Result<(), UnitStop> {
         let signature = self.chooser.hash() ^ u128::from(depth);
         let choices = self.chooser.made().len() as u64;
-        let arrival = Arrival { signature, depth, choices, sketch: None, topology: None };
+        let arrival = ReachedState { signature, depth, choices, sketch: None, topology: None };
         let more = depth < self.unit.state.depth + self.unit.mutates;
-        if self.work.reached(arrival, None, more) || !more { Ok(()) } else { Err(Early::Stopped) }
+        if self.work.reached(arrival, None, more) || !more {
+            Ok(())
+        } else {
+            Err(UnitStop::Stopped)
+        }
     }
 }
 
@@ -362,7 +384,7 @@ fn a_trace_of_another_host_diverges() {
     trace.choices[1].label.object = Some("host 0".to_owned());
     let replayed =
         explode_runtime::worker::replay(&registry(), &trace, &InProcess).expect("it runs");
-    assert!(matches!(replayed, explode_runtime::trace::Replay::Diverged(_)), "{replayed:?}");
+    assert!(matches!(replayed, explode_runtime::trace::ReplayResult::Diverged(_)), "{replayed:?}");
 }
 
 /// A step of the host that loses nothing is left out, and the write that is lost is the critical
@@ -371,24 +393,27 @@ fn a_trace_of_another_host_diverges() {
 fn a_trace_of_a_world_is_minimised_and_shown() {
     let said = run(2, "first");
     let least = &said.traces[0];
-    let point = Point { kind: Kind::Schedule, ..Point::action(2, Label::named("acts")) };
-    let action = Point::action(ACTIONS.len() as u32, Label::named("does").on(HOSTS[0]));
+    let point =
+        ChoicePoint { kind: ChoiceKind::Schedule, ..ChoicePoint::action(2, Label::named("acts")) };
+    let action = ChoicePoint::action(ACTIONS.len() as u32, Label::named("does").on(HOSTS[0]));
     let more = [Choice::of(&point, 0), Choice::of(&action, 0)];
     let mut longer = Trace { mutates: 3, interval: least.interval + 2, ..least.clone() };
     longer.choices.splice(0..0, more);
     longer.options.depth = 3;
     let (registry, plan) = (registry(), longer.plan());
     let mut spawn = || spawn_thread(&registry);
-    let bounds = Bounds { budget: None, tests: 1000 };
-    let smaller =
-        match minimise(&mut Remote::new(&plan, &mut spawn), &longer, bounds).expect("it runs") {
-            Minimised::Smaller(smaller) => smaller,
-            other => panic!("{other:?}"),
-        };
+    let bounds = SearchBounds { budget: None, tests: 1000 };
+    let smaller = match minimise(&mut RemoteWorkers::new(&plan, &mut spawn), &longer, bounds)
+        .expect("it runs")
+    {
+        MinimiseResult::Smaller(smaller) => smaller,
+        other => panic!("{other:?}"),
+    };
     assert_eq!(smaller.sizes.map(|size| size.mutates), [3, 2]);
     assert_eq!(smaller.trace.choices, least.choices);
     assert_eq!((&smaller.trace.crash_disk, &smaller.trace.args), (&least.crash_disk, &least.args));
-    let story = story(&mut Remote::new(&plan, &mut spawn), &longer, bounds).expect("it runs");
+    let story =
+        story(&mut RemoteWorkers::new(&plan, &mut spawn), &longer, bounds).expect("it runs");
     let commands = StoryCommands { all: None, minimise: None, replay: "the replay" };
     let lines = story.lines("the trace", &commands);
     let lines = lines.iter().map(Line::plain).collect::<Vec<_>>().join("\n");
@@ -407,12 +432,12 @@ fn merged(workers: usize, syncs: &str) -> (Summary, BTreeSet<String>) {
         }
     };
     let out = folder.path().join("run");
-    let mut audience = Local::new(Some(&out), &mut confirm, &mut hear);
+    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut hear);
     let mut spawn = || spawn_thread(&registry);
-    let mut crew = Remote::new(&plan, &mut spawn);
-    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
+    let mut crew = RemoteWorkers::new(&plan, &mut spawn);
+    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
         let mut spawn = || spawn_thread(&registry);
-        work(&mut Remote::new(&plan, &mut spawn));
+        work(&mut RemoteWorkers::new(&plan, &mut spawn));
     };
     let lost = |why: &str| panic!("{why}");
     let mut supervisor = Supervisor::new(&plan, &mut crew, &mut audience);

@@ -3,7 +3,7 @@
 //!
 //! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a
 //! caller uses, and when, is what is being checked. What it stands on is a device of a [`Storage`],
-//! or a [`Device`] that is made of other block devices.
+//! or a [`RamDiskState`] that is made of other block devices.
 
 use std::fmt;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub struct RamDisk {
 #[derive(Clone, Debug)]
 enum On {
     Storage { storage: Storage, dev: u32 },
-    Device(Rc<dyn Device>),
+    Device(Rc<dyn RamDiskState>),
 }
 
 /// A block device that is made of others: a mirror, a stripe. All reads and writes are whole
@@ -32,7 +32,7 @@ enum On {
 ///
 /// Its requests have been answered when a call returns; what it asks of the devices that it is made
 /// of is what a crash can divide.
-pub trait Device: fmt::Debug {
+pub trait RamDiskState: fmt::Debug {
     /// Fills `buf` from `sector` on.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl RamDisk {
     }
 
     /// A device that is made of others, `sectors` sectors large.
-    pub fn made_of(device: Rc<dyn Device>, sectors: u64) -> RamDisk {
+    pub fn made_of(device: Rc<dyn RamDiskState>, sectors: u64) -> RamDisk {
         RamDisk { on: On::Device(device), sectors, flushes: Flushes::Kept }
     }
 

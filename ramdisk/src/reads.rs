@@ -1,6 +1,6 @@
 //! What of an image a reader has looked at: all that an equal answer needs.
 //!
-//! A [`Read`] names a part of an image; its [value](Values::of) stands for what is there. Two
+//! A [`ReadRange`] names a part of an image; its [value](Values::of) stands for what is there. Two
 //! images in which all parts that one reader has looked at have equal values are the same to that
 //! reader. What a reader has written itself, and reads then, says nothing of the image, and is no
 //! read.
@@ -21,7 +21,7 @@ const WRITTEN_MAX: u64 = 1 << 16;
 
 /// A part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Read {
+pub enum ReadRange {
     /// Some of the eight sectors of a block of 4096 bytes: bit k is its sector k.
     Sectors {
         /// The device.
@@ -54,19 +54,19 @@ pub struct Values(HashMap<usize, (Block, u128)>);
 
 impl Values {
     /// What stands for this part of `image`.
-    pub fn of(&mut self, read: Read, image: &Image) -> u128 {
+    pub fn of(&mut self, read: ReadRange, image: &Image) -> u128 {
         match read {
-            Read::Sectors { dev, block, sectors: u8::MAX } => {
+            ReadRange::Sectors { dev, block, sectors: u8::MAX } => {
                 let shared = image.disk(dev).and_then(|disk| disk.shared_block(block));
                 shared.map_or(0, |shared| self.of_block(shared))
             }
-            Read::Sectors { dev, block, sectors } => {
+            ReadRange::Sectors { dev, block, sectors } => {
                 let disk = image.disk(dev);
                 let bytes = disk.and_then(|disk| disk.shared_block(block));
                 bytes.map_or(0, |bytes| of_sectors(bytes, sectors))
             }
-            Read::Device { dev } => image.disk(dev).map_or(0, |disk| disk.identity().0),
-            Read::Highest { first, last } => {
+            ReadRange::Device { dev } => image.disk(dev).map_or(0, |disk| disk.identity().0),
+            ReadRange::Highest { first, last } => {
                 let holds = |dev: &u32| image.disk(*dev).is_some_and(Disk::holds_something);
                 let highest =
                     image.devices().filter(|dev| (first..=last).contains(dev) && holds(dev)).max();
@@ -111,17 +111,17 @@ fn of_sectors(block: &[u8; BLOCK_BYTES], sectors: u8) -> u128 {
 
 /// What a reader has read so far, in order of first reads.
 #[derive(Debug, Default)]
-pub(crate) struct Reads {
-    order: Vec<Read>,
+pub(crate) struct ReadLog {
+    order: Vec<ReadRange>,
     /// The sectors of each block that are no reads any more: read, or written before.
     settled: HashMap<(u32, u64), u8>,
     /// Those that are no sectors.
-    others: HashSet<Read>,
+    others: HashSet<ReadRange>,
     /// The image as a whole was given away: what was looked at is unknown.
     everything: bool,
 }
 
-impl Reads {
+impl ReadLog {
     /// Bytes were read.
     pub fn read(&mut self, dev: u32, bytes: Range<u64>) {
         let sectors = bytes.start / SECTOR_BYTES as u64..bytes.end.div_ceil(SECTOR_BYTES as u64);
@@ -130,7 +130,7 @@ impl Reads {
             let new = sectors & !*settled;
             *settled |= sectors;
             if new != 0 {
-                self.order.push(Read::Sectors { dev, block, sectors: new });
+                self.order.push(ReadRange::Sectors { dev, block, sectors: new });
             }
         }
     }
@@ -147,7 +147,7 @@ impl Reads {
     }
 
     /// Something else than sectors was looked at.
-    pub fn note(&mut self, read: Read) {
+    pub fn note(&mut self, read: ReadRange) {
         if self.others.insert(read) {
             self.order.push(read);
         }
@@ -159,7 +159,7 @@ impl Reads {
     }
 
     /// The reads; none if it may have been anything.
-    pub fn into_order(self) -> Option<Vec<Read>> {
+    pub fn into_order(self) -> Option<Vec<ReadRange>> {
         (!self.everything).then_some(self.order)
     }
 }
@@ -180,8 +180,8 @@ fn blocks(sectors: Range<u64>) -> impl Iterator<Item = (u64, u8)> {
 mod tests {
     use super::*;
 
-    fn sectors(block: u64, sectors: u8) -> Read {
-        Read::Sectors { dev: 0, block, sectors }
+    fn sectors(block: u64, sectors: u8) -> ReadRange {
+        ReadRange::Sectors { dev: 0, block, sectors }
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_sector_is_read_once_and_not_after_it_was_written() {
-        let mut reads = Reads::default();
+        let mut reads = ReadLog::default();
         reads.written(0, 1..3);
         reads.read(0, 100..700);
         reads.read(0, 0..4096);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn who_has_the_image_may_have_read_anything() {
-        let mut reads = Reads::default();
+        let mut reads = ReadLog::default();
         reads.read(0, 0..1);
         reads.everything();
         assert_eq!(reads.into_order(), None);
@@ -222,7 +222,8 @@ mod tests {
         };
         let mut values = Values::default();
         let (empty, one, two) = (Image::new(), image(&[(3, 1)]), image(&[(3, 1), (4, 1)]));
-        let mut equal = |read: Read, a: &Image, b: &Image| values.of(read, a) == values.of(read, b);
+        let mut equal =
+            |read: ReadRange, a: &Image, b: &Image| values.of(read, a) == values.of(read, b);
         assert!(equal(sectors(0, 0x08), &one, &two) && !equal(sectors(0, 0xff), &one, &two));
         assert!(!equal(sectors(0, 0x08), &one, &empty) && equal(sectors(0, 0x07), &one, &empty));
         assert!(equal(sectors(1, 0xff), &one, &empty));
@@ -231,10 +232,10 @@ mod tests {
         // The same bytes in another sector of the block.
         assert!(!equal(sectors(0, 0x18), &one, &image(&[(4, 1)])));
         assert!(
-            !equal(Read::Device { dev: 0 }, &one, &two)
-                && equal(Read::Device { dev: 1 }, &one, &two)
+            !equal(ReadRange::Device { dev: 0 }, &one, &two)
+                && equal(ReadRange::Device { dev: 1 }, &one, &two)
         );
-        let highest = Read::Highest { first: 0, last: 9 };
+        let highest = ReadRange::Highest { first: 0, last: 9 };
         assert!(equal(highest, &one, &two) && !equal(highest, &one, &empty));
         assert!(equal(highest, &image(&[(3, 0)]), &empty), "a disk of zeroes holds nothing");
     }

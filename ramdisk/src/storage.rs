@@ -19,8 +19,8 @@ use std::rc::Rc;
 use bytes::Bytes;
 use nix::errno::Errno;
 
-use crate::reads::Reads;
-use crate::{Event, Flags, Image, Payload, Read, ReadFault, SECTOR_BYTES};
+use crate::reads::ReadLog;
+use crate::{Event, Flags, Image, Payload, ReadFault, ReadRange, SECTOR_BYTES};
 
 /// Shall events be kept?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ struct Devices {
     fenced: bool,
     next_id: u64,
     /// What was read, if that is recorded.
-    reads: Option<Reads>,
+    reads: Option<ReadLog>,
     /// Was a buffer changed since the last mark of an operation?
     changed: bool,
     /// Devices that were pulled out.
@@ -77,7 +77,7 @@ impl Storage {
     /// What the system sees now, on all devices; costs nothing.
     pub fn image(&self) -> Image {
         let mut devices = self.0.borrow_mut();
-        devices.reads.iter_mut().for_each(Reads::everything);
+        devices.reads.iter_mut().for_each(ReadLog::everything);
         devices.seen.clone()
     }
 
@@ -88,17 +88,17 @@ impl Storage {
 
     /// From now on it is noted what of the image is looked at.
     pub fn note_reads(&self) {
-        self.0.borrow_mut().reads = Some(Reads::default());
+        self.0.borrow_mut().reads = Some(ReadLog::default());
     }
 
     /// What was looked at since, in order of first reads; it is not noted any more. None if that
     /// may have been anything, or was not noted.
-    pub fn take_reads(&self) -> Option<Vec<Read>> {
+    pub fn take_reads(&self) -> Option<Vec<ReadRange>> {
         self.0.borrow_mut().reads.take()?.into_order()
     }
 
     /// A part of the image has decided something.
-    pub(crate) fn note(&self, read: Read) {
+    pub(crate) fn note(&self, read: ReadRange) {
         self.0.borrow_mut().reads.iter_mut().for_each(|reads| reads.note(read));
     }
 
@@ -128,8 +128,8 @@ impl Storage {
 
     /// Sectors of the medium go bad. No event: what happens to a medium is nothing that the system
     /// does.
-    pub fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
-        self.0.borrow_mut().seen.disk_mut(dev).spoil(sectors, fault);
+    pub fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.0.borrow_mut().seen.disk_mut(dev).damage(sectors, fault);
     }
 
     /// Pulls a device out: reads of it fail with `EIO`, and writes to it go nowhere, until it is

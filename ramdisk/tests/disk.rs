@@ -92,7 +92,7 @@ proptest! {
             disk.write(*first as u64, data);
         }
         for sector in &bad {
-            disk.spoil(*sector..sector + 1, ReadFault::Unreadable);
+            disk.damage(*sector..sector + 1, ReadFault::Unreadable);
         }
         let all = disk.shares(0..SECTORS as u64);
         let sum = all.iter().fold(Identity::default(), |sum, (_, share)| sum + *share);

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 use explode_ramdisk::Image;
 
-use explode_runtime::base::{Blame, Fault};
-use explode_runtime::check::Ask;
+use explode_runtime::base::{Blame, StepError};
+use explode_runtime::check::CrashRequest;
 use explode_runtime::choose::Choice;
-use explode_runtime::crash::Counts;
-use explode_runtime::dedup::Checks;
+use explode_runtime::crash::IntervalCounts;
+use explode_runtime::dedup::SeenChecks;
 use explode_runtime::judge::{
-    Check, Crash, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
+    Check, CheckEnding, CheckOutcome, Crash, CrashPipeline, JudgeHooks, judge as judge_disk,
 };
 use explode_runtime::stack::Stack;
 
 /// A request for crash checks, which can be answered as often as one likes.
 pub(super) struct Crashes<'a> {
     pub stack: &'a Stack,
-    pub ask: &'a Ask<'a>,
+    pub ask: &'a CrashRequest<'a>,
     /// The request's number in the run, and the choices that led to it.
     pub at: (u64, &'a [Choice]),
 }
@@ -33,8 +33,8 @@ pub(super) struct Round {
 
 impl Crashes<'_> {
     /// The first `most` distinct disks, in the order in which a run checks them.
-    pub fn images(&self, pipeline: &Pipeline<'_>, most: u64) -> Result<Vec<Image>, Fault> {
-        let (mut images, mut seen) = (Vec::new(), Checks::default());
+    pub fn images(&self, pipeline: &CrashPipeline<'_>, most: u64) -> Result<Vec<Image>, StepError> {
+        let (mut images, mut seen) = (Vec::new(), SeenChecks::default());
         pipeline.clone().candidates(self.stack.devices(), self.ask, self.at, |candidate| {
             if (images.len() as u64) < most && seen.insert(candidate.key) {
                 images.push(candidate.disk.image());
@@ -44,7 +44,7 @@ impl Crashes<'_> {
     }
 
     /// Checks the first `most` distinct disks.
-    pub fn check(&self, pipeline: &Pipeline<'_>, most: u64) -> Result<Round, Fault> {
+    pub fn check(&self, pipeline: &CrashPipeline<'_>, most: u64) -> Result<Round, StepError> {
         self.round(pipeline, most, most, 0)
     }
 
@@ -52,25 +52,25 @@ impl Crashes<'_> {
     /// crash disk is begun once `enough` disks were checked.
     pub fn check_deeper(
         &self,
-        pipeline: &Pipeline<'_>,
+        pipeline: &CrashPipeline<'_>,
         most: u64,
         enough: u64,
-    ) -> Result<Round, Fault> {
+    ) -> Result<Round, StepError> {
         self.round(pipeline, most, enough, 1)
     }
 
     fn round(
         &self,
-        pipeline: &Pipeline<'_>,
+        pipeline: &CrashPipeline<'_>,
         most: u64,
         enough: u64,
         depth: u32,
-    ) -> Result<Round, Fault> {
+    ) -> Result<Round, StepError> {
         let mut pipeline = pipeline.clone();
         let judge = pipeline.judge();
         let round =
             Round { time: Duration::ZERO, crash_disks: 0, crash_crash_disks: 0, violations: 0 };
-        let mut checking = Checking { seen: Checks::default(), round, broken: None };
+        let mut checking = Checking { seen: SeenChecks::default(), round, broken: None };
         let started = Instant::now();
         pipeline.candidates(self.stack.devices(), self.ask, self.at, |candidate| {
             let Round { crash_disks, crash_crash_disks, .. } = checking.round;
@@ -82,14 +82,14 @@ impl Crashes<'_> {
         })?;
         let time = started.elapsed();
         checking.broken.map_or(Ok(Round { time, ..checking.round }), |why| {
-            Err(Fault::new(format!("a check could not be made: {why}")).blame(Blame::Tool))
+            Err(StepError::new(format!("a check could not be made: {why}")).blame(Blame::Tool))
         })
     }
 }
 
 /// A round that is under way.
 struct Checking {
-    seen: Checks,
+    seen: SeenChecks,
     round: Round,
     broken: Option<String>,
 }
@@ -106,18 +106,23 @@ impl JudgeHooks for Checking {
         None
     }
 
-    fn judged(&mut self, _check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
+    fn judged(
+        &mut self,
+        _check: &Check<'_>,
+        _image: &Image,
+        outcome: CheckOutcome,
+    ) -> (CheckOutcome, bool) {
         match &outcome.judgement {
-            Judgement::Violated(_) => self.round.violations += 1,
-            Judgement::Broken(why) => self.broken = Some(why.to_string()),
+            CheckEnding::Violated(_) => self.round.violations += 1,
+            CheckEnding::Broken(why) => self.broken = Some(why.to_string()),
             // The hooks stop nothing.
-            Judgement::Ok | Judgement::Repaired | Judgement::Stopped => {}
+            CheckEnding::Ok | CheckEnding::Repaired | CheckEnding::Stopped => {}
         }
         let sound = outcome.judgement.is_sound();
         (outcome, sound)
     }
 
-    fn descended(&mut self, _check: &Check<'_>, counts: Result<Counts, Fault>) {
+    fn descended(&mut self, _check: &Check<'_>, counts: Result<IntervalCounts, StepError>) {
         if let Err(fault) = counts {
             self.broken = Some(fault.to_string());
         }

@@ -7,32 +7,32 @@ use std::time::{Duration, Instant};
 
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
 
-use explode_kernel::PlainDisk;
-use explode_runtime::base::{Blame, Fault};
-use explode_runtime::stack::{Floor, Stack};
+use explode_kernel::UnrecordedDisk;
+use explode_runtime::base::{Blame, StepError};
+use explode_runtime::stack::{BaselineCheck, Stack};
 
 /// A plain loop over crash disks.
-pub(super) struct FloorLoop {
-    disk: PlainDisk,
-    check: Floor,
-    steps: Vec<Step>,
+pub(super) struct BaselineLoop {
+    disk: UnrecordedDisk,
+    check: BaselineCheck,
+    steps: Vec<BaselineStep>,
     changed: Vec<u32>,
 }
 
 /// How one disk is made of the one before it, and of what its check has written.
-struct Step {
+struct BaselineStep {
     wanted: Disk,
     /// By number; each number stands once.
     blocks: Vec<(u32, Box<[u8; BLOCK_BYTES]>)>,
 }
 
-impl FloorLoop {
+impl BaselineLoop {
     /// The loop over these images, if the stack can say what a check is without us.
-    pub fn of(stack: &Stack, images: &[Image]) -> Result<Option<FloorLoop>, Fault> {
+    pub fn of(stack: &Stack, images: &[Image]) -> Result<Option<BaselineLoop>, StepError> {
         let Some((node, check)) = stack.baseline() else { return Ok(None) };
         let bytes =
             File::open(&node).and_then(|mut node| node.seek(SeekFrom::End(0))).map_err(broken)?;
-        let disk = PlainDisk::create(bytes / SECTOR_BYTES as u64).map_err(broken)?;
+        let disk = UnrecordedDisk::create(bytes / SECTOR_BYTES as u64).map_err(broken)?;
         let wanted: Vec<Disk> =
             images.iter().map(|image| image.disk(0).cloned().unwrap_or_default()).collect();
         let last = wanted.last().cloned().unwrap_or_default();
@@ -44,9 +44,9 @@ impl FloorLoop {
             let blocks = before.changed_blocks(wanted).into_iter().map(|block| block as u32);
             let blocks =
                 blocks.map(|block| (block, Box::new(*wanted.block(block.into())))).collect();
-            Step { wanted: wanted.clone(), blocks }
+            BaselineStep { wanted: wanted.clone(), blocks }
         });
-        let mut floor = FloorLoop { disk, check, steps: steps.collect(), changed: Vec::new() };
+        let mut floor = BaselineLoop { disk, check, steps: steps.collect(), changed: Vec::new() };
         // What a check writes is the same each time: after two rounds it is known.
         floor.round()?;
         floor.round()?;
@@ -54,7 +54,7 @@ impl FloorLoop {
     }
 
     /// One round; how long it took.
-    pub fn round(&mut self) -> Result<Duration, Fault> {
+    pub fn round(&mut self) -> Result<Duration, StepError> {
         // On a thread of its own, as the check wants it.
         std::thread::scope(|scope| {
             let round = scope.spawn(|| {
@@ -72,7 +72,7 @@ impl FloorLoop {
     }
 
     fn steps(&mut self) -> io::Result<()> {
-        let FloorLoop { disk, check, steps, changed } = self;
+        let BaselineLoop { disk, check, steps, changed } = self;
         for step in steps {
             disk.take_changed(changed)?;
             for block in changed.iter() {
@@ -87,7 +87,7 @@ impl FloorLoop {
     }
 }
 
-impl Step {
+impl BaselineStep {
     /// This block is restored too.
     fn add(&mut self, block: u32) {
         if let Err(at) = self.blocks.binary_search_by_key(&block, |(block, _)| *block) {
@@ -96,6 +96,6 @@ impl Step {
     }
 }
 
-fn broken(error: io::Error) -> Fault {
-    Fault::new(format!("the plain loop failed: {error}")).blame(Blame::Tool)
+fn broken(error: io::Error) -> StepError {
+    StepError::new(format!("the plain loop failed: {error}")).blame(Blame::Tool)
 }

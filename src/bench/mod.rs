@@ -17,22 +17,22 @@ mod tracing;
 
 use std::time::Instant;
 
-use explode_runtime::base::{BrokenKind, Fault, RunError, UsageError};
-use explode_runtime::check::Ask;
-use explode_runtime::choose::{Answers, Point};
-use explode_runtime::crash::When;
+use explode_runtime::base::{BrokenKind, RunError, StepError, UsageError};
+use explode_runtime::check::CrashRequest;
+use explode_runtime::choose::{Answers, ChoicePoint};
+use explode_runtime::crash::Instants;
 use explode_runtime::devices::Backend;
-use explode_runtime::explore::{Arrival, Finished, Reached};
-use explode_runtime::judge::Pipeline;
+use explode_runtime::explore::{FinishedUnit, Novelty, ReachedState};
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::Stack;
-use explode_runtime::unit::{Early, Runner, SoFar, Work};
-use explode_runtime::verdict::Failure;
+use explode_runtime::unit::{Runner, UnitHooks, UnitProgress, UnitStop};
+use explode_runtime::verdict::CheckError;
 use rounds::Measured;
 
 pub use report::BenchReport;
-pub use restore::{RESTORE_MIB, Restore, bench_restore};
-pub use tracing::{Tracing, bench_tracing};
+pub use restore::{RESTORE_MIB, RestoreCost, bench_restore};
+pub use tracing::{EkmCost, bench_tracing};
 
 /// Measures a plan in a backend, by rounds of `disks` crash disks.
 ///
@@ -58,15 +58,15 @@ pub fn bench(
             return Ok(measured?.report(&plan, started.elapsed()));
         }
         match ended.early {
-            Some(Early::Broken(why)) => return Err(why.into()),
-            Some(Early::Diverged(divergence)) => {
+            Some(UnitStop::Broken(why)) => return Err(why.into()),
+            Some(UnitStop::Diverged(divergence)) => {
                 return Err(BrokenKind::NotReproduced.of(divergence).into());
             }
-            Some(Early::Violated(..) | Early::Stopped) | None => {}
+            Some(UnitStop::Violated(..) | UnitStop::Stopped) | None => {}
         }
         // Without checks every state is explored further; the plan's depth ends it.
-        let (choices, reached) = (&ended.choices, Reached::New);
-        strategy.observe(&Finished { unit: &unit, choices, arrivals: &[], reached });
+        let (choices, reached) = (&ended.choices, Novelty::New);
+        strategy.observe(&FinishedUnit { unit: &unit, choices, arrivals: &[], reached });
     }
     let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
     let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
@@ -85,21 +85,21 @@ struct Bencher {
     wanted: u64,
     /// The largest so far.
     most: u64,
-    measured: Option<Result<Measured, Fault>>,
+    measured: Option<Result<Measured, StepError>>,
 }
 
-impl Work for Bencher {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for Bencher {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.answers.as_mut().map_or(0, |answers| answers.answer(point))
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         let (devices, place) = (stack.devices(), so_far.place);
         let crashes = explode::Crashes { stack, ask, at: (place.interval, so_far.choices) };
         // Copies do not read the log: this one has.
@@ -113,14 +113,14 @@ impl Work for Bencher {
         // What happened before the request is looked at once, however many disks there are: it is
         // in no round.
         let mut pipeline = pipeline.clone();
-        if ask.when == When::Now {
+        if ask.when == Instants::Now {
             pipeline.candidates(devices, ask, crashes.at, |_| ())?;
         }
         self.measured = Some(rounds::measure(&pipeline, &crashes, &images));
-        Err(Failure::Stop)
+        Err(CheckError::Stop)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         self.measured.is_none()
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rounds::median_us;
 use explode_kernel::{DiskModel, KernelDisks};
-use explode_runtime::base::{Fault, RunError};
+use explode_runtime::base::{RunError, StepError};
 use explode_runtime::devices::{Backend, HostId, Side};
 
 /// Sizes of the disks that are restored, in MiB. There is one at a time.
@@ -25,7 +25,7 @@ const SECTORS_PER_MIB: u64 = (1 << 20) / SECTOR_BYTES as u64;
 
 /// What restoring a disk costs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Restore {
+pub struct RestoreCost {
     /// Size of the disk in MiB.
     pub mib: u64,
     /// How many blocks were written since it was restored before.
@@ -38,13 +38,13 @@ pub struct Restore {
 ///
 /// # Errors
 /// There is no room for a disk, or it cannot be written.
-pub fn bench_restore(backend: &dyn Backend) -> Result<Vec<Restore>, RunError> {
+pub fn bench_restore(backend: &dyn Backend) -> Result<Vec<RestoreCost>, RunError> {
     let sizes = RESTORE_MIB.iter().filter_map(|mib| measure(backend, *mib).transpose());
-    sizes.collect::<Result<_, Fault>>().map_err(|fault| RunError::from(fault.of("restoring")))
+    sizes.collect::<Result<_, StepError>>().map_err(|fault| RunError::from(fault.of("restoring")))
 }
 
 /// Nothing where the disks are not a kernel's.
-fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<Restore>, Fault> {
+fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<RestoreCost>, StepError> {
     let blocks = mib * SECTORS_PER_MIB / SECTORS_PER_BLOCK;
     let at: Vec<u64> = (0..BLOCKS).map(|index| blocks / BLOCKS * index).collect();
     let mut disk = Disk::new();
@@ -58,19 +58,20 @@ fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<Restore>, Fault> {
         let attach =
             |disks: &KernelDisks| disks.attach(0, mib * SECTORS_PER_MIB, DiskModel::default());
         let node = devices.of_type::<KernelDisks>().map(attach).transpose()?;
-        Ok::<_, Fault>((devices, node))
+        Ok::<_, StepError>((devices, node))
     };
     let (_, Some(node)) = restore()? else { return Ok(None) };
     let mut times: Vec<Duration> = Vec::new();
     for _ in 0..TIMES {
-        write(&node, &at).map_err(|error| Fault::new(format!("{}: {error}", node.display())))?;
+        write(&node, &at)
+            .map_err(|error| StepError::new(format!("{}: {error}", node.display())))?;
         let started = Instant::now();
         let restored = restore()?;
         times.push(started.elapsed());
         drop(restored);
     }
     let restore_us = median_us(&mut times).expect("there are some");
-    Ok(Some(Restore { mib, blocks: BLOCKS, restore_us }))
+    Ok(Some(RestoreCost { mib, blocks: BLOCKS, restore_us }))
 }
 
 /// Writes blocks by requests. The disk is not open once the node is closed.

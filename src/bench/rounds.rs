@@ -6,9 +6,9 @@ use explode_ramdisk::Image;
 
 use super::BenchReport;
 use super::explode::Crashes;
-use super::floor::FloorLoop;
-use explode_runtime::base::Fault;
-use explode_runtime::judge::Pipeline;
+use super::floor::BaselineLoop;
+use explode_runtime::base::StepError;
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::Plan;
 
 /// Rounds of each kind, at least.
@@ -26,7 +26,7 @@ pub(super) struct Measured {
     violations: u64,
     blocks: Option<f64>,
     explode: Vec<Duration>,
-    floor: Vec<Duration>,
+    baseline: Vec<Duration>,
     recovery: Vec<Duration>,
     recovery_disks: u64,
     recovery_crash_crash_disks: u64,
@@ -34,19 +34,19 @@ pub(super) struct Measured {
 
 /// Measures checks of the request's first disks, which `images` are.
 pub(super) fn measure(
-    pipeline: &Pipeline<'_>,
+    pipeline: &CrashPipeline<'_>,
     crashes: &Crashes<'_>,
     images: &[Image],
-) -> Result<Measured, Fault> {
+) -> Result<Measured, StepError> {
     let wanted = images.len() as u64;
-    let mut floor = FloorLoop::of(crashes.stack, images)?;
+    let mut floor = BaselineLoop::of(crashes.stack, images)?;
     let mut measured = Measured {
         disks: wanted,
         // The first round warms up.
         violations: crashes.check(pipeline, wanted)?.violations,
-        blocks: floor.as_ref().map(FloorLoop::blocks),
+        blocks: floor.as_ref().map(BaselineLoop::blocks),
         explode: Vec::new(),
-        floor: Vec::new(),
+        baseline: Vec::new(),
         recovery: Vec::new(),
         recovery_disks: 0,
         recovery_crash_crash_disks: 0,
@@ -56,7 +56,7 @@ pub(super) fn measure(
     while more(measured.explode.len()) {
         measured.explode.push(crashes.check(pipeline, wanted)?.time / wanted as u32);
         if let Some(floor) = &mut floor {
-            measured.floor.push(floor.round()? / wanted as u32);
+            measured.baseline.push(floor.round()? / wanted as u32);
         }
     }
     for _ in 0..RECOVERY_ROUNDS {
@@ -71,7 +71,7 @@ pub(super) fn measure(
 impl Measured {
     /// The medians.
     pub fn report(mut self, plan: &Plan, elapsed: Duration) -> BenchReport {
-        let rounds = self.floor.iter().zip(&self.explode);
+        let rounds = self.baseline.iter().zip(&self.explode);
         let mut shares: Vec<f64> =
             rounds.map(|(floor, explode)| floor.as_secs_f64() / explode.as_secs_f64()).collect();
         shares.sort_by(f64::total_cmp);
@@ -83,7 +83,7 @@ impl Measured {
             blocks: self.blocks,
             rounds: self.explode.len(),
             explode_us: median_us(&mut self.explode).expect("there is a round"),
-            floor_us: median_us(&mut self.floor),
+            floor_us: median_us(&mut self.baseline),
             share: shares.get(shares.len() / 2).copied(),
             recovery_us: median_us(&mut self.recovery).expect("there is a round"),
             recovery_disks: self.recovery_disks,

@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use explode_ramdisk::{Image, Recording};
 use serde::{Deserialize, Serialize};
 
-use explode_kernel::{Kernel, Machine};
-use explode_runtime::base::{Fault, Options, RunError};
+use explode_kernel::{KernelBackend, KernelMachine};
+use explode_runtime::base::{Options, RunError, StepError};
 use explode_runtime::devices::{Backend, HostId, Side};
-use explode_runtime::faults::kernel::Failures;
+use explode_runtime::faults::kernel::KernelFaults;
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::{Stack, StackSpec};
-use explode_runtime::writeset::Rules;
+use explode_runtime::writeset::DeviceRules;
 
 /// Rounds of each kind.
 const ROUNDS: usize = 21;
@@ -30,7 +30,7 @@ const CALLS: u32 = 12;
 
 /// What EKM costs. Times are those of the fastest round, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tracing {
+pub struct EkmCost {
     /// System calls of a round.
     pub calls: u32,
     /// Choices of the kernel in it.
@@ -56,15 +56,15 @@ pub struct Tracing {
 pub fn bench_tracing(
     registry: &Registry,
     backend: &dyn Backend,
-) -> Result<Option<Tracing>, RunError> {
-    let Some(kernel) = backend.as_any().downcast_ref::<Kernel>() else { return Ok(None) };
+) -> Result<Option<EkmCost>, RunError> {
+    let Some(kernel) = backend.as_any().downcast_ref::<KernelBackend>() else { return Ok(None) };
     let machine = kernel.machine();
     let spec = StackSpec::default()
         .plug("ramdisk", Options::none())
         .plug("ext4", Options::none().with("fail", "all"));
     let devices = backend.disks(HostId::default(), Side::Live, Image::new(), Recording::On, 0);
-    let mut stack = Stack::build(&spec, &registry.components, devices, Rules::default(), 0)?;
-    let broken = |fault: Fault| RunError::from(fault.of("tracing"));
+    let mut stack = Stack::build(&spec, &registry.components, devices, DeviceRules::default(), 0)?;
+    let broken = |fault: StepError| RunError::from(fault.of("tracing"));
     stack.start_first().map_err(broken)?;
     let measured = measure(&stack, machine);
     let stopped = stack.stop().map_err(broken);
@@ -73,8 +73,8 @@ pub fn bench_tracing(
     measured.and_then(|tracing| stopped.map(|()| Some(tracing)))
 }
 
-fn measure(stack: &Stack, machine: &Machine) -> Result<Tracing, RunError> {
-    let broken = |fault: Fault| RunError::from(fault.of("tracing"));
+fn measure(stack: &Stack, machine: &KernelMachine) -> Result<EkmCost, RunError> {
+    let broken = |fault: StepError| RunError::from(fault.of("tracing"));
     let path = stack.paths().path.expect("ext4 is mounted somewhere");
     let failures = stack.failures();
     let idle = || round(&path, || Ok(()), || Ok(0)).map_err(broken);
@@ -95,7 +95,7 @@ fn measure(stack: &Stack, machine: &Machine) -> Result<Tracing, RunError> {
     }
     let a_call = |round: Round| micros(round.calls) / f64::from(TIMES * CALLS);
     let [off, on, probed, armed] = fastest;
-    Ok(Tracing {
+    Ok(EkmCost {
         calls: TIMES * CALLS,
         points: armed.points,
         rounds: ROUNDS,
@@ -111,11 +111,11 @@ fn micros(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1000.0
 }
 
-fn arm(machine: &Machine, failures: &Failures) -> Result<(), Fault> {
+fn arm(machine: &KernelMachine, failures: &KernelFaults) -> Result<(), StepError> {
     machine.arm(failures, &[])
 }
 
-fn disarm(machine: &Machine) -> Result<u64, Fault> {
+fn disarm(machine: &KernelMachine) -> Result<u64, StepError> {
     machine.disarm().map(|choices| choices.len() as u64)
 }
 
@@ -143,10 +143,10 @@ impl Round {
 
 fn round(
     path: &Path,
-    before: impl Fn() -> Result<(), Fault>,
-    after: impl Fn() -> Result<u64, Fault>,
-) -> Result<Round, Fault> {
-    let failed = |error: io::Error| Fault::new(format!("{}: {error}", path.display()));
+    before: impl Fn() -> Result<(), StepError>,
+    after: impl Fn() -> Result<u64, StepError>,
+) -> Result<Round, StepError> {
+    let failed = |error: io::Error| StepError::new(format!("{}: {error}", path.display()));
     // To change what is probed changes the kernel's text, which an emulated processor has to read
     // anew.
     (0..TIMES / 2).try_for_each(|_| calls(path)).map_err(failed)?;

@@ -14,12 +14,12 @@ use crate::bench::{bench as measure, bench_restore, bench_tracing};
 use crate::cli::{BenchArgs, Format};
 use crate::guest::bench::BenchGuest;
 use crate::output;
-use measured::Measured;
+use measured::BenchMeasured;
 use plans::variants;
 
 /// Measures targets one after the other, all of them in one guest, or in this process.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
-    let say = |measured: &Measured<'_>| match args.format {
+    let say = |measured: &BenchMeasured<'_>| match args.format {
         Format::Jsonl => output::line(&say::json(measured).to_string()),
         Format::Human => say::text(measured).iter().for_each(|line| output::line(line)),
     };
@@ -32,7 +32,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
 fn measure_all(
     registry: &Registry,
     args: &BenchArgs,
-    say: &dyn Fn(&Measured<'_>),
+    say: &dyn Fn(&BenchMeasured<'_>),
 ) -> Result<(), RunError> {
     let (disks, variants) = (u64::from(args.checks), variants(registry, args)?);
     // All run where the first one does: it is one machine that is measured.
@@ -41,23 +41,23 @@ fn measure_all(
         let mut guest = BenchGuest::boot(variants.iter().map(|variant| &variant.plan.stack))?;
         for variant in &variants {
             let (report, host_seconds) = guest.bench(&variant.plan, disks)?;
-            say(&Measured::Checks(variant, &report, Some(host_seconds)));
+            say(&BenchMeasured::Checks(variant, &report, Some(host_seconds)));
         }
-        guest.restore()?.iter().for_each(|restore| say(&Measured::Restore(restore)));
-        guest.tracing()?.iter().for_each(|tracing| say(&Measured::Tracing(tracing)));
+        guest.restore()?.iter().for_each(|restore| say(&BenchMeasured::Restore(restore)));
+        guest.tracing()?.iter().for_each(|tracing| say(&BenchMeasured::Tracing(tracing)));
     } else {
         let backend = AllBackends.open(mode)?;
         for variant in &variants {
-            say(&Measured::Checks(
+            say(&BenchMeasured::Checks(
                 variant,
                 &measure(registry, &variant.plan, &*backend, disks)?,
                 None,
             ));
         }
-        bench_restore(&*backend)?.iter().for_each(|restore| say(&Measured::Restore(restore)));
+        bench_restore(&*backend)?.iter().for_each(|restore| say(&BenchMeasured::Restore(restore)));
         bench_tracing(registry, &*backend)?
             .iter()
-            .for_each(|tracing| say(&Measured::Tracing(tracing)));
+            .for_each(|tracing| say(&BenchMeasured::Tracing(tracing)));
     }
     Ok(())
 }

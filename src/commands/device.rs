@@ -2,19 +2,19 @@
 
 use explode_runtime::writeset;
 
-use crate::cli::{Atom, Completion, DeviceArgs};
+use crate::cli::{AtomArg, CompletionArg, DeviceArgs};
 
 /// The rules that the options name.
-pub fn rules(args: &DeviceArgs) -> writeset::Rules {
-    writeset::Rules {
+pub fn rules(args: &DeviceArgs) -> writeset::DeviceRules {
+    writeset::DeviceRules {
         completion: match args.completion {
-            Completion::Durable => writeset::Completion::Durable,
-            Completion::Volatile => writeset::Completion::Volatile,
+            CompletionArg::Durable => writeset::Completion::Durable,
+            CompletionArg::Volatile => writeset::Completion::Volatile,
         },
         atom: match args.atom {
-            Atom::Block => writeset::Atom::Block,
-            Atom::Sector => writeset::Atom::Sector,
-            Atom::Request => writeset::Atom::Request,
+            AtomArg::Block => writeset::Atom::Block,
+            AtomArg::Sector => writeset::Atom::Sector,
+            AtomArg::Request => writeset::Atom::Request,
         },
         block_bytes: args.block,
         replace_versions: args.replace_versions,

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use explode_runtime::base::Exit;
 use explode_runtime::report::status_line;
-use explode_vm::{BuildOptions, Builder, Cache, Check, Silent, State, VmError, doctor as look};
+use explode_vm::{
+    BuildOptions, Builder, Cache, Requirement, RequirementState, Silent, VmError, doctor as look,
+};
 use serde_json::json;
 
 use crate::cli::{DoctorArgs, Format};
@@ -37,11 +39,11 @@ fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
     checks.push(libclang(Path::new("/usr/lib")));
     for check in &checks {
         let word = match check.state {
-            State::Ok => "ok",
-            State::Missing => "MISSING",
-            State::Slow => "slow",
-            State::Later => "later",
-            State::NotNeeded => "not needed",
+            RequirementState::Ok => "ok",
+            RequirementState::Missing => "MISSING",
+            RequirementState::Slow => "slow",
+            RequirementState::Later => "later",
+            RequirementState::NotNeeded => "not needed",
         };
         match args.format {
             Format::Jsonl => {
@@ -58,11 +60,11 @@ fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
             }
         }
     }
-    Ok(checks.iter().any(|check| check.state == State::Missing))
+    Ok(checks.iter().any(|check| check.state == RequirementState::Missing))
 }
 
 /// Looks in `/usr/lib` for libclang and the headers of the same version.
-fn libclang(lib: &Path) -> Check {
+fn libclang(lib: &Path) -> Requirement {
     const USE: &str = "only a build with --features engines needs it";
     let mut folders = subfolders(lib).into_iter().map(|folder| folder.join("lib"));
     let found = folders.find(|folder| {
@@ -71,14 +73,14 @@ fn libclang(lib: &Path) -> Check {
             && subfolders(&folder.join("clang")).iter().any(has_headers)
     });
     let (state, detail, remedy) = match found {
-        Some(folder) => (State::Ok, format!("in {}", folder.display()), ""),
+        Some(folder) => (RequirementState::Ok, format!("in {}", folder.display()), ""),
         None => (
-            State::NotNeeded,
+            RequirementState::NotNeeded,
             format!("not found with its headers in {}; {USE}", lib.display()),
             "run as root: scripts/setup; or set LIBCLANG_PATH for the build",
         ),
     };
-    Check { name: "libclang", state, detail, remedy: remedy.to_owned() }
+    Requirement { name: "libclang", state, detail, remedy: remedy.to_owned() }
 }
 
 /// Returns the entries of a folder in the order of their names; none if it cannot be read.
@@ -102,12 +104,12 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         };
-        assert_eq!(state(), State::NotNeeded);
+        assert_eq!(state(), RequirementState::NotNeeded);
         write("llvm-14/lib/libclang.so.1");
-        assert_eq!(state(), State::NotNeeded, "no headers");
+        assert_eq!(state(), RequirementState::NotNeeded, "no headers");
         write("llvm-19/lib/clang/19/include/stdbool.h");
-        assert_eq!(state(), State::NotNeeded, "the headers of another version");
+        assert_eq!(state(), RequirementState::NotNeeded, "the headers of another version");
         write("llvm-14/lib/clang/14.0.6/include/stdbool.h");
-        assert_eq!(state(), State::Ok);
+        assert_eq!(state(), RequirementState::Ok);
     }
 }

@@ -9,13 +9,14 @@ use explode_runtime::base::{BrokenKind, Exit, RunError, UsageError};
 use explode_runtime::explore::Job;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::run::{
-    Claim, History, JobFile, JobFolder, JournalError, Keep, Results, StrategyName, write_result,
+    FolderLock, JobFile, JobFolder, JournalError, Persistence, Results, ResumedJournal,
+    StrategyName, write_result,
 };
 use serde_json::json;
 
-use super::run::{Exploring, refused};
+use super::run::{RunCommand, refused};
 use crate::cli::{Format, MergeArgs, RunArgs, WorkArgs};
-use crate::crew::{self, Workers};
+use crate::crew::{self, LocalWorkers};
 use crate::trust::{self, Carrier};
 use crate::{interrupt, output, programs};
 
@@ -29,7 +30,7 @@ pub fn plan(registry: &Registry, args: &RunArgs, folder: &Path) -> Exit {
         }
         programs::check(&plan)?;
         interrupt::by_default();
-        let started = crew::first_start(&plan, &Workers::prepare(&plan)?)?;
+        let started = crew::first_start(&plan, &LocalWorkers::prepare(&plan)?)?;
         let folder = JobFolder::create(folder, &plan, started)?;
         let mut strategy = plan.strategy()?;
         strategy.next();
@@ -76,7 +77,7 @@ fn worked(registry: &Registry, args: &WorkArgs) -> Result<(), RunError> {
         return Ok(());
     }
     interrupt::by_default();
-    let bytes = crew::work(&job, &Workers::prepare(plan)?, interrupt::watch())?;
+    let bytes = crew::work(&job, &LocalWorkers::prepare(plan)?, interrupt::watch())?;
     if !is_stdin {
         return write_result(&result, &bytes);
     }
@@ -99,8 +100,8 @@ pub fn merge(registry: &Registry, args: &MergeArgs) -> Exit {
 struct Merge {
     folder: JobFolder,
     results: Results,
-    keep: Keep,
-    claim: Option<Claim>,
+    keep: Persistence,
+    claim: Option<FolderLock>,
 }
 
 fn begun(registry: &Registry, args: &MergeArgs) -> Result<Merge, RunError> {
@@ -111,8 +112,8 @@ fn begun(registry: &Registry, args: &MergeArgs) -> Result<Merge, RunError> {
     programs::check(folder.plan())?;
     let results = folder.read_results(others)?;
     let run = folder.run();
-    let (keep, claim) = match History::read(&run) {
-        Ok(history) => (Keep::Resume(Box::new(history)), Some(Claim::of(&run)?)),
+    let (keep, claim) = match ResumedJournal::read(&run) {
+        Ok(history) => (Persistence::Resume(Box::new(history)), Some(FolderLock::of(&run)?)),
         // A merge that was cut off before it had a journal: all results are there.
         Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
             if run.exists() {
@@ -120,7 +121,7 @@ fn begun(registry: &Registry, args: &MergeArgs) -> Result<Merge, RunError> {
                     RunError::unwritable(&run, error, "remove it, and merge again")
                 })?;
             }
-            (Keep::Journal, None)
+            (Persistence::Journal, None)
         }
         Err(error) => return Err(UsageError(error.to_string()).into()),
     };
@@ -131,7 +132,7 @@ impl Merge {
     fn go(self, args: &MergeArgs) -> Exit {
         let Merge { folder, mut results, keep, claim } = self;
         let (run, plan) = (folder.run(), folder.plan().clone());
-        let exploring = Exploring {
+        let exploring = RunCommand {
             plan: &plan,
             claim,
             out: Some(&run),
@@ -142,7 +143,7 @@ impl Merge {
         };
         let mut complete = None;
         let (exit, _) = exploring.by(|audience| {
-            let workers = Workers::prepare(&plan)?;
+            let workers = LocalWorkers::prepare(&plan)?;
             let summary =
                 crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
             complete = Some(summary.complete);

@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use explode_runtime::base::{Bounds, Exit, Output, RunError, UsageError, durable_write};
+use explode_runtime::base::{Exit, Output, RunError, TargetBounds, UsageError, durable_write};
 use explode_runtime::plan::{Registry, check_budget, check_deadline, check_samples};
 use explode_runtime::run::fresh_folder;
 use serde_json::{Value, json};
 
 use super::plan::mode;
 use crate::cli::{Format, MatrixArgs};
-use crate::matrix::{self, Cell, Grid, Limits, Outcome};
+use crate::matrix::{self, Cell, CellLimits, CellOutcome, Grid};
 use crate::outputs::{self, Outputs};
 use crate::{interrupt, output, trust};
 
@@ -38,7 +38,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         None => begin(registry, args)?,
     };
     let begin = Instant::now();
-    let filling = Filling {
+    let filling = MatrixRun {
         registry,
         grid: &grid,
         folder: &folder,
@@ -72,16 +72,17 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
             output::line(&total(&cells, &folder, begin.elapsed()).to_string());
         }
     }
-    if args.format == Format::Human && cells.iter().any(|cell| cell.outcome == Outcome::NotRun) {
+    if args.format == Format::Human && cells.iter().any(|cell| cell.outcome == CellOutcome::NotRun)
+    {
         let resume = output::paste().command("matrix --resume", &folder.display().to_string());
         output::line(&format!("  resume   {resume}"));
     }
     let page = matrix::page(&grid, &cells, &faults, &safe, &output::paste());
     let written = write_page(args.html.as_deref().zip(page_file), &folder, &page);
     let any = |outcome| cells.iter().any(|cell| cell.outcome == outcome);
-    Ok(if any(Outcome::Bug) {
+    Ok(if any(CellOutcome::Bug) {
         Exit::Findings
-    } else if any(Outcome::Broken) || written.is_err() {
+    } else if any(CellOutcome::Broken) || written.is_err() {
         Exit::Broken
     } else {
         Exit::Clean
@@ -126,7 +127,7 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
     let row = |name: &String| matrix::Row::named(registry, name);
     let column = |name: &String| -> Result<matrix::Column, UsageError> {
         let mut column = matrix::Column::named(registry, name)?;
-        let Bounds { depth, limit, samples, .. } = &mut column.bounds;
+        let TargetBounds { depth, limit, samples, .. } = &mut column.bounds;
         *depth = depth.saturating_add(args.deeper);
         *limit = args.limit.unwrap_or(*limit);
         *samples = args.samples.unwrap_or(*samples);
@@ -168,7 +169,7 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Usag
 }
 
 /// What the workers share.
-struct Filling<'a> {
+struct MatrixRun<'a> {
     registry: &'a Registry,
     grid: &'a Grid,
     folder: &'a Path,
@@ -182,7 +183,7 @@ struct Filling<'a> {
     cells: Mutex<Vec<Option<Cell>>>,
 }
 
-impl Filling<'_> {
+impl MatrixRun<'_> {
     /// Takes one cell after the other.
     fn work(&self) -> std::io::Result<()> {
         let of = self.grid.systems.len() * self.grid.checks.len();
@@ -203,7 +204,7 @@ impl Filling<'_> {
 
     /// That of a number; so many are left.
     fn cell(&self, at: usize, left: usize) -> std::io::Result<Cell> {
-        let Filling { registry, grid, folder, interrupted, .. } = *self;
+        let MatrixRun { registry, grid, folder, interrupted, .. } = *self;
         let row = &grid.systems[at / grid.checks.len()];
         let column = &grid.checks[at % grid.checks.len()];
         let place = Grid::place(folder, row, column);
@@ -213,11 +214,11 @@ impl Filling<'_> {
         }
         let whole = Duration::from_millis(grid.cell_ms);
         if interrupted.load(Ordering::Relaxed) {
-            return Ok(Cell::without(row, column, Outcome::NotRun, "interrupted"));
+            return Ok(Cell::without(row, column, CellOutcome::NotRun, "interrupted"));
         }
         let left_time = self.end.map(|end| end.saturating_duration_since(Instant::now()));
         if left_time.is_some_and(|time| time.is_zero()) {
-            return Ok(Cell::without(row, column, Outcome::NotRun, "the budget was spent"));
+            return Ok(Cell::without(row, column, CellOutcome::NotRun, "the budget was spent"));
         }
         let beside = self.beside.lock().expect("no worker has panicked").mean();
         let budget = left_time.map_or(whole, |time| {
@@ -225,7 +226,7 @@ impl Filling<'_> {
             (share.saturating_sub(beside) / RUNS).clamp(LEAST.min(whole), whole)
         });
         let deadline = Duration::from_millis(grid.deadline_ms);
-        let limits = Limits { budget, deadline, until: None, interrupted };
+        let limits = CellLimits { budget, deadline, until: None, interrupted };
         let cell = matrix::ask(registry, grid, row, column, &place, limits)?;
         let more = Duration::from_secs_f64(cell.seconds).saturating_sub(budget * RUNS);
         self.beside.lock().expect("no worker has panicked").add(more);
@@ -266,7 +267,7 @@ fn total(cells: &[Cell], folder: &Path, elapsed: Duration) -> Value {
         "out": folder.display().to_string(),
         "seconds": elapsed.as_secs_f64(),
     });
-    for outcome in Outcome::ALL {
+    for outcome in CellOutcome::ALL {
         let count = cells.iter().filter(|cell| cell.outcome == outcome).count();
         total[outcome.key()] = count.into();
     }

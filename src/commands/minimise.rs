@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use explode_runtime::base::{Exit, Output, UsageError};
-use explode_runtime::explain::Bounds;
-use explode_runtime::explain::minimise::{Minimised, Size, Smaller};
+use explode_runtime::explain::SearchBounds;
+use explode_runtime::explain::minimise::{MinimiseResult, MinimisedTrace, TraceSize};
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{brief, detail_line, status_line};
-use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -30,26 +30,31 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         Ok(output) => output,
         Err(error) => return output::fail(Exit::Usage, error),
     };
-    let bounds = Bounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
+    let bounds =
+        SearchBounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
     // The smaller trace is the user's own, also where the old one is a stranger's: the user decided
     // that its commands run.
     let secret = trust::secret(&trace.commands());
     let smaller = match crew::minimise(&trace, bounds) {
-        Ok(Minimised::Smaller(smaller)) => {
+        Ok(MinimiseResult::Smaller(smaller)) => {
             let trace = smaller.trace.clone().tagged(secret.as_ref());
-            Smaller { trace, ..*smaller }
+            MinimisedTrace { trace, ..*smaller }
         }
-        Ok(Minimised::NotReproduced(why)) => return not_there(args, &trace, Verdict::Ok, &why),
-        Ok(Minimised::Diverged(what)) => return not_there(args, &trace, Verdict::Diverged, &what),
+        Ok(MinimiseResult::NotReproduced(why)) => {
+            return not_there(args, &trace, Verdict::Ok, &why);
+        }
+        Ok(MinimiseResult::Diverged(what)) => {
+            return not_there(args, &trace, Verdict::Diverged, &what);
+        }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
     // Only what a fresh worker says counts.
     match crew::replay(&smaller.trace) {
-        Ok(Replay::Reproduced { .. }) => {}
-        Ok(Replay::NotReproduced(_, why)) => {
+        Ok(ReplayResult::Reproduced { .. }) => {}
+        Ok(ReplayResult::NotReproduced(_, why)) => {
             return not_there(args, &trace, Verdict::Ok, &unproved(&why));
         }
-        Ok(Replay::Diverged(what)) => {
+        Ok(ReplayResult::Diverged(what)) => {
             return not_there(args, &trace, Verdict::Diverged, &unproved(&what.to_string()));
         }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
@@ -122,15 +127,15 @@ fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) ->
     Exit::Diverged
 }
 
-fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
-    let Smaller { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
-    let of = |count: fn(&Size) -> u64, what: &str| {
+fn text(smaller: &MinimisedTrace, out: &Path) -> Vec<String> {
+    let MinimisedTrace { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
+    let of = |count: fn(&TraceSize) -> u64, what: &str| {
         format!("{} of {} {what}", count(after), count(before))
     };
     let mut head =
         format!("{}, {}", of(|size| size.mutates, "mutates"), of(|size| size.choices, "choices"));
     if trace.crash_disk.is_some() {
-        let Size { kept, lost, pending, .. } = after;
+        let TraceSize { kept, lost, pending, .. } = after;
         head += &format!(
             "; of {pending} pieces {kept} kept, {lost} lost; before of {} {} kept, {} lost",
             before.pending, before.kept, before.lost
@@ -152,10 +157,10 @@ fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
     ]
 }
 
-fn as_json(args: &MinimiseArgs, smaller: &Smaller, out: &Path) -> Value {
-    let Smaller { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
-    let size = |size: &Size| {
-        let Size { mutates, choices, kept, lost, pending } = size;
+fn as_json(args: &MinimiseArgs, smaller: &MinimisedTrace, out: &Path) -> Value {
+    let MinimisedTrace { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
+    let size = |size: &TraceSize| {
+        let TraceSize { mutates, choices, kept, lost, pending } = size;
         json!({ "mutates": mutates, "choices": choices, "kept": kept, "lost": lost,
             "pending": pending })
     };

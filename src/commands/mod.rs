@@ -21,7 +21,7 @@ mod vm;
 use explode_runtime::base::{Exit, UsageError};
 use explode_runtime::plan::Registry;
 
-use crate::cli::{As, Cli, Command};
+use crate::cli::{Cli, Command, ShowForm};
 use crate::{diagnostics, guest, output, worker};
 use device::rules;
 
@@ -39,7 +39,7 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
         Command::Merge(args) => jobs::merge(registry, args),
         Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
-        Command::Show(args) if args.form == As::Text => show::show(registry, args),
+        Command::Show(args) if args.form == ShowForm::Text => show::show(registry, args),
         Command::Show(args) => script::script(registry, args),
         Command::Minimise(args) => minimise::minimise(registry, args),
         Command::Matrix(args) => matrix::matrix(registry, args),

@@ -48,11 +48,11 @@ pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
 }
 
 /// Where the option says.
-pub fn mode(mode: cli::Mode) -> Mode {
+pub fn mode(mode: cli::ModeArg) -> Mode {
     match mode {
-        cli::Mode::Mem => Mode::Mem,
-        cli::Mode::Vm => Mode::Vm,
-        cli::Mode::Here => Mode::Here,
+        cli::ModeArg::Mem => Mode::Mem,
+        cli::ModeArg::Vm => Mode::Vm,
+        cli::ModeArg::Here => Mode::Here,
     }
 }
 

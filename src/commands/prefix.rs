@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use explode_runtime::base::UsageError;
-use explode_runtime::explore::Prefix;
+use explode_runtime::explore::TracePrefix;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::trace::Trace;
 
 /// Reads its way, which must be one of the plan's system.
-pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<Prefix, UsageError> {
+pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<TracePrefix, UsageError> {
     let wrong = |what: &dyn std::fmt::Display| UsageError(format!("{path}: {what}"));
     let trace = Trace::read(Path::new(path)).map_err(|error| wrong(&error))?;
     let (seed, chop) = (trace.options.seed, trace.options.chop);
@@ -32,5 +32,5 @@ pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<Prefix, Usag
         let text = format!("{what} is not that of this run, so its way leads elsewhere{hint}");
         return Err(wrong(&text));
     }
-    Ok(Prefix { choices: trace.choices, mutates: trace.mutates })
+    Ok(TracePrefix { choices: trace.choices, mutates: trace.mutates })
 }

@@ -3,7 +3,7 @@
 use explode_runtime::base::Exit;
 use explode_runtime::plan::{Registry, check_deadline};
 use explode_runtime::report::{Colour, Line, brief};
-use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::Verdict;
 use serde_json::json;
 
@@ -50,18 +50,18 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
                 }
             }
             match outcome {
-                Replay::Reproduced { .. } => Exit::Findings,
-                Replay::NotReproduced(..) | Replay::Diverged(_) => Exit::Diverged,
+                ReplayResult::Reproduced { .. } => Exit::Findings,
+                ReplayResult::NotReproduced(..) | ReplayResult::Diverged(_) => Exit::Diverged,
             }
         }
     }
 }
 
-fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<Line> {
+fn as_text(trace: &Trace, outcome: &ReplayResult, all: bool) -> Vec<Line> {
     let shown = |text: &str| if all { text.to_owned() } else { brief(text).text };
     let recorded = format!("{}: {}", trace.verdict, shown(&trace.message));
     match outcome {
-        Replay::Reproduced { violation, by_search } => {
+        ReplayResult::Reproduced { violation, by_search } => {
             let (head, colour) = match trace.by_design {
                 true => ("by design", Colour::Plain),
                 false => ("FAIL", Colour::Red),
@@ -84,14 +84,14 @@ fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<Line> {
             }
             lines
         }
-        Replay::NotReproduced(_, why) => vec![
+        ReplayResult::NotReproduced(_, why) => vec![
             Line::status("NOT SEEN", "the recorded error did not show itself")
                 .coloured(Colour::Yellow),
             Line::status("recorded", &recorded),
             Line::status("now", &shown(why)),
             Line::status("causes", &format!("what was wrong is mended; {CAUSES}")),
         ],
-        Replay::Diverged(divergence) => vec![
+        ReplayResult::Diverged(divergence) => vec![
             Line::status("DIVERGED", &divergence.to_string()).coloured(Colour::Yellow),
             Line::status("recorded", &recorded),
             Line::status("causes", CAUSES),
@@ -99,21 +99,21 @@ fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<Line> {
     }
 }
 
-fn as_json(trace: &Trace, args: &ReplayArgs, outcome: &Replay) -> serde_json::Value {
+fn as_json(trace: &Trace, args: &ReplayArgs, outcome: &ReplayResult) -> serde_json::Value {
     let mut line = json!({
         "type": "replay",
         "trace": args.trace.display().to_string(),
         "signature": trace.signature,
-        "reproduced": matches!(outcome, Replay::Reproduced { .. }),
+        "reproduced": matches!(outcome, ReplayResult::Reproduced { .. }),
     });
     let more = match outcome {
-        Replay::Reproduced { violation, by_search } => json!({
+        ReplayResult::Reproduced { violation, by_search } => json!({
             "verdict": violation.verdict,
             "message": violation.message,
             "replayed_by": if *by_search { "search" } else { "log" },
         }),
-        Replay::NotReproduced(_, why) => json!({ "verdict": Verdict::Ok, "message": why }),
-        Replay::Diverged(divergence) => {
+        ReplayResult::NotReproduced(_, why) => json!({ "verdict": Verdict::Ok, "message": why }),
+        ReplayResult::Diverged(divergence) => {
             json!({ "verdict": Verdict::Diverged, "message": divergence.to_string() })
         }
     };

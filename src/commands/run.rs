@@ -8,16 +8,18 @@ use std::process::{Child, Stdio};
 
 use explode_runtime::base::{Exit, Mode, Output, RunError, UsageError};
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::report::{Human, Message, Summary, escaped};
-use explode_runtime::run::{Claim, Confirmation, History, Keep, Local, OWN_NAMES, StrategyName};
+use explode_runtime::report::{HumanWriter, Message, Summary, escaped};
+use explode_runtime::run::{
+    Confirmation, FolderLock, LocalSink, OWN_NAMES, Persistence, ResumedJournal, StrategyName,
+};
 use explode_runtime::trace::{Secret, Trace};
 use nix::sys::signal::Signal;
 
 use crate::cli::{Format, RunArgs};
-use crate::crew::Workers;
+use crate::crew::LocalWorkers;
 use crate::junit::Junit;
 use crate::outputs::Outputs;
-use crate::running::Running;
+use crate::running::ProgressLine;
 use crate::{crew, diagnostics, interrupt, output, programs, stack_file, trust};
 
 /// Runs a target.
@@ -30,9 +32,9 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     let (format, require_complete) = (args.format, args.require_complete);
     let out = args.out.as_deref();
     timeline.into_iter().for_each(|(path, output)| diagnostics::write_timeline(path, output));
-    let exploring = Exploring { plan: &plan, claim, out, events, junit, format, require_complete };
+    let exploring = RunCommand { plan: &plan, claim, out, events, junit, format, require_complete };
     let (exit, folder) = exploring.by(|audience| {
-        let workers = Workers::prepare(&plan)?;
+        let workers = LocalWorkers::prepare(&plan)?;
         crew::run(&plan, &workers, args.jobs, audience, keep, interrupt::watch())
     });
     let exit = finished(exit);
@@ -56,10 +58,10 @@ pub(super) fn refused(error: &RunError, format: Format) -> Exit {
 }
 
 /// A plan that is about to be explored, and where its messages go.
-pub(super) struct Exploring<'a> {
+pub(super) struct RunCommand<'a> {
     pub plan: &'a Plan,
     /// The run folder, if it is there.
-    pub claim: Option<Claim>,
+    pub claim: Option<FolderLock>,
     /// The run folder, if it is not.
     pub out: Option<&'a Path>,
     pub events: Named<'a>,
@@ -68,17 +70,17 @@ pub(super) struct Exploring<'a> {
     pub require_complete: bool,
 }
 
-impl Exploring<'_> {
+impl RunCommand<'_> {
     /// Explores it, and tells all messages. Returns what this process ends with, and the run
     /// folder.
     pub fn by(
         self,
-        explore: impl FnOnce(&mut Local<'_>) -> Result<Summary, RunError>,
+        explore: impl FnOnce(&mut LocalSink<'_>) -> Result<Summary, RunError>,
     ) -> (Exit, Option<PathBuf>) {
-        let Exploring { plan, claim, out, events, junit: junit_file, format, require_complete } =
+        let RunCommand { plan, claim, out, events, junit: junit_file, format, require_complete } =
             self;
-        let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
-        let mut running = (format == Format::Human).then(Running::on_terminal).flatten();
+        let mut human = HumanWriter::new(std::io::stdout(), output::colour(), &output::program());
+        let mut running = (format == Format::Human).then(ProgressLine::on_terminal).flatten();
         let mut say = |message: &Message| match format {
             Format::Jsonl => {
                 output::try_line(&serde_json::to_string(message).expect("a message is plain data"))
@@ -106,8 +108,8 @@ impl Exploring<'_> {
         let untagged = secret.is_none() && !commands.is_empty();
         let mut replay = |trace: &Path| confirm(trace, untagged);
         let mut audience = match claim {
-            Some(claim) => Local::resuming(claim, &mut replay, &mut sink),
-            None => Local::new(out, &mut replay, &mut sink),
+            Some(claim) => LocalSink::resuming(claim, &mut replay, &mut sink),
+            None => LocalSink::new(out, &mut replay, &mut sink),
         };
         secret.iter().for_each(|secret| audience.tag_with(secret, plan));
         events.into_iter().for_each(|(path, output)| audience.write_events(path, output));
@@ -118,7 +120,7 @@ impl Exploring<'_> {
         let finished = audience.finish_events();
         let result = result.and_then(|summary| finished.map(|()| summary));
         let folder = audience.path().map(Path::to_owned);
-        running.iter().for_each(Running::end);
+        running.iter().for_each(ProgressLine::end);
         let last = result
             .as_ref()
             .err()
@@ -174,21 +176,24 @@ fn outputs(args: &RunArgs) -> Result<[Named<'_>; 3], UsageError> {
 
 /// What is run, and what is known of it from before: that, and where it stands, is this process's
 /// alone from here on.
-fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep, Option<Claim>), RunError> {
+fn beginning(
+    registry: &Registry,
+    args: &RunArgs,
+) -> Result<(Plan, Persistence, Option<FolderLock>), RunError> {
     let Some(folder) = &args.resume else {
         let plan = plan(registry, args)?;
         check_jobs(&plan, args.jobs)?;
         programs::check(&plan)?;
-        return Ok((plan, Keep::Journal, None));
+        return Ok((plan, Persistence::Journal, None));
     };
-    let claim = Claim::of(folder)?;
-    let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
+    let claim = FolderLock::of(folder)?;
+    let history = ResumedJournal::read(folder).map_err(|error| UsageError(error.to_string()))?;
     let plan = history.plan().clone();
     plan.check(registry)?;
     trust::check_run(folder, &plan, args.trust)?;
     check_jobs(&plan, args.jobs)?;
     programs::check(&plan)?;
-    Ok((plan, Keep::Resume(Box::new(history)), Some(claim)))
+    Ok((plan, Persistence::Resume(Box::new(history)), Some(claim)))
 }
 
 /// A kernel serves one worker at a time, and this machine has one.
@@ -225,7 +230,7 @@ fn error_line(error: &RunError, format: Format) -> Option<String> {
 /// is said.
 fn stopped(error: &RunError, mut findings: bool, secret: Option<&Secret>) -> Exit {
     let exit = output::fail(error.exit(), error);
-    if let RunError::Folder { unsaved, .. } = error {
+    if let RunError::Unwritable { unsaved, .. } = error {
         let mut err = std::io::stderr().lock();
         for text in unsaved {
             let trace = Trace::from_json(text.as_bytes());

@@ -7,13 +7,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use explode_runtime::base::{Exit, durable_file};
-use explode_runtime::explain::Bounds;
+use explode_runtime::explain::SearchBounds;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{escaped, status_line};
-use explode_runtime::script::{Case, Refused};
+use explode_runtime::script::{Reproduction, ScriptRefused};
 
 use super::trace;
-use crate::cli::{As, Format, ShowArgs};
+use crate::cli::{Format, ShowArgs, ShowForm};
 use crate::{crew, output, outputs};
 
 /// Without a search for the critical write it takes few.
@@ -35,13 +35,13 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         let text = format!("--write {}: {error}; name a folder that is there", folder.display());
         return output::fail(Exit::Usage, text);
     }
-    let bounds = Bounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
+    let bounds = SearchBounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
     let case = match crew::case(&trace, bounds) {
         Ok(Ok(case)) => case,
         Ok(Err(refused)) => {
             let exit = match refused {
-                Refused::Cannot(_) => Exit::Usage,
-                Refused::NotSeen(_) => Exit::Diverged,
+                ScriptRefused::Cannot(_) => Exit::Usage,
+                ScriptRefused::NotSeen(_) => Exit::Diverged,
             };
             return output::fail(exit, format!("{path}: {refused}"));
         }
@@ -50,7 +50,10 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
     let files = files(&case, args, &path);
     if files.iter().any(|(_, text, _)| escaped(text) != *text) {
         let why = "the script would have control characters, which a terminal obeys";
-        return output::fail(Exit::Usage, format!("{path}: {}", Refused::Cannot(why.to_owned())));
+        return output::fail(
+            Exit::Usage,
+            format!("{path}: {}", ScriptRefused::Cannot(why.to_owned())),
+        );
     }
     let Some(folder) = &args.write else {
         // The golden output stands in the page about it: what is printed is one file.
@@ -76,18 +79,18 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
 }
 
 /// Names, texts and permissions of the files.
-fn files(case: &Case, args: &ShowArgs, path: &str) -> Vec<(String, String, u32)> {
+fn files(case: &Reproduction, args: &ShowArgs, path: &str) -> Vec<(String, String, u32)> {
     let name = args.trace.file_stem().unwrap_or_default().to_string_lossy();
     // As the suite takes them: letters, digits and hyphens.
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     match args.form {
-        As::Xfstests => {
+        ShowForm::Xfstests => {
             let test = case.xfstest(path, &name);
             let golden = format!("{}.out", test.name);
             vec![(test.name, test.script, 0o755), (golden, test.golden, 0o644)]
         }
-        As::Sh | As::Text => vec![(format!("{name}.sh"), case.shell(path), 0o755)],
+        ShowForm::Sh | ShowForm::Text => vec![(format!("{name}.sh"), case.shell(path), 0o755)],
     }
 }
 

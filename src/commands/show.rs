@@ -2,12 +2,12 @@
 //! then it says what the file has. A trace with shell commands runs only with `--run` or `--trust`.
 
 use explode_runtime::base::{Exit, Mode, UsageError};
-use explode_runtime::explain::critical::Search;
-use explode_runtime::explain::{Bounds, Retold, Story, StoryCommands};
+use explode_runtime::explain::critical::CriticalSearch;
+use explode_runtime::explain::{SearchBounds, Story, StoryCommands, StoryRun};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::Carried;
 use explode_runtime::trace::Trace;
-use explode_runtime::worker::probe::Moment;
+use explode_runtime::worker::probe::CrashMoment;
 use serde_json::{Value, json};
 
 use super::trace::sound;
@@ -59,7 +59,7 @@ fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, Us
         return Ok(Story::of_file(trace.clone(), trust::why_not_run(&args.trace)));
     }
     let tests = args.tests.unwrap_or(if trace.mode == Mode::Mem { 2000 } else { 200 });
-    let bounds = Bounds { budget: None, tests };
+    let bounds = SearchBounds { budget: None, tests };
     let sound = plan.check(registry);
     trust::check_trace(&args.trace, trace, args.trust)?;
     let told =
@@ -110,7 +110,7 @@ fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
     lines
 }
 
-fn retold_json(retold: &Retold) -> Vec<Value> {
+fn retold_json(retold: &StoryRun) -> Vec<Value> {
     let failed = |number: u32| {
         retold.failed.iter().find(|(mutate, _)| *mutate == number).map(|(_, how)| how)
     };
@@ -125,14 +125,14 @@ fn retold_json(retold: &Retold) -> Vec<Value> {
             lines.push(json!({
                 "type": "event", "crash": crash, "e": event.what, "dev": event.dev, "id": event.id,
                 "sector": event.range.map(|range| range.0), "len": event.range.map(|range| range.1),
-                "notes": event.notes, "whose": event.whose, "by": event.by,
+                "notes": event.notes, "whose": event.owner, "by": event.by,
             }));
         }
         for range in &moment.ranges {
             let versions: Vec<u32> = range.versions.iter().map(|version| version.0).collect();
             lines.push(json!({
                 "type": "range", "crash": crash, "dev": range.dev, "sectors": range.sectors,
-                "whose": range.whose, "versions": versions, "kept": range.kept,
+                "whose": range.owner, "versions": versions, "kept": range.kept,
             }));
         }
     }
@@ -143,18 +143,20 @@ fn retold_json(retold: &Retold) -> Vec<Value> {
     lines
 }
 
-fn critical(search: &Search, moment: &Moment) -> Value {
+fn critical(search: &CriticalSearch, moment: &CrashMoment) -> Value {
     let none = |why: &str| json!({ "type": "critical", "found": false, "why": why });
     let at = |range: usize| {
         let range = &moment.ranges[range];
         (range.dev, range.name(0).1)
     };
     match search {
-        Search::NothingPending => none("nothing was pending"),
-        Search::NeverRecovers(true) => none("no disk of that moment recovers"),
-        Search::NeverRecovers(false) => none("no disk of that moment that was looked at recovers"),
-        Search::NotMade(why) => none(why),
-        Search::Found(found) => {
+        CriticalSearch::NothingPending => none("nothing was pending"),
+        CriticalSearch::NeverRecovers(true) => none("no disk of that moment recovers"),
+        CriticalSearch::NeverRecovers(false) => {
+            none("no disk of that moment that was looked at recovers")
+        }
+        CriticalSearch::NotMade(why) => none(why),
+        CriticalSearch::Found(found) => {
             let (dev, sector) = at(found.range);
             let differs = |(range, keeps): &(usize, Option<u32>)| {
                 let (dev, sector) = at(*range);

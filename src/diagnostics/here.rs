@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use explode_runtime::base::{Output, RunError, UsageError};
-use explode_runtime::worker::{Observer, Taken, Wanted};
+use explode_runtime::worker::{DiagnosticsWanted, Observer, TakenDiagnostics};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::chrome::SUPERVISOR;
@@ -18,7 +18,7 @@ use crate::running;
 static HERE: OnceLock<Here> = OnceLock::new();
 
 struct Here {
-    wanted: Wanted,
+    wanted: DiagnosticsWanted,
     recorder: Recorder,
     timeline: Mutex<Option<Timeline>>,
     workers: AtomicU32,
@@ -40,7 +40,7 @@ pub fn begin(verbose: u8, spans: bool) -> Result<(), UsageError> {
         .with(spans.then(|| recorder.clone()));
     // Where a program has a subscriber of its own, that one stays.
     let _ = tracing::subscriber::set_global_default(subscriber);
-    let wanted = Wanted { spans, log };
+    let wanted = DiagnosticsWanted { spans, log };
     let here = Here { wanted, recorder, timeline: Mutex::default(), workers: AtomicU32::new(0) };
     let _ = HERE.set(here);
     Ok(())
@@ -78,7 +78,7 @@ impl Here {
 }
 
 impl Observer for Here {
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> DiagnosticsWanted {
         self.wanted.clone()
     }
 
@@ -90,8 +90,8 @@ impl Observer for Here {
         self.recorder.now()
     }
 
-    fn observed(&self, worker: u32, taken: Taken) {
-        let Taken { spans, lines } = taken;
+    fn observed(&self, worker: u32, taken: TakenDiagnostics) {
+        let TakenDiagnostics { spans, lines } = taken;
         if !lines.is_empty() {
             running::write_above(lines.as_bytes());
         }

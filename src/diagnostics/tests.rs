@@ -9,7 +9,7 @@ use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::prelude::*;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 use explode_runtime::worker::{Field, Span};
 use serde_json::Value;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -34,17 +34,17 @@ fn pass(clock: &Clock, time: u64) {
 struct Slow(Clock);
 
 impl Component for Slow {
-    fn init(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         pass(&self.0, INIT);
         Ok(())
     }
 
-    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, StepError> {
         pass(&self.0, RECOVER);
         Ok(Recovery::Clean)
     }
 
-    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         pass(&self.0, MOUNT);
         Ok(())
     }
@@ -54,17 +54,17 @@ impl Component for Slow {
 struct Writer(Clock);
 
 impl Checker for Writer {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         pass(&self.0, MUTATE);
         let files = cx.stack().files()?;
         cx.check_crashes_start(&[]);
-        let file = files.open("/file", OpenFlags::CREATE).map_err(Fault::new)?;
-        files.pwrite(file, 0, &[7; 5000]).map_err(Fault::new)?;
-        files.fsync(file).map_err(Fault::new)?;
+        let file = files.open("/file", OpenFlags::CREATE).map_err(StepError::new)?;
+        files.pwrite(file, 0, &[7; 5000]).map_err(StepError::new)?;
+        files.fsync(file).map_err(StepError::new)?;
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         pass(&self.0, CHECK);
         Ok(())
     }
@@ -89,7 +89,7 @@ fn spans() -> (Vec<Span>, u64) {
         stack: StackSpec::default().plug("simfiles", Options::none()).plug("slow", Options::none()),
         checker: "writer".into(),
         checker_options: Options::none(),
-        bounds: Bounds { depth: 2, limit: 100, samples: 10, crash_depth: 1 },
+        bounds: TargetBounds { depth: 2, limit: 100, samples: 10, crash_depth: 1 },
         seeded: false,
         expect: "clean".into(),
     };
@@ -101,7 +101,7 @@ fn spans() -> (Vec<Span>, u64) {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
-        let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+        let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
         let summary = explore(&registry, &plan, &InProcess, &mut audience).unwrap();
         assert!(summary.complete && summary.broken.is_zero(), "{summary:?}");
     });

@@ -16,11 +16,11 @@ const SPANS: usize = 1000;
 #[derive(Debug)]
 pub struct Timeline {
     path: PathBuf,
-    state: State,
+    state: TimelineState,
 }
 
 #[derive(Debug)]
-enum State {
+enum TimelineState {
     /// It is not open yet; what waits for it.
     Waiting(Output, Vec<(u32, Vec<Span>)>),
     Open(Chrome<BufWriter<Writing>>),
@@ -30,7 +30,7 @@ enum State {
 impl Timeline {
     /// One that goes to this output, which an option names like this.
     pub fn new(path: &Path, output: Output) -> Timeline {
-        Timeline { path: path.to_owned(), state: State::Waiting(output, Vec::new()) }
+        Timeline { path: path.to_owned(), state: TimelineState::Waiting(output, Vec::new()) }
     }
 
     /// Adds the spans of a process. After an error nothing more is written.
@@ -38,8 +38,9 @@ impl Timeline {
         if spans.is_empty() {
             return;
         }
-        let state = std::mem::replace(&mut self.state, State::Failed(io::ErrorKind::Other.into()));
-        self.state = state.with(process, spans).unwrap_or_else(State::Failed);
+        let state =
+            std::mem::replace(&mut self.state, TimelineState::Failed(io::ErrorKind::Other.into()));
+        self.state = state.with(process, spans).unwrap_or_else(TimelineState::Failed);
     }
 
     /// Ends the file, which is durable from now on.
@@ -49,36 +50,36 @@ impl Timeline {
     pub fn finish(self) -> Result<(), RunError> {
         let Timeline { path, state } = self;
         let written = state.opened().and_then(|state| match state {
-            State::Open(chrome) => {
+            TimelineState::Open(chrome) => {
                 chrome.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
             }
-            State::Waiting(..) => Ok(()),
-            State::Failed(error) => Err(error),
+            TimelineState::Waiting(..) => Ok(()),
+            TimelineState::Failed(error) => Err(error),
         });
         let next = "make room there, or name another file with --timeline";
         written.map_err(|error| RunError::unwritable(&path, error, next))
     }
 }
 
-impl State {
-    fn with(mut self, process: u32, spans: Vec<Span>) -> io::Result<State> {
+impl TimelineState {
+    fn with(mut self, process: u32, spans: Vec<Span>) -> io::Result<TimelineState> {
         match &mut self {
-            State::Waiting(_, waiting) => {
+            TimelineState::Waiting(_, waiting) => {
                 waiting.push((process, spans));
                 let spans: usize = waiting.iter().map(|(_, spans)| spans.len()).sum();
                 if spans < SPANS { Ok(self) } else { self.opened() }
             }
-            State::Open(chrome) => chrome.add(process, &spans).map(|()| self),
-            State::Failed(_) => Ok(self),
+            TimelineState::Open(chrome) => chrome.add(process, &spans).map(|()| self),
+            TimelineState::Failed(_) => Ok(self),
         }
     }
 
-    fn opened(self) -> io::Result<State> {
+    fn opened(self) -> io::Result<TimelineState> {
         match self {
-            State::Waiting(output, waiting) => {
+            TimelineState::Waiting(output, waiting) => {
                 let mut chrome = Chrome::new(BufWriter::new(output.open()?))?;
                 waiting.iter().try_for_each(|(process, spans)| chrome.add(*process, spans))?;
-                Ok(State::Open(chrome))
+                Ok(TimelineState::Open(chrome))
             }
             other => Ok(other),
         }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use explode_runtime::worker::{Diagnostics, Taken, Wanted};
+use explode_runtime::worker::{Diagnostics, DiagnosticsWanted, TakenDiagnostics};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -38,7 +38,7 @@ impl OfWorker {
 }
 
 impl Diagnostics for OfWorker {
-    fn begin(&self, wanted: &Wanted) {
+    fn begin(&self, wanted: &DiagnosticsWanted) {
         if self.begun.set(()).is_err() {
             return;
         }
@@ -53,11 +53,11 @@ impl Diagnostics for OfWorker {
         self.recorder.now()
     }
 
-    fn take(&self, all: bool) -> Option<Taken> {
+    fn take(&self, all: bool) -> Option<TakenDiagnostics> {
         let lines = self.lines.take();
         let spans = self.recorder.take(if all || !lines.is_empty() { 0 } else { SPANS });
         let is_empty = spans.is_empty() && lines.is_empty();
-        (!is_empty).then_some(Taken { spans, lines })
+        (!is_empty).then_some(TakenDiagnostics { spans, lines })
     }
 }
 

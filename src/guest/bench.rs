@@ -13,14 +13,14 @@ use explode_runtime::base::{BrokenKind, Exit, Mode, RunError};
 use explode_runtime::devices::{Backend, Backends as _};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::StackSpec;
-use explode_runtime::worker::Failed;
+use explode_runtime::worker::WorkerError;
 use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::host::{CONSOLE_LINES, PORT, kernel, run_error, spec};
 use crate::bench::{
-    BenchReport, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing,
+    BenchReport, EkmCost, RESTORE_MIB, RestoreCost, bench, bench_restore, bench_tracing,
 };
 use crate::output;
 
@@ -41,8 +41,8 @@ enum Done {
     /// Nothing yet: the agent is there.
     Ready,
     Bench(Box<BenchReport>),
-    Restore(Vec<Restore>),
-    Tracing(Option<Tracing>),
+    Restore(Vec<RestoreCost>),
+    Tracing(Option<EkmCost>),
 }
 
 /// A guest in which plans are measured, one after the other.
@@ -92,7 +92,7 @@ impl BenchGuest {
     ///
     /// # Errors
     /// As [`BenchGuest::bench`].
-    pub fn restore(&mut self) -> Result<Vec<Restore>, RunError> {
+    pub fn restore(&mut self) -> Result<Vec<RestoreCost>, RunError> {
         match self.perform(&Task::Restore)? {
             Done::Restore(restores) => Ok(restores),
             other => Err(self.lost(&format!("it has measured {other:?}"))),
@@ -103,7 +103,7 @@ impl BenchGuest {
     ///
     /// # Errors
     /// As [`BenchGuest::bench`].
-    pub fn tracing(&mut self) -> Result<Option<Tracing>, RunError> {
+    pub fn tracing(&mut self) -> Result<Option<EkmCost>, RunError> {
         match self.perform(&Task::Tracing)? {
             Done::Tracing(tracing) => Ok(tracing),
             other => Err(self.lost(&format!("it has measured {other:?}"))),
@@ -117,7 +117,7 @@ impl BenchGuest {
 
     fn receive(&mut self) -> Result<Done, RunError> {
         match receive(&mut self.reader) {
-            Ok(Some(done)) => Result::<Done, Failed>::map_err(done, Into::into),
+            Ok(Some(done)) => Result::<Done, WorkerError>::map_err(done, Into::into),
             Ok(None) => Err(self.lost("it has ended")),
             Err(error) => Err(self.lost(&error.to_string())),
         }
@@ -143,13 +143,13 @@ pub fn serve(registry: &Registry, port: &Path) -> Exit {
     let served = || -> io::Result<()> {
         let mut writer = OpenOptions::new().read(true).write(true).open(port)?;
         let mut reader: BufReader<File> = BufReader::new(writer.try_clone()?);
-        send(&mut writer, &Ok::<_, Failed>(Done::Ready))?;
+        send(&mut writer, &Ok::<_, WorkerError>(Done::Ready))?;
         // One for all tasks: EKM serves one user at a time.
         let backend = AllBackends.open(Mode::Vm);
         while let Some(task) = receive(&mut reader)? {
             let done = match &backend {
-                Ok(backend) => perform(registry, &**backend, task).map_err(Failed::from),
-                Err(error) => Err(Failed::Missing(error.to_string())),
+                Ok(backend) => perform(registry, &**backend, task).map_err(WorkerError::from),
+                Err(error) => Err(WorkerError::Missing(error.to_string())),
             };
             send(&mut writer, &done)?;
         }

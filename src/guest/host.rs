@@ -7,10 +7,10 @@ use std::time::Duration;
 use explode_kernel::IMAGE_FILE;
 use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
-use explode_runtime::worker::{Body, Page, WorkerEnded};
+use explode_runtime::worker::{StepPage, Transport, TransportEnd};
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
-    Image, KernelSource, VmError, Wanted, qemu,
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestImage, GuestReader, GuestSpec,
+    GuestWriter, KernelSource, VmError, WantedProgram, qemu,
 };
 use libc::SIGKILL;
 use tracing::info_span;
@@ -33,7 +33,7 @@ pub(super) const CONSOLE_LINES: usize = 25;
 pub fn worker_spec(
     deadline_ms: u64,
     drivers: &[&str],
-    wanted: &[Wanted],
+    wanted: &[WantedProgram],
 ) -> Result<GuestSpec, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
     spec.add_programs(wanted).map_err(run_error)?;
@@ -48,24 +48,24 @@ pub fn worker_spec(
 ///
 /// # Errors
 /// The guest does not boot, or was given up before.
-pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Body>, RunError> {
+pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Transport>, RunError> {
     let booted = info_span!("boot").in_scope(|| Guest::boot_unless(spec, given_up));
     let mut guest = booted.map_err(run_error)?;
     let (reader, writer) = guest.take_stream().expect("it is taken once");
     never_block(&writer)
         .map_err(|error| BrokenKind::Worker.of(format_args!("the guest's stream: {error}")))?;
-    Ok(Box::new(Machine { guest, reader, writer, ended: None }))
+    Ok(Box::new(GuestTransport { guest, reader, writer, ended: None }))
 }
 
 /// A guest with an agent that waits for a task.
-struct Machine {
+struct GuestTransport {
     guest: Guest,
     reader: GuestReader,
     writer: GuestWriter,
-    ended: Option<WorkerEnded>,
+    ended: Option<TransportEnd>,
 }
 
-impl Body for Machine {
+impl Transport for GuestTransport {
     fn reader(&self) -> BorrowedFd<'_> {
         self.reader.as_fd()
     }
@@ -74,7 +74,7 @@ impl Body for Machine {
         self.writer.as_fd()
     }
 
-    fn page(&self) -> Option<&Page> {
+    fn page(&self) -> Option<&StepPage> {
         None
     }
 
@@ -82,7 +82,7 @@ impl Body for Machine {
         self.guest.kept_waiting()
     }
 
-    fn end(&mut self, patience: Duration) -> WorkerEnded {
+    fn end(&mut self, patience: Duration) -> TransportEnd {
         if self.ended.is_none() {
             // That it cannot be waited for changes nothing: it is killed. Nothing in the guest
             // makes a SIGKILL of QEMU.
@@ -92,19 +92,21 @@ impl Body for Machine {
             self.guest.kill();
             let said = self.guest.console();
             self.ended = Some(match (console::agent_died(&said), console::verdict(&said)) {
-                (Some(message), _) => WorkerEnded { verdict: None, message, from_outside: false },
+                (Some(message), _) => {
+                    TransportEnd { verdict: None, message, killed_externally: false }
+                }
                 (None, Some((verdict, message))) => {
-                    WorkerEnded { verdict: Some(verdict), message, from_outside: false }
+                    TransportEnd { verdict: Some(verdict), message, killed_externally: false }
                 }
                 (None, None) if from_outside => {
                     let message =
                         "the guest's QEMU was killed (SIGKILL), and not by explode".to_owned();
-                    WorkerEnded { verdict: None, message, from_outside }
+                    TransportEnd { verdict: None, message, killed_externally: from_outside }
                 }
                 (None, None) => {
                     let tail = self.guest.console_tail(CONSOLE_LINES);
                     let message = format!("the guest was lost; the end of its console:\n{tail}");
-                    WorkerEnded { verdict: None, message, from_outside }
+                    TransportEnd { verdict: None, message, killed_externally: from_outside }
                 }
             });
         }
@@ -143,7 +145,7 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
 }
 
 /// What the agent reads of the image.
-fn described(image: &Image) -> GuestFile {
+fn described(image: &GuestImage) -> GuestFile {
     let programs = image
         .programs
         .iter()
@@ -155,8 +157,8 @@ fn described(image: &Image) -> GuestFile {
 /// An error of the guest's parts, as one of a run.
 pub fn run_error(error: VmError) -> RunError {
     match error.kind() {
-        explode_vm::Kind::Missing => RunError::Missing(error.to_string()),
-        explode_vm::Kind::Broken => BrokenKind::Tool.of(error).into(),
-        explode_vm::Kind::Usage => UsageError(error.to_string()).into(),
+        explode_vm::VmErrorKind::Missing => RunError::Missing(error.to_string()),
+        explode_vm::VmErrorKind::Broken => BrokenKind::Tool.of(error).into(),
+        explode_vm::VmErrorKind::Usage => UsageError(error.to_string()).into(),
     }
 }

@@ -1,6 +1,6 @@
 //! One cell as a stack file: the matrix runs it, and a user can run it again.
 
-use explode_runtime::base::{Bounds, OptionValue, Options};
+use explode_runtime::base::{OptionValue, Options, TargetBounds};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::{Layer, StackSpec};
 use toml::{Table, Value};
@@ -12,21 +12,21 @@ const DISK: &str = "ramdisk";
 const DROPPED: (&str, &str) = ("flushes", "dropped");
 
 /// A checker on a stack, with bounds.
-pub struct Asked<'a> {
+pub struct CellFile<'a> {
     grid: &'a Grid,
     column: &'a Column,
     stack: StackSpec,
-    bounds: Bounds,
+    bounds: TargetBounds,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CellFile<'a> {
     /// The cell of a row and a column; if the system has no such option, which one.
     pub fn new(
         registry: &Registry,
         grid: &'a Grid,
         row: &Row,
         column: &'a Column,
-    ) -> Result<Asked<'a>, String> {
+    ) -> Result<CellFile<'a>, String> {
         let mut stack = row.stack.clone();
         if let Some(top) = stack.0.last_mut() {
             let has = |key: &str| {
@@ -38,32 +38,32 @@ impl<'a> Asked<'a> {
             }
             set(top, column.set.iter().map(|(key, value)| (key.as_str(), value.clone())));
         }
-        Ok(Asked { grid, column, stack, bounds: column.bounds })
+        Ok(CellFile { grid, column, stack, bounds: column.bounds })
     }
 
     /// The same on disks that do nothing when they are asked to flush; none if it stands on no such
     /// disk.
-    pub fn without_flushes(&self) -> Option<Asked<'a>> {
+    pub fn without_flushes(&self) -> Option<CellFile<'a>> {
         let mut stack = self.stack.clone();
         let mut disks = stack.0.iter_mut().filter(|layer| layer.component == DISK).peekable();
         disks.peek()?;
         disks.for_each(|disk| set(disk, [(DROPPED.0, OptionValue::from(DROPPED.1))]));
-        Some(Asked { stack, ..*self })
+        Some(CellFile { stack, ..*self })
     }
 
     /// The same on a few disks of each write set. What is lost without flushes is lost on the disk
     /// that has kept nothing, which a sample always has.
-    pub fn on_few_disks(&self) -> Asked<'a> {
-        Asked {
+    pub fn on_few_disks(&self) -> CellFile<'a> {
+        CellFile {
             stack: self.stack.clone(),
-            bounds: Bounds { limit: 8, samples: 4, ..self.bounds },
+            bounds: TargetBounds { limit: 8, samples: 4, ..self.bounds },
             ..*self
         }
     }
 
     /// The stack file.
     pub fn file(&self) -> String {
-        let Asked { grid, column, stack, bounds } = self;
+        let CellFile { grid, column, stack, bounds } = self;
         let mut run = Table::new();
         let numbers = [
             ("depth", u64::from(bounds.depth)),

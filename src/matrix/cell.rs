@@ -13,15 +13,15 @@ use explode_runtime::verdict::{BrokenKind, Verdict};
 use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
 
-use super::child::{self, Heard, Limits, Unable};
+use super::child::{self, CellLimits, CellRun, Unable};
 use super::grid::{CELL_FILE, Column, Grid, Row};
-use super::{Asked, slow};
+use super::{CellFile, slow};
 use crate::output;
 
 /// How a cell is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum CellOutcome {
     /// Nothing was found, and the check has eyes.
     Pass,
     /// All that was found is what the system's profile excludes.
@@ -38,41 +38,41 @@ pub enum Outcome {
     NotRun,
 }
 
-impl Outcome {
+impl CellOutcome {
     /// All of them, the best first.
-    pub const ALL: [Outcome; 7] = [
-        Outcome::Pass,
-        Outcome::ByDesign,
-        Outcome::Bug,
-        Outcome::Blind,
-        Outcome::NotSupported,
-        Outcome::Broken,
-        Outcome::NotRun,
+    pub const ALL: [CellOutcome; 7] = [
+        CellOutcome::Pass,
+        CellOutcome::ByDesign,
+        CellOutcome::Bug,
+        CellOutcome::Blind,
+        CellOutcome::NotSupported,
+        CellOutcome::Broken,
+        CellOutcome::NotRun,
     ];
 
     /// Its word.
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Pass => "pass",
-            Outcome::ByDesign => "by design",
-            Outcome::Bug => "bug",
-            Outcome::Blind => "blind",
-            Outcome::NotSupported => "not supported",
-            Outcome::Broken => "broken",
-            Outcome::NotRun => "not run",
+            CellOutcome::Pass => "pass",
+            CellOutcome::ByDesign => "by design",
+            CellOutcome::Bug => "bug",
+            CellOutcome::Blind => "blind",
+            CellOutcome::NotSupported => "not supported",
+            CellOutcome::Broken => "broken",
+            CellOutcome::NotRun => "not run",
         }
     }
 
     /// Its key in JSON.
     pub fn key(self) -> &'static str {
         match self {
-            Outcome::Pass => "pass",
-            Outcome::ByDesign => "by_design",
-            Outcome::Bug => "bug",
-            Outcome::Blind => "blind",
-            Outcome::NotSupported => "not_supported",
-            Outcome::Broken => "broken",
-            Outcome::NotRun => "not_run",
+            CellOutcome::Pass => "pass",
+            CellOutcome::ByDesign => "by_design",
+            CellOutcome::Bug => "bug",
+            CellOutcome::Blind => "blind",
+            CellOutcome::NotSupported => "not_supported",
+            CellOutcome::Broken => "broken",
+            CellOutcome::NotRun => "not_run",
         }
     }
 }
@@ -82,7 +82,7 @@ impl Outcome {
 pub struct Cell {
     pub system: String,
     pub check: String,
-    pub outcome: Outcome,
+    pub outcome: CellOutcome,
     /// Why it is by design, not supported, broken, blind or not run.
     pub why: Option<String>,
     /// The line of the profile that excludes all that is asked for, if there is one. A file without
@@ -116,7 +116,12 @@ fn moved(trace: &str, place: &Path) -> String {
 
 impl Cell {
     /// One of which nothing is known but this.
-    pub fn without(row: &Row, column: &Column, outcome: Outcome, why: impl Into<String>) -> Cell {
+    pub fn without(
+        row: &Row,
+        column: &Column,
+        outcome: CellOutcome,
+        why: impl Into<String>,
+    ) -> Cell {
         Cell {
             system: row.name.clone(),
             check: column.name.clone(),
@@ -136,7 +141,7 @@ impl Cell {
         let text = read_plain_at_most(&place.join(CELL_FILE), MOST_BYTES).ok()?;
         let mut cell: Cell = serde_json::from_slice(&text).ok()?;
         cell.findings.iter_mut().for_each(|finding| finding.trace = moved(&finding.trace, place));
-        (cell.outcome != Outcome::NotRun).then_some(cell)
+        (cell.outcome != CellOutcome::NotRun).then_some(cell)
     }
 
     /// Keeps it.
@@ -168,26 +173,26 @@ pub fn ask(
     row: &Row,
     column: &Column,
     place: &Path,
-    limits: Limits<'_>,
+    limits: CellLimits<'_>,
 ) -> std::io::Result<Cell> {
     let begin = Instant::now();
-    let mut cell = match Asked::new(registry, grid, row, column) {
-        Err(why) => Cell::without(row, column, Outcome::NotSupported, why),
+    let mut cell = match CellFile::new(registry, grid, row, column) {
+        Err(why) => Cell::without(row, column, CellOutcome::NotSupported, why),
         Ok(asked) => {
             // What an interrupted process has left of it.
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
-            let once = |asked: &Asked<'_>, name: &str, until| {
+            let once = |asked: &CellFile<'_>, name: &str, until| {
                 std::fs::create_dir_all(place)?;
                 let file = place.join(format!("{name}.toml"));
                 durable_write(&file, asked.file().as_bytes())?;
-                child::run(&file, &place.join(name), Limits { until, ..limits })
+                child::run(&file, &place.join(name), CellLimits { until, ..limits })
             };
             let heard = once(&asked, "check", None)?;
             let heard = slow::sift(registry, row, heard, limits)?;
             let mut cell = judge(row, column, heard, limits.budget);
-            if cell.outcome == Outcome::Pass {
+            if cell.outcome == CellOutcome::Pass {
                 let deaf = match asked.without_flushes() {
                     None => None,
                     Some(asked) => {
@@ -209,8 +214,8 @@ pub fn ask(
 }
 
 /// What a run says, before it is known whether the check has eyes.
-fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
-    let Heard { findings, broken, summary, code, said, hung, interrupted, replay: _ } = heard;
+fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
+    let CellRun { findings, broken, summary, code, said, hung, interrupted, replay: _ } = heard;
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| finding.replayed);
     let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());
@@ -224,32 +229,36 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
         None => last_line(&said),
     };
     let (outcome, why) = match code {
-        _ if bug => (Outcome::Bug, None),
-        _ if interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
-        _ if hung => {
-            (Outcome::Broken, Some(format!("it did not end within its {budget:?}, and was killed")))
-        }
+        _ if bug => (CellOutcome::Bug, None),
+        _ if interrupted => (CellOutcome::NotRun, Some("interrupted".to_owned())),
+        _ if hung => (
+            CellOutcome::Broken,
+            Some(format!("it did not end within its {budget:?}, and was killed")),
+        ),
         // Only once it is tried does it show that the system does not have it: directories of HFS
         // cannot be fsynced.
         _ if !broken.is_empty() && broken.iter().all(unsupported) => {
-            (Outcome::NotSupported, Some(first()))
+            (CellOutcome::NotSupported, Some(first()))
         }
-        Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(first())),
+        Some(code) if code == Exit::Unsupported as i32 => {
+            (CellOutcome::NotSupported, Some(first()))
+        }
         Some(code) if code == Exit::Clean as i32 => match other.first() {
-            Some(one) => {
-                (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature)))
-            }
+            Some(one) => (
+                CellOutcome::Broken,
+                Some(format!("{} was found, and did not replay", one.signature)),
+            ),
             None if !replayed.is_empty() => {
-                (Outcome::ByDesign, Some(excluded(&replayed).join("; ")))
+                (CellOutcome::ByDesign, Some(excluded(&replayed).join("; ")))
             }
             None if checked && column.bounds.crash_depth > 0 && !crashed_twice => (
-                Outcome::Blind,
+                CellOutcome::Blind,
                 Some("recovery has written nothing that a crash could have cut".to_owned()),
             ),
-            None if checked => (Outcome::Pass, None),
-            None => (Outcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),
+            None if checked => (CellOutcome::Pass, None),
+            None => (CellOutcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),
         },
-        _ => (Outcome::Broken, Some(first())),
+        _ => (CellOutcome::Broken, Some(first())),
     };
     // A run that was refused has broken nothing.
     let refused = code == Some(Exit::Unsupported as i32);
@@ -286,7 +295,7 @@ fn is_loss(finding: &Finding) -> bool {
 }
 
 /// Returns true if it ran to its end and found no loss.
-fn has_seen_nothing(deaf: &Heard) -> bool {
+fn has_seen_nothing(deaf: &CellRun) -> bool {
     let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
     ended
         && !deaf.interrupted
@@ -294,9 +303,9 @@ fn has_seen_nothing(deaf: &Heard) -> bool {
 }
 
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
-fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
+fn see(cell: &mut Cell, deaf: Option<CellRun>, budget: Duration) {
     let Some(deaf) = deaf else {
-        cell.outcome = Outcome::Blind;
+        cell.outcome = CellOutcome::Blind;
         cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
         return;
     };
@@ -307,13 +316,13 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
     }
     let other: Vec<&str> = replayed().map(|finding| finding.signature.as_str()).collect();
     (cell.outcome, cell.why) = match deaf.summary {
-        _ if deaf.interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
+        _ if deaf.interrupted => (CellOutcome::NotRun, Some("interrupted".to_owned())),
         Some(summary) if deaf.broken.is_empty() => {
             let within =
                 if summary.complete { String::new() } else { format!(" within {budget:?}") };
             let on = format!("found on disks that do not flush{within}");
             (
-                Outcome::Blind,
+                CellOutcome::Blind,
                 Some(match &other[..] {
                     [] => format!("nothing is {on}, either"),
                     other => format!("nothing but {} is {on}", other.join(", ")),
@@ -322,14 +331,14 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
         }
         _ => {
             let said = deaf.broken.first().map_or(&deaf.said, |unable| &unable.message);
-            (Outcome::Broken, Some(format!("on disks that do not flush: {said}")))
+            (CellOutcome::Broken, Some(format!("on disks that do not flush: {said}")))
         }
     };
 }
 
 #[cfg(test)]
 mod tests {
-    use explode_runtime::base::{Bounds, Options};
+    use explode_runtime::base::{Options, TargetBounds};
     use explode_runtime::stack::StackSpec;
 
     use super::*;
@@ -343,7 +352,7 @@ mod tests {
             checker: "fs-ways".to_owned(),
             options: Options::none(),
             set: Vec::new(),
-            bounds: Bounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
+            bounds: TargetBounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
             words: Vec::new(),
             doubts: Vec::new(),
             way: true,
@@ -353,7 +362,7 @@ mod tests {
             Unable { kind: *kind, message, profile: None }
         };
         let broken = broken.iter().map(unable).collect();
-        let heard = Heard { broken, code: Some(Exit::Broken as i32), ..Heard::default() };
+        let heard = CellRun { broken, code: Some(Exit::Broken as i32), ..CellRun::default() };
         judge(&row, &column, heard, Duration::from_secs(1))
     }
 
@@ -362,10 +371,10 @@ mod tests {
         let why = "way 'fsync' after creat /a: EINVAL: Invalid argument";
         let without = (BrokenKind::Unsupported, why);
         let cell = judged(&[without, without]);
-        assert_eq!((cell.outcome, cell.why.as_deref()), (Outcome::NotSupported, Some(why)));
+        assert_eq!((cell.outcome, cell.why.as_deref()), (CellOutcome::NotSupported, Some(why)));
         // The kind decides, not the words.
         let failed = (BrokenKind::Component, "unsupported: mount failed");
-        assert_eq!(judged(&[without, failed]).outcome, Outcome::Broken);
+        assert_eq!(judged(&[without, failed]).outcome, CellOutcome::Broken);
     }
 
     /// What is by design says nothing of what is promised: a check that finds nothing else on disks
@@ -382,10 +391,14 @@ mod tests {
         };
         let seen = |findings: &[Finding]| {
             let mut cell = judged(&[]);
-            (cell.outcome, cell.why) = (Outcome::Pass, None);
+            (cell.outcome, cell.why) = (CellOutcome::Pass, None);
             let summary = Some(Summary { complete: true, ..Summary::default() });
-            let deaf =
-                Heard { findings: findings.to_vec(), summary, code: Some(0), ..Heard::default() };
+            let deaf = CellRun {
+                findings: findings.to_vec(),
+                summary,
+                code: Some(0),
+                ..CellRun::default()
+            };
             see(&mut cell, Some(deaf), Duration::from_secs(1));
             (cell.outcome, cell.sees, cell.why)
         };
@@ -394,9 +407,12 @@ mod tests {
             "nothing but fs-replaced/lost/replaced-by-rename is found on disks that do not flush";
         assert_eq!(
             seen(std::slice::from_ref(&by_design)),
-            (Outcome::Blind, None, Some(why.to_owned()))
+            (CellOutcome::Blind, None, Some(why.to_owned()))
         );
         let sees = Some("fs-replaced/lost/replaced-name".to_owned());
-        assert_eq!(seen(&[by_design, found("replaced-name", false)]), (Outcome::Pass, sees, None));
+        assert_eq!(
+            seen(&[by_design, found("replaced-name", false)]),
+            (CellOutcome::Pass, sees, None)
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::trace::NotSeen;
+use explode_runtime::trace::NotReproduced;
 use explode_runtime::verdict::BrokenKind;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 /// When a run ends.
 #[derive(Clone, Copy)]
-pub struct Limits<'a> {
+pub struct CellLimits<'a> {
     /// The run's own budget.
     pub budget: Duration,
     /// That of a step.
@@ -41,7 +41,7 @@ const SAID: usize = 4000;
 
 /// What a run has said.
 #[derive(Default)]
-pub struct Heard {
+pub struct CellRun {
     pub findings: Vec<Finding>,
     pub broken: Vec<Unable>,
     pub summary: Option<Summary>,
@@ -72,11 +72,11 @@ pub struct Replayed {
     pub reproduced: bool,
     pub message: String,
     /// Why it is not reproduced.
-    pub reason: Option<NotSeen>,
+    pub reason: Option<NotReproduced>,
 }
 
 /// Runs a stack file; the run folder is `out`, which is absent.
-pub fn run(file: &Path, out: &Path, limits: Limits<'_>) -> std::io::Result<Heard> {
+pub fn run(file: &Path, out: &Path, limits: CellLimits<'_>) -> std::io::Result<CellRun> {
     let mut command = explode_vm::this_program();
     command.arg("run").arg(file).arg("--out").arg(out).args(["--format", "jsonl", "--budget"]);
     command.arg(format!("{}ms", limits.budget.as_millis()));
@@ -84,14 +84,14 @@ pub fn run(file: &Path, out: &Path, limits: Limits<'_>) -> std::io::Result<Heard
 }
 
 /// Replays a trace, with the deadline of these limits.
-pub fn replay(trace: &Path, limits: Limits<'_>) -> std::io::Result<Heard> {
+pub fn replay(trace: &Path, limits: CellLimits<'_>) -> std::io::Result<CellRun> {
     let mut command = explode_vm::this_program();
     command.arg("replay").arg(trace).args(["--format", "jsonl", "--deadline"]);
     command.arg(format!("{}ms", limits.deadline.as_millis()));
     hear(command, limits)
 }
 
-fn hear(mut command: Command, limits: Limits<'_>) -> std::io::Result<Heard> {
+fn hear(mut command: Command, limits: CellLimits<'_>) -> std::io::Result<CellRun> {
     // Ctrl-C on the terminal must not reach it: this process asks it to end.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
@@ -116,8 +116,8 @@ fn hear(mut command: Command, limits: Limits<'_>) -> std::io::Result<Heard> {
 }
 
 /// Hears it until its output ends.
-fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: Limits<'_>) -> Heard {
-    let mut heard = Heard::default();
+fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: CellLimits<'_>) -> CellRun {
+    let mut heard = CellRun::default();
     let mut end = Instant::now() + limits.budget + GRACE.max(limits.deadline * STEPS);
     let mut asked = false;
     loop {
@@ -148,7 +148,7 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("a process id is an i32"))
 }
 
-impl Heard {
+impl CellRun {
     fn take(&mut self, line: &str) {
         match serde_json::from_str(line) {
             Ok(Message::Finding(finding)) => {

@@ -7,10 +7,10 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::CommandFactory as _;
 use explode_runtime::base::{
-    Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain,
+    Mode, OptionValue, Options, RunError, TargetBounds, UsageError, check_folder, check_plain,
     durable_write, read_plain_at_most,
 };
-use explode_runtime::plan::{Question, Registry};
+use explode_runtime::plan::{MatrixColumn, Registry};
 use explode_runtime::report::Finding;
 use explode_runtime::run::check_owner;
 use explode_runtime::stack::{Carried, StackSpec, carried};
@@ -76,7 +76,7 @@ pub struct Column {
     /// Options of the top layer.
     pub set: Vec<(String, OptionValue)>,
     /// How far it goes.
-    pub bounds: Bounds,
+    pub bounds: TargetBounds,
     /// The promises that a way is about.
     #[serde(default)]
     pub words: Vec<String>,
@@ -269,8 +269,8 @@ fn is_one(words: &[String], finding: &Finding) -> bool {
     words.iter().any(|known| known == finding.promise())
 }
 
-impl From<&Question> for Column {
-    fn from(question: &Question) -> Column {
+impl From<&MatrixColumn> for Column {
+    fn from(question: &MatrixColumn) -> Column {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let set = question.set.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         Column {
@@ -280,9 +280,9 @@ impl From<&Question> for Column {
             options: question.options.clone(),
             set: set.collect(),
             bounds: question.bounds,
-            words: owned(&question.words),
-            doubts: owned(&question.doubts),
-            way: question.way,
+            words: owned(&question.promises),
+            doubts: owned(&question.also_depends_on),
+            way: question.is_sync_method,
         }
     }
 }
@@ -291,7 +291,7 @@ impl From<&Question> for Column {
 mod tests {
     use explode_runtime::devices::{Backend as _, HostId, InProcess, Side};
     use explode_runtime::stack::Stack;
-    use explode_runtime::writeset::Rules;
+    use explode_runtime::writeset::DeviceRules;
 
     use super::*;
     use crate::ramdisk::{Image, Recording};
@@ -310,7 +310,8 @@ mod tests {
         let devices =
             InProcess.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
         let stack =
-            Stack::build(&row.stack, &registry.components, devices, Rules::default(), 0).unwrap();
+            Stack::build(&row.stack, &registry.components, devices, DeviceRules::default(), 0)
+                .unwrap();
         let profile = row.profile(&registry).unwrap().expect("it has one");
         assert_eq!(stack.profile().as_ref(), Some(&profile));
         let replaced =

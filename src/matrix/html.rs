@@ -2,9 +2,9 @@
 
 use explode_runtime::report::{Paste, escaped};
 
-use super::cell::{Cell, Outcome};
+use super::cell::{Cell, CellOutcome};
 use super::grid::Grid;
-use super::layers::{Fault, Safe};
+use super::layers::{AttributedFinding, SafetySummary};
 use super::{paper, text};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;max-width:90rem}\
@@ -16,7 +16,13 @@ small{display:block;color:#555}\
 code{font-size:13px}li code{white-space:pre-wrap}";
 
 /// The whole page.
-pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], paste: &Paste) -> String {
+pub fn page(
+    grid: &Grid,
+    cells: &[Cell],
+    faults: &[AttributedFinding],
+    safe: &[SafetySummary],
+    paste: &Paste,
+) -> String {
     let mut body = String::from("<h1>explode matrix</h1>\n<table>\n<tr><th></th>");
     for check in &grid.checks {
         body += &format!("<th title=\"{}\">{}</th>", escape(&check.about), escape(&check.name));
@@ -48,7 +54,7 @@ pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], paste:
 
 /// One cell; what the paper said of it stands below.
 fn data(cell: Option<&Cell>, failed: Option<bool>) -> String {
-    let outcome = cell.map_or(Outcome::NotRun, |cell| cell.outcome);
+    let outcome = cell.map_or(CellOutcome::NotRun, |cell| cell.outcome);
     let mut small = Vec::new();
     if let Some(cell) = cell {
         small.extend(cell.why.as_deref().map(text::first_line));

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_runtime::report::Finding;
 use serde::Serialize;
 
-use super::cell::{Cell, Outcome};
+use super::cell::{Cell, CellOutcome};
 use super::grid::{Column, Grid, Row};
 
 /// What one check has found on some systems, and which layer that accuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Fault {
+pub struct AttributedFinding {
     /// The check's name.
     pub check: String,
     /// What was found: findings with the same signature are one bug.
@@ -25,13 +25,13 @@ pub struct Fault {
     pub drivers: usize,
     pub of_drivers: usize,
     /// `system`, `systems`, `undecided`, or `above`.
-    pub layer: Layer,
+    pub layer: AccusedLayer,
 }
 
 /// The layer that a finding accuses. Systems of one driver count once: they have that in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Layer {
+pub enum AccusedLayer {
     /// It is found on one system alone: that one.
     System,
     /// On a few: each of them.
@@ -47,7 +47,7 @@ pub enum Layer {
 const FEW: usize = 4;
 
 /// Goes through each check's row of systems, in the order of the grid.
-pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
+pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<AttributedFinding> {
     let mut faults = Vec::new();
     for column in &grid.checks {
         let of_column = |cell: &&Cell| cell.check == column.name && says_something(cell);
@@ -72,7 +72,7 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
         let of_drivers = drivers(&rows(&|name| cells.iter().any(|cell| cell.system == name)));
         faults.extend(found.into_iter().map(|(signature, systems)| {
             let found = rows(&|name| systems.contains_key(name));
-            Fault {
+            AttributedFinding {
                 check: column.name.clone(),
                 signature: signature.to_owned(),
                 by_design: systems.values().all(|by_design| *by_design),
@@ -88,22 +88,22 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
 }
 
 /// Of so many systems, of so many drivers of all. Nearly all: at most one in five is without.
-fn layer(systems: usize, drivers: usize, of_drivers: usize) -> Layer {
+fn layer(systems: usize, drivers: usize, of_drivers: usize) -> AccusedLayer {
     match drivers {
-        _ if of_drivers >= FEW && drivers * 5 >= of_drivers * 4 => Layer::Above,
-        _ if drivers >= FEW => Layer::Undecided,
-        _ if systems == 1 => Layer::System,
-        _ => Layer::Systems,
+        _ if of_drivers >= FEW && drivers * 5 >= of_drivers * 4 => AccusedLayer::Above,
+        _ if drivers >= FEW => AccusedLayer::Undecided,
+        _ if systems == 1 => AccusedLayer::System,
+        _ => AccusedLayer::Systems,
     }
 }
 
 fn says_something(cell: &Cell) -> bool {
-    matches!(cell.outcome, Outcome::Pass | Outcome::ByDesign | Outcome::Bug)
+    matches!(cell.outcome, CellOutcome::Pass | CellOutcome::ByDesign | CellOutcome::Bug)
 }
 
 /// Which ways to make things durable are safe on a system.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Safe {
+pub struct SafetySummary {
     pub system: String,
     /// Nothing was lost on any disk within the bounds of its check, and the check has eyes.
     pub safe: Vec<String>,
@@ -124,13 +124,13 @@ pub struct Safe {
 }
 
 /// One for each system, if the grid has ways at all.
-pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
+pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<SafetySummary> {
     let ways: Vec<&Column> = grid.checks.iter().filter(|check| check.way).collect();
     if ways.is_empty() {
         return Vec::new();
     }
     let of = |system: &str| {
-        let mut safe = Safe { system: system.to_owned(), ..Safe::default() };
+        let mut safe = SafetySummary { system: system.to_owned(), ..SafetySummary::default() };
         let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.system == system).collect();
         for way in &ways {
             let found = |is: &dyn Fn(&Finding) -> bool| {
@@ -142,19 +142,19 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
             let doubts = found(&|finding| way.may_be_about(finding));
             let cell = cells.iter().find(|cell| cell.check == way.name);
             let whole = |cell: &Cell| cell.summary.as_ref().is_some_and(|summary| summary.complete);
-            let list = match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
+            let list = match cell.map_or(CellOutcome::NotRun, |cell| cell.outcome) {
                 _ if !cell.is_none_or(|cell| cell.is_promised()) => &mut safe.not_promised,
-                Outcome::Bug | Outcome::ByDesign => &mut safe.not,
+                CellOutcome::Bug | CellOutcome::ByDesign => &mut safe.not,
                 _ if !lost.is_empty() => {
                     safe.found_by.insert(way.name.clone(), lost);
                     &mut safe.not
                 }
-                Outcome::Pass if !doubts.is_empty() => {
+                CellOutcome::Pass if !doubts.is_empty() => {
                     safe.found_by.insert(way.name.clone(), doubts);
                     &mut safe.in_doubt
                 }
-                Outcome::Pass if cell.is_some_and(|cell| whole(cell)) => &mut safe.safe,
-                Outcome::Pass => &mut safe.so_far,
+                CellOutcome::Pass if cell.is_some_and(|cell| whole(cell)) => &mut safe.safe,
+                CellOutcome::Pass => &mut safe.so_far,
                 _ => &mut safe.unknown,
             };
             list.push(way.name.clone());
@@ -166,7 +166,7 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layer, layer};
+    use super::{AccusedLayer, layer};
 
     /// Systems, drivers, and all drivers.
     #[test]
@@ -177,8 +177,12 @@ mod tests {
                 .map(|(systems, drivers, of)| layer(*systems, *drivers, *of))
                 .collect::<Vec<_>>()
         };
-        let [system, systems, undecided, above] =
-            [Layer::System, Layer::Systems, Layer::Undecided, Layer::Above];
+        let [system, systems, undecided, above] = [
+            AccusedLayer::System,
+            AccusedLayer::Systems,
+            AccusedLayer::Undecided,
+            AccusedLayer::Above,
+        ];
         assert_eq!(of(&[(1, 1, 1), (2, 2, 2), (3, 3, 3)]), [system, systems, systems]);
         assert_eq!(of(&[(3, 3, 4), (4, 4, 4)]), [systems, above]);
         assert_eq!(of(&[(3, 3, 5), (4, 4, 5), (5, 5, 5)]), [systems, above, above]);

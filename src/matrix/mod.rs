@@ -22,9 +22,9 @@ mod paper;
 mod slow;
 mod text;
 
-pub use asked::Asked;
-pub use cell::{Cell, Outcome, ask};
-pub use child::Limits;
+pub use asked::CellFile;
+pub use cell::{Cell, CellOutcome, ask};
+pub use child::CellLimits;
 pub use grid::{Column, Grid, OWN_NAMES, PAGE, Row};
 pub use html::page;
 pub use layers::{faults, safe};

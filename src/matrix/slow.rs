@@ -7,11 +7,11 @@ use std::path::Path;
 use explode_runtime::base::UsageError;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Finding;
-use explode_runtime::stack::{AsShell, Plain};
-use explode_runtime::trace::{NotSeen, Trace};
+use explode_runtime::stack::{AsShell, ShellLayer};
+use explode_runtime::trace::{NotReproduced, Trace};
 use explode_runtime::verdict::{BrokenKind, StepName, Verdict};
 
-use super::child::{self, Heard, Limits, Unable};
+use super::child::{self, CellLimits, CellRun, Unable};
 use super::grid::Row;
 use crate::output;
 
@@ -27,9 +27,9 @@ const LONGER: u32 = 10;
 pub fn sift(
     registry: &Registry,
     row: &Row,
-    mut heard: Heard,
-    limits: Limits<'_>,
-) -> std::io::Result<Heard> {
+    mut heard: CellRun,
+    limits: CellLimits<'_>,
+) -> std::io::Result<CellRun> {
     let is_hang = |finding: &Finding| finding.replayed && finding.verdict == Verdict::Hang;
     let (hangs, findings) =
         std::mem::take(&mut heard.findings).into_iter().partition::<Vec<_>, _>(is_hang);
@@ -45,9 +45,12 @@ pub fn sift(
         finding.message += &programs(registry, row, died);
         let said = &finding.message;
         let again = if heard.interrupted {
-            Heard::default()
+            CellRun::default()
         } else {
-            child::replay(path, Limits { budget: longer, deadline: longer, until: None, ..limits })?
+            child::replay(
+                path,
+                CellLimits { budget: longer, deadline: longer, until: None, ..limits },
+            )?
         };
         heard.interrupted |= again.interrupted;
         match again.replay {
@@ -56,7 +59,7 @@ pub fn sift(
                     format!("{said}; tried again with a deadline of {long} s: {}", replay.message);
                 heard.findings.push(finding);
             }
-            Some(replay) if replay.reason == Some(NotSeen::CameToAnEnd) => slow.push(format!(
+            Some(replay) if replay.reason == Some(NotReproduced::StepFinished) => slow.push(format!(
                 "slow: {said}; tried again with a deadline of {long} s it came to an end, which \
                  is no bug; give it longer in a matrix \
                  with --deadline {long}s"
@@ -101,7 +104,7 @@ fn repairs(registry: &Registry, row: &Row) -> Result<Vec<String>, UsageError> {
             continue;
         }
         let component = (registry.component(&layer.component)?.build)(&layer.options)?;
-        if let Some(Plain::FileSystem(plain)) =
+        if let Some(ShellLayer::FileSystem(plain)) =
             component.abilities().as_shell.map(AsShell::as_shell)
         {
             programs.extend(plain.repair.map(|(line, _)| line));

@@ -6,9 +6,9 @@ use explode_runtime::base::{Mode, Options};
 use explode_runtime::report::{Finding, Paste, brief};
 use itertools::Itertools as _;
 
-use super::cell::{Cell, Outcome};
+use super::cell::{Cell, CellOutcome};
 use super::grid::Grid;
-use super::layers::{Fault, Layer, Safe};
+use super::layers::{AccusedLayer, AttributedFinding, SafetySummary};
 use super::paper;
 
 /// A cell as it ends: which, what came of it, and how much was looked at.
@@ -35,8 +35,8 @@ pub fn first_line(text: &str) -> String {
 /// What a cell says in a word, or how many bugs.
 pub fn word(cell: Option<&Cell>) -> String {
     let bugs = cell.map_or(0, |cell| cell.bugs().count());
-    match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
-        Outcome::Bug if bugs > 1 => format!("{bugs} bugs"),
+    match cell.map_or(CellOutcome::NotRun, |cell| cell.outcome) {
+        CellOutcome::Bug if bugs > 1 => format!("{bugs} bugs"),
         outcome => outcome.word().to_owned(),
     }
 }
@@ -65,8 +65,8 @@ pub fn counts(cell: &Cell) -> String {
 pub fn table(
     grid: &Grid,
     cells: &[Cell],
-    faults: &[Fault],
-    safe: &[Safe],
+    faults: &[AttributedFinding],
+    safe: &[SafetySummary],
     paste: &Paste,
     folder: &Path,
 ) -> Vec<String> {
@@ -91,7 +91,8 @@ pub fn table(
     };
     section("By design", cells.iter().flat_map(design).collect());
     let why = |cell: &Cell| {
-        let odd = !matches!(cell.outcome, Outcome::Pass | Outcome::ByDesign | Outcome::Bug);
+        let odd =
+            !matches!(cell.outcome, CellOutcome::Pass | CellOutcome::ByDesign | CellOutcome::Bug);
         let why = cell.why.as_deref().unwrap_or_default();
         odd.then(|| format!("{} {}: {}: {why}", cell.system, cell.check, cell.outcome.word()))
     };
@@ -100,10 +101,10 @@ pub fn table(
         let head = format!("{} {}", cell.system, cell.check);
         cell.broken.iter().map(move |what| format!("{head}: {what}")).collect::<Vec<_>>()
     };
-    let beside = cells.iter().filter(|cell| cell.outcome != Outcome::Broken);
+    let beside = cells.iter().filter(|cell| cell.outcome != CellOutcome::Broken);
     section("Broken beside that", beside.flat_map(broken).collect());
     let clean = |cell: &Cell| {
-        let clean = matches!(cell.outcome, Outcome::Pass | Outcome::ByDesign);
+        let clean = matches!(cell.outcome, CellOutcome::Pass | CellOutcome::ByDesign);
         clean.then(|| format!("{} {}: {}", cell.system, cell.check, counts(cell)))
     };
     let bugs = cells.iter().flat_map(|cell| cell.bugs().map(|bug| self::bug(cell, bug)));
@@ -164,19 +165,20 @@ pub fn told(cell: &Cell, bug: &Finding) -> String {
 }
 
 /// One finding, and whom it accuses.
-pub fn fault(fault: &Fault) -> String {
-    let Fault { check, signature, by_design, systems, of, drivers, of_drivers, layer } = fault;
+pub fn fault(fault: &AttributedFinding) -> String {
+    let AttributedFinding { check, signature, by_design, systems, of, drivers, of_drivers, layer } =
+        fault;
     let design = if *by_design { " (by design)" } else { "" };
     let names = systems.join(", ");
     let whom = match layer {
-        Layer::System => format!("{names} alone, of {of}: its own"),
-        Layer::Systems => format!("{names}, of {of}: each its own"),
-        Layer::Undecided => {
+        AccusedLayer::System => format!("{names} alone, of {of}: its own"),
+        AccusedLayer::Systems => format!("{names}, of {of}: each its own"),
+        AccusedLayer::Undecided => {
             format!(
                 "{names}, of {of}: each its own, or a layer above, for which the others make up"
             )
         }
-        Layer::Above => {
+        AccusedLayer::Above => {
             let of_systems = format!("{} of {of}", systems.len());
             let of_drivers = format!("{drivers} of {of_drivers} drivers");
             format!(
@@ -189,8 +191,9 @@ pub fn fault(fault: &Fault) -> String {
 }
 
 /// What is safe on a system.
-pub fn ways(safe: &Safe) -> String {
-    let Safe { system, safe, so_far, in_doubt, not, not_promised, unknown, found_by } = safe;
+pub fn ways(safe: &SafetySummary) -> String {
+    let SafetySummary { system, safe, so_far, in_doubt, not, not_promised, unknown, found_by } =
+        safe;
     let word = |way: &String| match found_by.get(way) {
         Some(checks) => format!("{way} ({})", checks.join(", ")),
         None => way.clone(),
@@ -251,7 +254,7 @@ mod tests {
         let cell = Cell {
             why: None,
             findings: vec![bug.unwrap()],
-            ..Cell::without(&row, &check, Outcome::Bug, "")
+            ..Cell::without(&row, &check, CellOutcome::Bug, "")
         };
         let line = cell_line(&cell, 1, 1);
         assert_eq!(
@@ -278,8 +281,11 @@ mod tests {
             page(&grid, &cells, &[], &[], &Paste::new("explode"))
                 .contains("Oops: 0000 in hfs_find; ")
         );
-        let broken =
-            Cell { outcome: Outcome::Broken, why: Some("no start:\nthe rest".to_owned()), ..cell };
+        let broken = Cell {
+            outcome: CellOutcome::Broken,
+            why: Some("no start:\nthe rest".to_owned()),
+            ..cell
+        };
         assert!(cell_line(&broken, 1, 1).ends_with(" no start: ..."));
         assert!(
             page(&grid, &[broken], &[], &[], &Paste::new("explode"))

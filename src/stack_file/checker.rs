@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use explode_checkers::command::{check_arguments, check_intervals};
-use explode_components::command::{Context, check_placeholders};
+use explode_components::command::{CommandOwner, check_placeholders};
 use explode_runtime::base::{OptionValue, Options, UsageError};
 use explode_runtime::plan::Registry;
 
@@ -65,7 +65,7 @@ fn commands(registry: &Registry, table: &Table<'_>) -> Result<(String, Options),
     let mut options = Options::none().with("mutate", OptionValue::List(alternatives));
     for key in ["check", "sig"] {
         if let Some(value) = table.get(key) {
-            options = options.with(key, command(&value, Context::Check)?);
+            options = options.with(key, command(&value, CommandOwner::Check)?);
         }
     }
     Ok((name, options))
@@ -108,7 +108,7 @@ fn step(value: &Value<'_>) -> Result<(&'static str, OptionValue), UsageError> {
             content.list()?.map(|value| argument(&value)).collect::<Result<Vec<_>, _>>()?;
         return Ok((word, of([(word, OptionValue::List(arguments))])));
     }
-    let command = command(&content, Context::Step)?;
+    let command = command(&content, CommandOwner::Step)?;
     let step = match table.get("must") {
         None => of([(word, command)]),
         Some(must) => of([(word, command), ("must", must.bool()?.into())]),
@@ -119,7 +119,7 @@ fn step(value: &Value<'_>) -> Result<(&'static str, OptionValue), UsageError> {
 fn argument(value: &Value<'_>) -> Result<OptionValue, UsageError> {
     let text = value.text()?;
     let checked =
-        check_arguments([text]).and_then(|()| check_placeholders(text, Context::Argument));
+        check_arguments([text]).and_then(|()| check_placeholders(text, CommandOwner::Argument));
     checked.map_err(|error| value.error(error))?;
     Ok(text.into())
 }

@@ -1,6 +1,6 @@
 //! `[[component]]`: the layers of the stack.
 
-use explode_components::command::{Context, KEYS, check_placeholders};
+use explode_components::command::{CommandOwner, KEYS, check_placeholders};
 use explode_runtime::base::{OptionValue, Options, UsageError};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::{COMMANDS, ComponentDef, Layer, StackSpec};
@@ -87,7 +87,7 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
     let mut options = Options::none();
     for key in KEYS {
         if let Some(value) = table.get(key) {
-            options = options.with(key, command(&value, Context::Component(children.len()))?);
+            options = options.with(key, command(&value, CommandOwner::Component(children.len()))?);
         }
     }
     if let Some(value) = table.get(RECOVER_OK) {
@@ -110,7 +110,7 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
 }
 
 /// A shell command.
-pub fn command(value: &Value<'_>, context: Context) -> Result<OptionValue, UsageError> {
+pub fn command(value: &Value<'_>, context: CommandOwner) -> Result<OptionValue, UsageError> {
     let text = value.text()?;
     if text.trim().is_empty() {
         return Err(value.error("an empty command; leave the key out"));

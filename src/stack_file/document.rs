@@ -9,12 +9,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The text that positions refer to.
-pub struct Source<'a> {
+pub struct StackSource<'a> {
     pub path: &'a Path,
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl StackSource<'_> {
     /// What is wrong at a place.
     pub fn error(&self, at: Range<usize>, what: impl Display) -> UsageError {
         let before = self.text.get(..at.start).unwrap_or(self.text);
@@ -27,7 +27,7 @@ impl Source<'_> {
 /// A table, with what it is called.
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
-    source: &'a Source<'a>,
+    source: &'a StackSource<'a>,
     what: &'a str,
     start: usize,
     table: &'a DeTable<'a>,
@@ -36,14 +36,14 @@ pub struct Table<'a> {
 /// A value, with the key that it belongs to.
 #[derive(Clone, Copy)]
 pub struct Value<'a> {
-    source: &'a Source<'a>,
+    source: &'a StackSource<'a>,
     key: &'a str,
     value: &'a Spanned<DeValue<'a>>,
 }
 
 impl<'a> Table<'a> {
     pub fn new(
-        source: &'a Source<'a>,
+        source: &'a StackSource<'a>,
         what: &'a str,
         at: Range<usize>,
         table: &'a DeTable<'a>,

@@ -21,7 +21,7 @@ use explode_runtime::plan::Registry;
 use explode_runtime::stack::StackSpec;
 use toml::de::DeTable;
 
-use document::{Source, Table};
+use document::{StackSource, Table};
 
 /// The keys of a whole file.
 const KEYS: [&str; 3] = ["run", "component", "checker"];
@@ -70,7 +70,7 @@ impl StackFile {
         path: &Path,
         text: &str,
     ) -> Result<StackFile, UsageError> {
-        let source = Source { path, text };
+        let source = StackSource { path, text };
         let document = DeTable::parse(text).map_err(|error| {
             source.error(error.span().unwrap_or_default(), error.message().trim())
         })?;

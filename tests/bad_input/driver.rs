@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use explode_vm::{BuildOptions, Builder, Cache, KernelSource, Progress, Silent};
+use explode_vm::{BuildOptions, BuildProgress, Builder, Cache, KernelSource, Silent};
 
 use crate::common::guest;
 
@@ -20,7 +20,7 @@ const HEADER: &str = "drivers/md/raid0.h";
 #[derive(Default)]
 struct Builds(AtomicU32);
 
-impl Progress for Builds {
+impl BuildProgress for Builds {
     fn step(&self, what: &str) {
         if what.starts_with("building the driver") {
             self.0.fetch_add(1, Ordering::Relaxed);

@@ -2,13 +2,15 @@
 //! whose recovery is not to be interrupted.
 
 use explode::ramdisk::{Flags, RamDisk};
-use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
+use explode::runtime::base::{
+    Blame, Mode, OptionDef, Options, StepError, TargetBounds, UsageError,
+};
 use explode::runtime::check::{Checker, CheckerDef, Cx};
-use explode::runtime::choose::{Kind, Label, Point};
+use explode::runtime::choose::{ChoiceKind, ChoicePoint, Label};
 use explode::runtime::crash::Epoch;
 use explode::runtime::plan::{Registry, Target};
 use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
-use explode::runtime::verdict::{Failure, Verdict, Violation};
+use explode::runtime::verdict::{CheckError, Verdict, Violation};
 use std::borrow::Cow;
 
 /// Sectors of a block, which is a piece.
@@ -46,7 +48,7 @@ pub fn registry() -> Registry {
             stack,
             checker: Cow::Borrowed(checker),
             checker_options: options,
-            bounds: Bounds { depth, limit: 4000, samples: 400, crash_depth },
+            bounds: TargetBounds { depth, limit: 4000, samples: 400, crash_depth },
             seeded: true,
             expect: "lost".into(),
         });
@@ -68,8 +70,13 @@ fn ask(cx: &mut Cx<'_>, site: &str, names: &[&str]) -> usize {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let label = Label { site: site.to_owned(), ..Label::default() };
     let options = names.len() as u32;
-    cx.choose_at(&Point { kind: Kind::Action, options, names: &names, weights: &[], label })
-        as usize
+    cx.choose_at(&ChoicePoint {
+        kind: ChoiceKind::Action,
+        options,
+        names: &names,
+        weights: &[],
+        label,
+    }) as usize
 }
 
 fn write(disk: &RamDisk, block: u64, byte: u8) {
@@ -108,7 +115,7 @@ impl Armed {
 }
 
 impl Checker for Armed {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let action = ask(cx, "action", &["noise", "more noise", "arm", "fire"]);
         let block = ask(cx, "block", &["0", "1", "2", "3", "4", "5"]) as u64;
         let disk = cx.stack().disk()?;
@@ -142,7 +149,7 @@ impl Checker for Armed {
         cx.check_crashes_end(self, &["fired".to_owned()])
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let disk = stack.disk()?;
         if !is(&disk, 1, b'B') || is(&disk, 0, b'A') {
             return Ok(());
@@ -167,13 +174,13 @@ const FIRST: u64 = 100;
 const SECOND: u64 = 101;
 
 impl Component for Redo {
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let disk = below.disk(0)?;
         if !is(&disk, FLAG, b'F') {
             return Ok(Recovery::Clean);
         }
         if is(&disk, SECOND, b'2') && !is(&disk, FIRST, b'1') {
-            return Err(Fault::new("the second step was taken, the first was not")
+            return Err(StepError::new("the second step was taken, the first was not")
                 .blame(Blame::Promise("steps")));
         }
         (110..113).for_each(|block| write(&disk, block, b'n'));
@@ -188,7 +195,7 @@ impl Component for Redo {
 struct Begun;
 
 impl Checker for Begun {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let noise = ask(cx, "noise", &["0", "1", "2"]) as u64;
         let disk = cx.stack().disk()?;
         cx.check_crashes_start(&[]);
@@ -197,7 +204,7 @@ impl Checker for Begun {
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }
@@ -225,7 +232,7 @@ impl Journal {
 }
 
 impl Checker for Journal {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         ask(cx, "what", &["commit", "nothing"]);
         let disk = cx.stack().disk()?;
         cx.check_crashes_start(&["before".to_owned()]);
@@ -240,7 +247,7 @@ impl Checker for Journal {
         cx.check_crashes_end(self, &["after".to_owned()])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let disk = stack.disk()?;
         let data = DATA.filter(|block| is(&disk, *block, b'D')).count();
         let error = |promise: &str, message: String| {

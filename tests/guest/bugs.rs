@@ -8,7 +8,7 @@ use std::path::Path;
 use explode_runtime::base::Mode;
 use explode_runtime::explain::{StoryCommands, story_here};
 use explode_runtime::report::Line;
-use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::Verdict;
 use explode_runtime::worker::replay;
 
@@ -71,7 +71,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         report.case(&format!("{name} replays as it is kept"), |_| {
             let trace = Trace::from_json(text.as_bytes()).expect("a sound trace");
             match replay(cx.registry, &trace, cx.backend) {
-                Ok(Replay::Reproduced { violation, by_search }) => {
+                Ok(ReplayResult::Reproduced { violation, by_search }) => {
                     assert!(!by_search, "its log is another one");
                     assert_eq!(
                         (violation.verdict, violation.message.as_str()),

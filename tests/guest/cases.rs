@@ -10,8 +10,8 @@ use explode_runtime::base::Mode;
 use explode_runtime::devices::{Backend, Backends as _};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{Confirmation, Local, explore};
-use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
+use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::{Verdict, Violation};
 use explode_runtime::worker::replay;
 
@@ -113,12 +113,12 @@ impl Cx<'_> {
                 &Trace::from_json(&trace).expect("a sound trace"),
                 self.backend,
             ) {
-                Ok(Replay::Reproduced { by_search: false, .. }) => Confirmation::Reproduced,
+                Ok(ReplayResult::Reproduced { by_search: false, .. }) => Confirmation::Reproduced,
                 other => Confirmation::Not(format!("{other:?}")),
             }
         };
         let out = out.path().join("run");
-        let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+        let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
         let summary = explore(self.registry, plan, self.backend, &mut audience).expect("it runs");
         (summary, findings)
     }

@@ -1,17 +1,17 @@
 //! Going one way through a checker's steps, by their names, and looking at every crash disk on it.
 
 use explode_ramdisk::{Event, SECTOR_BYTES};
-use explode_runtime::check::Ask;
-use explode_runtime::choose::{Choice, Point};
-use explode_runtime::crash::Kept;
+use explode_runtime::check::CrashRequest;
+use explode_runtime::choose::{Choice, ChoicePoint};
+use explode_runtime::crash::KeptPiece;
 use explode_runtime::devices::Backend;
-use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::judge::{Check, Crash, JudgeHooks, Judgement, Pipeline, check_once};
+use explode_runtime::explore::{ReachedState, State, Unit};
+use explode_runtime::judge::{Check, CheckEnding, Crash, CrashPipeline, JudgeHooks, check_once};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::Stack;
-use explode_runtime::trace::{ErrorFound, Trace, Way};
-use explode_runtime::unit::{Early, Runner, SoFar, Work};
-use explode_runtime::verdict::{Failure, Violation};
+use explode_runtime::trace::{FoundError, Trace, Witness};
+use explode_runtime::unit::{Runner, UnitHooks, UnitProgress, UnitStop};
+use explode_runtime::verdict::{CheckError, Violation};
 
 use crate::common::steps;
 
@@ -19,7 +19,7 @@ use crate::common::steps;
 #[derive(Default)]
 pub struct Seen {
     /// The errors, in order, each with what its disk has kept.
-    pub errors: Vec<(Violation, Vec<Kept>)>,
+    pub errors: Vec<(Violation, Vec<KeptPiece>)>,
     /// The trace of each.
     pub traces: Vec<Trace>,
     /// Crash disks checked.
@@ -33,7 +33,7 @@ pub struct Seen {
 impl Seen {
     /// Was a version that a crash disk has kept dirty, and never submitted? (What was submitted is
     /// flushed by the way's syncs.)
-    pub fn is_only_dirty(&self, kept: &Kept) -> bool {
+    pub fn is_only_dirty(&self, kept: &KeptPiece) -> bool {
         let here = |dev: u32, sector: u64, bytes: u64| {
             dev == kept.dev && (sector..sector + bytes / SECTOR_BYTES as u64).contains(&kept.sector)
         };
@@ -99,7 +99,7 @@ pub fn go_by(
     };
     let ended = runner.run(&unit, &mut look);
     match ended.early {
-        None | Some(Early::Stopped) => {}
+        None | Some(UnitStop::Stopped) => {}
         Some(other) => panic!("the way ended early: {other:?}"),
     }
     Seen { events: ended.events, choices: ended.choices, ..look.seen }
@@ -108,14 +108,14 @@ pub fn go_by(
 struct Look<'a> {
     plan: &'a Plan,
     left: std::slice::Iter<'a, &'a str>,
-    runner_origin: explode_runtime::plan::Origin,
+    runner_origin: explode_runtime::plan::RunOrigin,
     last: u32,
     choices: Vec<Choice>,
     seen: Seen,
 }
 
-impl Work for Look<'_> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for Look<'_> {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let wanted = self.left.next().expect("a step for each choice");
         if *wanted == LAST {
             return point.options - 1;
@@ -125,11 +125,11 @@ impl Work for Look<'_> {
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         let place = so_far.place;
         if place.mutates < self.last {
             return Ok(pipeline.skip(stack.devices(), ask.when)?);
@@ -152,16 +152,16 @@ impl Work for Look<'_> {
                 };
                 let judged = check_once(&check, candidate.disk.image(), false, &mut NoHooks);
                 match judged.judgement {
-                    Judgement::Ok | Judgement::Repaired => {}
-                    Judgement::Broken(why) => panic!("a check could not be made: {why}"),
-                    Judgement::Stopped => panic!("nobody has stopped the check"),
-                    Judgement::Violated(violation) => {
+                    CheckEnding::Ok | CheckEnding::Repaired => {}
+                    CheckEnding::Broken(why) => panic!("a check could not be made: {why}"),
+                    CheckEnding::Stopped => panic!("nobody has stopped the check"),
+                    CheckEnding::Violated(violation) => {
                         let kept = candidate.disk.kept();
-                        let error = ErrorFound {
+                        let error = FoundError {
                             violation: violation.clone(),
                             by_design: None,
                             died: None,
-                            way: Way {
+                            way: Witness {
                                 epoch: Some(candidate.epoch),
                                 args: candidate.args.to_vec(),
                                 disk: Some((candidate.disk.identity().to_string(), kept.clone())),
@@ -180,7 +180,7 @@ impl Work for Look<'_> {
         Ok(())
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         true
     }
 }

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Kind, Silent,
-    VmError,
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Silent,
+    VmError, VmErrorKind,
 };
 
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub fn main(only: Option<String>) -> ExitCode {
     let spec = match spec(&only.clone().unwrap_or_default()) {
         Ok(spec) => spec,
         // In CI a missing requirement is a failure.
-        Err(error) if error.kind() == Kind::Missing && std::env::var_os("CI").is_none() => {
+        Err(error) if error.kind() == VmErrorKind::Missing && std::env::var_os("CI").is_none() => {
             println!("unsupported: {error}");
             return ExitCode::SUCCESS;
         }

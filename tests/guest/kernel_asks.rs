@@ -10,15 +10,15 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use explode_runtime::base::{Fault, Mode, OptionDef, Options};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::check::{Checker, CheckerDef, Cx as MutateCx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Side;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface};
-use explode_runtime::verdict::{BrokenKind, Failure, Verdict, Violation};
+use explode_runtime::verdict::{BrokenKind, CheckError, Verdict, Violation};
 
 use crate::cases::Cx;
 use crate::kernel_sites::{COUNTER, MODULE, run};
@@ -112,12 +112,12 @@ impl Open {
     }
 }
 
-fn tell(word: &str) -> Result<(), Fault> {
-    fs::write(COUNTER, word).map_err(|error| Fault::new(format!("{COUNTER}: {word}: {error}")))
+fn tell(word: &str) -> Result<(), StepError> {
+    fs::write(COUNTER, word).map_err(|error| StepError::new(format!("{COUNTER}: {word}: {error}")))
 }
 
 impl Component for Records {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let (disk, side) =
             (below.block(0)?, below.devices.kernel().expect("it is in a guest").side());
         if self.mounting == Some(side) {
@@ -132,7 +132,7 @@ impl Component for Records {
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         match self.open.take() {
             Some(open) if open.1 == Side::Live => tell("close"),
             _ => Ok(()),
@@ -172,7 +172,7 @@ struct Adds {
 }
 
 impl Checker for Adds {
-    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), CheckError> {
         tell(&self.word)?;
         if self.asks {
             cx.check_crashes_now(self, &["own".to_owned()])?;
@@ -180,7 +180,7 @@ impl Checker for Adds {
         Ok(())
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let (there, counted) = stack.engine::<Open>()?.records();
         SEEN.with_borrow_mut(|seen| {
             seen.push(format!("{epoch} {}: {there} of {counted}", args.join(" ")))
@@ -292,7 +292,7 @@ fn broken(cx: Cx<'_>, plan: &Plan) -> String {
     };
     let mut confirm = |_: &std::path::Path| Confirmation::Not("there is no finding".to_owned());
     let out = out.path().join("run");
-    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     explore(cx.registry, plan, cx.backend, &mut audience).expect("it runs");
     let (kind, message) = told.into_iter().next().expect("it is broken");
     assert_eq!(kind, BrokenKind::Component, "{message}");

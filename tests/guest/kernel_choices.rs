@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use std::{fs, io, thread};
 
-use explode_runtime::check::Ask;
-use explode_runtime::choose::{Choice, Point};
-use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::judge::Pipeline;
+use explode_runtime::check::CrashRequest;
+use explode_runtime::choose::{Choice, ChoicePoint};
+use explode_runtime::explore::{ReachedState, State, Unit};
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
 use explode_runtime::stack::Stack;
-use explode_runtime::trace::{ErrorFound, Trace, Way};
-use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
-use explode_runtime::verdict::{Failure, Violation};
+use explode_runtime::trace::{FoundError, Trace, Witness};
+use explode_runtime::unit::{Runner, UnitHooks, UnitProgress, UnitRun, UnitStop};
+use explode_runtime::verdict::{CheckError, Violation};
 use libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 
 use crate::cases::Cx;
@@ -143,7 +143,7 @@ fn points(runner: &Runner<'_>, call: &str) -> Vec<Choice> {
 }
 
 /// Makes the call, where the first answers are those of a script.
-pub fn go(runner: &Runner<'_>, call: &str, script: &[Choice]) -> Ended {
+pub fn go(runner: &Runner<'_>, call: &str, script: &[Choice]) -> UnitRun {
     let unit = Unit::one(State::default(), script.to_vec());
     runner.run(&unit, &mut Make { call })
 }
@@ -175,14 +175,14 @@ fn each_fails(cx: Cx<'_>, report: &mut Report, system: &str, call: &str, expecte
         assert_eq!(again.choices, once.choices);
         assert_eq!(format!("{:?}", again.early), format!("{:?}", once.early));
         match once.early {
-            None | Some(Early::Stopped) => {}
-            Some(Early::Violated(violation, place)) => {
+            None | Some(UnitStop::Stopped) => {}
+            Some(UnitStop::Violated(violation, place)) => {
                 // One of each file system is replayed in a fresh guest.
                 if violation.promise != "failed-create-has-no-effect" || !kept.insert(system) {
                     continue;
                 }
                 let name = format!("kernel choices: {system}, create");
-                let way = Way { choices: once.choices, place, ..Way::default() };
+                let way = Witness { choices: once.choices, place, ..Witness::default() };
                 report.say(&Line::Trace(name, trace(&runner, &plan, violation, way)));
             }
             Some(other) => panic!("{call}, point {index}: {other:?}"),
@@ -190,8 +190,8 @@ fn each_fails(cx: Cx<'_>, report: &mut Report, system: &str, call: &str, expecte
     }
 }
 
-fn trace(runner: &Runner<'_>, plan: &Plan, violation: Violation, way: Way) -> String {
-    let error = ErrorFound { violation, by_design: None, died: None, way };
+fn trace(runner: &Runner<'_>, plan: &Plan, violation: Violation, way: Witness) -> String {
+    let error = FoundError { violation, by_design: None, died: None, way };
     Trace::of(plan, runner.origin(), &error).to_json()
 }
 
@@ -293,7 +293,7 @@ fn diverges(cx: Cx<'_>) {
         let mut script = script.clone();
         change(&mut script[1]);
         match go(&runner, "write /file", &script).early {
-            Some(Early::Diverged(divergence)) => divergence.to_string(),
+            Some(UnitStop::Diverged(divergence)) => divergence.to_string(),
             other => panic!("{other:?}"),
         }
     };
@@ -359,23 +359,23 @@ pub struct Make<'a> {
     pub call: &'a str,
 }
 
-impl Work for Make<'_> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for Make<'_> {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let at = point.names.iter().position(|name| name == self.call);
         at.unwrap_or_else(|| panic!("no call '{}' in {:?}", self.call, point.names)) as u32
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        _so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        _so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         Ok(pipeline.skip(stack.devices(), ask.when)?)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         true
     }
 }

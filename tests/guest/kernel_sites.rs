@@ -8,20 +8,20 @@ use std::process::Command;
 use std::rc::Rc;
 use std::{fs, io};
 
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, RunError};
-use explode_runtime::check::{Ask, Checker, CheckerDef, Cx as MutateCx};
-use explode_runtime::choose::{Choice, Kind, Label, Point};
+use explode_runtime::base::{Mode, OptionDef, Options, RunError, StepError};
+use explode_runtime::check::{Checker, CheckerDef, CrashRequest, Cx as MutateCx};
+use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
-use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
-use explode_runtime::judge::Pipeline;
+use explode_runtime::explore::{ReachedState, State, Unit};
+use explode_runtime::faults::kernel::{FAILURE_OPTIONS, KernelFaults};
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::stack::{
     Asks, Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface,
 };
-use explode_runtime::unit::{Early, Runner, SoFar, Work};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::unit::{Runner, UnitHooks, UnitProgress, UnitStop};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use crate::cases::Cx;
 use crate::kernel_choices::{go, start};
@@ -111,7 +111,7 @@ fn counted() -> (u64, u64) {
 /// The counter, on no disk.
 fn choosy() -> ComponentDef {
     ComponentDef::new("choosy", "a counter in the kernel", |options| {
-        let (failures, wrong) = (Failures::of(options)?, options.bool("wrong", false)?);
+        let (failures, wrong) = (KernelFaults::of(options)?, options.bool("wrong", false)?);
         Ok(Box::new(Choosy { failures, wrong, adder: None }))
     })
     .modes([Mode::Vm])
@@ -124,7 +124,7 @@ fn choosy() -> ComponentDef {
 }
 
 struct Choosy {
-    failures: Failures,
+    failures: KernelFaults,
     wrong: bool,
     adder: Option<Rc<Adder>>,
 }
@@ -143,10 +143,11 @@ impl Adder {
 }
 
 impl Component for Choosy {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.adder = Some(Rc::new(Adder(below.asks.clone())));
         for word in ["reset", if self.wrong { "wrong" } else { "right" }] {
-            fs::write(COUNTER, word).map_err(|error| Fault::new(format!("{COUNTER}: {error}")))?;
+            fs::write(COUNTER, word)
+                .map_err(|error| StepError::new(format!("{COUNTER}: {error}")))?;
         }
         Ok(())
     }
@@ -173,13 +174,13 @@ struct Counts {
 }
 
 impl Checker for Counts {
-    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), Failure> {
-        let (before, others) = cx.undisturbed(|_| counted());
+    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), CheckError> {
+        let (before, others) = cx.without_faults(|_| counted());
         let told: io::Result<()> = fs::write(COUNTER, &self.word);
         if self.word == "many" {
             cx.check_crashes_now(self, &[])?;
         }
-        let (count, others_now) = cx.undisturbed(|_| counted());
+        let (count, others_now) = cx.without_faults(|_| counted());
         let expected = before + u64::from(told.is_ok() && self.word == "add");
         if count != expected {
             let message = format!("{told:?}, and the counter is {count}, not {expected}");
@@ -191,7 +192,7 @@ impl Checker for Counts {
         Ok(())
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }
@@ -204,12 +205,12 @@ fn pairs() -> CheckerDef {
 struct Pairs;
 
 impl Checker for Pairs {
-    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), CheckError> {
         cx.stack().engine::<Adder>()?.add();
         Ok(())
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }
@@ -267,14 +268,17 @@ fn between(cx: Cx<'_>) {
     let runner = start(cx, &plan);
     // A point that is not in the script is none that `go` answers: there the way ends.
     let mut script = go(&runner, "", &[]).choices;
-    script.push(Choice::of(&Point::action(2, Label::named("again").on("choosy")), 1));
-    let kinds: Vec<(Kind, Option<String>)> = go(&runner, "", &script)
+    script.push(Choice::of(&ChoicePoint::action(2, Label::named("again").on("choosy")), 1));
+    let kinds: Vec<(ChoiceKind, Option<String>)> = go(&runner, "", &script)
         .choices
         .into_iter()
         .map(|choice| (choice.kind, choice.label.object))
         .collect();
-    let component = (Kind::Action, Some("choosy".to_owned()));
-    assert_eq!(kinds, [(Kind::ModuleChoice, None), component, (Kind::ModuleChoice, None)]);
+    let component = (ChoiceKind::Action, Some("choosy".to_owned()));
+    assert_eq!(
+        kinds,
+        [(ChoiceKind::ModuleChoice, None), component, (ChoiceKind::ModuleChoice, None)]
+    );
 }
 
 fn point(cx: Cx<'_>) {
@@ -286,7 +290,7 @@ fn point(cx: Cx<'_>) {
     };
     assert_eq!(
         (*kind, *options, *value, label.site.as_str()),
-        (Kind::ModuleChoice, 3, 2, "module add")
+        (ChoiceKind::ModuleChoice, 3, 2, "module add")
     );
     assert!(label.stack.is_some() && label.object.is_none(), "{label:?}");
     // Another way, which the script says; a third one that is not there diverges.
@@ -298,14 +302,14 @@ fn point(cx: Cx<'_>) {
         Some("1 of 3: add < choosy_write < proc_reg_write < vfs_write < ksys_write")
     );
     let diverged = go(&runner, "", &[other(1, 4)]).early;
-    assert!(matches!(diverged, Some(Early::Diverged(_))), "{diverged:?}");
+    assert!(matches!(diverged, Some(UnitStop::Diverged(_))), "{diverged:?}");
     let mut plan = plan.clone();
     plan.checker_options = Options::none().with("word", "many");
     let runner = start(cx, &plan);
     let unit = Unit::one(State::default(), Vec::new());
     let mut work = Unasked { asked: false };
     match runner.run(&unit, &mut work).early {
-        Some(Early::Broken(why)) => {
+        Some(UnitStop::Broken(why)) => {
             assert!(
                 why.message.starts_with("a module chooses one of 65537 options in choosy_write"),
                 "{why:?}"
@@ -321,23 +325,23 @@ struct Unasked {
     asked: bool,
 }
 
-impl Work for Unasked {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for Unasked {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         panic!("nothing is chosen here: {point:?}")
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        _so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        _so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         self.asked = true;
         Ok(pipeline.skip(stack.devices(), ask.when)?)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         true
     }
 }

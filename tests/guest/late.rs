@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use explode_ramdisk::Event;
-use explode_runtime::base::{Bounds, OptionDef, Options};
+use explode_runtime::base::{OptionDef, Options, TargetBounds};
 use explode_runtime::check::{Checker, CheckerDef, Cx as Steps};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Summary;
 use explode_runtime::stack::{Stack, StackSpec, Surface};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use libc::{O_DIRECT, O_DSYNC};
 
 use crate::cases::Cx;
@@ -116,7 +116,7 @@ fn plan(registry: &Registry, commits: bool, waits: bool, completes: &str) -> Pla
         stack: StackSpec::default().plug("ramdisk", Options::none().with("completes", completes)),
         checker: "hasty".into(),
         checker_options: Options::none().with("commits", commits).with("waits", waits),
-        bounds: Bounds { depth: 1, limit: 100, samples: 10, crash_depth: 0 },
+        bounds: TargetBounds { depth: 1, limit: 100, samples: 10, crash_depth: 0 },
         seeded: true,
         expect: "lost".into(),
     };
@@ -155,7 +155,7 @@ impl Hasty {
 }
 
 impl Checker for Hasty {
-    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), CheckError> {
         let node = node(cx.stack())?;
         let mut writer = Some(self.write(&node));
         let mut wait = || writer.take().map_or(Ok(()), JoinHandle::join).expect("it has written");
@@ -170,10 +170,10 @@ impl Checker for Hasty {
         asked
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let mut bytes = [0; 4096];
         let read = File::open(node(stack)?).and_then(|disk| disk.read_exact_at(&mut bytes, AT));
-        read.map_err(Failure::broken)?;
+        read.map_err(CheckError::broken)?;
         if args.is_empty() || bytes == [BYTE; 4096] {
             return Ok(());
         }
@@ -182,9 +182,9 @@ impl Checker for Hasty {
 }
 
 /// The block device at the top.
-fn node(stack: &Stack) -> Result<std::path::PathBuf, Failure> {
+fn node(stack: &Stack) -> Result<std::path::PathBuf, CheckError> {
     match stack.top() {
         Surface::Block(node) => Ok(node),
-        other => Err(Failure::broken(format!("no block device: {other:?}"))),
+        other => Err(CheckError::broken(format!("no block device: {other:?}"))),
     }
 }

@@ -7,13 +7,13 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use explode_runtime::base::{Bounds, Mode, OptionDef, Options};
+use explode_runtime::base::{Mode, OptionDef, Options, TargetBounds};
 use explode_runtime::check::{Checker, CheckerDef, Cx as Steps};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Summary;
 use explode_runtime::stack::{Stack, StackSpec, Surface};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use libc::{
     self, O_DIRECT, SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, c_long, syscall,
 };
@@ -131,7 +131,7 @@ fn plan(registry: &Registry, most: u32, completes: &str, waits: bool) -> Plan {
         stack: StackSpec::default().plug("ramdisk", disk),
         checker: "in-order".into(),
         checker_options: Options::none().with("waits", waits),
-        bounds: Bounds { depth: 1, limit: 100, samples: 10, crash_depth: 0 },
+        bounds: TargetBounds { depth: 1, limit: 100, samples: 10, crash_depth: 0 },
         seeded: true,
         expect: "lost".into(),
     };
@@ -145,10 +145,10 @@ struct InOrder {
 }
 
 impl Checker for InOrder {
-    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), CheckError> {
         let node = node(cx.stack())?;
         let disk = OpenOptions::new().write(true).custom_flags(O_DIRECT).open(&node);
-        let disk = disk.map_err(Failure::broken)?;
+        let disk = disk.map_err(CheckError::broken)?;
         let page = Box::new(Page([BYTE; 4096]));
         let mut queue = Queue::new().expect("there is room for two");
         AT.iter().for_each(|at| queue.write(&disk, &page, *at).expect("it is submitted"));
@@ -162,15 +162,15 @@ impl Checker for InOrder {
         asked
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
-        let node = File::open(node(stack)?).map_err(Failure::broken)?;
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
+        let node = File::open(node(stack)?).map_err(CheckError::broken)?;
         let is_there = |at: &u64| -> io::Result<bool> {
             let mut bytes = [0; 4096];
             node.read_exact_at(&mut bytes, *at)?;
             Ok(bytes == [BYTE; 4096])
         };
         for at in AT {
-            let there = is_there(&at).map_err(Failure::broken)?;
+            let there = is_there(&at).map_err(CheckError::broken)?;
             if !args.is_empty() && !there {
                 return Err(Violation::new(
                     Verdict::Lost,
@@ -185,10 +185,10 @@ impl Checker for InOrder {
 }
 
 /// The block device at the top.
-fn node(stack: &Stack) -> Result<PathBuf, Failure> {
+fn node(stack: &Stack) -> Result<PathBuf, CheckError> {
     match stack.top() {
         Surface::Block(node) => Ok(Path::new(&node).to_owned()),
-        other => Err(Failure::broken(format!("no block device: {other:?}"))),
+        other => Err(CheckError::broken(format!("no block device: {other:?}"))),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use explode_kernel::PlainDisk;
+use explode_kernel::UnrecordedDisk;
 use explode_ramdisk::{Image, Recording};
 use explode_runtime::devices::{Backend, HostId, NOW, Side};
 use libc::{O_DIRECT, O_DSYNC};
@@ -39,7 +39,8 @@ pub fn logs(backend: &dyn Backend, report: &mut Report) {
 }
 
 fn logged(backend: &dyn Backend, report: &mut Report, name: &str, workload: fn()) {
-    let [device, log] = SECTORS.map(|sectors| PlainDisk::create(sectors).expect("there is room"));
+    let [device, log] =
+        SECTORS.map(|sectors| UnrecordedDisk::create(sectors).expect("there is room"));
     let paths = [&device, &log].map(|disk| disk.path().display());
     let table = format!("0 {} log-writes {} {}", SECTORS[0], paths[0], paths[1]);
     dmsetup(&["create", "logged", "--table", &table]);
@@ -63,7 +64,7 @@ fn logged(backend: &dyn Backend, report: &mut Report, name: &str, workload: fn()
 /// What is not flushed when the target goes away gets into the log before what still waits to be
 /// written there (log_writes_dtr splices it to the head), and that log would not lead to the
 /// device.
-fn catch_up(log: &PlainDisk) {
+fn catch_up(log: &UnrecordedDisk) {
     const END: &str = "all-is-written";
     mark(END);
     let is_mark = |sector: &[u8]| {
@@ -135,7 +136,7 @@ fn run(program: &str, args: &[&str]) {
 }
 
 /// What a disk holds, past every cache.
-fn contents(disk: &PlainDisk, sectors: u64) -> Vec<u8> {
+fn contents(disk: &UnrecordedDisk, sectors: u64) -> Vec<u8> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(O_DIRECT)

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use explode_kernel::{DiskModel, KernelDisks};
-use explode_ramdisk::{Disk, Image, Read, Recording};
+use explode_ramdisk::{Disk, Image, ReadRange, Recording};
 use explode_runtime::devices::{Backend, Devices, HostId, Side};
 use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Summary};
@@ -50,7 +50,7 @@ fn is_seen(devices: &Devices, file: &File, block: u64, byte: u8) -> bool {
     file.read_exact_at(&mut bytes, block * BLOCK as u64).expect("it is there");
     assert_eq!(bytes, [byte; BLOCK], "block {block}");
     let reads = devices.take_reads().expect("the driver says").expect("it was noted");
-    reads.contains(&Read::Sectors { dev: 0, block, sectors: u8::MAX })
+    reads.contains(&ReadRange::Sectors { dev: 0, block, sectors: u8::MAX })
 }
 
 fn cold(backend: &dyn Backend) {
@@ -106,7 +106,7 @@ fn recoveries_read_the_same(cx: Cx<'_>, plan: &Plan) {
         let reads =
             crashed.devices().take_reads().expect("the driver says").expect("they were noted");
         let blocks = reads.iter().map(|read| match read {
-            Read::Sectors { dev: 0, block, sectors: u8::MAX } => *block,
+            ReadRange::Sectors { dev: 0, block, sectors: u8::MAX } => *block,
             other => panic!("{other:?}"),
         });
         blocks.collect::<BTreeSet<u64>>()

@@ -16,7 +16,7 @@ use explode_runtime::base::Options;
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx as Steps, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use libc::{O_DIRECT, O_TMPFILE};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, RenameFlags, Uid, XattrFlags};
@@ -314,19 +314,19 @@ struct Calls {
     checked: Cell<usize>,
 }
 
-fn root(stack: &Stack) -> Result<PathBuf, Failure> {
-    stack.paths().path.ok_or_else(|| Failure::broken("no path"))
+fn root(stack: &Stack) -> Result<PathBuf, CheckError> {
+    stack.paths().path.ok_or_else(|| CheckError::broken("no path"))
 }
 
-fn look(root: &Path) -> Result<Tree, Failure> {
+fn look(root: &Path) -> Result<Tree, CheckError> {
     let mut found = Tree::new();
     tree(root, root, &mut found)
-        .map_err(|error| Failure::broken(format!("{}: {error}", root.display())))?;
+        .map_err(|error| CheckError::broken(format!("{}: {error}", root.display())))?;
     Ok(found)
 }
 
 impl Checker for Calls {
-    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), CheckError> {
         let mut hands = Hands { root: root(cx.stack())?, file: None };
         cx.check_crashes_start(&[]);
         for (name, operations, step) in STEPS {
@@ -338,7 +338,7 @@ impl Checker for Calls {
                     }
                 }
                 Err(_) if LACKS.get().contains(name) => {}
-                result => return Err(Failure::broken(format!("{name}: {result:?}"))),
+                result => return Err(CheckError::broken(format!("{name}: {result:?}"))),
             }
         }
         drop(hands);
@@ -348,7 +348,7 @@ impl Checker for Calls {
         Ok(())
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let index = self.checked.replace(self.checked.get() + 1);
         let found = look(&root(stack)?)?;
         let Some(Some(expected)) = self.expected.get(index) else { return Ok(()) };

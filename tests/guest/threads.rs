@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use explode_kernel::{DiskModel, KernelDisks};
 use explode_ramdisk::{Event, Image, Payload, Recording};
-use explode_runtime::base::{Bounds, Fault, Mode, Options};
-use explode_runtime::check::{Ask, Checker, CheckerDef, Cx as Steps};
-use explode_runtime::choose::{Choice, Kind, Point};
+use explode_runtime::base::{Mode, Options, StepError, TargetBounds};
+use explode_runtime::check::{Checker, CheckerDef, CrashRequest, Cx as Steps};
+use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::{Backend, HostId, Side};
-use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::judge::Pipeline;
+use explode_runtime::explore::{ReachedState, State, Unit};
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Summary;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
-use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
-use explode_runtime::verdict::{Failure, Verdict};
+use explode_runtime::unit::{Runner, UnitHooks, UnitProgress, UnitRun, UnitStop};
+use explode_runtime::verdict::{CheckError, Verdict};
 use libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use nix::unistd::gettid;
 
@@ -147,7 +147,7 @@ fn reclaim(backend: &dyn Backend) {
 fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, Seen)> {
     let mutates = steps.len() as u32;
     let plain = go_by(cx.registry, plan, cx.backend, &[], steps, mutates);
-    let is_step = |choice: &Choice| choice.kind == Kind::Action;
+    let is_step = |choice: &Choice| choice.kind == ChoiceKind::Action;
     let begins: Vec<usize> =
         (0..plain.choices.len()).filter(|at| is_step(&plain.choices[*at])).collect();
     let end = begins.get(index + 1).copied().unwrap_or(plain.choices.len());
@@ -280,7 +280,7 @@ fn diverges(cx: Cx<'_>) {
     let mut script = go(&runner, "write /a", &[]).choices;
     script[1].label.site = "after rename".to_owned();
     match go(&runner, "write /a", &script).early {
-        Some(Early::Diverged(divergence)) => assert_eq!(
+        Some(UnitStop::Diverged(divergence)) => assert_eq!(
             divergence.to_string(),
             "choice 1: recorded 2 options at after rename, now asked 2 options at after open"
         ),
@@ -293,13 +293,13 @@ fn with_failures(cx: Cx<'_>) {
     let plan = with(cx.shallow("fs-failures-ext4"), "commit");
     let runner = start(cx.registry, &plan, cx.backend);
     let plain = go(&runner, "create /new", &[]).choices;
-    let places = |kind: Kind| plain.iter().filter(|choice| choice.kind == kind).count();
-    assert_eq!([places(Kind::SlabFailure), places(Kind::Thread)], BOTH, "{plain:#?}");
+    let places = |kind: ChoiceKind| plain.iter().filter(|choice| choice.kind == kind).count();
+    assert_eq!([places(ChoiceKind::SlabFailure), places(ChoiceKind::Thread)], BOTH, "{plain:#?}");
     for at in 1..plain.len() {
         let script = [&plain[..at], &[plain[at].with_rank(1)]].concat();
         let ended = go(&runner, "create /new", &script);
         assert!(
-            ended.early.is_none() || matches!(ended.early, Some(Early::Violated(..))),
+            ended.early.is_none() || matches!(ended.early, Some(UnitStop::Violated(..))),
             "{:?}",
             ended.early
         );
@@ -319,7 +319,7 @@ fn start<'a>(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -
 }
 
 /// One mutate, by a script first, then by the step of this name.
-fn go(runner: &Runner<'_>, step: &str, script: &[Choice]) -> Ended {
+fn go(runner: &Runner<'_>, step: &str, script: &[Choice]) -> UnitRun {
     let unit = Unit::one(State::default(), script.to_vec());
     runner.run(&unit, &mut Take { step })
 }
@@ -329,23 +329,23 @@ struct Take<'a> {
     step: &'a str,
 }
 
-impl Work for Take<'_> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for Take<'_> {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         steps::named(point, self.step)
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        _so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        _so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         thread::sleep(Duration::from_millis(10));
         Ok(pipeline.skip(stack.devices(), ask.when)?)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         true
     }
 }
@@ -371,7 +371,7 @@ fn found_out(backend: &dyn Backend) {
             .plug("helper", Options::none()),
         checker: "wakes".into(),
         checker_options: Options::none(),
-        bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
+        bounds: TargetBounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
         seeded: true,
         expect: "clean".into(),
     };
@@ -390,7 +390,7 @@ fn found_out(backend: &dyn Backend) {
     ] {
         let said = match go(&runner, step, &[]).early {
             None => None,
-            Some(Early::Broken(why)) => Some(why.message),
+            Some(UnitStop::Broken(why)) => Some(why.message),
             other => panic!("{step}: {other:?}"),
         };
         assert_eq!(said, expected, "{step}");
@@ -417,7 +417,7 @@ enum Ring {
 }
 
 impl Component for Helper {
-    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         let (rings, bell) = sync_channel(8);
         let (tell, told) = sync_channel(1);
         let answer = move || {
@@ -429,7 +429,7 @@ impl Component for Helper {
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         self.bell = None;
         Ok(())
     }
@@ -462,7 +462,7 @@ fn answer(bell: &Receiver<Ring>) {
 struct Wakes;
 
 impl Checker for Wakes {
-    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), CheckError> {
         let bell = cx.stack().engine::<Bell>()?;
         let names = [
             "wakes it and waits",
@@ -471,8 +471,8 @@ impl Checker for Wakes {
             "wakes it when it is first",
         ]
         .map(str::to_owned);
-        let point = Point::action(4, explode_runtime::choose::Label::default());
-        let step = cx.choose_at(&Point { names: &names, ..point });
+        let point = ChoicePoint::action(4, explode_runtime::choose::Label::default());
+        let step = cx.choose_at(&ChoicePoint { names: &names, ..point });
         let ring = |ring| bell.rings.send(ring).expect("it listens");
         let wait = |with: fn(SyncSender<()>) -> Ring| {
             let (answer, answered) = sync_channel(1);
@@ -484,7 +484,7 @@ impl Checker for Wakes {
             3 => {
                 wait(Ring::First);
                 // What was waited for is over.
-                cx.undisturbed(|_| ());
+                cx.without_faults(|_| ());
                 ring(Ring::Plain);
             }
             _ => ring(Ring::Plain),
@@ -492,7 +492,7 @@ impl Checker for Wakes {
         if step == 2 { cx.check_crashes_now(self, &[]) } else { Ok(()) }
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use explode_runtime::choose::{Answers, Kind, Point, Policies};
-use explode_runtime::explore::{Arrival, Finished, Reached, State, Strategy as _, Unit, Walks};
-use explode_runtime::judge::Pipeline;
+use explode_runtime::choose::{Answers, ChoiceKind, ChoicePoint, Policies};
+use explode_runtime::explore::{
+    FinishedUnit, Novelty, ReachedState, State, Strategy as _, Unit, Walks,
+};
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::Plan;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
-use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
-use explode_runtime::verdict::Failure;
+use explode_runtime::unit::{Runner, UnitHooks, UnitProgress, UnitRun, UnitStop};
+use explode_runtime::verdict::CheckError;
 
 use crate::cases::Cx;
 use crate::kernel_sites::{MODULE, counter, run, with_choosy};
@@ -48,11 +50,11 @@ fn on_ext4(cx: Cx<'_>) {
     system.options = system.options.clone().with("fail", "all").with("between", "commit");
     // A function or a write, and a thread.
     let kinds = [
-        Kind::CopyFailure,
-        Kind::LateCompletion,
-        Kind::PageFailure,
-        Kind::SlabFailure,
-        Kind::Thread,
+        ChoiceKind::CopyFailure,
+        ChoiceKind::LateCompletion,
+        ChoiceKind::PageFailure,
+        ChoiceKind::SlabFailure,
+        ChoiceKind::Thread,
     ];
     draw(cx, &plan, Walks::uniform(3, 1), 60, 2, &kinds);
 }
@@ -63,14 +65,21 @@ fn cold(cx: Cx<'_>) {
     plan.settings.chop = Some(1);
     let system = &mut plan.stack.0[1];
     system.options = system.options.clone().with("fail", "buffer,cache");
-    draw(cx, &plan, Walks::uniform(3, 2), 20, 1, &[Kind::BufferFailure, Kind::CacheFailure]);
+    draw(
+        cx,
+        &plan,
+        Walks::uniform(3, 2),
+        20,
+        1,
+        &[ChoiceKind::BufferFailure, ChoiceKind::CacheFailure],
+    );
 }
 
 fn requests(cx: Cx<'_>) {
     let mut plan = cx.plan("fs-failures-xfs");
     let system = &mut plan.stack.0[1];
     system.options = system.options.clone().with("fail", "request");
-    draw(cx, &plan, Walks::uniform(3, 1), 12, 1, &[Kind::RequestFailure]);
+    draw(cx, &plan, Walks::uniform(3, 1), 12, 1, &[ChoiceKind::RequestFailure]);
 }
 
 fn of_a_module(cx: Cx<'_>) {
@@ -79,12 +88,26 @@ fn of_a_module(cx: Cx<'_>) {
     let mut plan = counter(cx, "module", false);
     let module = &mut plan.stack.0[0];
     module.options = module.options.clone().with("probe", "choosy_write:-EIO:unlisted");
-    draw(cx, &plan, Walks::weighted(3, 2), 20, 1, &[Kind::ModuleChoice, Kind::ProbeFailure]);
+    draw(
+        cx,
+        &plan,
+        Walks::weighted(3, 2),
+        20,
+        1,
+        &[ChoiceKind::ModuleChoice, ChoiceKind::ProbeFailure],
+    );
 }
 
 /// Makes so many walks, each with at most so many faults, and goes each way with a fault again. All
 /// kinds of faults that are met are drawn, and these are among them.
-fn draw(cx: Cx<'_>, plan: &Plan, mut walks: Walks, count: u32, most: usize, expected: &[Kind]) {
+fn draw(
+    cx: Cx<'_>,
+    plan: &Plan,
+    mut walks: Walks,
+    count: u32,
+    most: usize,
+    expected: &[ChoiceKind],
+) {
     let runner = Runner::start(cx.registry, plan, cx.backend).expect("the stack starts");
     let (mut met, mut drawn) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..count {
@@ -105,19 +128,19 @@ fn draw(cx: Cx<'_>, plan: &Plan, mut walks: Walks, count: u32, most: usize, expe
             *met.entry(choice.kind.to_string()).or_insert(0) += 1;
         }
         faults.iter().for_each(|choice| *drawn.entry(choice.kind.to_string()).or_insert(0) += 1);
-        let (choices, reached) = (&ended.choices, Reached::New);
-        walks.observe(&Finished { unit: &unit, choices, arrivals: &[], reached });
+        let (choices, reached) = (&ended.choices, Novelty::New);
+        walks.observe(&FinishedUnit { unit: &unit, choices, arrivals: &[], reached });
     }
     let kinds = |times: &BTreeMap<String, u32>| times.keys().cloned().collect::<Vec<_>>();
     assert_eq!(kinds(&drawn), kinds(&met), "drawn {drawn:?}, met {met:?}");
     assert!(expected.iter().all(|kind| drawn.contains_key(&kind.to_string())), "{drawn:?}");
 }
 
-fn go(runner: &Runner<'_>, unit: &Unit) -> Ended {
+fn go(runner: &Runner<'_>, unit: &Unit) -> UnitRun {
     let answers = Policies::default().answers(&unit.policy).expect("the engine has it");
     let ended = runner.run(unit, &mut Walk(answers));
     assert!(
-        !matches!(ended.early, Some(Early::Diverged(_) | Early::Broken(_))),
+        !matches!(ended.early, Some(UnitStop::Diverged(_) | UnitStop::Broken(_))),
         "{:?}",
         ended.early
     );
@@ -127,22 +150,22 @@ fn go(runner: &Runner<'_>, unit: &Unit) -> Ended {
 /// Answers by a policy, and looks at no disk.
 struct Walk(Box<dyn Answers>);
 
-impl Work for Walk {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for Walk {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.0.answer(point)
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &explode_runtime::check::Ask<'_>,
-        _so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &explode_runtime::check::CrashRequest<'_>,
+        _so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         Ok(pipeline.skip(stack.devices(), ask.when)?)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         true
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode::bench::{Restore, Tracing};
+use explode::bench::{EkmCost, RestoreCost};
 use explode::runtime::verdict::BrokenKind;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -227,10 +227,10 @@ fn lines_of_bench_have_the_keys_of_the_page() {
     let mut lines =
         explode(["bench", "fs-sync", "--checks", "2", "--format", "jsonl"]).expect(0).json();
     let mut restore =
-        serde_json::to_value(Restore { mib: 16, blocks: 20, restore_us: 1.5 }).unwrap();
+        serde_json::to_value(RestoreCost { mib: 16, blocks: 20, restore_us: 1.5 }).unwrap();
     restore["type"] = "restore".into();
     lines.push(restore);
-    let tracing = Tracing {
+    let tracing = EkmCost {
         calls: 1,
         points: 1,
         rounds: 1,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use explode::runtime::trace::{NotSeen, Trace};
+use explode::runtime::trace::{NotReproduced, Trace};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -158,5 +158,5 @@ fn lines_of_replay_have_the_keys_of_the_page() {
 fn the_page_has_every_reason_of_a_replay() {
     let rows = table(PAGE, "| `reason` | why the error did not show itself |");
     let documented: BTreeSet<String> = rows.iter().flat_map(|row| names(row[0])).collect();
-    assert_eq!(documented, NotSeen::ALL.iter().map(word).collect());
+    assert_eq!(documented, NotReproduced::ALL.iter().map(word).collect());
 }

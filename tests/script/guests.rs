@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::thread;
 
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, Kernel, KernelSource, Silent,
-    VmError, Wanted,
+    Agent, BuildOptions, Builder, BuiltKernel, Cache, Guest, GuestFile, GuestSpec, KernelSource,
+    Silent, VmError, WantedProgram,
 };
 
 use crate::common::program;
@@ -216,7 +216,8 @@ fn of_plain(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
     let program = PathBuf::from("/bin/sh").canonicalize().expect("every machine has a shell");
     spec.agent = Some(Agent { program, arguments: vec!["/root/all".to_owned()] });
     // The image has busybox's, some of which do less.
-    let wanted = PROGRAMS.map(|name| Wanted { name: format!("/usr/bin/{name}"), required: true });
+    let wanted =
+        PROGRAMS.map(|name| WantedProgram { name: format!("/usr/bin/{name}"), required: true });
     spec.add_programs(&wanted).expect("every machine has these");
     spec
 }
@@ -257,7 +258,7 @@ fn heard(spec: &GuestSpec) -> BTreeMap<String, Said> {
 }
 
 /// Asks for a part of a guest, which is built if it is not there.
-fn with_builder<T>(ask: impl FnOnce(&Builder<'_>, &Kernel) -> Result<T, VmError>) -> T {
+fn with_builder<T>(ask: impl FnOnce(&Builder<'_>, &BuiltKernel) -> Result<T, VmError>) -> T {
     let (cache, options) =
         (Cache::of_user().expect("a home"), BuildOptions::of_environment().expect("sound"));
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };

@@ -8,17 +8,17 @@
 //! has kept the journal, and is sound.
 
 use explode_runtime::base::{Mode, Options};
-use explode_runtime::check::Ask;
-use explode_runtime::choose::{Choice, Point};
+use explode_runtime::check::CrashRequest;
+use explode_runtime::choose::{Choice, ChoicePoint};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
-use explode_runtime::explore::{Arrival, Unit};
-use explode_runtime::judge::Pipeline;
+use explode_runtime::explore::{ReachedState, Unit};
+use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::trace::{CrashDiskRecord, Trace};
-use explode_runtime::unit::{Runner, SoFar, Work};
-use explode_runtime::verdict::{Failure, Verdict};
+use explode_runtime::unit::{Runner, UnitHooks, UnitProgress};
+use explode_runtime::verdict::{CheckError, Verdict};
 
 use crate::common::steps;
 
@@ -228,23 +228,23 @@ struct Named<'a> {
     interval: u64,
 }
 
-impl Work for Named<'_> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for Named<'_> {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         steps::named(point, self.left.next().expect("a step for each choice"))
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         self.interval = so_far.place.interval;
         Ok(pipeline.skip(stack.devices(), ask.when)?)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         true
     }
 }

@@ -6,12 +6,14 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use explode::ramdisk::files::OpenFlags;
-use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
+use explode::runtime::base::{
+    Blame, Mode, OptionDef, Options, StepError, TargetBounds, UsageError,
+};
 use explode::runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode::runtime::crash::Epoch;
 use explode::runtime::plan::{Registry, Target};
 use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
-use explode::runtime::verdict::{Failure, Verdict, Violation};
+use explode::runtime::verdict::{CheckError, Verdict, Violation};
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::getppid;
 
@@ -76,7 +78,7 @@ pub fn registry() -> Registry {
                 .plug("frail-files", options.clone()),
             checker: "frail".into(),
             checker_options: options,
-            bounds: Bounds { depth, limit: 200, samples: 40, crash_depth: 1 },
+            bounds: TargetBounds { depth, limit: 200, samples: 40, crash_depth: 1 },
             seeded: false,
             expect: "clean".into(),
         });
@@ -119,7 +121,7 @@ pub fn registry() -> Registry {
                 ),
             checker: "frail".into(),
             checker_options: options,
-            bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
+            bounds: TargetBounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
             seeded: false,
             expect: "clean".into(),
         });
@@ -244,9 +246,9 @@ fn say() {
 struct FrailFiles(Frail);
 
 impl Component for FrailFiles {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if self.0.step("init", true) {
-            return Err(Fault::new("as told"));
+            return Err(StepError::new("as told"));
         }
         if !self.0.log {
             return Ok(());
@@ -258,23 +260,23 @@ impl Component for FrailFiles {
         Ok(files.sync_dir("/")?)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if self.0.step("mount", torn(below)?) {
-            return Err(Fault::new("as told").blame(Blame::Promise("told")));
+            return Err(StepError::new("as told").blame(Blame::Promise("told")));
         }
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         if self.0.step("recover", self.0.first || torn(below)?) {
-            return Err(Fault::new("as told").blame(Blame::Promise("told")));
+            return Err(StepError::new("as told").blame(Blame::Promise("told")));
         }
         Ok(Recovery::Clean)
     }
 }
 
 /// Does the log begin with a long line that a crash has torn to its second block?
-fn torn(below: &Below<'_>) -> Result<bool, Fault> {
+fn torn(below: &Below<'_>) -> Result<bool, StepError> {
     Ok(below.files()?.read_file(LOG).is_ok_and(|log| is_torn(&log)))
 }
 
@@ -293,7 +295,7 @@ impl Checker for FrailLog {
         Ok(CheckerFacts::default().populated_ok())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let choice = cx.choose(3);
         let line = [&b"short\n"[..], &[b'x'; 5000], &[b'y'; 9000]][choice];
         let files = cx.stack().files()?;
@@ -312,7 +314,7 @@ impl Checker for FrailLog {
         Ok(())
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let log = stack.files()?.read_file(LOG)?;
         std::thread::sleep(self.frail.slow);
         if self.frail.step("check", is_torn(&log)) {

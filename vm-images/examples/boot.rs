@@ -13,7 +13,8 @@ use std::io::{Read, Write};
 use std::time::Instant;
 
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestSpec, KernelSource, Progress, doctor, shell,
+    Agent, BuildOptions, BuildProgress, Builder, Cache, Guest, GuestSpec, KernelSource, doctor,
+    shell,
 };
 
 /// The argument by which the program knows that it is in the guest.
@@ -22,7 +23,7 @@ const PORT: &str = "/dev/virtio-ports/explode";
 
 struct Lines(Instant);
 
-impl Progress for Lines {
+impl BuildProgress for Lines {
     fn step(&self, what: &str) {
         println!("{:7.1} s  {what}", self.0.elapsed().as_secs_f32());
     }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::{Progress, Result};
+use crate::base::{BuildProgress, Result};
 use crate::build::{Build, BuildOptions};
 use crate::cache::Cache;
-use crate::doctor::{self, Check};
+use crate::doctor::{self, Requirement};
 use crate::guest::{self, Accelerator};
-use crate::image::{self, Image};
-use crate::kernel::{self, Kernel, KernelSource};
+use crate::image::{self, GuestImage};
+use crate::kernel::{self, BuiltKernel, KernelSource};
 use crate::modules::{self, Modules, drivers};
 use crate::tools::{self, Tools};
 
@@ -20,7 +20,7 @@ pub struct Builder<'a> {
     /// What is not built by the recipe.
     pub options: &'a BuildOptions,
     /// Told about every step that takes time.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn BuildProgress,
 }
 
 impl Builder<'_> {
@@ -34,7 +34,7 @@ impl Builder<'_> {
     /// # Errors
     /// [`Missing`](crate::VmError::Missing) if packages or programs are missing or a tree is not
     /// what it must be, [`Broken`](crate::VmError::Broken) if the build fails.
-    pub fn kernel(&self, source: &KernelSource) -> Result<Kernel> {
+    pub fn kernel(&self, source: &KernelSource) -> Result<BuiltKernel> {
         kernel::get(&self.build(), source)
     }
 
@@ -42,7 +42,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// As [`Builder::kernel`].
-    pub fn modules(&self, kernel: &Kernel) -> Result<Modules> {
+    pub fn modules(&self, kernel: &BuiltKernel) -> Result<Modules> {
         modules::get(&self.build(), kernel)
     }
 
@@ -51,7 +51,12 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// As [`Builder::kernel`].
-    pub fn module(&self, kernel: &Kernel, name: &str, files: &[(&str, &[u8])]) -> Result<PathBuf> {
+    pub fn module(
+        &self,
+        kernel: &BuiltKernel,
+        name: &str,
+        files: &[(&str, &[u8])],
+    ) -> Result<PathBuf> {
         let entry = modules::build_modules(&self.build(), kernel, files, &[(name, "")])?;
         Ok(entry.join(format!("{name}.ko")))
     }
@@ -63,7 +68,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// As [`Builder::kernel`], and [`Usage`](crate::VmError::Usage) for an unknown name.
-    pub fn driver(&self, kernel: &Kernel, name: &str) -> Result<Vec<PathBuf>> {
+    pub fn driver(&self, kernel: &BuiltKernel, name: &str) -> Result<Vec<PathBuf>> {
         drivers::get(&self.build(), kernel, name)
     }
 
@@ -71,7 +76,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// As [`Builder::kernel`].
-    pub fn image(&self) -> Result<Image> {
+    pub fn image(&self) -> Result<GuestImage> {
         image::get(&self.build())
     }
 
@@ -89,7 +94,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// [`Missing`](crate::VmError::Missing) without QEMU.
-    pub fn accelerator(&self, kernel: &Kernel, image: &Path) -> Result<Accelerator> {
+    pub fn accelerator(&self, kernel: &BuiltKernel, image: &Path) -> Result<Accelerator> {
         guest::accelerator(&self.build(), kernel, image)
     }
 }
@@ -97,6 +102,6 @@ impl Builder<'_> {
 /// Looks at everything that a guest of this kernel needs; nothing is built but the probe of
 /// /dev/kvm, if the kernel for it is there.
 #[must_use]
-pub fn doctor(builder: &Builder<'_>, source: &KernelSource) -> Vec<Check> {
+pub fn doctor(builder: &Builder<'_>, source: &KernelSource) -> Vec<Requirement> {
     doctor::look(&builder.build(), source)
 }

@@ -14,8 +14,8 @@ use std::process::Command;
 
 use nix::unistd::syncfs;
 
-use crate::base::{Context, Key, Progress, Result, VmError, own_file};
-use crate::host::command::Log;
+use crate::base::{BuildProgress, CacheKey, ErrorContext, Result, VmError, own_file};
+use crate::host::command::BuildLog;
 
 /// The name of the file of an entry that lists what it was made from.
 const INPUTS: &str = "inputs";
@@ -35,9 +35,9 @@ pub(crate) struct Building<'a> {
     /// The temporary folder; what is in it when the build ends is the entry.
     pub dir: PathBuf,
     /// Takes the output of the build's commands.
-    log: Log,
+    log: BuildLog,
     /// Gets the build's steps.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn BuildProgress,
 }
 
 impl Cache {
@@ -73,7 +73,7 @@ impl Cache {
 
     /// The entry, if it is there.
     #[must_use]
-    pub fn find(&self, kind: &str, key: &Key) -> Option<PathBuf> {
+    pub fn find(&self, kind: &str, key: &CacheKey) -> Option<PathBuf> {
         let path = self.root.join(kind).join(key.hash());
         path.join(INPUTS).is_file().then_some(path)
     }
@@ -82,8 +82,8 @@ impl Cache {
     pub(crate) fn entry(
         &self,
         kind: &str,
-        key: &Key,
-        progress: &dyn Progress,
+        key: &CacheKey,
+        progress: &dyn BuildProgress,
         build: impl FnOnce(&Building<'_>) -> Result<()>,
     ) -> Result<PathBuf> {
         if let Some(path) = self.find(kind, key) {
@@ -103,7 +103,7 @@ impl Cache {
         }
         fs::create_dir(&temporary).at("make the folder", &temporary)?;
         let building =
-            Building { dir: temporary.clone(), log: Log::create(file(".log"))?, progress };
+            Building { dir: temporary.clone(), log: BuildLog::create(file(".log"))?, progress };
         let result = build(&building).and_then(|()| {
             let inputs = temporary.join(INPUTS);
             fs::write(&inputs, key.inputs()).at("write", &inputs)?;
@@ -126,8 +126,8 @@ impl Cache {
     pub(crate) fn work<T>(
         &self,
         kind: &str,
-        key: &Key,
-        progress: &dyn Progress,
+        key: &CacheKey,
+        progress: &dyn BuildProgress,
         build: impl FnOnce(&Building<'_>) -> Result<T>,
     ) -> Result<T> {
         let folder = self.root.join(kind);
@@ -136,7 +136,7 @@ impl Cache {
         let _lock = lock(&file(".lock"), kind, progress)?;
         let dir = file(".work");
         make_folder(&dir)?;
-        build(&Building { dir, log: Log::create(file(".log"))?, progress })
+        build(&Building { dir, log: BuildLog::create(file(".log"))?, progress })
     }
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> Result<()> {
 }
 
 /// Takes the lock of an entry. If it has to wait for the lock, it reports that first.
-fn lock(path: &Path, kind: &str, progress: &dyn Progress) -> Result<File> {
+fn lock(path: &Path, kind: &str, progress: &dyn BuildProgress) -> Result<File> {
     let file = own_file(path).at("make", path)?;
     match file.try_lock() {
         Ok(()) => {}
@@ -217,7 +217,7 @@ mod tests {
     fn an_entry_is_built_once() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
-        let key = Key::new(1).with("a", "b\nc");
+        let key = CacheKey::new(1).with("a", "b\nc");
         assert_eq!(cache.find("kernel", &key), None);
         let path = cache.entry("kernel", &key, &Silent, write_file).unwrap();
         assert_eq!(cache.find("kernel", &key), Some(path.clone()));
@@ -232,7 +232,7 @@ mod tests {
     fn a_cache_that_cannot_be_written_says_what_to_do() {
         let build = |_: &Building<'_>| panic!("there is no place for it");
         let error = Cache::at("/dev/null/explode")
-            .entry("image", &Key::new(1), &Silent, build)
+            .entry("image", &CacheKey::new(1), &Silent, build)
             .unwrap_err();
         let words = ["/dev/null/explode/image: Not a directory", "set XDG_CACHE_HOME"];
         assert!(words.iter().all(|word| error.to_string().contains(word)), "{error}");
@@ -242,7 +242,7 @@ mod tests {
     fn a_build_that_fails_or_dies_leaves_no_entry() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
-        let key = Key::new(1);
+        let key = CacheKey::new(1);
         let failing = |building: &Building<'_>| {
             write_file(building)?;
             assert_eq!(cache.find("image", &key), None, "not while it is built");
@@ -272,7 +272,7 @@ mod tests {
     /// Hands on what is said.
     struct Told(Mutex<Sender<String>>);
 
-    impl Progress for Told {
+    impl BuildProgress for Told {
         fn step(&self, what: &str) {
             let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             told.send(what.to_owned()).unwrap();
@@ -283,7 +283,7 @@ mod tests {
     fn a_second_builder_waits_for_the_first() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
-        let key = Key::new(1);
+        let key = CacheKey::new(1);
         let (started, has_started) = mpsc::channel();
         let (go_on, may_go_on) = mpsc::channel::<()>();
         let (told, steps) = mpsc::channel();

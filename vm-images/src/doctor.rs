@@ -11,7 +11,7 @@ use crate::base::Result;
 use crate::build::Build;
 use crate::guest::{self, Accelerator};
 use crate::host::{self, command};
-use crate::kernel::{self, Kernel, KernelSource};
+use crate::kernel::{self, BuiltKernel, KernelSource};
 use crate::{image, modules, packages};
 
 /// Free space that the first build of a kernel needs, in GiB.
@@ -25,7 +25,7 @@ const BUILD_FIRST: &str = "run: explode vm build";
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum RequirementState {
     /// There.
     Ok,
     /// Not there; the remedy says what to do.
@@ -40,19 +40,19 @@ pub enum State {
 
 /// What was looked at.
 #[derive(Clone, Debug)]
-pub struct Check {
+pub struct Requirement {
     /// A short name.
     pub name: &'static str,
     /// How it is.
-    pub state: State,
+    pub state: RequirementState,
     /// What was found.
     pub detail: String,
     /// What to do; empty if there is nothing to do.
     pub remedy: String,
 }
 
-impl Check {
-    fn new(name: &'static str, state: State, detail: impl Into<String>) -> Self {
+impl Requirement {
+    fn new(name: &'static str, state: RequirementState, detail: impl Into<String>) -> Self {
         Self { name, state, detail: detail.into(), remedy: String::new() }
     }
 
@@ -64,7 +64,7 @@ impl Check {
 
 /// Looks at everything that a guest of this kernel needs. Builds nothing; boots the probe of
 /// /dev/kvm if its kernel and image are there.
-pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Check> {
+pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Requirement> {
     let kernel = kernel::built(build, source);
     let mut checks = vec![qemu(), host_tools(), lists(), disk(build.cache.root()), memory()];
     checks.extend(cached(build, kernel.as_ref()));
@@ -73,51 +73,57 @@ pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Check> {
     checks
 }
 
-fn qemu() -> Check {
+fn qemu() -> Requirement {
     match guest::qemu() {
         Ok(program) => {
             let version =
                 command::output(Command::new(program).arg("--version")).unwrap_or_default();
-            Check::new(
+            Requirement::new(
                 "QEMU",
-                State::Ok,
+                RequirementState::Ok,
                 version.lines().next().unwrap_or("there, but tells no version"),
             )
         }
-        Err(_) => {
-            Check::new("QEMU", State::Missing, "qemu-system-x86_64 is not there; guests run in it")
-                .remedy("run as root: apt-get install qemu-system-x86")
-        }
+        Err(_) => Requirement::new(
+            "QEMU",
+            RequirementState::Missing,
+            "qemu-system-x86_64 is not there; guests run in it",
+        )
+        .remedy("run as root: apt-get install qemu-system-x86"),
     }
 }
 
-fn host_tools() -> Check {
+fn host_tools() -> Requirement {
     match host::check() {
-        Ok(()) => Check::new("build tools", State::Ok, "all there"),
-        Err(error) => Check::new("build tools", State::Missing, error.to_string())
+        Ok(()) => Requirement::new("build tools", RequirementState::Ok, "all there"),
+        Err(error) => Requirement::new("build tools", RequirementState::Missing, error.to_string())
             .remedy("run as root: scripts/setup"),
     }
 }
 
-fn lists() -> Check {
+fn lists() -> Requirement {
     if packages::have_lists() {
-        Check::new("package lists", State::Ok, "there")
+        Requirement::new("package lists", RequirementState::Ok, "there")
     } else {
-        Check::new(
+        Requirement::new(
             "package lists",
-            State::Missing,
+            RequirementState::Missing,
             "apt has none, and kernel and image are built from Debian's packages",
         )
         .remedy("run as root: apt-get update")
     }
 }
 
-fn disk(cache: &Path) -> Check {
+fn disk(cache: &Path) -> Requirement {
     // The cache may not be there yet: look at what it will be on.
     let folder = cache.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     let missing = |what| {
-        Check::new("disk space", State::Missing, format!("{} {what}", folder.display()))
-            .remedy("set XDG_CACHE_HOME to another folder")
+        Requirement::new(
+            "disk space",
+            RequirementState::Missing,
+            format!("{} {what}", folder.display()),
+        )
+        .remedy("set XDG_CACHE_HOME to another folder")
     };
     if !folder.is_dir() || access(folder, AccessFlags::W_OK).is_err() {
         return missing("cannot be written, and the cache is there");
@@ -128,49 +134,55 @@ fn disk(cache: &Path) -> Check {
     let detail =
         format!("{free} GiB free for {}; a kernel build needs {DISK_GIB} GiB", cache.display());
     if free >= DISK_GIB {
-        Check::new("disk space", State::Ok, detail)
+        Requirement::new("disk space", RequirementState::Ok, detail)
     } else {
-        Check::new("disk space", State::Missing, detail)
+        Requirement::new("disk space", RequirementState::Missing, detail)
             .remedy("free some, or set XDG_CACHE_HOME to another disk")
     }
 }
 
-fn memory() -> Check {
+fn memory() -> Requirement {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free_kib = text.lines().find_map(|line| {
         line.strip_prefix("MemAvailable:")?.trim().split(' ').next()?.parse().ok()
     });
     match free_kib.map(|kib: u64| kib >> 20) {
         Some(gib) if gib >= MEMORY_GIB => {
-            Check::new("memory", State::Ok, format!("{gib} GiB available"))
+            Requirement::new("memory", RequirementState::Ok, format!("{gib} GiB available"))
         }
-        Some(gib) => Check::new(
+        Some(gib) => Requirement::new(
             "memory",
-            State::Slow,
+            RequirementState::Slow,
             format!("{gib} GiB available; a guest wants {MEMORY_GIB} GiB"),
         )
         .remedy("run fewer jobs at once"),
-        None => {
-            Check::new("memory", State::Slow, "/proc/meminfo does not say how much is available")
-        }
+        None => Requirement::new(
+            "memory",
+            RequirementState::Slow,
+            "/proc/meminfo does not say how much is available",
+        ),
     }
 }
 
-fn cached(build: &Build<'_>, kernel: Option<&Result<Kernel>>) -> Vec<Check> {
+fn cached(build: &Build<'_>, kernel: Option<&Result<BuiltKernel>>) -> Vec<Requirement> {
     let entry = |name, there, time: &str| {
         if there {
-            Check::new(name, State::Ok, "in the cache")
+            Requirement::new(name, RequirementState::Ok, "in the cache")
         } else {
-            Check::new(name, State::Later, format!("not built yet; takes {time}"))
+            Requirement::new(name, RequirementState::Later, format!("not built yet; takes {time}"))
                 .remedy(BUILD_FIRST)
         }
     };
     let modules = matches!(kernel, Some(Ok(kernel)) if modules::are_cached(build, kernel));
     let kernel = match kernel {
-        Some(Ok(kernel)) => {
-            Check::new("kernel", State::Ok, format!("{} is built", kernel.release()))
+        Some(Ok(kernel)) => Requirement::new(
+            "kernel",
+            RequirementState::Ok,
+            format!("{} is built", kernel.release()),
+        ),
+        Some(Err(error)) => {
+            Requirement::new("kernel", RequirementState::Missing, error.to_string())
         }
-        Some(Err(error)) => Check::new("kernel", State::Missing, error.to_string()),
         None => entry("kernel", false, "about ten minutes on two processors"),
     };
     vec![
@@ -180,16 +192,20 @@ fn cached(build: &Build<'_>, kernel: Option<&Result<Kernel>>) -> Vec<Check> {
     ]
 }
 
-fn kvm(build: &Build<'_>, kernel: Option<Kernel>) -> Check {
+fn kvm(build: &Build<'_>, kernel: Option<BuiltKernel>) -> Requirement {
     const EMULATION: &str = "emulation will be used, about ten times slower";
     if !guest::can_open_kvm() {
-        return Check::new("KVM", State::Slow, format!("/dev/kvm cannot be opened; {EMULATION}"))
-            .remedy("if the machine has it, become a member of its group (kvm)");
+        return Requirement::new(
+            "KVM",
+            RequirementState::Slow,
+            format!("/dev/kvm cannot be opened; {EMULATION}"),
+        )
+        .remedy("if the machine has it, become a member of its group (kvm)");
     }
     let Some(kernel) = kernel else {
-        return Check::new(
+        return Requirement::new(
             "KVM",
-            State::Later,
+            RequirementState::Later,
             "/dev/kvm opens; whether it runs a guest shows when the kernel is built",
         )
         .remedy(BUILD_FIRST);
@@ -205,39 +221,41 @@ fn kvm(build: &Build<'_>, kernel: Option<Kernel>) -> Check {
         |known| Ok(Some(known)),
     );
     match known {
-        Ok(Some(Accelerator::Kvm)) => Check::new("KVM", State::Ok, "runs guests"),
-        Ok(Some(Accelerator::Emulation)) => Check::new(
+        Ok(Some(Accelerator::Kvm)) => Requirement::new("KVM", RequirementState::Ok, "runs guests"),
+        Ok(Some(Accelerator::Emulation)) => Requirement::new(
             "KVM",
-            State::Slow,
+            RequirementState::Slow,
             format!("/dev/kvm opens but does not run a guest; {EMULATION}"),
         ),
-        Ok(None) => Check::new(
+        Ok(None) => Requirement::new(
             "KVM",
-            State::Later,
+            RequirementState::Later,
             "/dev/kvm opens; whether it runs a guest shows when the image is built",
         )
         .remedy(BUILD_FIRST),
-        Err(error) => Check::new("KVM", State::Slow, format!("{error}; {EMULATION}")),
+        Err(error) => {
+            Requirement::new("KVM", RequirementState::Slow, format!("{error}; {EMULATION}"))
+        }
     }
 }
 
-fn here() -> Vec<Check> {
+fn here() -> Vec<Requirement> {
     let root = if geteuid().is_root() {
-        Check::new("root", State::Ok, "this user is root, as --in here needs")
+        Requirement::new("root", RequirementState::Ok, "this user is root, as --in here needs")
     } else {
-        Check::new(
+        Requirement::new(
             "root",
-            State::NotNeeded,
+            RequirementState::NotNeeded,
             "this user is not root; only --in here and installing packages need it",
         )
     };
     let device = |name, path: &str, module| {
         if File::options().read(true).write(true).open(path).is_ok() {
-            Check::new(name, State::Ok, format!("{path} opens"))
+            Requirement::new(name, RequirementState::Ok, format!("{path} opens"))
         } else {
-            Check::new(
+            Requirement::new(
                 name,
-                State::NotNeeded,
+                RequirementState::NotNeeded,
                 format!("{path} does not open; only --in here needs the module {module}"),
             )
         }

@@ -57,15 +57,17 @@ mod modules;
 mod packages;
 mod tools;
 
-pub use base::{Key, Kind, Progress, Result, Silent, VmError, kept_waiting, spawn};
+pub use base::{
+    BuildProgress, CacheKey, Result, Silent, VmError, VmErrorKind, kept_waiting, spawn,
+};
 pub use build::{BuildOptions, PACKAGES_VARIABLE};
 pub use builder::{Builder, doctor};
 pub use cache::Cache;
-pub use doctor::{Check, State};
+pub use doctor::{Requirement, RequirementState};
 pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
-    MemoryFile, Wanted, find_program, qemu, shell, this_program,
+    MemoryFile, WantedProgram, find_program, qemu, shell, this_program,
 };
-pub use image::Image;
-pub use kernel::{Kernel, KernelSource};
+pub use image::GuestImage;
+pub use kernel::{BuiltKernel, KernelSource};
 pub use modules::Modules;

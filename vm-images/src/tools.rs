@@ -12,7 +12,7 @@ use std::process::Command;
 
 use itertools::Itertools as _;
 
-use crate::base::{Context, Key, Result};
+use crate::base::{CacheKey, ErrorContext, Result};
 use crate::build::Build;
 use crate::cache::Building;
 use crate::host;
@@ -116,8 +116,8 @@ pub(crate) fn source_package(build: &Build<'_>) -> Package {
 }
 
 /// What the tools are made of, for the keys of what they build.
-pub(crate) fn key(build: &Build<'_>) -> Key {
-    let mut key = Key::new(RECIPE);
+pub(crate) fn key(build: &Build<'_>) -> CacheKey {
+    let mut key = CacheKey::new(RECIPE);
     for Package { name, version } in pinned(build, "rust").into_iter().chain(pinned(build, "cargo"))
     {
         key = key.with(&name, version);

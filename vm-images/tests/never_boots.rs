@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use explode_vm::{
-    BuildOptions, Builder, Cache, Guest, GuestSpec, KernelSource, Kind, Silent, qemu,
+    BuildOptions, Builder, Cache, Guest, GuestSpec, KernelSource, Silent, VmErrorKind, qemu,
 };
 use tempfile::TempDir;
 use unsupported::unsupported;
@@ -42,7 +42,7 @@ fn failure(tree: &Path, deadline: Duration) -> (String, Duration) {
     spec.boot_deadline = deadline;
     let started = Instant::now();
     let error = Guest::boot(&spec).unwrap_err();
-    assert_eq!(error.kind(), Kind::Broken);
+    assert_eq!(error.kind(), VmErrorKind::Broken);
     assert!(!running(tree), "QEMU runs on");
     (error.to_string(), started.elapsed())
 }

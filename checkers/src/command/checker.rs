@@ -3,17 +3,17 @@
 use std::ffi::OsStr;
 use std::io::Write as _;
 
-use super::steps::{Alternative, Definition, Step};
-use explode_components::command::{Ended, Out, fill_checker, run, run_hearing};
-use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
+use super::steps::{Alternative, CommandCheckerSpec, CommandStep};
+use explode_components::command::{CommandResult, OutputMode, fill_checker, run, run_hearing};
+use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
 };
-use explode_runtime::choose::{Kind, Label, Point};
+use explode_runtime::choose::{ChoiceKind, ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
-use explode_runtime::events::What;
-use explode_runtime::stack::{Paths, Stack, is_of_commands};
-use explode_runtime::verdict::{BrokenKind, Demand, Failure, Verdict, Violation};
+use explode_runtime::events::LoggedAction;
+use explode_runtime::stack::{LayerPaths, Stack, is_of_commands};
+use explode_runtime::verdict::{BrokenKind, CheckError, ShellDemand, Verdict, Violation};
 use itertools::Itertools as _;
 
 /// The name in the registry.
@@ -38,7 +38,7 @@ pub fn def() -> CheckerDef {
 
 #[derive(Clone)]
 struct CommandChecker {
-    definition: Definition,
+    definition: CommandCheckerSpec,
     /// The names of the alternatives, in order.
     names: Vec<String>,
     /// Calls of mutate on this path.
@@ -49,7 +49,7 @@ struct CommandChecker {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let definition: Definition = options.parse("a checker made of commands")?;
+    let definition: CommandCheckerSpec = options.parse("a checker made of commands")?;
     definition.check()?;
     let names = definition.mutate.iter().map(|alternative| alternative.name.clone()).collect();
     Ok(Box::new(CommandChecker {
@@ -63,57 +63,65 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 /// How an alternative went.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Went {
+enum AlternativeResult {
     Well,
     /// A step has failed; those after it were not run.
     Wrong,
 }
 
 impl CommandChecker {
-    fn steps(&self, alternative: &Alternative, cx: &mut Cx<'_>) -> Result<Went, Failure> {
+    fn steps(
+        &self,
+        alternative: &Alternative,
+        cx: &mut Cx<'_>,
+    ) -> Result<AlternativeResult, CheckError> {
         let stack = cx.stack();
         // Without a kernel below the state is all there is: nothing is lost but what a process has
         // not yet written.
         let soft = stack.devices().kernel().is_none();
         for step in &alternative.steps {
             match step {
-                Step::Start(args) if !soft => cx.check_crashes_start(&self.arguments(args)?),
-                Step::Start(_) => {}
-                Step::End(args) if !soft => cx.check_crashes_end(self, &self.arguments(args)?)?,
-                Step::Crash(args) if !soft => cx.check_crashes_now(self, &self.arguments(args)?)?,
-                Step::End(args) | Step::Crash(args) => {
+                CommandStep::Start(args) if !soft => cx.check_crashes_start(&self.arguments(args)?),
+                CommandStep::Start(_) => {}
+                CommandStep::End(args) if !soft => {
+                    cx.check_crashes_end(self, &self.arguments(args)?)?
+                }
+                CommandStep::Crash(args) if !soft => {
+                    cx.check_crashes_now(self, &self.arguments(args)?)?
+                }
+                CommandStep::End(args) | CommandStep::Crash(args) => {
                     cx.check_soft_crash(self, &self.arguments(args)?)?
                 }
-                Step::Sh { command: text, must } => {
+                CommandStep::Sh { command: text, must } => {
                     let command = fill_checker(text, &stack.paths(), self.mutates)?;
                     let ended = hearing(&command, stack)?;
                     if let Some(log) = stack.log() {
-                        let text = fill_checker(text, &Paths::in_script(), self.mutates)?;
-                        log.note(What::Shell(text));
+                        let text = fill_checker(text, &LayerPaths::in_script(), self.mutates)?;
+                        log.note(LoggedAction::Shell(text));
                     }
                     if ended.not_run() {
-                        return Err(Failure::broken(ended.told(&command)));
+                        return Err(CheckError::broken(ended.failure_message(&command)));
                     }
                     let failed = ended.code() != Some(0);
                     if failed && *must {
-                        return Err(self.violation("must", ended.told(&command)).into());
+                        return Err(self.violation("must", ended.failure_message(&command)).into());
                     }
                     if soft {
                         cx.check_soft_crash(self, &[])?;
                     }
                     if failed {
                         if let Some(log) = stack.log() {
-                            log.failed(self.mutates, ended.told(text));
+                            log.failed(self.mutates, ended.failure_message(text));
                         }
-                        return Ok(Went::Wrong);
+                        return Ok(AlternativeResult::Wrong);
                     }
                 }
             }
         }
-        Ok(Went::Well)
+        Ok(AlternativeResult::Well)
     }
 
-    fn arguments(&self, args: &[String]) -> Result<Vec<String>, Fault> {
+    fn arguments(&self, args: &[String]) -> Result<Vec<String>, StepError> {
         args.iter().map(|arg| fill_checker(arg, &Default::default(), self.mutates)).collect()
     }
 
@@ -122,10 +130,10 @@ impl CommandChecker {
     }
 
     /// Runs `sig`, if there is one: its output is the state's signature.
-    fn look(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn look(&mut self, stack: &Stack) -> Result<(), StepError> {
         let Some(sig) = &self.definition.sig else { return Ok(()) };
         let sig = fill_checker(sig, &stack.paths(), self.mutates)?;
-        let ended = run(&sig, stack.devices(), Out::Alone, &[])?;
+        let ended = run(&sig, stack.devices(), OutputMode::Alone, &[])?;
         if ended.code() != Some(0) {
             return Err(ended.fault(&sig).blame(Blame::Tool));
         }
@@ -136,9 +144,9 @@ impl CommandChecker {
 
 /// Runs a command of mutate. Where it calls `explode-mark` a crash is checked. On a kernel the
 /// devices hear of that by themselves.
-fn hearing(command: &str, stack: &Stack) -> Result<Ended, Fault> {
+fn hearing(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
     if stack.devices().kernel().is_some() {
-        return run(command, stack.devices(), Out::Said, &[]);
+        return run(command, stack.devices(), OutputMode::Said, &[]);
     }
     let asks = stack.asks();
     let mut unsettled = None;
@@ -150,26 +158,34 @@ fn hearing(command: &str, stack: &Stack) -> Result<Ended, Fault> {
 }
 
 impl Checker for CommandChecker {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.look(stack)
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         self.mutates += 1;
         let options = u32::try_from(self.names.len()).expect("fewer than 2^32 alternatives");
         let label = Label { site: "mutate".to_owned(), ..Label::default() };
-        let point = Point { kind: Kind::Action, options, names: &self.names, weights: &[], label };
+        let point = ChoicePoint {
+            kind: ChoiceKind::Action,
+            options,
+            names: &self.names,
+            weights: &[],
+            label,
+        };
         let alternative = self.definition.mutate[cx.choose_at(&point) as usize].clone();
-        if self.steps(&alternative, cx)? == Went::Well {
+        if self.steps(&alternative, cx)? == AlternativeResult::Well {
             self.done.push_str(&alternative.name);
             self.done.push('\n');
         }
         Ok(self.look(cx.stack())?)
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let failed = |error: std::io::Error| {
-            Failure::from(BrokenKind::Tool.of(format!("EXPLODE_DONE cannot be written: {error}")))
+            CheckError::from(
+                BrokenKind::Tool.of(format!("EXPLODE_DONE cannot be written: {error}")),
+            )
         };
         let mut done = tempfile::NamedTempFile::new().map_err(failed)?;
         done.write_all(self.done.as_bytes()).map_err(failed)?;
@@ -180,12 +196,12 @@ impl Checker for CommandChecker {
             ("EXPLODE_DONE", done.path().as_os_str()),
         ];
         let check = fill_checker(&self.definition.check, &stack.paths(), self.mutates)?;
-        let ended = run(&check, stack.devices(), Out::Said, &variables)?;
+        let ended = run(&check, stack.devices(), OutputMode::Said, &variables)?;
         match (ended.code(), ended.last_line()) {
             (Some(0), _) => Ok(()),
-            (Some(1), "") => Err(self.violation("check", ended.told(&check)).into()),
+            (Some(1), "") => Err(self.violation("check", ended.failure_message(&check)).into()),
             (Some(1), line) => Err(self.violation(&promise(line), line.to_owned()).into()),
-            _ => Err(Failure::broken(ended.told(&check))),
+            _ => Err(CheckError::broken(ended.failure_message(&check))),
         }
     }
 
@@ -218,12 +234,13 @@ impl Demands for CommandChecker {
         epoch: Epoch,
         args: &[String],
         _violation: &Violation,
-    ) -> Option<Vec<Demand>> {
-        let text = fill_checker(&self.definition.check, &Paths::in_script(), self.mutates).ok()?;
+    ) -> Option<Vec<ShellDemand>> {
+        let text =
+            fill_checker(&self.definition.check, &LayerPaths::in_script(), self.mutates).ok()?;
         let environment =
             [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
         let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        Some(vec![Demand::Command { text, environment, done: self.done.clone() }])
+        Some(vec![ShellDemand::Command { text, environment, done: self.done.clone() }])
     }
 }
 

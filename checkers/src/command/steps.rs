@@ -7,7 +7,7 @@ use explode_runtime::base::UsageError;
 /// The definition of a command checker.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Definition {
+pub(super) struct CommandCheckerSpec {
     pub mutate: Vec<Alternative>,
     pub check: String,
     pub sig: Option<String>,
@@ -18,13 +18,13 @@ pub(super) struct Definition {
 #[serde(deny_unknown_fields)]
 pub(super) struct Alternative {
     pub name: String,
-    pub steps: Vec<Step>,
+    pub steps: Vec<CommandStep>,
 }
 
 /// One step.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Written")]
-pub(super) enum Step {
+pub(super) enum CommandStep {
     /// Begins an interval.
     Start(Vec<String>),
     /// Ends it.
@@ -46,22 +46,22 @@ struct Written {
     must: Option<bool>,
 }
 
-impl TryFrom<Written> for Step {
+impl TryFrom<Written> for CommandStep {
     type Error = UsageError;
 
-    fn try_from(written: Written) -> Result<Step, UsageError> {
+    fn try_from(written: Written) -> Result<CommandStep, UsageError> {
         match written {
             Written { start: Some(args), end: None, crash: None, sh: None, must: None } => {
-                Ok(Step::Start(args))
+                Ok(CommandStep::Start(args))
             }
             Written { start: None, end: Some(args), crash: None, sh: None, must: None } => {
-                Ok(Step::End(args))
+                Ok(CommandStep::End(args))
             }
             Written { start: None, end: None, crash: Some(args), sh: None, must: None } => {
-                Ok(Step::Crash(args))
+                Ok(CommandStep::Crash(args))
             }
             Written { start: None, end: None, crash: None, sh: Some(command), must } => {
-                Ok(Step::Sh { command, must: must.unwrap_or(false) })
+                Ok(CommandStep::Sh { command, must: must.unwrap_or(false) })
             }
             _ => Err(UsageError(
                 "a step is one of start, end, crash and sh, and only sh can have must".to_owned(),
@@ -110,17 +110,20 @@ pub fn check_intervals<'a>(
     })
 }
 
-impl Definition {
+impl CommandCheckerSpec {
     /// Checks the rules that every definition must meet, from whatever source it comes.
     pub fn check(&self) -> Result<(), UsageError> {
         if self.mutate.is_empty() {
             return Err(UsageError("mutate has no alternative; write at least one".to_owned()));
         }
         for alternative in &self.mutate {
-            let words = alternative.steps.iter().map(Step::word);
+            let words = alternative.steps.iter().map(CommandStep::word);
             check_intervals(words).map_err(|(_, error)| error)?;
             for step in &alternative.steps {
-                if let Step::Start(args) | Step::End(args) | Step::Crash(args) = step {
+                if let CommandStep::Start(args)
+                | CommandStep::End(args)
+                | CommandStep::Crash(args) = step
+                {
                     check_arguments(args.iter().map(String::as_str))?;
                 }
             }
@@ -129,13 +132,13 @@ impl Definition {
     }
 }
 
-impl Step {
+impl CommandStep {
     fn word(&self) -> &'static str {
         match self {
-            Step::Start(_) => "start",
-            Step::End(_) => "end",
-            Step::Crash(_) => "crash",
-            Step::Sh { .. } => "sh",
+            CommandStep::Start(_) => "start",
+            CommandStep::End(_) => "end",
+            CommandStep::Crash(_) => "crash",
+            CommandStep::Sh { .. } => "sh",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use explode_components::db::sqlite::rusqlite::Row;
-use explode_components::db::sqlite::{Database, Error};
+use explode_components::db::sqlite::{Database, SqliteError};
 
 /// The rows of both tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ pub(super) struct Contents {
 
 impl Contents {
     /// Reads both tables.
-    pub fn read(database: &Database) -> Result<Contents, Error> {
+    pub fn read(database: &Database) -> Result<Contents, SqliteError> {
         let table = |name: &str| {
             let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
             let rows = database.query(&format!("SELECT id, v FROM {name}"), [], row)?;

@@ -8,12 +8,12 @@ use explode_components::db::sqlite::profile::{
     ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT,
 };
 use explode_components::db::sqlite::rusqlite::Row;
-use explode_components::db::sqlite::{Database, Error};
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_components::db::sqlite::{Database, SqliteError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use super::contents::Contents;
 
@@ -52,7 +52,7 @@ struct Transactions {
     /// What each rolled-back transaction had written.
     rolled_back: Vec<Contents>,
     allowed: Allowed,
-    choice: Vec<Step>,
+    choice: Vec<TransactionStep>,
     /// The length of a value that does not fit into a page.
     large_chars: usize,
     /// Mutates so far: names what they write.
@@ -60,15 +60,23 @@ struct Transactions {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let rollback =
-        options.one_of("rollback", &[("savepoint", Step::Savepoint), ("whole", Step::RollBack)])?;
-    let choice = vec![Step::Insert, Step::InsertLarge, Step::Update, Step::Move, rollback];
+    let rollback = options.one_of(
+        "rollback",
+        &[("savepoint", TransactionStep::Savepoint), ("whole", TransactionStep::RollBack)],
+    )?;
+    let choice = vec![
+        TransactionStep::Insert,
+        TransactionStep::InsertLarge,
+        TransactionStep::Update,
+        TransactionStep::Move,
+        rollback,
+    ];
     Ok(Box::new(Transactions { choice, ..Transactions::default() }))
 }
 
 /// The steps that a mutate chooses from.
 #[derive(Clone, Copy)]
-enum Step {
+enum TransactionStep {
     /// Two small rows in one table, one in the other.
     Insert,
     /// A row that needs an overflow page.
@@ -88,7 +96,7 @@ enum Step {
 }
 
 impl Checker for Transactions {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         // The history goes on over a chop.
         if !self.history.is_empty() {
             return Ok(());
@@ -96,42 +104,48 @@ impl Checker for Transactions {
         let database = stack.engine::<Database>()?;
         let page = database
             .query("PRAGMA page_size", [], |row| row.get::<_, u32>(0))
-            .map_err(Fault::new)?;
+            .map_err(StepError::new)?;
         self.large_chars = page.iter().map(|bytes| (bytes + bytes / 8) as usize).sum();
         let mode = database
             .query("PRAGMA journal_mode", [], |row| row.get::<_, String>(0))
-            .map_err(Fault::new)?;
-        self.choice.push(if mode == ["wal"] { Step::Checkpoint } else { Step::Delete });
-        self.history = vec![Contents::read(&database).map_err(Fault::new)?];
+            .map_err(StepError::new)?;
+        self.choice.push(if mode == ["wal"] {
+            TransactionStep::Checkpoint
+        } else {
+            TransactionStep::Delete
+        });
+        self.history = vec![Contents::read(&database).map_err(StepError::new)?];
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let database = cx.stack().engine::<Database>()?;
         let step = self.choice[cx.choose_named(NAME, self.choice.len())];
         self.steps += 1;
         let args = [format!("step{}", self.steps)];
         let now = self.history.last().expect("init has put the first contents there").clone();
         let before = self.history.len() - 1;
-        let run = |sql: &str| database.execute_batch(sql).map_err(Failure::broken);
+        let run = |sql: &str| database.execute_batch(sql).map_err(CheckError::broken);
         let copied = self.allowed.copied_after;
         self.allowed =
             Allowed { before, after: before, copied_before: copied, copied_after: copied };
         cx.check_crashes_start(&args);
         match step {
-            Step::Checkpoint => {
+            TransactionStep::Checkpoint => {
                 checkpoint(&database)?;
                 self.allowed.copied_after = before;
             }
-            Step::RollBack => {
-                let wanted = self.wanted(Step::Insert, &now);
+            TransactionStep::RollBack => {
+                let wanted = self.wanted(TransactionStep::Insert, &now);
                 run(&format!("BEGIN; {} ROLLBACK;", now.sql_to(&wanted)))?;
                 self.rolled_back.push(wanted);
             }
             _ => {
                 let wanted = self.wanted(step, &now);
                 let taken_back = match step {
-                    Step::Savepoint => now.sql_to(&self.wanted(Step::Update, &now)),
+                    TransactionStep::Savepoint => {
+                        now.sql_to(&self.wanted(TransactionStep::Update, &now))
+                    }
                     _ => String::new(),
                 };
                 let work = now.sql_to(&wanted);
@@ -143,11 +157,11 @@ impl Checker for Transactions {
         cx.check_crashes_end(self, &args)
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let database = stack.engine::<Database>()?;
-        let unreadable = |error: Error| {
+        let unreadable = |error: SqliteError| {
             if error.is_from_below() {
-                return Failure::broken(chain(&error));
+                return CheckError::broken(chain(&error));
             }
             let message = format!("the database cannot be read: {}", chain(&error));
             Violation::new(Verdict::Corrupt, INTACT, message).into()
@@ -157,7 +171,7 @@ impl Checker for Transactions {
             return Err(Violation::new(Verdict::Corrupt, INTACT, message).into());
         }
         let found = Contents::read(&database).map_err(unreadable)?;
-        self.judge(&found, epoch).map_err(Failure::from)
+        self.judge(&found, epoch).map_err(CheckError::from)
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -176,35 +190,35 @@ impl Checker for Transactions {
 
 impl Transactions {
     /// The contents after a step; every value is new.
-    fn wanted(&self, step: Step, now: &Contents) -> Contents {
+    fn wanted(&self, step: TransactionStep, now: &Contents) -> Contents {
         let n = self.steps;
         let mut wanted = now.clone();
         match step {
-            Step::Insert | Step::Savepoint => {
+            TransactionStep::Insert | TransactionStep::Savepoint => {
                 wanted.a.extend([(n * 10, format!("a{n}")), (n * 10 + 1, format!("a{n}+"))]);
                 wanted.b.insert(n * 10, format!("b{n}"));
             }
-            Step::InsertLarge => {
+            TransactionStep::InsertLarge => {
                 let number = n.to_string();
                 // No width of a format is more than u16::MAX.
                 let blank = " ".repeat(self.large_chars.saturating_sub(number.len()));
                 wanted.a.insert(n * 10, number + &blank);
                 wanted.b.insert(n * 10, format!("b{n}"));
             }
-            Step::Update => {
+            TransactionStep::Update => {
                 wanted.a.iter_mut().for_each(|(id, v)| *v = format!("u{n}.{id}"));
                 let first = wanted.b.first_key_value().map_or(n * 10, |(id, _)| *id);
                 wanted.b.insert(first, format!("u{n}"));
             }
-            Step::Move => {
+            TransactionStep::Move => {
                 let (id, _) = wanted.a.pop_first().unwrap_or((n * 10, String::new()));
                 wanted.b.insert(id, format!("m{n}"));
             }
-            Step::Delete => {
+            TransactionStep::Delete => {
                 wanted.a = wanted.a.pop_last().into_iter().collect();
                 wanted.b = [(n * 10, format!("d{n}"))].into();
             }
-            Step::RollBack | Step::Checkpoint => {}
+            TransactionStep::RollBack | TransactionStep::Checkpoint => {}
         }
         wanted
     }
@@ -249,13 +263,13 @@ impl Transactions {
 
 /// Copies the whole WAL into the database. A checkpoint that cannot finish is the checker's fault:
 /// no other connection uses the database.
-fn checkpoint(database: &Database) -> Result<(), Failure> {
+fn checkpoint(database: &Database) -> Result<(), CheckError> {
     let row =
         |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
     let rows = database.query("PRAGMA wal_checkpoint(RESTART)", [], row);
-    match rows.map_err(|error| Failure::broken(chain(&error)))?[..] {
+    match rows.map_err(|error| CheckError::broken(chain(&error)))?[..] {
         [(0, frames, copied)] if frames == copied => Ok(()),
-        ref other => Err(Failure::broken(format!("a checkpoint ended with {other:?}"))),
+        ref other => Err(CheckError::broken(format!("a checkpoint ended with {other:?}"))),
     }
 }
 

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Result as FilesResult};
+use explode_ramdisk::files::{FileKind, Files, FsCall, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use itertools::Itertools as _;
 use nix::errno::Errno;
 
@@ -48,11 +48,11 @@ const LARGE: usize = 3000;
 const DEEPEST: usize = 4;
 
 /// The names of a tree: what a file holds, nothing for a directory.
-type Tree = BTreeMap<String, Option<Vec<u8>>>;
+type AtomicTree = BTreeMap<String, Option<Vec<u8>>>;
 
 /// One call of mutate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Step {
+enum AtomicStep {
     /// `/a` becomes a small file, or has this at its beginning.
     WriteA,
     /// `/b` gets several blocks.
@@ -73,43 +73,43 @@ enum Step {
     RemoveD,
 }
 
-const STEPS: [Step; 9] = [
-    Step::WriteA,
-    Step::WriteB,
-    Step::PatchB,
-    Step::CutB,
-    Step::RenameAToB,
-    Step::MoveAToD,
-    Step::UnlinkA,
-    Step::MakeD,
-    Step::RemoveD,
+const STEPS: [AtomicStep; 9] = [
+    AtomicStep::WriteA,
+    AtomicStep::WriteB,
+    AtomicStep::PatchB,
+    AtomicStep::CutB,
+    AtomicStep::RenameAToB,
+    AtomicStep::MoveAToD,
+    AtomicStep::UnlinkA,
+    AtomicStep::MakeD,
+    AtomicStep::RemoveD,
 ];
 
-impl Step {
+impl AtomicStep {
     fn is_possible(self, fs: &Abstract) -> bool {
         let (a, d) = (fs.find("/a").is_some(), fs.find("/d").is_some());
         let b = fs.find("/b").map_or(0, |b| fs.bytes(b).len());
         match self {
-            Step::WriteA | Step::WriteB => true,
-            Step::PatchB | Step::CutB => b > LARGE / 2,
-            Step::RenameAToB | Step::UnlinkA => a,
-            Step::MoveAToD => a && d,
-            Step::MakeD => !d,
-            Step::RemoveD => d,
+            AtomicStep::WriteA | AtomicStep::WriteB => true,
+            AtomicStep::PatchB | AtomicStep::CutB => b > LARGE / 2,
+            AtomicStep::RenameAToB | AtomicStep::UnlinkA => a,
+            AtomicStep::MoveAToD => a && d,
+            AtomicStep::MakeD => !d,
+            AtomicStep::RemoveD => d,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Step::WriteA => "write /a",
-            Step::WriteB => "write /b",
-            Step::PatchB => "write into /b",
-            Step::CutB => "truncate /b",
-            Step::RenameAToB => "rename /a /b",
-            Step::MoveAToD => "rename /a /d/a",
-            Step::UnlinkA => "unlink /a",
-            Step::MakeD => "mkdir /d",
-            Step::RemoveD => "unlink /d/a; rmdir /d",
+            AtomicStep::WriteA => "write /a",
+            AtomicStep::WriteB => "write /b",
+            AtomicStep::PatchB => "write into /b",
+            AtomicStep::CutB => "truncate /b",
+            AtomicStep::RenameAToB => "rename /a /b",
+            AtomicStep::MoveAToD => "rename /a /d/a",
+            AtomicStep::UnlinkA => "unlink /a",
+            AtomicStep::MakeD => "mkdir /d",
+            AtomicStep::RemoveD => "unlink /d/a; rmdir /d",
         }
     }
 
@@ -123,15 +123,15 @@ impl Step {
             vec![open, call, FsCall::Close { path }]
         };
         match self {
-            Step::WriteA => open(FsCall::pwrite("/a", 0, bytes(SMALL))),
-            Step::WriteB => open(FsCall::pwrite("/b", 0, bytes(LARGE))),
-            Step::PatchB => open(FsCall::pwrite("/b", LARGE as u64 / 2, bytes(SMALL))),
-            Step::CutB => open(FsCall::Ftruncate { path: b(), size: LARGE as u64 / 2 }),
-            Step::RenameAToB => vec![FsCall::Rename { from: a(), to: b() }],
-            Step::MoveAToD => vec![FsCall::Rename { from: a(), to: "/d/a".to_owned() }],
-            Step::UnlinkA => vec![FsCall::Unlink { path: a() }],
-            Step::MakeD => vec![FsCall::Mkdir { path: d() }],
-            Step::RemoveD => {
+            AtomicStep::WriteA => open(FsCall::pwrite("/a", 0, bytes(SMALL))),
+            AtomicStep::WriteB => open(FsCall::pwrite("/b", 0, bytes(LARGE))),
+            AtomicStep::PatchB => open(FsCall::pwrite("/b", LARGE as u64 / 2, bytes(SMALL))),
+            AtomicStep::CutB => open(FsCall::Ftruncate { path: b(), size: LARGE as u64 / 2 }),
+            AtomicStep::RenameAToB => vec![FsCall::Rename { from: a(), to: b() }],
+            AtomicStep::MoveAToD => vec![FsCall::Rename { from: a(), to: "/d/a".to_owned() }],
+            AtomicStep::UnlinkA => vec![FsCall::Unlink { path: a() }],
+            AtomicStep::MakeD => vec![FsCall::Mkdir { path: d() }],
+            AtomicStep::RemoveD => {
                 let unlink = fs.find("/d/a").map(|_| FsCall::Unlink { path: "/d/a".to_owned() });
                 unlink.into_iter().chain([FsCall::Rmdir { path: d() }]).collect()
             }
@@ -140,7 +140,7 @@ impl Step {
 }
 
 /// The names of an abstract file system, and what they lead to.
-fn tree(fs: &Abstract) -> Tree {
+fn tree(fs: &Abstract) -> AtomicTree {
     let contents = |id| fs.is_file(id).then(|| fs.bytes(id).to_vec());
     fs.paths().into_iter().map(|(path, id)| (path, contents(id))).collect()
 }
@@ -156,13 +156,13 @@ fn read_file(files: &dyn Files, path: &str) -> FilesResult<Vec<u8>> {
 }
 
 /// Everything below a directory; a damaged one may contain itself.
-fn read(files: &dyn Files, directory: &str, tree: &mut Tree) -> FilesResult<()> {
+fn read(files: &dyn Files, directory: &str, tree: &mut AtomicTree) -> FilesResult<()> {
     for (name, kind) in files.readdir(if directory.is_empty() { "/" } else { directory })? {
         let path = format!("{directory}/{name}");
         let contents = match kind {
-            Kind::File => Some(read_file(files, &path)?),
-            Kind::Symlink => None,
-            Kind::Directory => {
+            FileKind::File => Some(read_file(files, &path)?),
+            FileKind::Symlink => None,
+            FileKind::Directory => {
                 if path.matches('/').count() < DEEPEST {
                     read(files, &path, tree)?;
                 }
@@ -175,7 +175,7 @@ fn read(files: &dyn Files, directory: &str, tree: &mut Tree) -> FilesResult<()> 
 }
 
 /// A tree without what the file system keeps for itself, if that is empty.
-fn without_reserved(mut tree: Tree) -> Tree {
+fn without_reserved(mut tree: AtomicTree) -> AtomicTree {
     for path in RESERVED {
         let below = format!("{path}/");
         let is_empty =
@@ -191,7 +191,7 @@ fn without_reserved(mut tree: Tree) -> Tree {
 struct Atomic {
     fs: Abstract,
     /// The tree before the mutate, and those that its calls led to.
-    trees: Vec<Tree>,
+    trees: Vec<AtomicTree>,
     /// Mutates so far: what each writes is its own.
     steps: u32,
 }
@@ -202,16 +202,16 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 impl Atomic {
     fn new() -> Atomic {
-        Atomic { fs: Abstract::new(), trees: vec![Tree::new()], steps: 0 }
+        Atomic { fs: Abstract::new(), trees: vec![AtomicTree::new()], steps: 0 }
     }
 
-    fn possible(&self) -> Vec<Step> {
+    fn possible(&self) -> Vec<AtomicStep> {
         STEPS.into_iter().filter(|step| step.is_possible(&self.fs)).collect()
     }
 
     /// Takes a step. What is written to an open file comes with its close, and is no tree of its
     /// own before.
-    fn take(&mut self, files: &dyn Files, step: Step) -> Result<(), Failure> {
+    fn take(&mut self, files: &dyn Files, step: AtomicStep) -> Result<(), CheckError> {
         self.steps += 1;
         self.trees = vec![tree(&self.fs)];
         make(&step.calls(&self.fs, self.steps), files, |call| {
@@ -224,7 +224,7 @@ impl Atomic {
         })
     }
 
-    fn judge(&self, found: &Tree, epoch: Epoch) -> Result<(), Violation> {
+    fn judge(&self, found: &AtomicTree, epoch: Epoch) -> Result<(), Violation> {
         let last = self.trees.len() - 1;
         let allowed = match epoch {
             Epoch::Begin => 0..=0,
@@ -255,23 +255,23 @@ impl Atomic {
 }
 
 impl Checker for Atomic {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
         let steps = self.possible();
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
-        let point = Point::action(steps.len() as u32, Label::named(NAME));
-        let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        let point = ChoicePoint::action(steps.len() as u32, Label::named(NAME));
+        let step = steps[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         cx.check_crashes_start(&[]);
         self.take(files.as_ref(), step)?;
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let mut found = Tree::new();
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
+        let mut found = AtomicTree::new();
         match read(stack.files()?.as_ref(), "", &mut found) {
             Ok(()) => Ok(self.judge(&without_reserved(found), epoch)?),
             Err(errno @ (Errno::EIO | Errno::ENOMEM)) => {
-                Err(Failure::broken(format!("reading: {errno}")))
+                Err(CheckError::broken(format!("reading: {errno}")))
             }
             Err(errno) => {
                 let message = format!("the tree cannot be read: {errno}");

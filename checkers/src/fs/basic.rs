@@ -13,7 +13,7 @@ use explode_runtime::check::{
 };
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, FileContents, ShellDemand, Verdict, Violation};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-basic";
@@ -43,7 +43,7 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Basic {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
         match cx.choose_named(NAME, 4) {
             0 => {
@@ -72,7 +72,7 @@ impl Checker for Basic {
         Ok(())
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let lost = |message: String| Violation::new(Verdict::Lost, "synced-file", message);
         match stack.files()?.read_file(FILE) {
             Ok(found) if found == CONTENTS => Ok(()),
@@ -113,13 +113,13 @@ impl Demands for Basic {
         _epoch: Epoch,
         _args: &[String],
         _violation: &Violation,
-    ) -> Option<Vec<Demand>> {
-        Some(vec![Demand::File(FILE.to_owned(), vec![Contents::exactly(CONTENTS)])])
+    ) -> Option<Vec<ShellDemand>> {
+        Some(vec![ShellDemand::File(FILE.to_owned(), vec![FileContents::exactly(CONTENTS)])])
     }
 }
 
 /// Writes the file and syncs it: everything, or the file and its directory.
-fn write(files: &dyn Files, everything: bool) -> Result<(), Failure> {
+fn write(files: &dyn Files, everything: bool) -> Result<(), CheckError> {
     let fd = files.open(FILE, OpenFlags::CREATE)?;
     files.pwrite(fd, 0, CONTENTS)?;
     if everything {

@@ -42,12 +42,12 @@ pub fn goes_on(files: &dyn Files, path: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+    use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, Result, Stat};
     use nix::errno::Errno;
 
-    use crate::fs::failures::Tree;
+    use crate::fs::failures::FailureTree;
     use crate::fs::model::Groups;
-    use crate::fs::topology::Found;
+    use crate::fs::topology::FoundTopology;
 
     /// One directory in another, called `d`: so many, or as many as are asked for, of which each
     /// `every`th is the first again.
@@ -59,11 +59,15 @@ mod tests {
     impl Files for Nested {
         fn stat(&self, path: &str) -> Result<Stat> {
             let inode = (path.matches('/').count() % self.every) as u32 + 1;
-            Ok(Stat { inode, kind: Kind::Directory, size: 0, links: 1 })
+            Ok(Stat { inode, kind: FileKind::Directory, size: 0, links: 1 })
         }
-        fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+        fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
             let depth = if path == "/" { 0 } else { path.matches('/').count() };
-            Ok(if depth < self.deep { vec![("d".to_owned(), Kind::Directory)] } else { Vec::new() })
+            Ok(if depth < self.deep {
+                vec![("d".to_owned(), FileKind::Directory)]
+            } else {
+                Vec::new()
+            })
         }
         fn open(&self, _: &str, _: OpenFlags) -> Result<Fd> {
             Err(Errno::ENOSYS)
@@ -116,8 +120,8 @@ mod tests {
     fn a_directory_that_contains_itself_is_named_and_a_deep_one_is_read() {
         let walks = |deep, every| {
             let files = Nested { deep, every };
-            let found = Found::of(&files, Groups::of(&[])).map(drop);
-            assert_eq!(found, Tree::of(&files).map(drop));
+            let found = FoundTopology::of(&files, Groups::of(&[])).map(drop);
+            assert_eq!(found, FailureTree::of(&files).map(drop));
             found
         };
         assert_eq!(walks(200, usize::MAX), Ok(()));

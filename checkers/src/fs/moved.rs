@@ -19,12 +19,12 @@
 //! are there: the first line is one that journals of metadata promise. The others are what fsync
 //! promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
 
-use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Session};
+use explode_ramdisk::files::{FileKind, Files, FsCall, OpenFlags, Session};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::model::pattern::pattern;
@@ -135,7 +135,7 @@ impl Moved {
     }
 
     /// Makes everything, and forces it.
-    fn begin(&mut self, files: &dyn Files) -> Result<(), Failure> {
+    fn begin(&mut self, files: &dyn Files) -> Result<(), CheckError> {
         let file = |path: String| {
             let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
             let open = FsCall::Open { path: path.clone(), flags };
@@ -151,14 +151,14 @@ impl Moved {
         for call in made.iter().chain(files_made.iter().flatten()).chain(&forced) {
             // What follows needs each of the syncs, too.
             session.make(call).map_err(|errno| {
-                Failure::broken(format!("making what is moved: {call}: {errno}"))
+                CheckError::broken(format!("making what is moved: {call}: {errno}"))
             })?;
         }
         self.places.now = vec![Whereabouts::new(1); THINGS.len()];
         Ok(())
     }
 
-    fn take(&mut self, files: &dyn Files, step: Step) -> Result<(), Failure> {
+    fn take(&mut self, files: &dyn Files, step: Step) -> Result<(), CheckError> {
         let calls = step.calls(&self.places.now);
         if let Step::Move { thing, to } = step {
             self.places.now[thing].move_to(to);
@@ -180,12 +180,12 @@ fn contents() -> Vec<u8> {
     pattern('x', 1, 0, SIZE)
 }
 
-fn wrong(verdict: Verdict, promise: &'static str, text: String) -> Failure {
+fn wrong(verdict: Verdict, promise: &'static str, text: String) -> CheckError {
     Violation::new(verdict, promise, text).into()
 }
 
 /// That of a path; none if there is none.
-fn kind(files: &dyn Files, path: &str) -> Result<Option<Kind>, Failure> {
+fn kind(files: &dyn Files, path: &str) -> Result<Option<FileKind>, CheckError> {
     match files.stat(path) {
         Ok(stat) => Ok(Some(stat.kind)),
         Err(Errno::ENOENT) => Ok(None),
@@ -193,15 +193,15 @@ fn kind(files: &dyn Files, path: &str) -> Result<Option<Kind>, Failure> {
     }
 }
 
-fn unreadable(path: &str, promise: &'static str, errno: Errno) -> Failure {
+fn unreadable(path: &str, promise: &'static str, errno: Errno) -> CheckError {
     match errno {
-        errno if is_the_machines(errno) => Failure::broken(format!("{path}: {errno}")),
+        errno if is_the_machines(errno) => CheckError::broken(format!("{path}: {errno}")),
         errno => wrong(Verdict::Corrupt, promise, format!("{path} cannot be read: {errno}")),
     }
 }
 
 /// Is a thing where it may be, and whole?
-fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Failure> {
+fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), CheckError> {
     let mut found = Vec::new();
     for directory in 0..DIRECTORIES.len() {
         if let Some(kind) = kind(files, &path(directory, thing))? {
@@ -244,7 +244,7 @@ fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Fa
     }
     let (directory, kind) = found[0];
     let path = path(directory, thing);
-    let expected = if thing == 0 { Kind::File } else { Kind::Directory };
+    let expected = if thing == 0 { FileKind::File } else { FileKind::Directory };
     if kind != expected {
         return Err(wrong(
             Verdict::Corrupt,
@@ -255,7 +255,7 @@ fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Fa
     judge_contents(files, &if thing == 0 { path } else { format!("{path}/{BELOW}") })
 }
 
-fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
+fn judge_contents(files: &dyn Files, path: &str) -> Result<(), CheckError> {
     match kind(files, path)? {
         None => {
             return Err(wrong(
@@ -264,7 +264,7 @@ fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
                 format!("{path} was forced, and is gone"),
             ));
         }
-        Some(Kind::File) => {}
+        Some(FileKind::File) => {}
         Some(_) => return Err(wrong(Verdict::Corrupt, FLUSHED_NAME, format!("{path} is no file"))),
     }
     let found = files.read_file(path).map_err(|errno| unreadable(path, CONTENTS, errno))?;
@@ -284,7 +284,7 @@ fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
 }
 
 impl Checker for Moved {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
         if self.places.now.is_empty() {
             self.begin(files.as_ref())?;
@@ -292,14 +292,14 @@ impl Checker for Moved {
         let places = &self.places.now;
         let steps = Step::possible(places);
         let names: Vec<String> = steps.iter().map(|step| step.name(places)).collect();
-        let point = Point::action(steps.len() as u32, Label::named(NAME));
-        let number = cx.choose_at(&Point { names: &names, ..point }) as usize;
+        let point = ChoicePoint::action(steps.len() as u32, Label::named(NAME));
+        let number = cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize;
         cx.check_crashes_start(&[]);
         self.take(files.as_ref(), steps[number])?;
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let files = stack.files()?;
         self.places
             .at(epoch)
@@ -344,7 +344,7 @@ mod tests {
         forced.iter().for_each(|directory| places.force(*directory));
         match judge(&files, 0, &places) {
             Ok(()) => None,
-            Err(Failure::Violation(violation)) => Some((violation.verdict, violation.promise)),
+            Err(CheckError::Violation(violation)) => Some((violation.verdict, violation.promise)),
             Err(other) => panic!("{other:?}"),
         }
     }

@@ -1,15 +1,15 @@
 //! What `explode matrix` asks of each file system.
 
-use explode_runtime::base::{Bounds, Options};
-use explode_runtime::plan::Question;
+use explode_runtime::base::{Options, TargetBounds};
+use explode_runtime::plan::MatrixColumn;
 
 use super::{failures, moved, reasonable, replaced, sync, ways};
 
 /// Crashes during recovery are a question of their own.
-const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
+const BOUNDS: TargetBounds = TargetBounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
 
 /// The columns, in order.
-pub(crate) fn questions() -> Vec<Question> {
+pub(crate) fn questions() -> Vec<MatrixColumn> {
     let mut questions = of_ways();
     questions.extend(of_checkers());
     questions
@@ -19,42 +19,42 @@ fn question(
     name: &'static str,
     about: &'static str,
     checker: &'static str,
-    bounds: Bounds,
-) -> Question {
-    Question {
+    bounds: TargetBounds,
+) -> MatrixColumn {
+    MatrixColumn {
         name,
         about,
         checker,
         options: Options::none(),
         set: Vec::new(),
         bounds,
-        way: false,
-        words: Vec::new(),
-        doubts: Vec::new(),
+        is_sync_method: false,
+        promises: Vec::new(),
+        also_depends_on: Vec::new(),
     }
 }
 
 /// The same question with the calls that the paper has not. It stands by itself, because each small
 /// tree has many more followers.
-fn more(name: &'static str, about: &'static str, question: Question) -> Question {
-    Question {
+fn more(name: &'static str, about: &'static str, question: MatrixColumn) -> MatrixColumn {
+    MatrixColumn {
         name,
         about,
         options: question.options.clone().with("calls", "more"),
-        way: false,
-        words: Vec::new(),
-        doubts: Vec::new(),
+        is_sync_method: false,
+        promises: Vec::new(),
+        also_depends_on: Vec::new(),
         ..question
     }
 }
 
 /// One question for each way to make something durable.
-fn of_ways() -> Vec<Question> {
-    let way = |name, about| Question {
+fn of_ways() -> Vec<MatrixColumn> {
+    let way = |name, about| MatrixColumn {
         options: Options::none().with("way", name),
-        way: true,
-        words: ways::words(name),
-        doubts: ways::doubts(name),
+        is_sync_method: true,
+        promises: ways::words(name),
+        also_depends_on: ways::doubts(name),
         ..question(name, about, ways::NAME, BOUNDS)
     };
     vec![
@@ -66,7 +66,7 @@ fn of_ways() -> Vec<Question> {
         way("o-sync", "the same of contents, by O_SYNC"),
         way("o-dsync", "the same of contents, by O_DSYNC"),
         way("fsync-dir", "the same of names, by fsync of their directory"),
-        Question {
+        MatrixColumn {
             set: vec![("sync", true.into())],
             ..way("mount-sync", "the same of everything, on a synchronous mount")
         },
@@ -80,8 +80,8 @@ fn of_ways() -> Vec<Question> {
 }
 
 /// One question for each other checker.
-fn of_checkers() -> Vec<Question> {
-    let shallow = Bounds { depth: 1, ..BOUNDS };
+fn of_checkers() -> Vec<MatrixColumn> {
+    let shallow = TargetBounds { depth: 1, ..BOUNDS };
     vec![
         question(
             "synced",
@@ -117,9 +117,9 @@ fn of_checkers() -> Vec<Question> {
             "recovery",
             "what was synced is there after crashes during recovery, too",
             sync::NAME,
-            Bounds { crash_depth: 1, ..shallow },
+            TargetBounds { crash_depth: 1, ..shallow },
         ),
-        Question {
+        MatrixColumn {
             set: vec![("fail", "slab,request".into())],
             ..question("failed-calls", "a call that fails has no effect", failures::NAME, shallow)
         },

@@ -23,15 +23,15 @@
 //! already, and the name may not lead to the new one yet. So an fsync that lies is reported by
 //! these words as well. `fs-ways` checks what fsync alone promises.
 
-use explode_ramdisk::files::{Files, FsCall, Kind, OpenFlags, Result as FilesResult};
+use explode_ramdisk::files::{FileKind, Files, FsCall, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
 };
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, FileContents, ShellDemand, Verdict, Violation};
 use nix::errno::Errno;
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ const SIZES: [usize; 2] = [1000, 3 * 4096];
 
 /// One call of mutate.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ReplaceStep {
     /// By a file of so many bytes, which is forced before or is not.
     Replace { size: usize, fsync: bool },
     /// The file and its name are forced.
@@ -84,7 +84,7 @@ enum Step {
 
 /// What the file held at some time.
 #[derive(Clone, Debug, Hash)]
-struct Version {
+struct FileVersion {
     bytes: Vec<u8>,
     /// Was it forced before it got its name?
     forced: bool,
@@ -100,7 +100,7 @@ struct Replaced {
     /// The files that got their name before they were forced.
     unforced: BTreeSet<Id>,
     /// What the file may hold, the oldest first.
-    versions: Moments<Vec<Version>>,
+    versions: Moments<Vec<FileVersion>>,
 }
 
 fn build(options: &Options) -> Result<Replaced, UsageError> {
@@ -117,23 +117,23 @@ fn build(options: &Options) -> Result<Replaced, UsageError> {
     })
 }
 
-impl Step {
+impl ReplaceStep {
     fn name(self) -> String {
         match self {
-            Step::Replace { size, fsync } => {
+            ReplaceStep::Replace { size, fsync } => {
                 let fsync = if fsync { ", fsync" } else { "" };
                 format!("write {size} bytes to {TEMPORARY}{fsync}, rename {TEMPORARY} {FILE}")
             }
-            Step::Force => format!("fsync {FILE}, fsync /"),
+            ReplaceStep::Force => format!("fsync {FILE}, fsync /"),
         }
     }
 }
 
 impl Replaced {
-    fn possible(&self) -> Vec<Step> {
+    fn possible(&self) -> Vec<ReplaceStep> {
         let ways = [true, false].into_iter().filter(|fsync| *fsync || self.unsynced);
-        let replace = |fsync| SIZES.map(move |size| Step::Replace { size, fsync });
-        let force = (self.versions.now.len() > 1).then_some(Step::Force);
+        let replace = |fsync| SIZES.map(move |size| ReplaceStep::Replace { size, fsync });
+        let force = (self.versions.now.len() > 1).then_some(ReplaceStep::Force);
         ways.flat_map(replace).chain(force).collect()
     }
 
@@ -150,7 +150,7 @@ impl Replaced {
     }
 
     /// Makes calls, which the model follows. Returns true if one of them is a sync that succeeds.
-    fn make(&mut self, files: &dyn Files, calls: &[FsCall]) -> Result<bool, Failure> {
+    fn make(&mut self, files: &dyn Files, calls: &[FsCall]) -> Result<bool, CheckError> {
         let mut is_synced = false;
         make(calls, files, |call| {
             is_synced |= call.is_sync();
@@ -167,21 +167,22 @@ impl Replaced {
     }
 
     /// Makes the file, and forces it. What follows needs both syncs.
-    fn begin(&mut self, files: &dyn Files) -> Result<(), Failure> {
+    fn begin(&mut self, files: &dyn Files) -> Result<(), CheckError> {
         let calls = self.write(FILE, SIZES[1], true);
         if !self.make(files, &calls)? {
-            return Err(Failure::broken(format!("forcing {FILE}: its fsync fails")));
+            return Err(CheckError::broken(format!("forcing {FILE}: its fsync fails")));
         }
         self.named(FILE);
-        force_names(files).map_err(|errno| Failure::broken(format!("forcing {FILE}: {errno}")))?;
+        force_names(files)
+            .map_err(|errno| CheckError::broken(format!("forcing {FILE}: {errno}")))?;
         self.force_names();
         self.versions.now = self.versions();
         Ok(())
     }
 
-    fn take(&mut self, files: &dyn Files, step: Step) -> Result<(), Failure> {
+    fn take(&mut self, files: &dyn Files, step: ReplaceStep) -> Result<(), CheckError> {
         match step {
-            Step::Replace { size, fsync } => {
+            ReplaceStep::Replace { size, fsync } => {
                 let calls = self.write(TEMPORARY, size, fsync);
                 self.make(files, &calls)?;
                 self.named(TEMPORARY);
@@ -189,7 +190,7 @@ impl Replaced {
                 self.make(files, &[FsCall::Rename { from, to }])?;
                 self.versions = Moments::new(self.versions());
             }
-            Step::Force => {
+            ReplaceStep::Force => {
                 self.versions.begin();
                 let path = || FILE.to_owned();
                 let open = FsCall::Open { path: path(), flags: OpenFlags::EXISTING };
@@ -211,9 +212,9 @@ impl Replaced {
 
     /// What the name may lead to, the oldest first. Here a rename replaces it at once: it always
     /// leads somewhere.
-    fn versions(&self) -> Vec<Version> {
+    fn versions(&self) -> Vec<FileVersion> {
         let leads = self.history.leads(Abstract::ROOT, &FILE[1..]);
-        let version = |id: Id| Version {
+        let version = |id: Id| FileVersion {
             bytes: self.fs.bytes(id).to_vec(),
             forced: !self.unforced.contains(&id),
         };
@@ -230,11 +231,11 @@ fn force_names(files: &dyn Files) -> FilesResult<()> {
 }
 
 /// Is the file one of these versions?
-fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
+fn judge(files: &dyn Files, allowed: &[FileVersion]) -> Result<(), CheckError> {
     let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text).into());
     let replaced = allowed.len() > 1;
     let unreadable = |errno| match errno {
-        errno if is_the_machines(errno) => Failure::broken(format!("{FILE}: {errno}")),
+        errno if is_the_machines(errno) => CheckError::broken(format!("{FILE}: {errno}")),
         errno => {
             let promise = if replaced { "readable" } else { "flushed-contents" };
             Violation::new(Verdict::Corrupt, promise, format!("{FILE} cannot be read: {errno}"))
@@ -248,7 +249,7 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
             return wrong(Verdict::Lost, promise, format!("{FILE} {text}, and is gone"));
         }
         Err(errno) => return Err(unreadable(errno)),
-        Ok(stat) if stat.kind != Kind::File => {
+        Ok(stat) if stat.kind != FileKind::File => {
             let promise = if replaced { "kind" } else { "flushed-name" };
             return wrong(Verdict::Corrupt, promise, format!("{FILE} is no file"));
         }
@@ -263,8 +264,8 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
         true => "replaced-by-rename",
         false => "flushed-contents",
     };
-    let is_of = |version: &Version| version.bytes.starts_with(&found);
-    let is_less = |version: &Version| {
+    let is_of = |version: &FileVersion| version.bytes.starts_with(&found);
+    let is_less = |version: &FileVersion| {
         let pairs = found.iter().zip(&version.bytes);
         found.len() <= version.bytes.len()
             && pairs.clone().all(|(has, was)| *has == 0 || has == was)
@@ -286,23 +287,23 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
 }
 
 impl Checker for Replaced {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
         if self.versions.now.is_empty() {
             self.begin(files.as_ref())?;
         }
         let steps = self.possible();
         let names: Vec<String> = steps.iter().map(|step| step.name()).collect();
-        let point = Point::action(steps.len() as u32, Label::named(NAME));
-        let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        let point = ChoicePoint::action(steps.len() as u32, Label::named(NAME));
+        let step = steps[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         cx.check_crashes_start(&[]);
         self.take(files.as_ref(), step)?;
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let judged = judge(stack.files()?.as_ref(), self.versions.at(epoch));
-        if let Err(Failure::Violation(Violation { promise, .. })) = &judged {
+        if let Err(CheckError::Violation(Violation { promise, .. })) = &judged {
             debug_assert!(words().any(|word| word == promise), "{promise} is no word of ours");
         }
         judged
@@ -332,10 +333,10 @@ impl Demands for Replaced {
         epoch: Epoch,
         _args: &[String],
         _violation: &Violation,
-    ) -> Option<Vec<Demand>> {
+    ) -> Option<Vec<ShellDemand>> {
         let versions =
-            self.versions.at(epoch).iter().map(|version| Contents::exactly(&version.bytes));
-        Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
+            self.versions.at(epoch).iter().map(|version| FileContents::exactly(&version.bytes));
+        Some(vec![ShellDemand::File(FILE.to_owned(), versions.collect())])
     }
 }
 
@@ -382,7 +383,7 @@ mod tests {
         fn stat(&self, _: &str) -> FilesResult<Stat> {
             Err(Errno::ENOSYS)
         }
-        fn readdir(&self, _: &str) -> FilesResult<Vec<(String, Kind)>> {
+        fn readdir(&self, _: &str) -> FilesResult<Vec<(String, FileKind)>> {
             Ok(Vec::new())
         }
         fn mkdir(&self, _: &str) -> FilesResult<()> {
@@ -414,15 +415,15 @@ mod tests {
         let files = Hollow::default();
         let mut replaced = build(&Options::none()).unwrap();
         replaced.begin(&files).unwrap();
-        replaced.take(&files, Step::Replace { size: SIZES[0], fsync: true }).unwrap();
+        replaced.take(&files, ReplaceStep::Replace { size: SIZES[0], fsync: true }).unwrap();
         assert_eq!((replaced.versions.now.len(), files.synced_directories.get()), (2, 1));
 
         files.fsync_fails.set(true);
-        replaced.take(&files, Step::Force).unwrap();
+        replaced.take(&files, ReplaceStep::Force).unwrap();
         assert_eq!((replaced.versions.now.len(), files.synced_directories.get()), (2, 1));
 
         files.fsync_fails.set(false);
-        replaced.take(&files, Step::Force).unwrap();
+        replaced.take(&files, ReplaceStep::Force).unwrap();
         assert_eq!((replaced.versions.now.len(), files.synced_directories.get()), (1, 2));
     }
 
@@ -431,7 +432,7 @@ mod tests {
         let files = Hollow::default();
         files.fsync_fails.set(true);
         let begun = build(&Options::none()).unwrap().begin(&files);
-        let Err(Failure::Broken(why)) = begun else { panic!("{begun:?}") };
+        let Err(CheckError::Broken(why)) = begun else { panic!("{begun:?}") };
         assert!(why.to_string().contains("forcing /a: its fsync fails"), "{why}");
     }
 }

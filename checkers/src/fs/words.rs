@@ -10,7 +10,7 @@ use explode_runtime::devices::{Backend as _, HostId, InProcess, Side};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::Profile;
-use explode_runtime::writeset::Rules;
+use explode_runtime::writeset::DeviceRules;
 
 use super::model::SyncCall;
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
@@ -118,12 +118,13 @@ fn a_check_is_about_words_of_its_own() {
     // Synchronous, because one of the checks is about nothing else.
     let spec = StackSpec::default().plug("simfiles", Options::none().with("sync", true));
     let disks = InProcess.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
-    let mut stack = Stack::build(&spec, &registry.components, disks, Rules::default(), 0).unwrap();
+    let mut stack =
+        Stack::build(&spec, &registry.components, disks, DeviceRules::default(), 0).unwrap();
     stack.start_first().unwrap();
     for question in questions::questions() {
         let def = registry.checkers.iter().find(|def| def.name == question.checker).unwrap();
         let words = words(&def.name);
-        let about = (def.build)(&question.options).unwrap().facts(&stack).unwrap().about;
+        let about = (def.build)(&question.options).unwrap().facts(&stack).unwrap().promises;
         assert!(
             about.iter().all(|word| words.iter().any(|known| known == word)),
             "{}: {about:?}",

@@ -5,13 +5,13 @@
 //! never were before, so a recovered store says by its contents how many commits it holds.
 
 use explode_components::engine::{
-    ATOMIC, Change, Contents, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store,
+    ATOMIC, Change, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store, StoreContents,
 };
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 /// The name in the registry.
 pub const NAME: &str = "kv-commits";
@@ -34,7 +34,7 @@ const LARGE_BYTES: u64 = 5000;
 
 /// The steps that a mutate chooses from.
 #[derive(Clone, Copy)]
-enum Step {
+enum CommitStep {
     /// A small value, synced.
     Put,
     /// A small value, some time.
@@ -47,18 +47,23 @@ enum Step {
     Checkpoint,
 }
 
-const STEPS: [Step; 5] =
-    [Step::Put, Step::PutLazily, Step::PutLarge, Step::Delete, Step::Checkpoint];
+const STEPS: [CommitStep; 5] = [
+    CommitStep::Put,
+    CommitStep::PutLazily,
+    CommitStep::PutLarge,
+    CommitStep::Delete,
+    CommitStep::Checkpoint,
+];
 
 /// How many commits there may be, before and after the interval that is being checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Allowed {
-    before: Count,
-    after: Count,
+    before: CommitCount,
+    after: CommitCount,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Count {
+struct CommitCount {
     /// Synced, or followed by one that is.
     durable: usize,
     all: usize,
@@ -70,7 +75,7 @@ struct Commits {
     /// Has a commit only one change? Then two commits may leave the same.
     single: bool,
     /// The contents after 0, 1, 2 ... commits.
-    history: Vec<Contents>,
+    history: Vec<StoreContents>,
     allowed: Allowed,
     /// Mutates so far: names what they write.
     steps: u32,
@@ -90,18 +95,20 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 impl Commits {
     /// What a step changes; the key `step` makes all contents distinct, where there is room for it.
-    fn changes(&self, step: Step) -> Vec<Change> {
+    fn changes(&self, step: CommitStep) -> Vec<Change> {
         let n = self.steps;
         let value = |bytes: usize| format!("{n:<bytes$}").into_bytes();
         let main = match step {
-            Step::Put | Step::PutLazily => Some(Change::Put(format!("key{n}"), value(20))),
-            Step::PutLarge => Some(Change::Put("large".to_owned(), value(self.large))),
-            Step::Delete => {
+            CommitStep::Put | CommitStep::PutLazily => {
+                Some(Change::Put(format!("key{n}"), value(20)))
+            }
+            CommitStep::PutLarge => Some(Change::Put("large".to_owned(), value(self.large))),
+            CommitStep::Delete => {
                 let now = self.history.last();
                 now.and_then(|now| now.keys().find(|key| *key != "step").cloned())
                     .map(Change::Delete)
             }
-            Step::Checkpoint => return Vec::new(),
+            CommitStep::Checkpoint => return Vec::new(),
         };
         let step = Change::Put("step".to_owned(), value(1));
         match main {
@@ -111,7 +118,7 @@ impl Commits {
     }
 
     /// Is this a part of the history that the epoch allows?
-    fn judge(&self, found: &Contents, epoch: Epoch) -> Result<(), Violation> {
+    fn judge(&self, found: &StoreContents, epoch: Epoch) -> Result<(), Violation> {
         let Allowed { before, after } = self.allowed;
         let (least, most) = match epoch {
             Epoch::Begin => (before.durable, before.all),
@@ -141,7 +148,7 @@ impl Commits {
 }
 
 impl Checker for Commits {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         // The history goes on over a chop.
         if self.history.is_empty() {
             self.history.push(stack.engine::<Store>()?.0.contents()?);
@@ -149,7 +156,7 @@ impl Checker for Commits {
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let store = cx.stack().engine::<Store>()?;
         let step = STEPS[cx.choose_named(NAME, STEPS.len())];
         self.steps += 1;
@@ -158,12 +165,15 @@ impl Checker for Commits {
         self.allowed = Allowed { before, after: before };
         cx.check_crashes_start(&args);
         let changes = self.changes(step);
-        if let Step::Checkpoint = step {
-            store.0.checkpoint().map_err(Fault::from)?;
+        if let CommitStep::Checkpoint = step {
+            store.0.checkpoint().map_err(StepError::from)?;
         } else {
-            let durability =
-                if let Step::PutLazily = step { Durability::Lazy } else { Durability::Synced };
-            store.0.commit(&changes, durability).map_err(Fault::from)?;
+            let durability = if let CommitStep::PutLazily = step {
+                Durability::Lazy
+            } else {
+                Durability::Synced
+            };
+            store.0.commit(&changes, durability).map_err(StepError::from)?;
             let mut contents = self.history.last().cloned().unwrap_or_default();
             changes.iter().for_each(|change| change.apply(&mut contents));
             self.history.push(contents);
@@ -175,10 +185,10 @@ impl Checker for Commits {
         cx.check_crashes_end(self, &args)
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let found = stack.engine::<Store>()?.0.contents().map_err(|error| match error {
             EngineError::Corrupt(what) => Violation::new(Verdict::Corrupt, INTACT, what).into(),
-            below => Failure::broken(below),
+            below => CheckError::broken(below),
         })?;
         Ok(self.judge(&found, epoch)?)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use explode_runtime::base::{Bounds, OptionValue, Options};
+use explode_runtime::base::{OptionValue, Options, TargetBounds};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::{Layer, StackSpec};
 use explode_runtime::verdict::Verdict;
@@ -18,7 +18,7 @@ pub(super) struct Entry {
     about: String,
     stack: Vec<UsedLayer>,
     checker: UsedChecker,
-    bounds: Bounds,
+    bounds: TargetBounds,
     #[serde(deserialize_with = "clean_or_verdict")]
     expect: String,
     #[serde(default)]

@@ -5,7 +5,7 @@ use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 /// The name in the registry.
 pub const NAME: &str = "merge-whole";
@@ -17,24 +17,24 @@ pub fn def() -> CheckerDef {
 
 /// The generations before and after the interval that is being checked.
 #[derive(Default)]
-struct Whole {
+struct ArchiveChecker {
     before: u64,
     after: u64,
 }
 
 fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Whole::default()))
+    Ok(Box::new(ArchiveChecker::default()))
 }
 
-impl Checker for Whole {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+impl Checker for ArchiveChecker {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         (self.before, self.after) = (self.after, self.after + 1);
         cx.check_crashes_start(&[]);
         cx.stack().engine::<Folder>()?.merge(self.after)?;
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let corrupt = |message| Violation::new(Verdict::Corrupt, "whole", message);
         let found = stack.engine::<Folder>()?.generations();
         let found = found.map_err(|errno| corrupt(format!("the files cannot be read: {errno}")))?;

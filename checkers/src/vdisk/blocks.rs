@@ -17,13 +17,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK, Storage};
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Chop, Cx, Unsupported, digest,
 };
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 /// The name in the registry.
 pub const NAME: &str = "disk-blocks";
@@ -143,7 +143,7 @@ fn read_all(
     disk: &RamDisk,
     most_lost: usize,
     versions: &[Versions],
-) -> Result<Vec<Vec<u8>>, Failure> {
+) -> Result<Vec<Vec<u8>>, CheckError> {
     let read = |(block, versions)| read_twice(disk, block, versions);
     let found: Vec<Option<Vec<u8>>> =
         versions.iter().enumerate().map(read).collect::<Result<_, _>>()?;
@@ -151,7 +151,7 @@ fn read_all(
     match lost.first() {
         None => Ok(found.into_iter().flatten().collect()),
         Some(_) if lost.len() <= most_lost => {
-            Err(Failure::broken(format!("blocks {lost:?} are lost")))
+            Err(CheckError::broken(format!("blocks {lost:?} are lost")))
         }
         Some(block) => {
             let message = format!("block {block} cannot be read");
@@ -161,11 +161,11 @@ fn read_all(
 }
 
 impl Checker for Blocks {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         let disk = stack.disk()?;
         let blocks = self.after.len() as u64;
         if disk.sectors() < blocks * SECTORS_PER_BLOCK {
-            return Err(Fault::new(format!(
+            return Err(StepError::new(format!(
                 "{blocks} blocks do not fit; the disk has {} sectors",
                 disk.sectors()
             )));
@@ -173,7 +173,7 @@ impl Checker for Blocks {
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         let blocks = self.after.len();
         if self.steps == 0 {
@@ -212,7 +212,7 @@ impl Checker for Blocks {
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let (disk, storage) = (stack.disk()?, stack.devices().storage()?);
         let either =
             |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();
@@ -266,7 +266,7 @@ impl Checker for Blocks {
 }
 
 impl Chop for Blocks {
-    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
+    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, StepError> {
         let mut next = self.clone();
         next.after.iter_mut().for_each(|versions| drop(versions.drain(..versions.len() - 1)));
         Ok(Box::new(next))

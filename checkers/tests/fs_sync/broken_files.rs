@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options};
+use explode_ramdisk::files::{FileKind, Files, OpenFlags, Result as FilesResult};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 
 use crate::{Ran, plan, registry, run};
@@ -22,11 +22,11 @@ struct Repair {
 }
 
 impl Component for Repair {
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        repair(&self.how, below.files()?.as_ref()).map_err(Fault::from)?;
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
+        repair(&self.how, below.files()?.as_ref()).map_err(StepError::from)?;
         Ok(Recovery::Repaired)
     }
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.files = Some(below.files()?);
         Ok(())
     }
@@ -38,7 +38,7 @@ impl Component for Repair {
 /// Writes into a file, or does nothing if it has no byte there.
 fn overwrite(files: &dyn Files, path: &str, at: u64, bytes: &[u8]) -> FilesResult<()> {
     match files.stat(path) {
-        Ok(stat) if stat.kind == Kind::File && stat.size > at => {
+        Ok(stat) if stat.kind == FileKind::File && stat.size > at => {
             let fd = files.open(path, OpenFlags::EXISTING)?;
             files.pwrite(fd, at, bytes)?;
             files.close(fd)

@@ -5,7 +5,7 @@
 use explode_runtime::base::{Options, RunError};
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::Plan;
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 
 use crate::broken_files::repair_def;
 use crate::{plan, registry, run};
@@ -131,7 +131,7 @@ fn refused(target: &str, unsynced: Option<bool>, words: &str) -> Option<RunError
     let mut sink = |_: &_| {};
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("run");
-    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     explore(&registry, &plan, &InProcess, &mut audience).err()
 }
 

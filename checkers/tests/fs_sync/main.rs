@@ -19,7 +19,7 @@ use std::path::Path;
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 
 /// Everything that can be named.
 fn registry() -> Registry {
@@ -81,7 +81,7 @@ fn run(registry: &Registry, plan: &Plan) -> Ran {
     };
     let out = folder.path().join("run");
     let mut confirm = |_: &Path| Confirmation::Reproduced;
-    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     let summary = explore(registry, plan, &InProcess, &mut audience).expect("it runs");
     assert!(summary.complete, "{summary:?}");
     Ran { summary, findings, by_design, left_out }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_components::fs::mounted::MountedFiles;
-use explode_ramdisk::files::{Files, Kind};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options};
+use explode_ramdisk::files::{FileKind, Files};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, StackSpec, Surface};
 
 use crate::{plan, registry, run};
@@ -31,11 +31,11 @@ struct Directory {
 }
 
 impl Component for Directory {
-    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, StepError> {
         self.crashed = true;
         Ok(Recovery::Clean)
     }
-    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         let files = MountedFiles::new(&self.path)?;
         if !self.crashed {
             clear(&files, "")?;
@@ -43,7 +43,7 @@ impl Component for Directory {
         self.files = Some(Rc::new(files));
         Ok(())
     }
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         self.files.take().inspect(|files| files.close_all());
         Ok(())
     }
@@ -52,10 +52,10 @@ impl Component for Directory {
     }
 }
 
-fn clear(files: &MountedFiles, path: &str) -> Result<(), Fault> {
+fn clear(files: &MountedFiles, path: &str) -> Result<(), StepError> {
     for (name, kind) in files.readdir(if path.is_empty() { "/" } else { path })? {
         let path = format!("{path}/{name}");
-        if kind == Kind::File {
+        if kind == FileKind::File {
             files.unlink(&path)?;
         } else {
             clear(files, &path)?;

@@ -2,10 +2,10 @@
 //! report them as corruption.
 
 use explode_ramdisk::files::OpenFlags;
-use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options};
+use explode_runtime::base::{Exit, Mode, OptionDef, Options, StepError};
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec};
 
 use crate::{registry, run};
@@ -24,7 +24,7 @@ struct Program {
 }
 
 impl Component for Program {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let files = below.files()?;
         for path in self.makes.split(',') {
             match path.strip_suffix('/') {
@@ -54,7 +54,7 @@ fn refused(checker: &str, makes: &str) -> (Exit, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("run");
     let (mut confirm, mut sink) = (|_: &std::path::Path| Confirmation::Reproduced, |_: &_| {});
-    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     let error = explore(&registry, &plan, &InProcess, &mut audience).expect_err(checker);
     (error.exit(), error.to_string())
 }

@@ -6,7 +6,7 @@ use explode_runtime::base::{Exit, Options};
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Local, explore};
+use explode_runtime::run::{Confirmation, LocalSink, explore};
 use explode_runtime::stack::StackSpec;
 
 use crate::{counts, plan, registry, run};
@@ -106,7 +106,7 @@ fn a_way_that_is_missing_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &_| Confirmation::Reproduced, |_: &Message| {});
-        let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+        let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
         let error =
             explore(&registry(), plan, &InProcess, &mut audience).expect_err("it is refused");
         assert_eq!(error.exit(), Exit::Unsupported);

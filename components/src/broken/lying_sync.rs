@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use explode_ramdisk::files::{
-    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced,
 };
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
@@ -185,18 +185,18 @@ fn excluded(words: &str) -> std::result::Result<Vec<Promise>, UsageError> {
 }
 
 impl Component for LyingSync {
-    fn recover(&mut self, _below: &Below<'_>) -> std::result::Result<Recovery, Fault> {
+    fn recover(&mut self, _below: &Below<'_>) -> std::result::Result<Recovery, StepError> {
         self.recovered = true;
         Ok(Recovery::Clean)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), StepError> {
         let unreadable = self.recovered.then(|| self.unreadable.clone());
         self.files = Some(Rc::new(Liar::on(below.files()?, self.lies, self.refuses, unreadable)));
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), StepError> {
         self.files = None;
         Ok(())
     }
@@ -343,10 +343,10 @@ impl Liar {
         for (name, kind) in self.files.readdir(directory)? {
             let path = format!("{}/{name}", directory.trim_end_matches('/'));
             match kind {
-                Kind::Directory => self.sync_but(&path, skipped)?,
-                Kind::File if skipped.contains(&self.files.stat(&path)?.inode) => {}
-                Kind::File => self.fsync_path(&path)?,
-                Kind::Symlink => {}
+                FileKind::Directory => self.sync_but(&path, skipped)?,
+                FileKind::File if skipped.contains(&self.files.stat(&path)?.inode) => {}
+                FileKind::File => self.fsync_path(&path)?,
+                FileKind::Symlink => {}
             }
         }
         let inode = self.files.stat(directory)?.inode;
@@ -361,7 +361,8 @@ impl Liar {
 
     /// Syncs the root and the files in it.
     fn sync_root(&self) -> Result<()> {
-        for (name, _) in self.files.readdir("/")?.iter().filter(|(_, kind)| *kind == Kind::File) {
+        for (name, _) in self.files.readdir("/")?.iter().filter(|(_, kind)| *kind == FileKind::File)
+        {
             self.fsync_path(&format!("/{name}"))?;
         }
         self.files.sync_dir("/")
@@ -415,8 +416,8 @@ impl Files for Liar {
             _ => self.sync_but_skipped(|| self.files.sync()),
         }
     }
-    fn can(&self, ability: Ability) -> bool {
-        let claims = self.lies == Lies::MountSync && ability == Ability::Synchronous;
+    fn can(&self, ability: FsAbility) -> bool {
+        let claims = self.lies == Lies::MountSync && ability == FsAbility::Synchronous;
         claims || self.files.can(ability)
     }
     fn sync_machine(&self) -> Result<()> {

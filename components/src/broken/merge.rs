@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, OpenFlags, Result};
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 use nix::errno::Errno;
 
@@ -132,27 +132,27 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
 }
 
 impl Merge {
-    fn open(&mut self, below: &Below<'_>) -> std::result::Result<Rc<Folder>, Fault> {
+    fn open(&mut self, below: &Below<'_>) -> std::result::Result<Rc<Folder>, StepError> {
         let folder = Rc::new(Folder { files: below.files()?, commit: self.commit });
         Ok(Rc::clone(self.folder.insert(folder)))
     }
 }
 
 impl Component for Merge {
-    fn init(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> std::result::Result<(), StepError> {
         Ok(self.open(below)?.merge(0)?)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), StepError> {
         self.open(below).map(drop)
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), StepError> {
         self.folder = None;
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> std::result::Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> std::result::Result<Recovery, StepError> {
         Ok(if self.open(below)?.tidy()? { Recovery::Repaired } else { Recovery::Clean })
     }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use explode_ramdisk::{Flags, Payload, RamDisk, SECTOR_BYTES};
-use explode_runtime::base::Fault;
+use explode_runtime::base::StepError;
 use nix::errno::Errno;
 
 use super::record::{Frame, frame};
@@ -33,15 +33,15 @@ type Transaction = (u64, Vec<(u64, Page)>);
 
 /// Makes a block's page in a transaction, when it is replayed, what is to be there, given what was
 /// there before.
-pub type Merge = fn(block: u64, before: &Page, page: &mut Page);
+pub type PageMerge = fn(block: u64, before: &Page, page: &mut Page);
 
 /// A disk that is too small for what stands on it is not formatted.
 ///
 /// # Errors
 /// It has fewer sectors than these.
-pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), Fault> {
+pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), StepError> {
     if disk.sectors() < least {
-        return Err(Fault::new(format!(
+        return Err(StepError::new(format!(
             "needs a disk of {least} sectors at least, and has {}",
             disk.sectors()
         )));
@@ -51,7 +51,7 @@ pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), Fault> {
 
 /// What is wrong with a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Bug {
+pub enum PageJournalBug {
     /// The journal is correct.
     #[default]
     None,
@@ -71,17 +71,17 @@ pub enum Bug {
     RecoveryNotIdempotent,
 }
 
-impl Bug {
+impl PageJournalBug {
     /// The words for them.
-    pub const WORDS: [(&'static str, Bug); 8] = [
-        ("none", Bug::None),
-        ("no-preflush", Bug::NoPreflush),
-        ("no-fua", Bug::NoFua),
-        ("no-wait", Bug::NoWait),
-        ("stale-commit", Bug::StaleCommit),
-        ("torn-header", Bug::TornHeader),
-        ("checkpoint-no-flush", Bug::CheckpointNoFlush),
-        ("recovery-not-idempotent", Bug::RecoveryNotIdempotent),
+    pub const WORDS: [(&'static str, PageJournalBug); 8] = [
+        ("none", PageJournalBug::None),
+        ("no-preflush", PageJournalBug::NoPreflush),
+        ("no-fua", PageJournalBug::NoFua),
+        ("no-wait", PageJournalBug::NoWait),
+        ("stale-commit", PageJournalBug::StaleCommit),
+        ("torn-header", PageJournalBug::TornHeader),
+        ("checkpoint-no-flush", PageJournalBug::CheckpointNoFlush),
+        ("recovery-not-idempotent", PageJournalBug::RecoveryNotIdempotent),
     ];
 }
 
@@ -89,7 +89,7 @@ impl Bug {
 #[derive(Debug)]
 pub struct PageJournal {
     disk: RamDisk,
-    bug: Bug,
+    bug: PageJournalBug,
     /// Its blocks; the header is in the first, the free one is behind that.
     place: Range<u64>,
     /// Of the last commit.
@@ -104,11 +104,11 @@ pub struct PageJournal {
 
 impl PageJournal {
     /// Makes an empty one.
-    pub fn format(disk: RamDisk, bug: Bug, place: Range<u64>) {
+    pub fn format(disk: RamDisk, bug: PageJournalBug, place: Range<u64>) {
         PageJournal::empty(disk, bug, place).write_header();
     }
 
-    fn empty(disk: RamDisk, bug: Bug, place: Range<u64>) -> PageJournal {
+    fn empty(disk: RamDisk, bug: PageJournalBug, place: Range<u64>) -> PageJournal {
         let head = place.start + 2;
         PageJournal { disk, bug, place, sequence: 0, note: 0, head, moved: BTreeMap::new() }
     }
@@ -117,7 +117,11 @@ impl PageJournal {
     ///
     /// # Errors
     /// The header is damaged; a sector cannot be read.
-    pub fn open(disk: RamDisk, bug: Bug, place: Range<u64>) -> Result<PageJournal, EngineError> {
+    pub fn open(
+        disk: RamDisk,
+        bug: PageJournalBug,
+        place: Range<u64>,
+    ) -> Result<PageJournal, EngineError> {
         PageJournal::open_merging(disk, bug, place, None)
     }
 
@@ -128,9 +132,9 @@ impl PageJournal {
     /// The header is damaged; a sector cannot be read.
     pub fn open_merging(
         disk: RamDisk,
-        bug: Bug,
+        bug: PageJournalBug,
         place: Range<u64>,
-        merge: Option<Merge>,
+        merge: Option<PageMerge>,
     ) -> Result<PageJournal, EngineError> {
         let mut journal = PageJournal::empty(disk, bug, place);
         (journal.sequence, journal.note) = journal.read_header()?;
@@ -145,7 +149,7 @@ impl PageJournal {
                 journal.moved.insert(block, page);
             }
         }
-        if bug == Bug::RecoveryNotIdempotent && !journal.moved.is_empty() {
+        if bug == PageJournalBug::RecoveryNotIdempotent && !journal.moved.is_empty() {
             journal.write_header();
         }
         journal.checkpoint();
@@ -204,8 +208,8 @@ impl PageJournal {
         assert!(self.has_room(pages.len()), "a transaction of {} pages has no room", pages.len());
         self.write_ahead(note, &pages);
         let flags = Flags {
-            fua: durability == Durability::Synced && self.bug != Bug::NoFua,
-            preflush: !matches!(self.bug, Bug::NoPreflush | Bug::NoWait),
+            fua: durability == Durability::Synced && self.bug != PageJournalBug::NoFua,
+            preflush: !matches!(self.bug, PageJournalBug::NoPreflush | PageJournalBug::NoWait),
         };
         let mut sector = frame(self.sequence + 1, COMMIT);
         sector.resize(SECTOR_BYTES, 0);
@@ -244,14 +248,15 @@ impl PageJournal {
         for (block, page) in std::mem::take(&mut self.moved) {
             self.disk.write(block * SECTORS, &page, Flags::NONE);
         }
-        if self.bug != Bug::CheckpointNoFlush {
+        if self.bug != PageJournalBug::CheckpointNoFlush {
             self.disk.flush();
         }
         self.write_header();
         self.head = self.place.start + 2;
     }
 
-    /// Writes a descriptor and the pages that it names; with [`Bug::NoWait`] flushes too early.
+    /// Writes a descriptor and the pages that it names; with [`PageJournalBug::NoWait`] flushes too
+    /// early.
     fn write_ahead(&self, note: u64, pages: &BTreeMap<u64, Page>) {
         let numbers = [note].into_iter().chain(pages.keys().copied());
         let mut descriptor =
@@ -262,7 +267,7 @@ impl PageJournal {
             self.disk.submit(at * SECTORS, Payload::Data(page.clone().into()), Flags::NONE)
         };
         let requests: Vec<_> = blocks.map(submit).collect();
-        let early = (self.bug == Bug::NoWait).then(|| self.disk.submit_flush());
+        let early = (self.bug == PageJournalBug::NoWait).then(|| self.disk.submit_flush());
         requests.into_iter().chain(early).for_each(|request| self.disk.complete(request));
     }
 
@@ -289,8 +294,9 @@ impl PageJournal {
             .collect::<Result<Vec<_>, Errno>>()?;
         let commit = self.read_disk(self.head + 1 + pages.len() as u64)?;
         let commit = Frame::read(&commit).filter(|frame| frame.sound && frame.body == COMMIT);
-        let counts =
-            |commit: Frame<'_>| commit.sequence == sequence || self.bug == Bug::StaleCommit;
+        let counts = |commit: Frame<'_>| {
+            commit.sequence == sequence || self.bug == PageJournalBug::StaleCommit
+        };
         Ok(commit.is_some_and(counts).then_some((note, pages)))
     }
 
@@ -311,7 +317,7 @@ impl PageJournal {
         };
         let (sequence, note) = numbers(self.place.start)?;
         match self.bug {
-            Bug::TornHeader => Ok((sequence, numbers(self.place.start + 1)?.1)),
+            PageJournalBug::TornHeader => Ok((sequence, numbers(self.place.start + 1)?.1)),
             _ => Ok((sequence, note)),
         }
     }
@@ -319,7 +325,7 @@ impl PageJournal {
     fn write_header(&self) {
         let mut header = frame(self.sequence, &self.note.to_le_bytes());
         header.resize(SECTOR_BYTES, 0);
-        if self.bug == Bug::TornHeader {
+        if self.bug == PageJournalBug::TornHeader {
             header.resize(BLOCK, 0);
             header = header.repeat(2);
         }

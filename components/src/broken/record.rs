@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::engine::{Change, Contents};
+use crate::engine::{Change, StoreContents};
 
 /// Bytes before the body of a frame.
 pub const HEAD: usize = 20;
@@ -103,6 +103,6 @@ pub fn decode(mut bytes: &[u8]) -> Option<Vec<Change>> {
 }
 
 /// Contents as the changes that make them.
-pub fn as_changes(contents: &Contents) -> Vec<Change> {
+pub fn as_changes(contents: &StoreContents) -> Vec<Change> {
     contents.iter().map(|(key, value)| Change::Put(key.clone(), value.clone())).collect()
 }

@@ -6,8 +6,8 @@
 
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Files, Kind, OpenFlags, Result};
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_ramdisk::files::{FileKind, Files, OpenFlags, Result};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
@@ -67,7 +67,7 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
 }
 
 impl Component for RenameInSteps {
-    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), StepError> {
         self.files = Some(Rc::new(Stepping {
             steps: self.steps,
             forces: self.forces,
@@ -76,7 +76,7 @@ impl Component for RenameInSteps {
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), StepError> {
         self.files = None;
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Files for Stepping {
         unlink sync_dir sync sync_machine read_file);
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let is_file = self.files.stat(from)?.kind == Kind::File;
+        let is_file = self.files.stat(from)?.kind == FileKind::File;
         if self.forces && is_file && self.files.stat(to).is_ok() {
             let fd = self.files.open(from, OpenFlags::EXISTING)?;
             let synced = self.files.fsync(fd);

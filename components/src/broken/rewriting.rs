@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Fd, Files, Result};
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 
 use crate::forward::forward;
@@ -38,12 +38,12 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
 }
 
 impl Component for Rewriting {
-    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), StepError> {
         self.files = Some(Rc::new(Rewriter { cuts: self.cuts, files: below.files()? }));
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), StepError> {
         self.files = None;
         Ok(())
     }

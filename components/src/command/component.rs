@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::placeholders::fill_component;
-use super::private::Private;
-use super::run::{Out, run};
-use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError, programs};
+use super::private::PrivateFolder;
+use super::run::{OutputMode, run};
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError, programs};
 use explode_runtime::stack::{
-    Abilities, Below, COMMANDS, Component, ComponentDef, Facts, Paths, Recovery,
+    Abilities, Below, COMMANDS, Component, ComponentDef, Facts, LayerPaths, Recovery,
 };
 
 /// The keys that are commands.
@@ -57,24 +57,24 @@ struct Commands {
 
 struct CommandComponent {
     commands: Commands,
-    home: Option<Home>,
+    home: Option<PrivateMount>,
     mounted: bool,
     threads: Vec<u32>,
 }
 
 /// The private folder of a component that has a mount command.
-enum Home {
+enum PrivateMount {
     /// In process: a new one, which goes with the component.
-    Temporary(Private),
+    Temporary(PrivateFolder),
     /// On a kernel: always the same one.
     Place(PathBuf),
 }
 
-impl Home {
+impl PrivateMount {
     fn path(&self) -> &Path {
         match self {
-            Home::Temporary(folder) => folder.path(),
-            Home::Place(path) => path,
+            PrivateMount::Temporary(folder) => folder.path(),
+            PrivateMount::Place(path) => path,
         }
     }
 }
@@ -86,7 +86,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 
 impl CommandComponent {
     /// Where it is found by its own commands.
-    fn own(&mut self, below: &Below<'_>) -> Result<Paths, Fault> {
+    fn own(&mut self, below: &Below<'_>) -> Result<LayerPaths, StepError> {
         let mut own = below.paths.first().cloned().unwrap_or_default();
         if self.commands.mount.is_some() {
             let home = match self.home.take() {
@@ -103,8 +103,8 @@ impl CommandComponent {
         &mut self,
         command: Option<String>,
         below: &Below<'_>,
-        out: Out,
-    ) -> Result<Vec<u8>, Fault> {
+        out: OutputMode,
+    ) -> Result<Vec<u8>, StepError> {
         let Some(command) = command else { return Ok(Vec::new()) };
         let command = fill_component(&command, below.paths, &self.own(below)?)?;
         let ended = run(&command, below.devices, out, &[])?;
@@ -119,15 +119,15 @@ fn found(name: &str) -> Option<PathBuf> {
 }
 
 /// An empty folder.
-fn new_home(below: &Below<'_>) -> std::io::Result<Home> {
+fn new_home(below: &Below<'_>) -> std::io::Result<PrivateMount> {
     if below.devices.kernel().is_none() {
-        return Private::new().map(Home::Temporary);
+        return PrivateFolder::new().map(PrivateMount::Temporary);
     }
     if below.place.exists() {
         remove(below.place)?;
     }
     std::fs::create_dir_all(below.place)?;
-    Ok(Home::Place(below.place.to_owned()))
+    Ok(PrivateMount::Place(below.place.to_owned()))
 }
 
 /// Removes a folder with what is in it, unless something is mounted there.
@@ -139,44 +139,44 @@ fn remove(place: &Path) -> std::io::Result<()> {
     std::fs::remove_dir_all(place)
 }
 
-fn at(place: &Path, error: &std::io::Error) -> Fault {
-    Fault::new(format!("{}: {error}", place.display())).blame(Blame::Tool)
+fn at(place: &Path, error: &std::io::Error) -> StepError {
+    StepError::new(format!("{}: {error}", place.display())).blame(Blame::Tool)
 }
 
 impl Component for CommandComponent {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.must(self.commands.init.clone(), below, Out::Said).map(drop)
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        self.must(self.commands.init.clone(), below, OutputMode::Said).map(drop)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.must(self.commands.mount.clone(), below, Out::Said)?;
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        self.must(self.commands.mount.clone(), below, OutputMode::Said)?;
         self.mounted = true;
-        let printed = self.must(self.commands.threads.clone(), below, Out::Alone)?;
+        let printed = self.must(self.commands.threads.clone(), below, OutputMode::Alone)?;
         let printed = String::from_utf8_lossy(&printed);
         let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
         let pid = |line: &str| {
             line.parse()
-                .map_err(|_| Fault::new(format!("`threads` printed '{line}', which is no PID")))
+                .map_err(|_| StepError::new(format!("`threads` printed '{line}', which is no PID")))
         };
         self.threads =
             lines.map(pid).collect::<Result<_, _>>().map_err(|fault| fault.blame(Blame::Tool))?;
         Ok(())
     }
 
-    fn unmount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.must(self.commands.unmount.clone(), below, Out::Said)?;
+    fn unmount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        self.must(self.commands.unmount.clone(), below, OutputMode::Said)?;
         self.mounted = false;
         self.threads.clear();
         match self.home.take() {
-            Some(Home::Place(place)) => remove(&place).map_err(|error| at(&place, &error)),
-            Some(Home::Temporary(_)) | None => Ok(()),
+            Some(PrivateMount::Place(place)) => remove(&place).map_err(|error| at(&place, &error)),
+            Some(PrivateMount::Temporary(_)) | None => Ok(()),
         }
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let Some(command) = self.commands.recover.clone() else { return Ok(Recovery::Clean) };
         let command = fill_component(&command, below.paths, &self.own(below)?)?;
-        let ended = run(&command, below.devices, Out::Said, &[])?;
+        let ended = run(&command, below.devices, OutputMode::Said, &[])?;
         let ok = self.commands.recover_ok.as_deref().unwrap_or(&[0]);
         match ended.code() {
             Some(code) if ok.iter().any(|ok| i32::from(*ok) == code) => {

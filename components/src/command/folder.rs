@@ -14,8 +14,8 @@ use std::{fs, io};
 
 use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
 
-use super::private::Private;
-use explode_runtime::base::{Blame, Fault, Mode, Options, UsageError};
+use super::private::PrivateFolder;
+use explode_runtime::base::{Blame, Mode, Options, StepError, UsageError};
 use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Settle};
 
 /// The name in the registry.
@@ -38,11 +38,11 @@ const ROOM_BYTES: u64 = 1 << 30;
 
 #[derive(Default)]
 struct Folder {
-    mounted: Option<Mounted>,
+    mounted: Option<MountedFolder>,
 }
 
-struct Mounted {
-    folder: Private,
+struct MountedFolder {
+    folder: PrivateFolder,
     disk: RamDisk,
     /// What the disk holds: the blocks from the first to the last that is not zeroes.
     held: RefCell<Vec<u8>>,
@@ -53,7 +53,7 @@ fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 impl Component for Folder {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let sectors = ROOM_BYTES / BLOCK_BYTES as u64 * SECTORS_PER_BLOCK;
         let disk = RamDisk::new(below.devices.storage()?.clone(), below.first_device, sectors);
         let mut first = vec![0; BLOCK_BYTES];
@@ -62,16 +62,16 @@ impl Component for Folder {
         let length = u64::from_le_bytes(*length).min(ROOM_BYTES - BLOCK_BYTES as u64) as usize;
         let mut held = vec![0; BLOCK_BYTES + length.next_multiple_of(BLOCK_BYTES)];
         disk.read(0, &mut held);
-        let unpacked = Private::new().and_then(|folder| {
+        let unpacked = PrivateFolder::new().and_then(|folder| {
             unpack(&held[BLOCK_BYTES..BLOCK_BYTES + length], folder.path())?;
             Ok(folder)
         });
         let folder = unpacked.map_err(|error| tool(&error))?;
-        self.mounted = Some(Mounted { folder, disk, held: RefCell::new(held) });
+        self.mounted = Some(MountedFolder { folder, disk, held: RefCell::new(held) });
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         self.settle()?;
         self.mounted = None;
         Ok(())
@@ -89,8 +89,8 @@ impl Component for Folder {
 }
 
 impl Settle for Folder {
-    fn settle(&self) -> Result<(), Fault> {
-        let Some(Mounted { folder, disk, held }) = &self.mounted else { return Ok(()) };
+    fn settle(&self) -> Result<(), StepError> {
+        let Some(MountedFolder { folder, disk, held }) = &self.mounted else { return Ok(()) };
         let mut wanted = vec![0; BLOCK_BYTES];
         pack(folder.path(), &mut wanted).map_err(|error| tool(&error))?;
         let length = wanted.len() - BLOCK_BYTES;
@@ -119,8 +119,8 @@ impl Settle for Folder {
     }
 }
 
-fn tool(error: &io::Error) -> Fault {
-    Fault::new(format!("the private folder: {error}")).blame(Blame::Tool)
+fn tool(error: &io::Error) -> StepError {
+    StepError::new(format!("the private folder: {error}")).blame(Blame::Tool)
 }
 
 /// Appends an archive of what is in a folder: equal folders give equal bytes.

@@ -22,7 +22,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::private::Private;
+use super::private::PrivateFolder;
 
 /// How the tool goes on after [`MARK_REQUEST`].
 const ASK: &str = r#"folder=${0%/*}
@@ -31,7 +31,7 @@ echo "$2" >"$folder/asked" && read -r heard <"$folder/heard"
 
 /// The tool and its pipes, in a folder of their own.
 pub struct Marks {
-    folder: Private,
+    folder: PrivateFolder,
     asked: File,
     heard: File,
 }
@@ -42,7 +42,7 @@ impl Marks {
     /// # Errors
     /// The temporary folder cannot be written.
     pub fn new() -> io::Result<Marks> {
-        let folder = Private::new()?;
+        let folder = PrivateFolder::new()?;
         let pipe = |name: &str| -> io::Result<File> {
             let path = folder.path().join(name);
             mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR)?;

@@ -16,6 +16,6 @@ mod run;
 
 pub use component::{KEYS, NAME, def};
 pub use no_sync::{forget_sync, run_without_sync};
-pub use placeholders::{Context, check as check_placeholders, fill_checker};
+pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
-pub use run::{Ended, Out, hold_clock, run, run_hearing};
+pub use run::{CommandResult, OutputMode, hold_clock, run, run_hearing};

@@ -32,18 +32,19 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 }
 
 /// A command, and who waits for its end.
-type Job = (Command, Sender<io::Result<ExitStatus>>);
+type SyncFilter = (Command, Sender<io::Result<ExitStatus>>);
 
 /// Runs a command whose calls of sync(2) do nothing, and waits for it.
 pub fn run_without_sync(command: Command) -> io::Result<ExitStatus> {
-    static THREAD: LazyLock<Mutex<Sender<Job>>> = LazyLock::new(|| Mutex::new(start_thread()));
+    static THREAD: LazyLock<Mutex<Sender<SyncFilter>>> =
+        LazyLock::new(|| Mutex::new(start_thread()));
     let (status, ran) = channel();
     let sent = THREAD.lock().unwrap_or_else(PoisonError::into_inner).send((command, status));
     sent.ok().and_then(|()| ran.recv().ok()).expect("the thread is there as long as the process")
 }
 
-fn start_thread() -> Sender<Job> {
-    let (jobs, waiting) = channel::<Job>();
+fn start_thread() -> Sender<SyncFilter> {
+    let (jobs, waiting) = channel::<SyncFilter>();
     thread::spawn(move || {
         for (mut command, status) in waiting {
             // The caller waits for it.

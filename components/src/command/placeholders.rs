@@ -1,12 +1,12 @@
 //! What stands in braces in a command: `{child}`, `{dev}`, `{path}`, `{n}`. Other braces are the
 //! shell's, and stay.
 
-use explode_runtime::base::{Blame, Fault, UsageError};
-use explode_runtime::stack::Paths;
+use explode_runtime::base::{Blame, StepError, UsageError};
+use explode_runtime::stack::LayerPaths;
 
 /// Whose command it is: what can stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
+pub enum CommandOwner {
     /// A component's, with so many children.
     Component(usize),
     /// A step of a checker's mutate.
@@ -17,13 +17,13 @@ pub enum Context {
     Check,
 }
 
-impl Context {
+impl CommandOwner {
     fn known(self) -> &'static [&'static str] {
         match self {
-            Context::Component(_) => &["child", "dev", "path"],
-            Context::Step => &["path", "dev", "n"],
-            Context::Argument => &["n"],
-            Context::Check => &["path", "dev"],
+            CommandOwner::Component(_) => &["child", "dev", "path"],
+            CommandOwner::Step => &["path", "dev", "n"],
+            CommandOwner::Argument => &["n"],
+            CommandOwner::Check => &["path", "dev"],
         }
     }
 }
@@ -35,7 +35,7 @@ const NAMES: [&str; 4] = ["child", "dev", "path", "n"];
 ///
 /// # Errors
 /// A name without a meaning here, a child that is not there, or what looks like a slip of the pen.
-pub fn check(text: &str, context: Context) -> Result<(), UsageError> {
+pub fn check(text: &str, context: CommandOwner) -> Result<(), UsageError> {
     for part in parts(text) {
         let Part::Braces(inner) = part else { continue };
         let (name, number) = split(inner);
@@ -43,9 +43,9 @@ pub fn check(text: &str, context: Context) -> Result<(), UsageError> {
         if known.contains(&name) {
             match (context, number) {
                 (_, None) => {}
-                (Context::Component(children), Some(number))
+                (CommandOwner::Component(children), Some(number))
                     if name != "path" && (1..=children).contains(&number) => {}
-                (Context::Component(children), Some(_)) if name != "path" => {
+                (CommandOwner::Component(children), Some(_)) if name != "path" => {
                     return Err(UsageError(format!(
                         "{{{inner}}}: there are {children} children, the first is 1"
                     )));
@@ -70,7 +70,11 @@ pub fn check(text: &str, context: Context) -> Result<(), UsageError> {
 }
 
 /// Fills in the paths of the children; `path` is the layer's own.
-pub(super) fn fill_component(text: &str, children: &[Paths], own: &Paths) -> Result<String, Fault> {
+pub(super) fn fill_component(
+    text: &str,
+    children: &[LayerPaths],
+    own: &LayerPaths,
+) -> Result<String, StepError> {
     fill(text, |name, number| {
         let child = children.get(number.unwrap_or(1).wrapping_sub(1));
         match name {
@@ -84,7 +88,7 @@ pub(super) fn fill_component(text: &str, children: &[Paths], own: &Paths) -> Res
 }
 
 /// Fills in the paths of the top component, and the number of the mutate.
-pub fn fill_checker(text: &str, top: &Paths, n: u32) -> Result<String, Fault> {
+pub fn fill_checker(text: &str, top: &LayerPaths, n: u32) -> Result<String, StepError> {
     fill(text, |name, _| match name {
         "path" => Some(top.path.as_ref().map(|path| path.display().to_string())),
         "dev" => Some(top.device.as_ref().map(|path| path.display().to_string())),
@@ -98,7 +102,7 @@ pub fn fill_checker(text: &str, top: &Paths, n: u32) -> Result<String, Fault> {
 fn fill(
     text: &str,
     lookup: impl Fn(&str, Option<usize>) -> Option<Option<String>>,
-) -> Result<String, Fault> {
+) -> Result<String, StepError> {
     let mut filled = String::new();
     for part in parts(text) {
         match part {
@@ -111,7 +115,7 @@ fn fill(
                     Some(None) => {
                         let text =
                             format!("`{text}`: nothing below has what {{{inner}}} stands for");
-                        return Err(Fault::new(text).blame(Blame::Tool));
+                        return Err(StepError::new(text).blame(Blame::Tool));
                     }
                 }
             }
@@ -161,9 +165,9 @@ mod tests {
 
     use super::*;
 
-    fn paths(path: &str, device: &str) -> Paths {
+    fn paths(path: &str, device: &str) -> LayerPaths {
         let some = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
-        Paths { path: some(path), device: some(device) }
+        LayerPaths { path: some(path), device: some(device) }
     }
 
     #[test]
@@ -190,16 +194,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_filled_in_is_refused() {
-        let refused = |text: &str, context: Context| check(text, context).unwrap_err().to_string();
-        assert!(refused("{chld}", Context::Component(1)).contains("did you mean {child}?"));
-        assert!(refused("{child.3}", Context::Component(2)).contains("there are 2 children"));
-        assert!(refused("{child.0}", Context::Component(2)).contains("the first is 1"));
-        assert!(refused("{path.2}", Context::Component(2)).contains("write {path}"));
-        assert!(refused("{child}", Context::Step).contains("what does: {path}, {dev}, {n}"));
-        assert!(refused("{n}", Context::Check).contains("means nothing here"));
-        assert!(refused("{path}", Context::Argument).contains("what does: {n}"));
+        let refused =
+            |text: &str, context: CommandOwner| check(text, context).unwrap_err().to_string();
+        assert!(refused("{chld}", CommandOwner::Component(1)).contains("did you mean {child}?"));
+        assert!(refused("{child.3}", CommandOwner::Component(2)).contains("there are 2 children"));
+        assert!(refused("{child.0}", CommandOwner::Component(2)).contains("the first is 1"));
+        assert!(refused("{path.2}", CommandOwner::Component(2)).contains("write {path}"));
+        assert!(refused("{child}", CommandOwner::Step).contains("what does: {path}, {dev}, {n}"));
+        assert!(refused("{n}", CommandOwner::Check).contains("means nothing here"));
+        assert!(refused("{path}", CommandOwner::Argument).contains("what does: {n}"));
         for fine in ["{child.2} {dev.1} {path}", "awk '{print}'", "${n}", "{x}"] {
-            assert_eq!(check(fine, Context::Component(2)), Ok(()));
+            assert_eq!(check(fine, CommandOwner::Component(2)), Ok(()));
         }
     }
 }

@@ -19,15 +19,15 @@ const PREFIX: &str = "explode-folder-";
 const RANDOM: usize = 12;
 
 /// A private folder; gone when this is dropped.
-pub(super) struct Private {
+pub(super) struct PrivateFolder {
     folder: TempDir,
     /// Held for as long as the folder is there.
     _lock: File,
 }
 
-impl Private {
+impl PrivateFolder {
     /// Makes one; the first one of a process sweeps before.
-    pub fn new() -> io::Result<Private> {
+    pub fn new() -> io::Result<PrivateFolder> {
         static SWEPT: Once = Once::new();
         SWEPT.call_once(sweep);
         loop {
@@ -36,7 +36,7 @@ impl Private {
             let lock = open(folder.path()).and_then(|lock| lock.lock().map(|()| lock));
             match lock {
                 Ok(lock) if is_there(folder.path(), &lock) => {
-                    return Ok(Private { folder, _lock: lock });
+                    return Ok(PrivateFolder { folder, _lock: lock });
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -50,8 +50,8 @@ impl Private {
 }
 
 /// Removes the private folders that killed processes of this user have left. What cannot be removed
-/// now waits for the next time. A folder of another user, or with a name that [`Private::new`] does
-/// not give, stays.
+/// now waits for the next time. A folder of another user, or with a name that
+/// [`PrivateFolder::new`] does not give, stays.
 pub fn sweep() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
     for entry in entries.flatten() {
@@ -72,7 +72,7 @@ pub fn sweep() {
     }
 }
 
-/// Does [`Private::new`] give such names?
+/// Does [`PrivateFolder::new`] give such names?
 fn is_ours(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|random| {
         random.len() == RANDOM && random.chars().all(|c| c.is_ascii_alphanumeric())
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_is_used_stays_and_what_was_left_goes() {
-        let used = Private::new().unwrap();
+        let used = PrivateFolder::new().unwrap();
         let left =
             tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir().unwrap().keep();
         fs::write(left.join("file"), "contents").unwrap();

@@ -13,7 +13,7 @@ use nix::time::{ClockId, clock_settime};
 use super::marks::Marks;
 use super::no_sync::run_without_sync;
 use explode_kernel::TOOLS;
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, NOW, Side};
 
 /// Where a guest has the programs that came with the agent.
@@ -21,7 +21,7 @@ const GUEST_PROGRAMS: &str = "/agent/bin";
 
 /// How a command ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct CommandResult {
     status: ExitStatus,
     /// Its standard output.
     pub out: Vec<u8>,
@@ -32,14 +32,14 @@ pub struct Ended {
 
 /// Where the standard output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Out {
+pub enum OutputMode {
     /// To the same place as what is printed on standard error.
     Said,
     /// To a place of its own: it is the result.
     Alone,
 }
 
-impl Ended {
+impl CommandResult {
     /// The exit code; none if it was killed.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
@@ -56,7 +56,7 @@ impl Ended {
     }
 
     /// How it ended, for a person.
-    pub fn told(&self, command: &str) -> String {
+    pub fn failure_message(&self, command: &str) -> String {
         let how = match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("ended with {code}"),
             (None, signal) => format!("was killed by signal {}", signal.unwrap_or(0)),
@@ -69,8 +69,8 @@ impl Ended {
 
     /// A fault of the checked system, or of the command's author if the shell could not run
     /// it.
-    pub fn fault(&self, command: &str) -> Fault {
-        let fault = Fault::new(self.told(command));
+    pub fn fault(&self, command: &str) -> StepError {
+        let fault = StepError::new(self.failure_message(command));
         if self.not_run() { fault.blame(Blame::Tool) } else { fault }
     }
 }
@@ -82,10 +82,10 @@ impl Ended {
 pub fn run(
     command: &str,
     devices: &dyn DiskSet,
-    out: Out,
+    out: OutputMode,
     variables: &[(&str, &OsStr)],
-) -> Result<Ended, Fault> {
-    ran(command, devices, out, variables, None)
+) -> Result<CommandResult, StepError> {
+    run_command(command, devices, out, variables, None)
 }
 
 /// The same beside the stack that mutates drive: the command may call `explode-mark`; then `hear`
@@ -97,8 +97,8 @@ pub fn run_hearing(
     command: &str,
     devices: &dyn DiskSet,
     hear: &mut dyn FnMut(&str),
-) -> Result<Ended, Fault> {
-    ran(command, devices, Out::Said, &[], Some(hear))
+) -> Result<CommandResult, StepError> {
+    run_command(command, devices, OutputMode::Said, &[], Some(hear))
 }
 
 thread_local! {
@@ -106,21 +106,21 @@ thread_local! {
     static MARKS: RefCell<Option<Marks>> = const { RefCell::new(None) };
 }
 
-fn ran(
+fn run_command(
     command: &str,
     devices: &dyn DiskSet,
-    out: Out,
+    out: OutputMode,
     variables: &[(&str, &OsStr)],
     hear: Option<&mut dyn FnMut(&str)>,
-) -> Result<Ended, Fault> {
+) -> Result<CommandResult, StepError> {
     let failed = |error: std::io::Error| {
-        Fault::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
+        StepError::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
     };
     // Files and not pipes: a command may leave a process behind that holds its output open.
     let (mut said, mut alone) = (tempfile::tempfile().map_err(failed)?, None);
     let stdout = match out {
-        Out::Said => said.try_clone(),
-        Out::Alone => tempfile::tempfile().and_then(|file| alone.insert(file).try_clone()),
+        OutputMode::Said => said.try_clone(),
+        OutputMode::Alone => tempfile::tempfile().and_then(|file| alone.insert(file).try_clone()),
     };
     let mut shell = Command::new("/bin/sh");
     let mut path = std::env::var("PATH").unwrap_or_default();
@@ -146,7 +146,7 @@ fn ran(
     let out =
         alone.map_or_else(|| Ok(Vec::new()), |mut file| contents(&mut file)).map_err(failed)?;
     let said = String::from_utf8_lossy(&contents(&mut said).map_err(failed)?).into_owned();
-    Ok(Ended { status, out, said })
+    Ok(CommandResult { status, out, said })
 }
 
 fn wait_hearing(

@@ -15,15 +15,15 @@ use std::rc::Rc;
 use ekv::flash::{Flash as EkvFlash, PageID};
 use ekv::{CommitError, Config, CursorError, Database, Error, MountError, WriteError};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
-use explode_runtime::base::{Fault, Mode, Options, UsageError};
+use explode_runtime::base::{Mode, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
 use super::flash::Flash;
 use super::now::now;
-use super::store::{Kind, StoreComponent};
-use super::{Change, Contents, Durability, EngineError, INTACT, KeyValue};
+use super::store::{StoreComponent, StoreKind};
+use super::{Change, Durability, EngineError, INTACT, KeyValue, StoreContents};
 
 /// The name in the registry.
 pub const NAME: &str = "ekv";
@@ -72,23 +72,25 @@ struct Ekv;
 
 type Db = Database<Pages, NoopRawMutex>;
 
-fn database(below: &Below<'_>) -> Result<Db, Fault> {
+fn database(below: &Below<'_>) -> Result<Db, StepError> {
     let flash = Flash::below(below)?;
     let (page, most) = (ekv::config::PAGE_SIZE, ekv::config::MAX_PAGE_COUNT);
     if flash.block_bytes() != page || flash.blocks() > most {
-        return Err(Fault::new(format!("ekv is compiled for up to {most} blocks of {page} bytes")));
+        return Err(StepError::new(format!(
+            "ekv is compiled for up to {most} blocks of {page} bytes"
+        )));
     }
     let mut config = Config::default();
     config.random_seed = below.seed as u32;
     Ok(Database::new(Pages(flash), config))
 }
 
-impl Kind for Ekv {
-    fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
-        now(database(below)?.format()).map_err(|error| Fault::new(format!("{error:?}")))
+impl StoreKind for Ekv {
+    fn create(&self, below: &Below<'_>) -> Result<(), StepError> {
+        now(database(below)?.format()).map_err(|error| StepError::new(format!("{error:?}")))
     }
 
-    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
+    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, StepError> {
         let database = database(below)?;
         now(database.mount()).map_err(|error| match error {
             MountError::Corrupted => damaged("mounting"),
@@ -169,7 +171,7 @@ impl KeyValue for Db {
         Ok(())
     }
 
-    fn contents(&self) -> Result<Contents, EngineError> {
+    fn contents(&self) -> Result<StoreContents, EngineError> {
         let reading = |error| match error {
             Error::Corrupted => damaged("reading"),
             Error::Flash(errno) => EngineError::Below(errno),
@@ -178,7 +180,7 @@ impl KeyValue for Db {
         let mut cursor = now(transaction.read_all()).map_err(reading)?;
         let mut key = [0; ekv::config::MAX_KEY_SIZE];
         let mut value = [0; ekv::config::MAX_VALUE_SIZE];
-        let mut contents = Contents::new();
+        let mut contents = StoreContents::new();
         while let Some((key_bytes, value_bytes)) =
             now(cursor.next(&mut key, &mut value)).map_err(|error| match error {
                 CursorError::Flash(errno) => EngineError::Below(errno),

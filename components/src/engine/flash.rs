@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use explode_ramdisk::{Flags, Payload, RamDisk, SECTOR_BYTES};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 use nix::errno::Errno;
 
@@ -100,12 +100,12 @@ impl Flash {
     ///
     /// # Errors
     /// There is something else.
-    pub fn below(below: &Below<'_>) -> Result<Rc<Flash>, Fault> {
+    pub fn below(below: &Below<'_>) -> Result<Rc<Flash>, StepError> {
         let flash = match below.children.first() {
             Some(Surface::Engine(engine)) => Rc::clone(engine).downcast().ok(),
             _ => None,
         };
-        flash.ok_or_else(|| Fault::new("needs flash below it"))
+        flash.ok_or_else(|| StepError::new("needs flash below it"))
     }
 
     /// Bytes that are erased at once.
@@ -222,18 +222,18 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 
 impl Component for FlashComponent {
     /// From the factory it comes erased.
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.mount(below)?;
         self.flash.iter().for_each(|flash| (0..flash.blocks).for_each(|block| flash.erase(block)));
         Ok(())
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let FlashComponent { block, blocks, tear, erase, cache, .. } = *self;
         let disk = below.disk(0)?;
         let bytes = block as u64 * blocks as u64;
         if bytes > disk.sectors() * SECTOR_BYTES as u64 {
-            return Err(Fault::new(format!(
+            return Err(StepError::new(format!(
                 "{bytes} bytes of flash do not fit on {} sectors",
                 disk.sectors()
             )));
@@ -242,7 +242,7 @@ impl Component for FlashComponent {
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         self.flash = None;
         Ok(())
     }

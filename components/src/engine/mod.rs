@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 use nix::errno::Errno;
 
 /// The engine can read what it has written.
@@ -40,7 +40,7 @@ pub const ISOLATED: &str = "isolated";
 pub const HEAVY: &[&str] = &["ekv", "fatfs", "littlefs", "redb", "sequential-storage"];
 
 /// Everything in a store, by key.
-pub type Contents = BTreeMap<String, Vec<u8>>;
+pub type StoreContents = BTreeMap<String, Vec<u8>>;
 
 /// One change of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ pub enum Change {
 
 impl Change {
     /// Makes it.
-    pub fn apply(&self, contents: &mut Contents) {
+    pub fn apply(&self, contents: &mut StoreContents) {
         match self {
             Change::Put(key, value) => contents.insert(key.clone(), value.clone()),
             Change::Delete(key) => contents.remove(key),
@@ -94,13 +94,13 @@ impl From<Errno> for EngineError {
     }
 }
 
-impl From<EngineError> for Fault {
-    fn from(error: EngineError) -> Fault {
+impl From<EngineError> for StepError {
+    fn from(error: EngineError) -> StepError {
         let blame = match error {
             EngineError::Corrupt(_) => Blame::Promise(INTACT),
             EngineError::Below(_) => Blame::Tool,
         };
-        Fault::new(error).blame(blame)
+        StepError::new(error).blame(blame)
     }
 }
 
@@ -123,7 +123,7 @@ pub trait KeyValue {
     ///
     /// # Errors
     /// [`EngineError`].
-    fn contents(&self) -> Result<Contents, EngineError>;
+    fn contents(&self) -> Result<StoreContents, EngineError>;
 }
 
 /// An engine as the layer above meets it: the surface that a component offers.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
@@ -21,8 +21,8 @@ use sequential_storage::map::{MapConfig, MapStorage};
 
 use super::flash::Flash;
 use super::now::now;
-use super::store::{Kind, StoreComponent};
-use super::{Change, Contents, Durability, EngineError, INTACT, KeyValue};
+use super::store::{StoreComponent, StoreKind};
+use super::{Change, Durability, EngineError, INTACT, KeyValue, StoreContents};
 
 /// The name in the registry.
 pub const NAME: &str = "sequential-storage";
@@ -100,19 +100,19 @@ struct Sequential {
     fetch_first: bool,
 }
 
-impl Kind for Sequential {
+impl StoreKind for Sequential {
     /// Erased flash is an empty map.
-    fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
+    fn create(&self, below: &Below<'_>) -> Result<(), StepError> {
         self.open(below).map(drop)
     }
 
-    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
+    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, StepError> {
         let flash = Flash::below(below)?;
         let bytes = (flash.block_bytes() * flash.blocks()) as u32;
         let config =
             (flash.block_bytes() == PAGE).then(|| MapConfig::try_new(0..bytes).ok()).flatten();
         let config = config.ok_or_else(|| {
-            Fault::new(format!("needs flash with two blocks of {PAGE} bytes or more"))
+            StepError::new(format!("needs flash with two blocks of {PAGE} bytes or more"))
         })?;
         let mut storage = MapStorage::new(Pages(flash), config, Cache::new_uncached());
         if self.fetch_first {
@@ -175,7 +175,7 @@ impl KeyValue for Map {
     }
 
     /// The keys that the iterator finds, each with the value that a reader gets.
-    fn contents(&self) -> Result<Contents, EngineError> {
+    fn contents(&self) -> Result<StoreContents, EngineError> {
         let mut map = self.0.borrow_mut();
         let mut buffer: Buffer = [0; PAGE];
         let mut keys = Vec::new();
@@ -183,7 +183,7 @@ impl KeyValue for Map {
         while let Some((key, _)) = now(items.next::<&[u8]>(&mut buffer)).map_err(failed)? {
             keys.push(key);
         }
-        let mut contents = Contents::new();
+        let mut contents = StoreContents::new();
         for key in keys {
             if let Some(value) = now(map.fetch_item::<&[u8]>(&mut buffer, &key)).map_err(failed)? {
                 let name = String::from_utf8_lossy(&key).trim_end_matches('\0').to_owned();

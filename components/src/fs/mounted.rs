@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use explode_ramdisk::files::{
-    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced,
 };
 use libc::{SYNC_FILE_RANGE_WRITE, off_t, sync_file_range};
 use nix::dir::{Dir, Type};
@@ -51,7 +51,7 @@ pub struct MountedFiles {
     /// Was it mounted for reading only? Then files that are there are opened so.
     read_only: bool,
     /// Waits for what a call has left to be done, on the file system of the root.
-    settle: Option<fn(BorrowedFd<'_>)>,
+    write_out: Option<fn(BorrowedFd<'_>)>,
     /// Is there nothing to wait for, because no call has changed anything yet?
     unchanged: Cell<bool>,
 }
@@ -78,14 +78,14 @@ impl MountedFiles {
         let read_only =
             faccessat(&root, HERE, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
         let (root, open) = (RefCell::new(Some(root)), RefCell::default());
-        Ok(MountedFiles { root, open, read_only, settle: None, unchanged: Cell::new(false) })
+        Ok(MountedFiles { root, open, read_only, write_out: None, unchanged: Cell::new(false) })
     }
 
     /// The same; after each call that may leave an inode which no name reaches any more, or has
     /// given one a name of another's, `settle` waits for what the file system does about it later,
     /// so that it is done by then in every run.
     pub fn settling(self, settle: Option<fn(BorrowedFd<'_>)>) -> MountedFiles {
-        MountedFiles { settle, ..self }
+        MountedFiles { write_out: settle, ..self }
     }
 
     /// The same; what mounting has started is done, and nothing but these calls changes anything.
@@ -101,7 +101,8 @@ impl MountedFiles {
     }
 
     fn settled<T>(&self, result: T) -> T {
-        if let (Some(settle), Ok(root), false) = (self.settle, self.root(), self.unchanged.get()) {
+        if let (Some(settle), Ok(root), false) = (self.write_out, self.root(), self.unchanged.get())
+        {
             settle(root.as_fd());
         }
         result
@@ -217,9 +218,9 @@ fn unmasked<T>(make: impl FnOnce() -> T) -> T {
 /// number that does not fit.
 fn stat_of(found: &FileStat) -> Result<Stat> {
     let (kind, size) = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
-        SFlag::S_IFREG => (Kind::File, found.st_size as u64),
-        SFlag::S_IFDIR => (Kind::Directory, 0),
-        SFlag::S_IFLNK => (Kind::Symlink, 0),
+        SFlag::S_IFREG => (FileKind::File, found.st_size as u64),
+        SFlag::S_IFDIR => (FileKind::Directory, 0),
+        SFlag::S_IFLNK => (FileKind::Symlink, 0),
         _ => return Err(Errno::EUCLEAN),
     };
     let inode = u32::try_from(found.st_ino).map_err(|_| Errno::EOVERFLOW)?;
@@ -290,7 +291,7 @@ impl Files for MountedFiles {
     }
 
     /// Everything but `.` and `..`: a `lost+found` is a name like any other.
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let mut names = Vec::new();
         for entry in Dir::from_fd(self.open_directory(path)?)? {
             let entry = entry?;
@@ -299,9 +300,9 @@ impl Files for MountedFiles {
             }
             let name = entry.file_name().to_str().map_err(|_| Errno::EILSEQ)?;
             let kind = match entry.file_type() {
-                Some(Type::File) => Kind::File,
-                Some(Type::Directory) => Kind::Directory,
-                Some(Type::Symlink) => Kind::Symlink,
+                Some(Type::File) => FileKind::File,
+                Some(Type::Directory) => FileKind::Directory,
+                Some(Type::Symlink) => FileKind::Symlink,
                 Some(_) => return Err(Errno::EUCLEAN),
                 None => self.stat(&format!("{}/{name}", path.trim_end_matches('/')))?.kind,
             };
@@ -360,10 +361,10 @@ impl Files for MountedFiles {
         syncfs(&*self.root()?)
     }
 
-    fn can(&self, ability: Ability) -> bool {
+    fn can(&self, ability: FsAbility) -> bool {
         match ability {
-            Ability::Syncfs | Ability::OpenSynced | Ability::Mapped => true,
-            Ability::Synchronous => {
+            FsAbility::Syncfs | FsAbility::OpenSynced | FsAbility::Mapped => true,
+            FsAbility::Synchronous => {
                 let flags =
                     self.root().and_then(|root| fstatvfs(&*root)).map(|found| found.flags());
                 flags.is_ok_and(|flags| flags.contains(FsFlags::ST_SYNCHRONOUS))

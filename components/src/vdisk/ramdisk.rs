@@ -3,13 +3,14 @@
 
 use std::rc::Rc;
 
-use explode_kernel::{Completes, DiskModel, KernelDisks};
+use explode_kernel::{CompletionTiming, DiskModel, KernelDisks};
 use explode_ramdisk::{Flushes, RamDisk};
-use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
-use explode_runtime::faults::kernel::Failures;
-use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
+use explode_runtime::faults::kernel::KernelFaults;
+use explode_runtime::faults::media::{MEDIA_OPTIONS, MediaBlock, MediaFaults, MediaView};
 use explode_runtime::stack::{
-    Abilities, AsShell, Below, Component, ComponentDef, Facts, Inspect, Maker, Plain, Surface,
+    Abilities, AsShell, Below, Component, ComponentDef, ComponentMaker, Facts, Inspect, ShellLayer,
+    Surface,
 };
 
 /// The name in the registry.
@@ -53,32 +54,36 @@ pub fn def() -> ComponentDef {
 struct RamDiskComponent {
     sectors: u64,
     model: DiskModel,
-    media: Media,
+    media: MediaFaults,
     /// Writes that may end late.
-    late: Failures,
+    late: KernelFaults,
     surface: Surface,
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let buffers = options.bool("buffers", true)?;
     let flushes =
         options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
-    let completes =
-        [("at-once", Completes::AtOnce), ("late", Completes::Late), ("choice", Completes::Choice)];
+    let completes = [
+        ("at-once", CompletionTiming::AtOnce),
+        ("late", CompletionTiming::Late),
+        ("choice", CompletionTiming::Choice),
+    ];
     let completes = options.one_of("completes", &completes)?;
     let late = match (completes, options.int("most_late", 1)?) {
-        (Completes::Choice, most) => Failures::late(
+        (CompletionTiming::Choice, most) => KernelFaults::late(
             u32::try_from(most)
                 .map_err(|_| UsageError(format!("most_late of {most}; use less than 2^32")))?,
         ),
-        _ => Failures::default(),
+        _ => KernelFaults::default(),
     };
     match size(options)? {
         sectors if sectors == 0 || !sectors.is_multiple_of(8) => Err(UsageError(format!(
             "{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)"
         ))),
         sectors => {
-            let (model, media) = (DiskModel { flushes, buffers, completes }, Media::of(options)?);
+            let (model, media) =
+                (DiskModel { flushes, buffers, completes }, MediaFaults::of(options)?);
             Ok(Rc::new(move || {
                 let (late, surface) = (late.clone(), Surface::Child);
                 Box::new(RamDiskComponent { sectors, model, late, media, surface })
@@ -107,16 +112,16 @@ fn size(options: &Options) -> Result<u64, UsageError> {
 }
 
 impl Component for RamDiskComponent {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if let Some(disks) = below.devices.of_type::<KernelDisks>() {
             let model = DiskModel { buffers: self.model.buffers && below.buffers, ..self.model };
             self.surface = Surface::Block(disks.attach(below.first_device, self.sectors, model)?);
             return Ok(());
         }
-        if self.model.completes != Completes::AtOnce {
+        if self.model.completes != CompletionTiming::AtOnce {
             let why = "late completion is for guests (--in vm): in process no call goes on before \
                        a write ends";
-            return Err(Fault::new(why).blame(Blame::Tool));
+            return Err(StepError::new(why).blame(Blame::Tool));
         }
         let storage = below.devices.storage()?.clone();
         let disk = RamDisk::new(storage, below.first_device, self.sectors);
@@ -124,7 +129,7 @@ impl Component for RamDiskComponent {
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         self.surface = Surface::Child;
         Ok(())
     }
@@ -143,13 +148,13 @@ impl Component for RamDiskComponent {
 }
 
 impl AsShell for RamDiskComponent {
-    fn as_shell(&self) -> Plain {
-        Plain::Disk(self.sectors * 512)
+    fn as_shell(&self) -> ShellLayer {
+        ShellLayer::Disk(self.sectors * 512)
     }
 }
 
 impl Inspect for RamDiskComponent {
-    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
         medium.disk(self.sectors)
     }
 }

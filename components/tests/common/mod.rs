@@ -5,8 +5,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use explode_components::db::sqlite::{Database, Journal, Settings, Synchronous};
-use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags, Result, SimFiles, Stat};
+use explode_components::db::sqlite::{Database, Journal, SqliteSettings, Synchronous};
+use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags, Result, SimFiles, Stat};
 use explode_ramdisk::{Event, Files, Image, Recording, Storage};
 use nix::errno::Errno;
 
@@ -31,7 +31,7 @@ impl Stack {
         Stack { storage, files: Rc::new(files) }
     }
 
-    pub fn open(&self, settings: &Settings) -> Database {
+    pub fn open(&self, settings: &SqliteSettings) -> Database {
         Database::open(self.files.clone(), DB, settings, 1).unwrap()
     }
 
@@ -60,8 +60,8 @@ impl Stack {
 }
 
 /// Settings with this journal and this synchronous.
-pub fn settings(journal: Journal, synchronous: Synchronous) -> Settings {
-    Settings { journal, synchronous, ..Settings::default() }
+pub fn settings(journal: Journal, synchronous: Synchronous) -> SqliteSettings {
+    SqliteSettings { journal, synchronous, ..SqliteSettings::default() }
 }
 
 pub const BOTH: [Journal; 2] = [Journal::Delete, Journal::Wal];
@@ -119,7 +119,7 @@ impl Files for Failing {
     fn stat(&self, path: &str) -> Result<Stat> {
         self.inner.stat(path)
     }
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         self.inner.readdir(path)
     }
     fn mkdir(&self, path: &str) -> Result<()> {

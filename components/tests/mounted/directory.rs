@@ -1,7 +1,7 @@
 //! What only a mounted directory can do wrong: lead elsewhere, keep descriptors.
 
 use explode_components::fs::mounted::MountedFiles;
-use explode_ramdisk::files::{Files, Kind, OpenFlags};
+use explode_ramdisk::files::{FileKind, Files, OpenFlags};
 use nix::errno::Errno;
 
 use crate::directory;
@@ -16,8 +16,8 @@ fn what_is_no_file_leads_nowhere() {
     std::os::unix::fs::symlink("..", root.join("up")).unwrap();
     let files = MountedFiles::new(&root).unwrap();
     assert_eq!(files.open("/link", OpenFlags::EXISTING), Err(Errno::ELOOP));
-    assert_eq!(files.stat("/link").unwrap().kind, Kind::Symlink);
-    let links = ["link", "up"].map(|name| (name.to_owned(), Kind::Symlink));
+    assert_eq!(files.stat("/link").unwrap().kind, FileKind::Symlink);
+    let links = ["link", "up"].map(|name| (name.to_owned(), FileKind::Symlink));
     assert_eq!(files.readdir("/").unwrap(), links);
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
     assert_eq!(files.stat("/socket"), Err(Errno::EUCLEAN));

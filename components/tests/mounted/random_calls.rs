@@ -1,7 +1,7 @@
 //! Random calls: whatever one says, the other says.
 
 use explode_components::fs::mounted::MountedFiles;
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -32,7 +32,7 @@ fn random_call(files: &dyn Files, call: usize, path: &str, other: &str, number: 
         work(fd)?;
         files.close(fd)
     };
-    let is_file = |stat: &Stat| stat.kind == Kind::File;
+    let is_file = |stat: &Stat| stat.kind == FileKind::File;
     match call {
         0 | 1 => {
             format!("write: {:?}", on_file(&|fd| files.pwrite(fd, number, &[number as u8; 5000])))

@@ -1,7 +1,7 @@
 //! Calls one by one, with the results that both arms have, and the few that they have not.
 
 use explode_components::fs::mounted::MountedFiles;
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
+use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags};
 use nix::errno::Errno;
 
 use crate::{EXCLUSIVE, directory, on_both, simulated};
@@ -41,7 +41,7 @@ fn names_and_their_errors() {
         assert_eq!(files.rmdir("/d"), Err(Errno::ENOTEMPTY));
         assert_eq!(
             files.readdir("/"),
-            Ok(vec![("d".to_owned(), Kind::Directory), ("f".to_owned(), Kind::File)])
+            Ok(vec![("d".to_owned(), FileKind::Directory), ("f".to_owned(), FileKind::File)])
         );
         files.unlink("/d/g").unwrap();
         files.rmdir("/d").unwrap();
@@ -64,7 +64,7 @@ fn paths_that_are_none() {
 #[test]
 fn the_root() {
     on_both(|files| {
-        assert_eq!(files.stat("/").unwrap().kind, Kind::Directory);
+        assert_eq!(files.stat("/").unwrap().kind, FileKind::Directory);
         assert_eq!(files.open("/", OpenFlags::CREATE), Err(Errno::EISDIR));
         assert_eq!(files.open("/", EXCLUSIVE), Err(Errno::EEXIST));
         assert_eq!(files.mkdir("/"), Err(Errno::EEXIST));

@@ -5,7 +5,7 @@
 use std::env;
 use std::process::Command;
 
-use explode_components::engine::redb::Storage;
+use explode_components::engine::redb::RedbStorage;
 use explode_runtime::crash_test::{Files, REPLAY, Result, Step, crash_test};
 use explode_runtime::run::StrategyName;
 use explode_runtime::trace::Trace;
@@ -14,7 +14,7 @@ use redb::{Database, Durability, ReadableTableMetadata as _, TableDefinition};
 const KEYS: TableDefinition<'_, u64, ()> = TableDefinition::new("keys");
 
 fn open(files: std::rc::Rc<dyn Files>) -> Result<Database> {
-    Ok(Database::builder().create_with_backend(Storage::open(files, "/redb")?)?)
+    Ok(Database::builder().create_with_backend(RedbStorage::open(files, "/redb")?)?)
 }
 
 /// One of four kinds of commit has the bug.

@@ -5,46 +5,46 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ramdisk::{Image, Recording};
-use explode_runtime::base::{Blame, Fault, Mode, RunError};
+use explode_runtime::base::{Blame, Mode, RunError, StepError};
 use explode_runtime::devices::{Backend, Backends, Devices, HostId, InProcess, Side, SoftCrashLog};
 
 use crate::kernel::KernelDisks;
-use crate::machine::Machine;
+use crate::machine::KernelMachine;
 use crate::soft::SoftCrashes;
 use crate::{left, turns, write_back};
 
 /// This machine's kernel, which has the modules `rdd` and `ekm`.
 #[derive(Clone, Debug)]
-pub struct Kernel(Rc<Machine>);
+pub struct KernelBackend(Rc<KernelMachine>);
 
-impl Kernel {
+impl KernelBackend {
     /// The kernel for runs of a mode, in this very process. On the machine's own kernel what the
     /// calling thread mounts from then on is visible to no other process, and goes with this one.
     ///
     /// # Errors
     /// The modules are missing, or of another version; not root.
-    fn open(mode: Mode) -> Result<Kernel, RunError> {
+    fn open(mode: Mode) -> Result<KernelBackend, RunError> {
         if mode == Mode::Vm {
             turns::take_turns().map_err(|error| {
                 RunError::Missing(format!("a guest of ours, with root: {error}"))
             })?;
         }
-        let machine = Machine::open(mode == Mode::Vm)?;
+        let machine = KernelMachine::open(mode == Mode::Vm)?;
         if mode == Mode::Here {
             left::mount_apart().map_err(|error| {
                 RunError::Missing(format!("a mount namespace: {error}; --in here needs root"))
             })?;
         }
-        Ok(Kernel(Rc::new(machine)))
+        Ok(KernelBackend(Rc::new(machine)))
     }
 
     /// The machine.
-    pub fn machine(&self) -> &Machine {
+    pub fn machine(&self) -> &KernelMachine {
         &self.0
     }
 }
 
-impl Backend for Kernel {
+impl Backend for KernelBackend {
     fn disks(
         &self,
         host: HostId,
@@ -55,23 +55,23 @@ impl Backend for Kernel {
     ) -> Devices {
         let disks = KernelDisks::new(Rc::clone(&self.0), side, image, recording, seed);
         if host != HostId::default() {
-            self.0.give_up(&Fault::new("a kernel holds one host").blame(Blame::Tool));
+            self.0.give_up(&StepError::new("a kernel holds one host").blame(Blame::Tool));
         }
         Rc::new(disks)
     }
 
-    fn settle(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
+    fn settle(&self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         let takes_turns = self.0.takes_turns();
         if takes_turns {
             turns::threads_take_turns().map_err(|error| {
-                Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
+                StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
             })?;
             write_back::keep_shares_above()
-                .map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
+                .map_err(|error| StepError::new(error.to_string()).blame(Blame::Tool))?;
         }
         threads.iter().try_for_each(|(layer, pid)| {
             let checked = turns::check_thread(*pid, takes_turns);
-            checked.map_err(|why| Fault::new(why).blame(Blame::Tool).of(layer))
+            checked.map_err(|why| StepError::new(why).blame(Blame::Tool).of(layer))
         })
     }
 
@@ -96,7 +96,7 @@ impl Backends for AllBackends {
     fn open(&self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
         Ok(match mode {
             Mode::Mem => Rc::new(InProcess),
-            Mode::Vm | Mode::Here => Rc::new(Kernel::open(mode)?),
+            Mode::Vm | Mode::Here => Rc::new(KernelBackend::open(mode)?),
             other => {
                 return Err(RunError::Missing(format!(
                     "this program has no backend for --in {}",

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use super::turns;
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 
 /// A change of it wakes the flusher of each device (`dirty_writeback_centisecs_handler`).
 const INTERVAL: &str = "/proc/sys/vm/dirty_writeback_centisecs";
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_micros(200);
 
 /// The flushers of all devices write back what is dirty (`WB_SYNC_NONE`), while the caller waits
 /// behind everybody.
-pub(crate) fn write_back() -> Result<(), Fault> {
+pub(crate) fn write_back() -> Result<(), StepError> {
     let began = Instant::now();
     turns::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
     for _ in 0..ROUNDS {
@@ -45,7 +45,7 @@ pub(crate) fn write_back() -> Result<(), Fault> {
                         "not replayable: the flusher was woken, and has not ended in {LONGEST:?} \
                          (EX-58)"
                     );
-                    return Err(Fault::new(why).blame(Blame::Tool));
+                    return Err(StepError::new(why).blame(Blame::Tool));
                 }
                 thread::sleep(LOOK);
             }
@@ -63,14 +63,14 @@ fn wake() -> io::Result<()> {
 }
 
 /// The states of all devices' write-back, one over the other.
-fn states() -> Result<u64, Fault> {
+fn states() -> Result<u64, StepError> {
     let mut states = 0;
     for device in fs::read_dir(DEVICES).map_err(|error| tool(DEVICES, &error))? {
         let path = device.map_err(|error| tool(DEVICES, &error))?.path().join("stats");
         let stats =
             fs::read_to_string(&path).map_err(|error| tool(&path.to_string_lossy(), &error))?;
         states |= state(&stats).ok_or_else(|| {
-            Fault::new(format!("{} says no state", path.display())).blame(Blame::Tool)
+            StepError::new(format!("{} says no state", path.display())).blame(Blame::Tool)
         })?;
     }
     Ok(states)
@@ -83,12 +83,12 @@ fn state(stats: &str) -> Option<u64> {
 }
 
 /// Clean pages, then dentries, inodes and what else can be shrunk.
-pub(crate) fn reclaim() -> Result<(), Fault> {
+pub(crate) fn reclaim() -> Result<(), StepError> {
     fs::write(DROP_CACHES, "3").map_err(|error| tool(DROP_CACHES, &error))
 }
 
-fn tool(what: &str, error: &io::Error) -> Fault {
-    Fault::new(format!("{what}: {error}")).blame(Blame::Tool)
+fn tool(what: &str, error: &io::Error) -> StepError {
+    StepError::new(format!("{what}: {error}")).blame(Blame::Tool)
 }
 
 #[cfg(test)]

@@ -15,30 +15,30 @@ use explode_ekm_abi::wire::{
 use nix::unistd::gettid;
 use tracing::debug;
 
-use super::map::Map;
+use super::map::DeviceMapping;
 use crate::frames::{label, path};
 use crate::numbers::{kind, number};
-use explode_runtime::base::{Blame, Fault};
-use explode_runtime::choose::{Choice, Kind};
+use explode_runtime::base::{Blame, StepError};
+use explode_runtime::choose::{Choice, ChoiceKind};
 
 /// The shared memory, and the names of addresses that were met.
 #[derive(Debug)]
-pub(crate) struct Choices {
-    map: Map,
+pub(crate) struct ChoicePage {
+    map: DeviceMapping,
     names: RefCell<BTreeMap<u64, String>>,
 }
 
-impl Choices {
+impl ChoicePage {
     /// Maps it, while something is probed.
     ///
     /// # Errors
     /// There is none.
-    pub fn open(ekm: &File) -> Result<Choices, Fault> {
+    pub fn open(ekm: &File) -> Result<ChoicePage, StepError> {
         let bytes = LOG_DATA as usize + CHOICES_MAX * size_of::<ChoiceSlot>();
-        let map = Map::new(ekm, CHOICES_MMAP as i64, bytes, true);
+        let map = DeviceMapping::new(ekm, CHOICES_MMAP as i64, bytes, true);
         let map =
             map.map_err(|errno| tool(format!("EKM's choices cannot be mapped: {}", errno.desc())))?;
-        Ok(Choices { map, names: RefCell::default() })
+        Ok(ChoicePage { map, names: RefCell::default() })
     }
 
     /// From here on functions of these kinds may fail, so many of them, in system calls of this
@@ -46,7 +46,7 @@ impl Choices {
     ///
     /// # Errors
     /// There are more answers than room.
-    pub fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
+    pub fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), StepError> {
         if script.len() > CHOICES_MAX {
             return Err(too_many(script.len()));
         }
@@ -77,7 +77,7 @@ impl Choices {
     ///
     /// # Errors
     /// There was more to choose than room for it.
-    pub fn disarm(&self, ekm: &File) -> Result<Vec<Choice>, Fault> {
+    pub fn disarm(&self, ekm: &File) -> Result<Vec<Choice>, StepError> {
         self.map.write(offset_of!(ChoiceHeader, armed), &0_u32.to_ne_bytes());
         let (taken, lost) =
             (self.word(offset_of!(ChoiceHeader, taken)), self.word(offset_of!(ChoiceHeader, lost)));
@@ -87,7 +87,7 @@ impl Choices {
         (0..taken as usize).map(|index| self.choice(ekm, index).inspect(note)).collect()
     }
 
-    fn choice(&self, ekm: &File, index: usize) -> Result<Choice, Fault> {
+    fn choice(&self, ekm: &File, index: usize) -> Result<Choice, StepError> {
         let at = |offset: usize| slot(index) + offset;
         let number = self.word(at(offset_of!(ChoiceSlot, kind)));
         let (kind, word) =
@@ -112,15 +112,17 @@ impl Choices {
         let normal = value + 1 >= options;
         let name = match kind {
             _ if normal => None,
-            Kind::ModuleChoice => Some(format!("{value} of {options}: {}", path(word, &frames))),
-            Kind::LateCompletion => Some(format!("late: {}", path(word, &frames))),
+            ChoiceKind::ModuleChoice => {
+                Some(format!("{value} of {options}: {}", path(word, &frames)))
+            }
+            ChoiceKind::LateCompletion => Some(format!("late: {}", path(word, &frames))),
             _ => Some(format!("fail: {}", path(word, &frames))),
         };
         Ok(Choice { kind, options, value, name, label })
     }
 
     /// What stands at an address of the kernel.
-    fn name(&self, ekm: &File, address: u64) -> Result<String, Fault> {
+    fn name(&self, ekm: &File, address: u64) -> Result<String, StepError> {
         if let Some(name) = self.names.borrow().get(&address) {
             return Ok(name.clone());
         }
@@ -145,7 +147,7 @@ impl Choices {
 fn note(choice: &Choice) {
     match (&choice.name, choice.kind) {
         (None, _) => {}
-        (Some(name), Kind::LateCompletion) => debug!(name, "late write"),
+        (Some(name), ChoiceKind::LateCompletion) => debug!(name, "late write"),
         (Some(name), _) => debug!(name, "kernel choice"),
     }
 }
@@ -154,7 +156,7 @@ fn slot(index: usize) -> usize {
     LOG_DATA as usize + index * size_of::<ChoiceSlot>()
 }
 
-fn too_many(choices: usize) -> Fault {
+fn too_many(choices: usize) -> StepError {
     tool(format!(
         "{choices} choices of the kernel between two of ours, and there is room for \
          {CHOICES_MAX}; let fewer kinds fail, or choose \
@@ -162,6 +164,6 @@ fn too_many(choices: usize) -> Fault {
     ))
 }
 
-fn tool(message: String) -> Fault {
-    Fault::new(message).blame(Blame::Tool)
+fn tool(message: String) -> StepError {
+    StepError::new(message).blame(Blame::Tool)
 }

@@ -11,13 +11,13 @@ pub struct DiskModel {
     /// only requests do.
     pub buffers: bool,
     /// When does a write of the live side end?
-    pub completes: Completes,
+    pub completes: CompletionTiming,
 }
 
 /// When a write ends (`docs/model/fault-model.md`, late completion). Guests only, but for the
 /// first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Completes {
+pub enum CompletionTiming {
     /// When it is submitted.
     #[default]
     AtOnce,
@@ -29,6 +29,6 @@ pub enum Completes {
 
 impl Default for DiskModel {
     fn default() -> DiskModel {
-        DiskModel { flushes: Flushes::Kept, buffers: true, completes: Completes::AtOnce }
+        DiskModel { flushes: Flushes::Kept, buffers: true, completes: CompletionTiming::AtOnce }
     }
 }

@@ -14,15 +14,15 @@ use explode_ekm_abi::wire::{
 use nix::errno::Errno;
 use tracing::warn;
 
-use super::choices::Choices;
+use super::choices::ChoicePage;
 use super::frames;
-use super::log::Record;
-use super::map::Map;
+use super::log::LogRecord;
+use super::map::DeviceMapping;
 use super::numbers::mask;
 use super::probes;
-use explode_runtime::base::{Blame, Fault, RunError};
+use explode_runtime::base::{Blame, RunError, StepError};
 use explode_runtime::choose::Choice;
-use explode_runtime::faults::kernel::Failures;
+use explode_runtime::faults::kernel::KernelFaults;
 
 /// Where EKM is.
 pub(crate) const PATH: &str = "/dev/ekm";
@@ -31,11 +31,11 @@ pub(crate) const PATH: &str = "/dev/ekm";
 #[derive(Debug)]
 pub(crate) struct Ekm {
     device: File,
-    map: Map,
+    map: DeviceMapping,
     /// Mapped at the first use.
-    choices: OnceCell<Choices>,
+    choices: OnceCell<ChoicePage>,
     /// What may fail of what is probed.
-    probed: RefCell<Option<Failures>>,
+    probed: RefCell<Option<KernelFaults>>,
 }
 
 impl Ekm {
@@ -43,13 +43,14 @@ impl Ekm {
     pub fn open() -> io::Result<Ekm> {
         let device = OpenOptions::new().read(true).write(true).open(PATH)?;
         user::hello_ekm(device.as_fd()).map_err(io::Error::other)?;
-        let head = Map::new(&device, 0, LOG_DATA as usize, false)?;
+        let head = DeviceMapping::new(&device, 0, LOG_DATA as usize, false)?;
         let header = header(&head);
         if header.magic != LOG_MAGIC || header.record_header as usize != size_of::<RecordHeader>() {
             return Err(io::Error::other("its log has an unknown form"));
         }
         drop(head);
-        let map = Map::new(&device, 0, LOG_DATA as usize + header.capacity as usize, false)?;
+        let map =
+            DeviceMapping::new(&device, 0, LOG_DATA as usize + header.capacity as usize, false)?;
         Ok(Ekm { device, map, choices: OnceCell::new(), probed: RefCell::default() })
     }
 
@@ -57,7 +58,7 @@ impl Ekm {
     ///
     /// # Errors
     /// The log was full: what was lost cannot be told, so the run is broken.
-    pub fn drain(&self) -> Result<Vec<Record>, Fault> {
+    pub fn drain(&self) -> Result<Vec<LogRecord>, StepError> {
         loop {
             if let Some(records) = self.read()? {
                 return Ok(records);
@@ -71,7 +72,7 @@ impl Ekm {
     pub fn discard_buffers(
         &self,
         are_known: impl FnOnce(&mut dyn Iterator<Item = (u64, &[u8])>) -> bool,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, StepError> {
         let LogHeader { used, lost, .. } = header(&self.map);
         // SAFETY: what is below `used` stays as it is until we empty the log, which is below.
         let log = unsafe { self.map.bytes(LOG_DATA as usize, used as usize) };
@@ -97,13 +98,13 @@ impl Ekm {
     }
 
     /// As [`drain`](Ekm::drain), unless more was logged while it was read.
-    fn read(&self) -> Result<Option<Vec<Record>>, Fault> {
+    fn read(&self) -> Result<Option<Vec<LogRecord>>, StepError> {
         let header = header(&self.map);
         if header.lost > 0 {
             let LogHeader { lost, capacity, .. } = header;
             warn!(lost, capacity, "log full");
             user::reset(self.device.as_fd()).map_err(broken)?;
-            return Err(Fault::new(format!(
+            return Err(StepError::new(format!(
                 "EKM's log of {capacity} bytes was full, and {lost} events found no room; \
                  ask for crash checks after fewer operations"
             ))
@@ -130,17 +131,17 @@ impl Ekm {
     }
 
     /// Recording on or off.
-    pub fn record(&self, on: bool) -> Result<(), Fault> {
+    pub fn record(&self, on: bool) -> Result<(), StepError> {
         user::record(self.device.as_fd(), on).map(drop).map_err(broken)
     }
 
     /// Watches a block device, or ends the watch of a number.
-    pub fn watch(&self, watch: Watch) -> Result<(), Fault> {
+    pub fn watch(&self, watch: Watch) -> Result<(), StepError> {
         user::watch(self.device.as_fd(), watch).map_err(broken)
     }
 
     /// Follows the calls on a file system, or ends that.
-    pub fn follow(&self, follow: Follow) -> Result<(), Fault> {
+    pub fn follow(&self, follow: Follow) -> Result<(), StepError> {
         user::follow(self.device.as_fd(), follow).map(drop).map_err(broken)
     }
 
@@ -148,24 +149,24 @@ impl Ekm {
     ///
     /// # Errors
     /// Not so: the log is worth nothing.
-    pub fn has_seen_all(&self) -> Result<(), Fault> {
+    pub fn has_seen_all(&self) -> Result<(), StepError> {
         let ask = Follow { what: FOLLOW_ASK, ..Follow::default() };
         match user::follow(self.device.as_fd(), ask).map_err(broken)? {
             0 => Ok(()),
             missed => {
                 let text = format!("EKM has not seen {missed} calls: too many went on at once");
-                Err(Fault::new(text).blame(Blame::Tool))
+                Err(StepError::new(text).blame(Blame::Tool))
             }
         }
     }
 
     /// Appends a record for each buffer of a device that is dirty now.
-    pub fn buffers(&self, device: u32) -> Result<(), Fault> {
+    pub fn buffers(&self, device: u32) -> Result<(), StepError> {
         user::buffers(self.device.as_fd(), device).map(drop).map_err(broken)
     }
 
     /// Stops the file systems' clock at this second.
-    pub fn freeze_clock(&self, seconds: u64) -> Result<(), Fault> {
+    pub fn freeze_clock(&self, seconds: u64) -> Result<(), StepError> {
         let clock = Clock { frozen: 1, reserved: 0, seconds };
         user::clock(self.device.as_fd(), clock).map_err(broken)
     }
@@ -174,9 +175,9 @@ impl Ekm {
     ///
     /// # Errors
     /// What this kernel has not.
-    pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+    pub fn probe(&self, failures: &KernelFaults) -> Result<(), RunError> {
         let mut probed = self.probed.borrow_mut();
-        let is_probed = |probed: &Failures| {
+        let is_probed = |probed: &KernelFaults| {
             probed.kinds().eq(failures.kinds()) && probed.sites == failures.sites
         };
         if failures.is_none() || probed.as_ref().is_some_and(is_probed) {
@@ -189,32 +190,33 @@ impl Ekm {
     }
 
     /// Ends that.
-    pub fn probe_nothing(&self) -> Result<(), Fault> {
+    pub fn probe_nothing(&self) -> Result<(), StepError> {
         *self.probed.borrow_mut() = None;
         user::choices(self.device.as_fd(), 0).map(drop).map_err(broken)
     }
 
     /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of
     /// a script.
-    pub fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
-        self.probe(failures).map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
+    pub fn arm(&self, failures: &KernelFaults, script: &[Choice]) -> Result<(), StepError> {
+        self.probe(failures)
+            .map_err(|error| StepError::new(error.to_string()).blame(Blame::Tool))?;
         let choices = match self.choices.get() {
             Some(choices) => choices,
             None => {
-                let choices = Choices::open(&self.device)?;
+                let choices = ChoicePage::open(&self.device)?;
                 self.choices.get_or_init(|| choices)
             }
         };
-        choices.arm(mask(failures.kinds()), failures.most, script)
+        choices.arm(mask(failures.kinds()), failures.max_per_path, script)
     }
 
     /// Ends that; returns what was chosen.
-    pub fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+    pub fn disarm(&self) -> Result<Vec<Choice>, StepError> {
         self.choices.get().map_or(Ok(Vec::new()), |choices| choices.disarm(&self.device))
     }
 
     /// The file system of this file begins to commit, and is not waited for.
-    pub fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+    pub fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), StepError> {
         user::start_commit(self.device.as_fd(), file).map_err(broken)
     }
 
@@ -227,17 +229,17 @@ impl Ekm {
     }
 
     /// Where the kernel's random numbers come from; returns where they came from.
-    pub fn random(&self, random: Random) -> Result<Random, Fault> {
+    pub fn random(&self, random: Random) -> Result<Random, StepError> {
         user::random(self.device.as_fd(), random).map_err(broken)
     }
 }
 
 /// A call that EKM refused.
-fn broken(errno: Errno) -> Fault {
-    Fault::new(format!("{PATH}: {}", errno.desc())).blame(Blame::Tool)
+fn broken(errno: Errno) -> StepError {
+    StepError::new(format!("{PATH}: {}", errno.desc())).blame(Blame::Tool)
 }
 
-fn header(map: &Map) -> LogHeader {
+fn header(map: &DeviceMapping) -> LogHeader {
     let mut bytes = [0; size_of::<LogHeader>()];
     map.read(0, &mut bytes);
     let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
@@ -254,11 +256,11 @@ fn header(map: &Map) -> LogHeader {
 }
 
 /// The record at a place of a log.
-fn record(log: &Bytes, at: usize) -> Result<Record, Fault> {
+fn record(log: &Bytes, at: usize) -> Result<LogRecord, StepError> {
     let damaged =
-        || Fault::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
+        || StepError::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
     let (header, data) = log.get(at..).and_then(parts).ok_or_else(damaged)?;
-    Ok(Record { header, data: log.slice_ref(data) })
+    Ok(LogRecord { header, data: log.slice_ref(data) })
 }
 
 /// Header and data of the record that begins here, if it is whole.

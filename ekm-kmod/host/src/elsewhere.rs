@@ -7,13 +7,13 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use super::background;
-use super::handed::Handed;
-use super::kernel::{Inner, KernelDisks};
-use explode_runtime::base::{Blame, Fault, RunError};
-use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
+use super::handed::HandedOverChoices;
+use super::kernel::{KernelDiskState, KernelDisks};
+use explode_runtime::base::{Blame, RunError, StepError};
+use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint, Chooser, Label};
 use explode_runtime::devices::{KernelSide, Side};
-use explode_runtime::faults::background::Between;
-use explode_runtime::faults::kernel::Failures;
+use explode_runtime::faults::background::BackgroundWork;
+use explode_runtime::faults::kernel::KernelFaults;
 
 impl KernelDisks {
     /// A call of the checked system's user has ended, of this name: here the kernel may do
@@ -26,14 +26,14 @@ impl KernelDisks {
     pub fn between_calls(
         &self,
         call: &str,
-        things: impl FnOnce() -> Result<Vec<String>, Fault>,
-        run: impl FnOnce(usize) -> Result<(), Fault>,
+        things: impl FnOnce() -> Result<Vec<String>, StepError>,
+        run: impl FnOnce(usize) -> Result<(), StepError>,
     ) {
         let mut handed = self.0.handed.borrow_mut();
         let Some(handed) = handed.as_mut().filter(|handed| handed.trouble.is_none()) else {
             return;
         };
-        if handed.between.left_after(handed.chooser.made()).is_none() {
+        if handed.between.remaining_after(handed.chooser.made()).is_none() {
             return;
         }
         let machine = &self.0.machine;
@@ -42,9 +42,15 @@ impl KernelDisks {
             self.0.threads.borrow_mut().stretch_ends()?;
             let mut names = vec!["nothing".to_owned()];
             names.extend(things()?);
-            let options = u32::try_from(names.len()).map_err(Fault::new)?;
+            let options = u32::try_from(names.len()).map_err(StepError::new)?;
             let label = Label { site: format!("after {call}"), ..Label::default() };
-            let point = Point { kind: Kind::Thread, options, names: &names, weights: &[], label };
+            let point = ChoicePoint {
+                kind: ChoiceKind::Thread,
+                options,
+                names: &names,
+                weights: &[],
+                label,
+            };
             let chosen = handed.choose(&point);
             if let Some(thing) = chosen.checked_sub(1) {
                 self.0.threads.borrow_mut().may_run();
@@ -61,7 +67,7 @@ impl KernelDisks {
     ///
     /// # Errors
     /// It cannot be asked; or a thread that was to run has not.
-    pub fn commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+    pub fn commit(&self, file: BorrowedFd<'_>) -> Result<(), StepError> {
         self.0.machine.start_commit(file)?;
         self.0.threads.borrow().run_woken()
     }
@@ -70,7 +76,7 @@ impl KernelDisks {
     ///
     /// # Errors
     /// It does not come to an end.
-    pub fn write_back(&self) -> Result<(), Fault> {
+    pub fn write_back(&self) -> Result<(), StepError> {
         background::write_back()
     }
 
@@ -78,7 +84,7 @@ impl KernelDisks {
     ///
     /// # Errors
     /// Not root.
-    pub fn reclaim(&self) -> Result<(), Fault> {
+    pub fn reclaim(&self) -> Result<(), StepError> {
         background::reclaim()
     }
 }
@@ -89,7 +95,7 @@ impl KernelSide for KernelDisks {
     }
 
     fn make_folders(&self, places: &[&Path]) {
-        let Inner { machine, side, .. } = &*self.0;
+        let KernelDiskState { machine, side, .. } = &*self.0;
         if places.iter().all(|at| machine.has_folder(*side, at)) {
             return;
         }
@@ -99,22 +105,25 @@ impl KernelSide for KernelDisks {
             Ok(())
         };
         let made = self.uncounted(|| {
-            places.iter().try_for_each(make).map_err(|error| Fault::new(error).blame(Blame::Tool))
+            places
+                .iter()
+                .try_for_each(make)
+                .map_err(|error| StepError::new(error).blame(Blame::Tool))
         });
         made.unwrap_or_else(|fault| KernelDisks::give_up(self, &fault));
     }
 
-    fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+    fn probe(&self, failures: &KernelFaults) -> Result<(), RunError> {
         self.0.machine.probe(failures)
     }
 
     fn hand_over(
         &self,
-        failures: Failures,
-        between: Between,
+        failures: KernelFaults,
+        between: BackgroundWork,
         script: Vec<Choice>,
-    ) -> Result<(), Fault> {
-        let mut handed = Handed {
+    ) -> Result<(), StepError> {
+        let mut handed = HandedOverChoices {
             failures,
             between,
             chooser: Chooser::new(script),
@@ -127,7 +136,7 @@ impl KernelSide for KernelDisks {
         Ok(())
     }
 
-    fn take_back(&self) -> Result<Vec<Choice>, Fault> {
+    fn take_back(&self) -> Result<Vec<Choice>, StepError> {
         let Some(mut handed) = self.0.handed.borrow_mut().take() else { return Ok(Vec::new()) };
         handed.disarm(&self.0.machine)?;
         if let Some(trouble) = handed.trouble {
@@ -137,24 +146,24 @@ impl KernelSide for KernelDisks {
         Ok(handed.chooser.made().to_vec())
     }
 
-    fn hear(&self, on: bool) {
-        self.0.machine.hear(on);
+    fn listen(&self, on: bool) {
+        self.0.machine.listen(on);
     }
 
     fn has_asked(&self) -> bool {
         self.0.machine.has_asked()
     }
 
-    fn refused(&self) -> Option<Fault> {
+    fn refused(&self) -> Option<StepError> {
         self.0.machine.refused(self.0.side)
     }
 
-    fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
+    fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         if !self.0.machine.takes_turns() || self.0.side != Side::Live {
             let why = "what happens between two calls is chosen in guests (--in vm): it counts on \
                        one processor and tasks that \
                        take turns";
-            return Err(Fault::new(why).blame(Blame::Tool));
+            return Err(StepError::new(why).blame(Blame::Tool));
         }
         self.0.threads.borrow_mut().quiesce(threads)
     }
@@ -163,8 +172,8 @@ impl KernelSide for KernelDisks {
         KernelDisks::notes_operations(self)
     }
 
-    fn follow(&self, at: &Path) -> Result<(), Fault> {
-        let Inner { machine, followed, .. } = &*self.0;
+    fn follow(&self, at: &Path) -> Result<(), StepError> {
+        let KernelDiskState { machine, followed, .. } = &*self.0;
         machine.follow(self.followed(), at)?;
         followed.borrow_mut().push(Some(at.to_owned()));
         Ok(())
@@ -174,15 +183,15 @@ impl KernelSide for KernelDisks {
         KernelDisks::followed(self)
     }
 
-    fn unfollow(&self, system: u32) -> Result<(), Fault> {
-        let Inner { machine, followed, .. } = &*self.0;
+    fn unfollow(&self, system: u32) -> Result<(), StepError> {
+        let KernelDiskState { machine, followed, .. } = &*self.0;
         if let Some(place) = followed.borrow_mut().get_mut(system as usize) {
             place.take();
         }
         machine.unfollow(system)
     }
 
-    fn give_up(&self, why: &Fault) {
+    fn give_up(&self, why: &StepError) {
         KernelDisks::give_up(self, why);
     }
 }

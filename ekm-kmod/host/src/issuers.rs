@@ -11,12 +11,12 @@ const MOST: usize = 4096;
 
 /// The issuers of the last events.
 #[derive(Debug, Default)]
-pub(crate) struct Issuers {
+pub(crate) struct EventTasks {
     names: BTreeMap<u32, Option<Rc<str>>>,
     last: VecDeque<Option<Rc<str>>>,
 }
 
-impl Issuers {
+impl EventTasks {
     /// One more event, caused by the thread of this number, or by an unknown one.
     pub fn note(&mut self, pid: Option<u32>) {
         let name = pid.and_then(|pid| self.names.entry(pid).or_insert_with(|| name(pid)).clone());
@@ -41,13 +41,13 @@ fn name(pid: u32) -> Option<Rc<str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Issuers, MOST};
+    use super::{EventTasks, MOST};
 
     #[test]
     fn the_last_events_have_their_issuers() {
         let own = std::process::id();
         let name = std::fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned();
-        let mut issuers = Issuers::default();
+        let mut issuers = EventTasks::default();
         assert_eq!(issuers.of_last(1), [None]);
         issuers.note(Some(own));
         issuers.note(None);

@@ -8,19 +8,19 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
-use explode_ramdisk::{Disk, Event, Image, Read, ReadFault, Recording};
+use explode_ramdisk::{Disk, Event, Image, ReadFault, ReadRange, Recording};
 
-use super::machine::Machine;
-use super::threads::OwnThreads;
-use crate::calls::Call;
-use crate::disk_model::{Completes, DiskModel};
-use crate::handed::Handed;
-use explode_runtime::base::Fault;
+use super::machine::KernelMachine;
+use super::threads::HeldThreads;
+use crate::calls::KernelCall;
+use crate::disk_model::{CompletionTiming, DiskModel};
+use crate::handed::HandedOverChoices;
+use explode_runtime::base::StepError;
 use explode_runtime::devices::{DiskSet, KernelSide, Side};
 
 /// What is known of what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Noting {
+enum ReadTracking {
     /// Reads are not noted.
     No,
     /// All since a disk was attached.
@@ -31,11 +31,11 @@ enum Noting {
 
 /// RAM disks that hold an image, once a component has attached them; clones are the same ones.
 #[derive(Clone, Debug)]
-pub struct KernelDisks(pub(crate) Rc<Inner>);
+pub struct KernelDisks(pub(crate) Rc<KernelDiskState>);
 
 #[derive(Debug)]
-pub(crate) struct Inner {
-    pub(crate) machine: Rc<Machine>,
+pub(crate) struct KernelDiskState {
+    pub(crate) machine: Rc<KernelMachine>,
     pub(crate) side: Side,
     image: Image,
     /// The nodes of the disks that are attached.
@@ -45,18 +45,18 @@ pub(crate) struct Inner {
     /// unmounted.
     pub(crate) followed: RefCell<Vec<Option<PathBuf>>>,
     /// Is it noted what is read?
-    noting: Cell<Noting>,
+    noting: Cell<ReadTracking>,
     /// Where random numbers came from before.
     random: Option<Random>,
     /// The choices that are made below us, while it is not our turn.
-    pub(crate) handed: RefCell<Option<Handed>>,
+    pub(crate) handed: RefCell<Option<HandedOverChoices>>,
     /// The threads that are held back.
-    pub(crate) threads: RefCell<OwnThreads>,
+    pub(crate) threads: RefCell<HeldThreads>,
 }
 
 impl KernelDisks {
     pub(crate) fn new(
-        machine: Rc<Machine>,
+        machine: Rc<KernelMachine>,
         side: Side,
         image: Image,
         recording: Recording,
@@ -72,10 +72,10 @@ impl KernelDisks {
         let random = machine.random(Random { seeded: 1, reserved: 0, seed, drawn: 0 });
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
-        let noting = Cell::new(Noting::No);
+        let noting = Cell::new(ReadTracking::No);
         let (handed, threads) = (RefCell::default(), RefCell::default());
         let followed = RefCell::default();
-        KernelDisks(Rc::new(Inner {
+        KernelDisks(Rc::new(KernelDiskState {
             machine,
             side,
             image,
@@ -94,8 +94,8 @@ impl KernelDisks {
     ///
     /// # Errors
     /// The driver has no room for it, or the machine is in no state to go on.
-    pub fn attach(&self, dev: u32, sectors: u64, model: DiskModel) -> Result<PathBuf, Fault> {
-        let Inner { machine, side, image, attached, recording, noting, .. } = &*self.0;
+    pub fn attach(&self, dev: u32, sectors: u64, model: DiskModel) -> Result<PathBuf, StepError> {
+        let KernelDiskState { machine, side, image, attached, recording, noting, .. } = &*self.0;
         if let Some(node) = attached.borrow().get(&dev) {
             return Ok(node.clone());
         }
@@ -105,9 +105,10 @@ impl KernelDisks {
         // Only one that is made draws numbers.
         let is_there = *side == Side::Crash && machine.has(*side, dev, sectors);
         let node = if is_there { attach() } else { self.uncounted(attach) }?;
-        let completes = if *side == Side::Live { model.completes } else { Completes::AtOnce };
+        let completes =
+            if *side == Side::Live { model.completes } else { CompletionTiming::AtOnce };
         machine.end_writes(*side, dev, completes)?;
-        if noting.get() == Noting::Yes {
+        if noting.get() == ReadTracking::Yes {
             // Those of the user before, its unmount included.
             machine.take_reads(*side, dev)?;
         }
@@ -121,7 +122,10 @@ impl KernelDisks {
     /// Does what only the first stack of a machine has to do: no number of the row is drawn by it,
     /// so the row is the same for all. (The kernel draws one for each inode of a tmpfs, nodes of
     /// disks included: `__shmem_get_inode`.)
-    pub(crate) fn uncounted<T>(&self, make: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(crate) fn uncounted<T>(
+        &self,
+        make: impl FnOnce() -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
         let counted = self.0.machine.random(Random::default())?;
         let made = make();
         self.0.machine.random(counted)?;
@@ -139,7 +143,7 @@ impl KernelDisks {
     }
 
     /// The calls that were operations, in their order.
-    pub(crate) fn take_calls(&self) -> Vec<Call> {
+    pub(crate) fn take_calls(&self) -> Vec<KernelCall> {
         self.0.machine.take_calls()
     }
 
@@ -149,16 +153,16 @@ impl KernelDisks {
     }
 
     /// Something on them could not be put to rest: the machine must not be used any more.
-    pub fn give_up(&self, why: &Fault) {
+    pub fn give_up(&self, why: &StepError) {
         self.0.machine.give_up(why);
     }
 }
 
 impl DiskSet for KernelDisks {
-    fn image(&self) -> Result<Image, Fault> {
-        let Inner { machine, side, image, attached, noting, .. } = &*self.0;
-        if noting.get() == Noting::Yes {
-            noting.set(Noting::Lost);
+    fn image(&self) -> Result<Image, StepError> {
+        let KernelDiskState { machine, side, image, attached, noting, .. } = &*self.0;
+        if noting.get() == ReadTracking::Yes {
+            noting.set(ReadTracking::Lost);
         }
         let mut image = image.clone();
         for dev in attached.borrow().keys() {
@@ -167,8 +171,8 @@ impl DiskSet for KernelDisks {
         Ok(image)
     }
 
-    fn take_log(&self) -> Result<Vec<Event>, Fault> {
-        let Inner { machine, side, attached, recording, followed, .. } = &*self.0;
+    fn take_log(&self) -> Result<Vec<Event>, StepError> {
+        let KernelDiskState { machine, side, attached, recording, followed, .. } = &*self.0;
         match recording.get() {
             Recording::Off => Ok(Vec::new()),
             Recording::Operations => machine.take_operations(&followed.borrow()),
@@ -176,11 +180,11 @@ impl DiskSet for KernelDisks {
         }
     }
 
-    fn put_mark(&self, name: &str) -> Result<(), Fault> {
-        let Inner { machine, side, attached, recording, .. } = &*self.0;
+    fn put_mark(&self, name: &str) -> Result<(), StepError> {
+        let KernelDiskState { machine, side, attached, recording, .. } = &*self.0;
         match recording.get() {
             Recording::Off => Ok(()),
-            Recording::Operations => Err(Fault::new(
+            Recording::Operations => Err(StepError::new(
                 "crash checks that a component asks for do not go together with soft crashes on a \
                  kernel",
             )),
@@ -194,39 +198,39 @@ impl DiskSet for KernelDisks {
         if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
     }
 
-    fn logged(&self) -> Result<u64, Fault> {
+    fn logged(&self) -> Result<u64, StepError> {
         if self.notes_operations() { Ok(0) } else { self.0.machine.logged() }
     }
 
     fn note_reads(&self) {
-        self.0.noting.set(Noting::Yes);
+        self.0.noting.set(ReadTracking::Yes);
     }
 
-    fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
-        let Inner { machine, side, attached, noting, .. } = &*self.0;
-        if noting.replace(Noting::No) != Noting::Yes {
+    fn take_reads(&self) -> Result<Option<Vec<ReadRange>>, StepError> {
+        let KernelDiskState { machine, side, attached, noting, .. } = &*self.0;
+        if noting.replace(ReadTracking::No) != ReadTracking::Yes {
             return Ok(None);
         }
         let mut reads = Vec::new();
         for dev in attached.borrow().keys().copied() {
             let blocks = machine.take_reads(*side, dev)?.into_iter().map(u64::from);
-            reads.extend(blocks.map(|block| Read::Sectors { dev, block, sectors: u8::MAX }));
+            reads.extend(blocks.map(|block| ReadRange::Sectors { dev, block, sectors: u8::MAX }));
         }
         Ok(Some(reads))
     }
 
-    fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
-        let Inner { machine, side, .. } = &*self.0;
-        machine.spoil(*side, dev, sectors, fault)
+    fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), StepError> {
+        let KernelDiskState { machine, side, .. } = &*self.0;
+        machine.damage(*side, dev, sectors, fault)
     }
 
-    fn hold_still(&self, still: bool) -> Result<(), Fault> {
-        let Inner { machine, side, attached, .. } = &*self.0;
+    fn hold_still(&self, still: bool) -> Result<(), StepError> {
+        let KernelDiskState { machine, side, attached, .. } = &*self.0;
         attached.borrow().keys().try_for_each(|dev| machine.hold_still(*side, *dev, still))
     }
 
     fn fence(&self) {
-        let Inner { machine, side, attached, recording, .. } = &*self.0;
+        let KernelDiskState { machine, side, attached, recording, .. } = &*self.0;
         let ended = match recording.replace(Recording::Off) {
             Recording::Off => Ok(()),
             Recording::On => {
@@ -248,7 +252,7 @@ impl DiskSet for KernelDisks {
     }
 }
 
-impl Drop for Inner {
+impl Drop for KernelDiskState {
     fn drop(&mut self) {
         if let Some(random) = self.random {
             let back = self.machine.random(random);

@@ -33,21 +33,21 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// The disks that were made and are still there: inodes of their nodes, by number.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct Leftovers {
     list: PathBuf,
     disks: BTreeMap<u32, u64>,
 }
 
-impl Left {
+impl Leftovers {
     /// What is listed.
     ///
     /// # Errors
     /// The list cannot be read.
-    pub fn read() -> io::Result<Left> {
-        Left::of(Path::new(LIST))
+    pub fn read() -> io::Result<Leftovers> {
+        Leftovers::of(Path::new(LIST))
     }
 
-    fn of(list: &Path) -> io::Result<Left> {
+    fn of(list: &Path) -> io::Result<Leftovers> {
         let text = match fs::read_to_string(list) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             read => read?,
@@ -56,7 +56,7 @@ impl Left {
             let (number, inode) = line.split_once(' ')?;
             Some((number.parse().ok()?, inode.parse().ok()?))
         };
-        Ok(Left { list: list.to_owned(), disks: text.lines().filter_map(disk).collect() })
+        Ok(Leftovers { list: list.to_owned(), disks: text.lines().filter_map(disk).collect() })
     }
 
     /// Puts a disk on the list.
@@ -123,7 +123,7 @@ pub fn remove_left() {
     // The process that has EKM has the list.
     if let (Ok(control), Ok(_ekm)) = (open_control(), Ekm::open()) {
         // What stays is tried again by the next run.
-        Left::read().and_then(|mut left| left.remove(&control)).ok();
+        Leftovers::read().and_then(|mut left| left.remove(&control)).ok();
     }
 }
 
@@ -146,17 +146,17 @@ mod tests {
     fn the_list_says_what_was_added_and_not_forgotten() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let list = folder.path().join("explode/disks");
-        let mut left = Left::of(&list).expect("there is none");
+        let mut left = Leftovers::of(&list).expect("there is none");
         left.disks = BTreeMap::from([(0, 7), (3, 9)]);
         left.write().expect("the folder is ours");
         left.forget(0).expect("the folder is ours");
-        assert_eq!(Left::of(&list).expect("it was written").disks, BTreeMap::from([(3, 9)]));
+        assert_eq!(Leftovers::of(&list).expect("it was written").disks, BTreeMap::from([(3, 9)]));
     }
 
     #[test]
     fn a_disk_that_is_another_one_is_not_touched() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut left = Left::of(&folder.path().join("disks")).expect("there is none");
+        let mut left = Leftovers::of(&folder.path().join("disks")).expect("there is none");
         left.disks.insert(u32::MAX, 1);
         // Nothing that could remove a disk: there is none of that number and inode, so the
         // kernel is not asked.

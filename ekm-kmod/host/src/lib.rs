@@ -1,10 +1,10 @@
 //! The user's half of explode's two kernel modules: the kernel of this machine as a backend of
 //! stacks.
 //!
-//! [`Kernel`] implements [`Backend`](explode_runtime::devices::Backend): RAM disks of the kernel
-//! hold the images, EKM's log becomes events, functions of the kernel ask for choices, tasks take
-//! turns, and calls on a file system can be repeated for soft crashes. [`AllBackends`] opens it for
-//! the modes that need it.
+//! [`KernelBackend`] implements [`Backend`](explode_runtime::devices::Backend): RAM disks of the
+//! kernel hold the images, EKM's log becomes events, functions of the kernel ask for choices, tasks
+//! take turns, and calls on a file system can be repeated for soft crashes. [`AllBackends`] opens
+//! it for the modes that need it.
 //!
 //! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`, `events`.
 //!
@@ -68,13 +68,13 @@ mod threads;
 mod turns;
 mod write_back;
 
-pub use backend::{AllBackends, Kernel};
-pub use disk_model::{Completes, DiskModel};
+pub use backend::{AllBackends, KernelBackend};
+pub use disk_model::{CompletionTiming, DiskModel};
 pub use kernel::KernelDisks;
 pub use left::remove_left;
-pub use machine::Machine;
+pub use machine::KernelMachine;
 pub use marks::{MARK_REQUEST, TOOLS};
 pub use packages::IMAGE_FILE;
-pub use plain::PlainDisk;
+pub use plain::UnrecordedDisk;
 pub use threads::find_thread;
-pub use turns::let_others_finish;
+pub use turns::yield_to_others;

@@ -13,14 +13,14 @@ use super::buffers::DirtyBuffers;
 
 /// One record with its data.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct LogRecord {
     pub header: RecordHeader,
     pub data: Bytes,
 }
 
 /// Makes events of the records of one set of devices.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub(crate) struct RecordReader {
     /// Our number of each request in flight: the kernel's is an address.
     in_flight: BTreeMap<u64, u64>,
     last_id: u64,
@@ -30,15 +30,15 @@ pub(crate) struct Reader {
     deaf: BTreeSet<u32>,
 }
 
-impl Reader {
+impl RecordReader {
     /// From now on this device's flushes do nothing, nor do the flags of its requests.
     pub fn drop_flushes(&mut self, dev: u32) {
         self.deaf.insert(dev);
     }
 
     /// The event of a record of device `dev`; none for what is no event.
-    pub fn event(&mut self, dev: u32, record: Record) -> Option<Event> {
-        let Record { header: RecordHeader { kind, flags, sector, len, request, .. }, data } =
+    pub fn event(&mut self, dev: u32, record: LogRecord) -> Option<Event> {
+        let LogRecord { header: RecordHeader { kind, flags, sector, len, request, .. }, data } =
             record;
         let dirty = self.dirty.entry(dev).or_default();
         match kind {
@@ -78,7 +78,7 @@ impl Reader {
 
     /// Compares what the log says is dirty with what the kernel says: the events that the log has
     /// missed.
-    pub fn reconcile(&mut self, dev: u32, now: impl IntoIterator<Item = Record>) -> Vec<Event> {
+    pub fn reconcile(&mut self, dev: u32, now: impl IntoIterator<Item = LogRecord>) -> Vec<Event> {
         let now = now.into_iter().filter(|record| record.header.kind == KIND_BUFFER);
         self.dirty
             .entry(dev)
@@ -87,8 +87,8 @@ impl Reader {
     }
 
     /// The same for all devices: `now` has all dirty buffers of each.
-    pub fn reconcile_all(&mut self, now: Vec<Record>) -> Vec<Event> {
-        let mut by_device: BTreeMap<u32, Vec<Record>> =
+    pub fn reconcile_all(&mut self, now: Vec<LogRecord>) -> Vec<Event> {
+        let mut by_device: BTreeMap<u32, Vec<LogRecord>> =
             self.dirty.keys().map(|dev| (*dev, Vec::new())).collect();
         for record in now {
             by_device.entry(record.header.device).or_default().push(record);
@@ -117,9 +117,9 @@ fn submit(id: u64, dev: u32, sector: u64, len: u64, flags: u16, data: Bytes) -> 
 mod tests {
     use super::*;
 
-    fn record(kind: u16, device: u32, sector: u64, byte: u8) -> Record {
+    fn record(kind: u16, device: u32, sector: u64, byte: u8) -> LogRecord {
         let data = Bytes::from(vec![byte; 1024]);
-        Record {
+        LogRecord {
             header: RecordHeader { kind, device, sector, len: 1024, ..RecordHeader::default() },
             data,
         }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_was_cleaned_or_changed_unseen_is_found_on_all_devices() {
-        let mut reader = Reader::default();
+        let mut reader = RecordReader::default();
         for (dev, sector) in [(0, 2), (0, 4), (1, 2)] {
             assert!(reader.event(dev, record(KIND_DIRTY, dev, sector, 1)).is_some());
         }

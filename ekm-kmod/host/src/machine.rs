@@ -17,30 +17,30 @@ use explode_ekm_abi::wire::{
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
 
-use super::disk_model::{Completes, DiskModel};
+use super::disk_model::{CompletionTiming, DiskModel};
 use super::ekm::{self, Ekm};
-use super::issuers::Issuers;
-use super::left::Left;
-use super::log::{Reader, Record};
+use super::issuers::EventTasks;
+use super::left::Leftovers;
+use super::log::{LogRecord, RecordReader};
 use super::marks;
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::{CONTROL, RddDisk, open_control};
 use super::requests::Requests;
 use super::side_disks::{SideDisks, is_asked};
 use super::write_back;
-use crate::calls::{Call, Stores};
-use explode_runtime::base::{Blame, BrokenKind, Fault, RunError};
+use crate::calls::{KernelCall, MappedFiles};
+use explode_runtime::base::{Blame, BrokenKind, RunError, StepError};
 use explode_runtime::choose::Choice;
 use explode_runtime::devices::{NOW, Side};
 use explode_runtime::events::asked;
-use explode_runtime::faults::kernel::Failures;
+use explode_runtime::faults::kernel::KernelFaults;
 
 /// Devices of a side.
 const DEVICES: u32 = WATCHES_MAX as u32 / 2;
 
 /// The kernel's side of a run. There is one a process: EKM serves one at a time.
 #[derive(Debug)]
-pub struct Machine {
+pub struct KernelMachine {
     control: File,
     ekm: Ekm,
     live: RefCell<SideDisks>,
@@ -50,7 +50,7 @@ pub struct Machine {
     /// Do its tasks take turns? It is ours alone then.
     turns: bool,
     /// The disks that are to be taken out of the kernel; none in a guest, which is thrown away.
-    left: Option<RefCell<Left>>,
+    left: Option<RefCell<Leftovers>>,
     /// What its programs are from.
     packages: Packages,
     /// The folders of crash stacks that are there.
@@ -59,12 +59,12 @@ pub struct Machine {
     stuck: RefCell<Option<String>>,
 }
 
-impl Machine {
+impl KernelMachine {
     /// Opens both modules' devices, and stops the file systems' clock.
     ///
     /// # Errors
     /// What is missing, and what to do.
-    pub(crate) fn open(turns: bool) -> Result<Machine, RunError> {
+    pub(crate) fn open(turns: bool) -> Result<KernelMachine, RunError> {
         let missing = |path: &str, error: io::Error| {
             RunError::Missing(match error.kind() {
                 io::ErrorKind::NotFound => {
@@ -92,7 +92,7 @@ impl Machine {
             BrokenKind::Tool.of(format_args!("{IMAGE_FILE} cannot be read: {error}"))
         })?;
         let left = if turns { None } else { Some(RefCell::new(cleared(&control)?)) };
-        Ok(Machine {
+        Ok(KernelMachine {
             control,
             ekm,
             live: RefCell::default(),
@@ -131,7 +131,7 @@ impl Machine {
     }
 
     /// Something could not be put to rest: its disks must not be touched any more.
-    pub fn give_up(&self, why: &Fault) {
+    pub fn give_up(&self, why: &StepError) {
         self.stuck.borrow_mut().get_or_insert_with(|| why.to_string());
     }
 
@@ -140,10 +140,10 @@ impl Machine {
         // What is still in the log came before.
         self.pull();
         let mut bench = self.bench(side).borrow_mut();
-        (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
+        (bench.reader, bench.events, bench.spoiled) = (RecordReader::default(), Vec::new(), None);
         bench.dirty.clear();
-        (bench.issuers, bench.logged) = (Issuers::default(), 0);
-        (bench.calls, bench.stores) = (Vec::new(), Stores::default());
+        (bench.issuers, bench.logged) = (EventTasks::default(), 0);
+        (bench.calls, bench.stores) = (Vec::new(), MappedFiles::default());
         self.requests.stack_begins(side);
     }
 
@@ -155,9 +155,9 @@ impl Machine {
 
     /// A mutate begins on the live side (`on`), or has ended: code of the kernel may ask for crash
     /// checks in between.
-    pub(crate) fn hear(&self, on: bool) {
+    pub(crate) fn listen(&self, on: bool) {
         self.pull();
-        self.requests.hear(on);
+        self.requests.listen(on);
     }
 
     /// Has code of the kernel asked for crash checks since the mutate began?
@@ -166,7 +166,7 @@ impl Machine {
     }
 
     /// What code of the kernel must not have asked on a side.
-    pub(crate) fn refused(&self, side: Side) -> Option<Fault> {
+    pub(crate) fn refused(&self, side: Side) -> Option<StepError> {
         self.pull();
         self.requests.refused(side)
     }
@@ -183,7 +183,7 @@ impl Machine {
         dev: u32,
         sectors: u64,
         wanted: &Disk,
-    ) -> Result<PathBuf, Fault> {
+    ) -> Result<PathBuf, StepError> {
         if let Some(why) = &*self.stuck.borrow() {
             return Err(tool(format!("the machine cannot be used any more: {why}")));
         }
@@ -249,9 +249,9 @@ impl Machine {
         &self,
         side: Side,
         dev: u32,
-        completes: Completes,
-    ) -> Result<(), Fault> {
-        let late = completes != Completes::AtOnce;
+        completes: CompletionTiming,
+    ) -> Result<(), StepError> {
+        let late = completes != CompletionTiming::AtOnce;
         if late && !self.turns {
             return Err(tool(
                 "late completion is for guests (--in vm): it counts on one processor and tasks \
@@ -268,7 +268,7 @@ impl Machine {
     }
 
     /// No write of such a disk ends, or they go on.
-    pub(crate) fn hold_still(&self, side: Side, dev: u32, still: bool) -> Result<(), Fault> {
+    pub(crate) fn hold_still(&self, side: Side, dev: u32, still: bool) -> Result<(), StepError> {
         self.change_disk(side, dev, |disk| disk.hold_still(&self.control, still))
     }
 
@@ -277,7 +277,7 @@ impl Machine {
         side: Side,
         dev: u32,
         change: impl FnOnce(&mut RddDisk) -> Result<(), nix::errno::Errno>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StepError> {
         let mut bench = self.bench(side).borrow_mut();
         let disk =
             bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
@@ -285,22 +285,22 @@ impl Machine {
     }
 
     /// Sectors of an attached disk go bad.
-    pub(crate) fn spoil(
+    pub(crate) fn damage(
         &self,
         side: Side,
         dev: u32,
         sectors: Range<u64>,
         fault: ReadFault,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StepError> {
         let mut bench = self.bench(side).borrow_mut();
         let disk =
             bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
-        let spoilt = disk.spoil(&self.control, sectors, fault);
+        let spoilt = disk.damage(&self.control, sectors, fault);
         spoilt.map_err(|errno| tool(format!("{CONTROL}: a disk takes no fault: {}", errno.desc())))
     }
 
     /// Begins to log a disk's events.
-    pub(crate) fn watch(&self, side: Side, dev: u32, model: DiskModel) -> Result<(), Fault> {
+    pub(crate) fn watch(&self, side: Side, dev: u32, model: DiskModel) -> Result<(), StepError> {
         let mut bench = self.bench(side).borrow_mut();
         if model.flushes == Flushes::Dropped {
             bench.reader.drop_flushes(dev);
@@ -316,12 +316,12 @@ impl Machine {
     }
 
     /// Ends that, and drops what was not taken.
-    pub(crate) fn unwatch(&self, side: Side, dev: u32) -> Result<(), Fault> {
+    pub(crate) fn unwatch(&self, side: Side, dev: u32) -> Result<(), StepError> {
         self.ekm.watch(Watch { device: number(side, dev), ..Watch::default() })
     }
 
     /// What a disk holds now.
-    pub(crate) fn contents(&self, side: Side, dev: u32) -> Result<Disk, Fault> {
+    pub(crate) fn contents(&self, side: Side, dev: u32) -> Result<Disk, StepError> {
         let mut bench = self.bench(side).borrow_mut();
         let disk = bench.disks.get_mut(&dev).expect("only attached disks are asked for");
         let contents = disk.contents(&self.control);
@@ -330,7 +330,7 @@ impl Machine {
 
     /// The blocks of a disk that were read by requests since the last call, in order of first
     /// reads.
-    pub(crate) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, Fault> {
+    pub(crate) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, StepError> {
         let bench = self.bench(side).borrow();
         let reads = bench.disks[&dev].take_reads(&self.control);
         reads.map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
@@ -341,7 +341,7 @@ impl Machine {
         &self,
         side: Side,
         watched: impl Iterator<Item = u32>,
-    ) -> Result<Vec<Event>, Fault> {
+    ) -> Result<Vec<Event>, StepError> {
         self.pull();
         let unseen = self.bench(side).borrow().unseen.clone();
         for dev in watched.filter(|dev| !unseen.contains(dev)) {
@@ -353,7 +353,7 @@ impl Machine {
             if self.ekm.discard_buffers(agrees)? {
                 continue;
             }
-            let (now, events): (Vec<Record>, Vec<Record>) = self
+            let (now, events): (Vec<LogRecord>, Vec<LogRecord>) = self
                 .ekm
                 .drain()?
                 .into_iter()
@@ -378,7 +378,7 @@ impl Machine {
         side: Side,
         watched: impl Iterator<Item = u32>,
         name: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StepError> {
         let mut events = self.take_log(side, watched)?;
         events.push(Event::Mark { name: name.to_owned() });
         let mut bench = self.bench(side).borrow_mut();
@@ -390,7 +390,7 @@ impl Machine {
     }
 
     /// Follows the calls that change the file system that is mounted here, as number `system`.
-    pub(crate) fn follow(&self, system: u32, at: &Path) -> Result<(), Fault> {
+    pub(crate) fn follow(&self, system: u32, at: &Path) -> Result<(), StepError> {
         if system as usize >= FOLLOWED_MAX {
             return Err(tool(format!(
                 "soft crashes follow at most {FOLLOWED_MAX} file systems of a stack"
@@ -402,13 +402,16 @@ impl Machine {
     }
 
     /// Ends that. What was logged is still there to be taken.
-    pub(crate) fn unfollow(&self, system: u32) -> Result<(), Fault> {
+    pub(crate) fn unfollow(&self, system: u32) -> Result<(), StepError> {
         self.ekm.follow(Follow { system, what: FOLLOW_END, ..Follow::default() })
     }
 
     /// The marks of the operations on the live side since the last call; the calls themselves wait
     /// to be taken. File systems are mounted at `roots`.
-    pub(crate) fn take_operations(&self, roots: &[Option<PathBuf>]) -> Result<Vec<Event>, Fault> {
+    pub(crate) fn take_operations(
+        &self,
+        roots: &[Option<PathBuf>],
+    ) -> Result<Vec<Event>, StepError> {
         self.pull();
         self.ekm.has_seen_all()?;
         let mut bench = self.live.borrow_mut();
@@ -419,7 +422,7 @@ impl Machine {
     }
 
     /// The calls on the live side since the last call of this.
-    pub(crate) fn take_calls(&self) -> Vec<Call> {
+    pub(crate) fn take_calls(&self) -> Vec<KernelCall> {
         std::mem::take(&mut self.live.borrow_mut().calls)
     }
 
@@ -429,7 +432,7 @@ impl Machine {
     }
 
     /// How many events the live side has logged since its stack began. Marks are not counted.
-    pub(crate) fn logged(&self) -> Result<u64, Fault> {
+    pub(crate) fn logged(&self) -> Result<u64, StepError> {
         self.pull();
         let bench = self.bench(Side::Live).borrow();
         bench.spoiled.clone().map_or(Ok(bench.logged), Err)
@@ -448,43 +451,43 @@ impl Machine {
     }
 
     /// Where the kernel's random numbers come from; returns where they came from.
-    pub(crate) fn random(&self, random: Random) -> Result<Random, Fault> {
+    pub(crate) fn random(&self, random: Random) -> Result<Random, StepError> {
         self.ekm.random(random)
     }
 
     /// Events are logged, or not.
-    pub fn record(&self, on: bool) -> Result<(), Fault> {
+    pub fn record(&self, on: bool) -> Result<(), StepError> {
         self.ekm.record(on)
     }
 
     /// No function that may fail is probed any more.
-    pub fn probe_nothing(&self) -> Result<(), Fault> {
+    pub fn probe_nothing(&self) -> Result<(), StepError> {
         self.ekm.probe_nothing()
     }
 
     /// As [`KernelSide::probe`](explode_runtime::devices::KernelSide::probe).
-    pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+    pub fn probe(&self, failures: &KernelFaults) -> Result<(), RunError> {
         self.ekm.probe(failures)
     }
 
     /// Functions of the kernel may fail, as many as it says, in system calls of this thread: first
     /// by the answers of a script, all of them the kernel's, then none.
-    pub fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
+    pub fn arm(&self, failures: &KernelFaults, script: &[Choice]) -> Result<(), StepError> {
         self.ekm.arm(failures, script)
     }
 
     /// Ends that; returns what was chosen.
-    pub fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+    pub fn disarm(&self) -> Result<Vec<Choice>, StepError> {
         self.ekm.disarm()
     }
 
     /// The file system of this file begins to commit, and is not waited for.
-    pub(crate) fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+    pub(crate) fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), StepError> {
         self.ekm.start_commit(file)
     }
 
     /// Gives each record to its side.
-    fn sort(&self, records: Vec<Record>) {
+    fn sort(&self, records: Vec<LogRecord>) {
         for record in records {
             if record.header.kind == KIND_CALL {
                 // Only the live side's file systems are followed.
@@ -502,7 +505,7 @@ impl Machine {
     }
 
     /// A request that is heard becomes a mark of the live side.
-    fn note_request(&self, record: &Record) {
+    fn note_request(&self, record: &LogRecord) {
         let is_of_program = record.header.flags & FLAG_PROGRAM != 0;
         let by = || match is_of_program {
             true => "a program".to_owned(),
@@ -532,7 +535,7 @@ impl Machine {
 
 /// Disks would stay in the kernel's memory. One that a process still has open stays until the next
 /// run.
-impl Drop for Machine {
+impl Drop for KernelMachine {
     fn drop(&mut self) {
         if self.left.is_none() {
             return;
@@ -547,8 +550,8 @@ impl Drop for Machine {
 }
 
 /// The list of disks to remove, once those are removed that an earlier run has left.
-fn cleared(control: &File) -> Result<Left, RunError> {
-    let cleared = Left::read().and_then(|mut left| left.remove(control).map(|()| left));
+fn cleared(control: &File) -> Result<Leftovers, RunError> {
+    let cleared = Leftovers::read().and_then(|mut left| left.remove(control).map(|()| left));
     cleared.map_err(|error| {
         BrokenKind::Tool.of(format_args!("disks that an earlier run has left: {error}")).into()
     })
@@ -562,6 +565,6 @@ fn number(side: Side, dev: u32) -> u32 {
     }
 }
 
-fn tool(message: String) -> Fault {
-    Fault::new(message).blame(Blame::Tool)
+fn tool(message: String) -> StepError {
+    StepError::new(message).blame(Blame::Tool)
 }

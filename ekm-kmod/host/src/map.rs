@@ -9,17 +9,22 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 /// A mapping of a device, from `offset` on; it ends with its owner.
 #[derive(Debug)]
-pub(crate) struct Map {
+pub(crate) struct DeviceMapping {
     at: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: the mapping is the process's, and has one owner at a time.
-unsafe impl Send for Map {}
+unsafe impl Send for DeviceMapping {}
 
-impl Map {
+impl DeviceMapping {
     /// Maps `len` bytes; `writable` or not.
-    pub fn new(device: &File, offset: i64, len: usize, writable: bool) -> Result<Map, Errno> {
+    pub fn new(
+        device: &File,
+        offset: i64,
+        len: usize,
+        writable: bool,
+    ) -> Result<DeviceMapping, Errno> {
         let length = NonZeroUsize::new(len).ok_or(Errno::EINVAL)?;
         let protection = if writable {
             ProtFlags::PROT_READ | ProtFlags::PROT_WRITE
@@ -28,7 +33,7 @@ impl Map {
         };
         // SAFETY: a new mapping at an address of the kernel's choice; nothing of ours is there.
         let at = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, device, offset)? };
-        Ok(Map { at: at.cast(), len })
+        Ok(DeviceMapping { at: at.cast(), len })
     }
 
     /// Fills `into` with the bytes from `offset` on.
@@ -80,7 +85,7 @@ impl Map {
     }
 }
 
-impl Drop for Map {
+impl Drop for DeviceMapping {
     fn drop(&mut self) {
         // SAFETY: this very mapping, and there is no reference into it. An error could only mean
         // that it is not one.

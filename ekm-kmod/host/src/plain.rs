@@ -9,31 +9,36 @@ use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{BLOCKS_CHANGED, RDD_MMAP_SHIFT, SECTOR};
 use explode_ramdisk::BLOCK_BYTES;
 
-use super::map::Map;
+use super::map::DeviceMapping;
 use super::rdd::open_control;
 
 /// A disk of zeroes without a log; it ends with its owner.
 #[derive(Debug)]
-pub struct PlainDisk {
+pub struct UnrecordedDisk {
     control: File,
     number: u32,
     path: PathBuf,
     /// Nothing once the disk is being removed.
-    map: Option<Map>,
+    map: Option<DeviceMapping>,
 }
 
-impl PlainDisk {
+impl UnrecordedDisk {
     /// Makes one of so many sectors.
     ///
     /// # Errors
     /// The driver is not there, or has no room.
-    pub fn create(sectors: u64) -> io::Result<PlainDisk> {
+    pub fn create(sectors: u64) -> io::Result<UnrecordedDisk> {
         let control = open_control()?;
         let bytes = usize::try_from(sectors * SECTOR).map_err(io::Error::other)?;
         let number = user::create(control.as_fd(), sectors)?.disk;
         let path = PathBuf::from(format!("/dev/rdd{number}"));
-        let mut disk = PlainDisk { control, number, path, map: None };
-        disk.map = Some(Map::new(&disk.control, i64::from(number) << RDD_MMAP_SHIFT, bytes, true)?);
+        let mut disk = UnrecordedDisk { control, number, path, map: None };
+        disk.map = Some(DeviceMapping::new(
+            &disk.control,
+            i64::from(number) << RDD_MMAP_SHIFT,
+            bytes,
+            true,
+        )?);
         Ok(disk)
     }
 
@@ -57,7 +62,7 @@ impl PlainDisk {
     }
 }
 
-impl Drop for PlainDisk {
+impl Drop for UnrecordedDisk {
     fn drop(&mut self) {
         self.map = None;
         // One that is in use stays until the machine stops.

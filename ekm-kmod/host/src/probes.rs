@@ -12,8 +12,8 @@ use nix::errno::Errno;
 
 use crate::numbers::{mask, number};
 use explode_runtime::base::{RunError, UsageError};
-use explode_runtime::choose::Kind;
-use explode_runtime::faults::kernel::{Failures, Site};
+use explode_runtime::choose::ChoiceKind;
+use explode_runtime::faults::kernel::{FaultSite, KernelFaults};
 
 /// Where the names of functions are.
 const NAMES: &str = "/proc/kallsyms";
@@ -32,7 +32,7 @@ const NEEDS: [(u32, &str); 6] = [
 ///
 /// # Errors
 /// Kinds that this kernel cannot fail; functions that it has not, or that cannot or must not fail.
-pub(crate) fn register(ekm: &File, failures: &Failures) -> Result<(), RunError> {
+pub(crate) fn register(ekm: &File, failures: &KernelFaults) -> Result<(), RunError> {
     are_there(&failures.sites)?;
     let kinds = mask(failures.kinds());
     let found = user::choices(ekm.as_fd(), kinds).map_err(|errno| {
@@ -59,7 +59,7 @@ pub(crate) fn register(ekm: &File, failures: &Failures) -> Result<(), RunError> 
 
 /// What this kernel has not of what is wanted.
 fn lacking(wanted: u32, found: Kinds) -> Option<String> {
-    let words = Kind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
+    let words = ChoiceKind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
     let said = words.filter(|(number, _)| wanted & !found.kinds & number != 0);
     let said: Vec<String> = said
         .map(|(number, word)| {
@@ -84,14 +84,14 @@ fn lacking(wanted: u32, found: Kinds) -> Option<String> {
 }
 
 /// Has the kernel each of these functions, and only one of its name?
-fn are_there(sites: &[Site]) -> Result<(), RunError> {
+fn are_there(sites: &[FaultSite]) -> Result<(), RunError> {
     if sites.is_empty() {
         return Ok(());
     }
     let text = fs::read_to_string(NAMES)
         .map_err(|error| RunError::Missing(format!("{NAMES}: {error}")))?;
     let functions = || text.lines().filter_map(function);
-    for Site { symbol, .. } in sites {
+    for FaultSite { symbol, .. } in sites {
         match functions().filter(|name| name == symbol).count() {
             1 => {}
             0 => {
@@ -145,7 +145,7 @@ fn hint<'a>(symbol: &str, functions: impl Iterator<Item = &'a str> + Clone) -> S
 }
 
 /// Why EKM does not take a function.
-fn refused(Site { symbol, returns, .. }: &Site, errno: Errno, listed: u32) -> String {
+fn refused(FaultSite { symbol, returns, .. }: &FaultSite, errno: Errno, listed: u32) -> String {
     let fails_with = match listed {
         LISTED_NULL => Some("null, write 0"),
         LISTED_ERRNO => Some("an error, write one such as -EIO"),
@@ -203,7 +203,8 @@ mod tests {
         );
         // The others are asked by modules, at functions that the user names, and by our own disk:
         // any kernel can.
-        let of_functions = Kind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
+        let of_functions =
+            ChoiceKind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
         let of_functions =
             of_functions.filter(|(number, _)| (FAIL_MODULE | FAIL_PROBE | LATE) & number == 0);
         for (number, word) in of_functions {

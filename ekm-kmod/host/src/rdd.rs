@@ -16,8 +16,8 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
 use libc::{EIO, ENOSPC};
 use nix::errno::Errno;
 
-use super::disk_model::Completes;
-use super::map::Map;
+use super::disk_model::CompletionTiming;
+use super::map::DeviceMapping;
 
 /// The device that makes disks.
 pub(crate) const CONTROL: &str = "/dev/rdd-control";
@@ -34,7 +34,7 @@ pub(crate) fn open_control() -> io::Result<File> {
 pub(crate) struct RddDisk {
     spec: DiskSpec,
     path: PathBuf,
-    map: Map,
+    map: DeviceMapping,
     /// Its contents, but for the blocks that the driver has listed as changed since.
     known: Disk,
     /// Blocks that have changed, as the driver listed them last.
@@ -51,7 +51,7 @@ impl RddDisk {
         let spec = user::create(control.as_fd(), sectors)?;
         let bytes =
             usize::try_from(sectors * explode_ekm_abi::wire::SECTOR).map_err(|_| Errno::EFBIG)?;
-        let map = Map::new(control, i64::from(spec.disk) << RDD_MMAP_SHIFT, bytes, true)?;
+        let map = DeviceMapping::new(control, i64::from(spec.disk) << RDD_MMAP_SHIFT, bytes, true)?;
         let path = PathBuf::from(format!("/dev/rdd{}", spec.disk));
         Ok(RddDisk {
             spec,
@@ -86,11 +86,11 @@ impl RddDisk {
     }
 
     /// From now on writes end then.
-    pub fn end_writes(&mut self, control: &File, completes: Completes) -> Result<(), Errno> {
+    pub fn end_writes(&mut self, control: &File, completes: CompletionTiming) -> Result<(), Errno> {
         let ends = match completes {
-            Completes::AtOnce => ENDS_AT_ONCE,
-            Completes::Late => ENDS_LATE,
-            Completes::Choice => ENDS_BY_CHOICE,
+            CompletionTiming::AtOnce => ENDS_AT_ONCE,
+            CompletionTiming::Late => ENDS_LATE,
+            CompletionTiming::Choice => ENDS_BY_CHOICE,
         };
         self.set_ends(control, ends)
     }
@@ -159,14 +159,14 @@ impl RddDisk {
     }
 
     /// Sectors go bad. The disk may be open: what was read before stays in its reader's cache.
-    pub fn spoil(
+    pub fn damage(
         &mut self,
         control: &File,
         sectors: Range<u64>,
         fault: ReadFault,
     ) -> Result<(), Errno> {
         self.contents(control)?;
-        self.known.spoil(sectors.clone(), fault);
+        self.known.damage(sectors.clone(), fault);
         match fault {
             ReadFault::Unreadable => self.make_unreadable(control, sectors),
             ReadFault::Garbage { .. } => {

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 
 use explode_ekm_abi::wire::ASKED_MAX;
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::Side;
 
 /// What becomes of a request depends on what runs when it is made.
@@ -17,8 +17,8 @@ pub(crate) struct Requests {
     /// Was a request heard since the mutate began?
     heard: Cell<bool>,
     /// What must not have been asked, on each side.
-    live: RefCell<Option<Fault>>,
-    crash: RefCell<Option<Fault>>,
+    live: RefCell<Option<StepError>>,
+    crash: RefCell<Option<StepError>>,
 }
 
 impl Requests {
@@ -43,7 +43,7 @@ impl Requests {
     }
 
     /// A mutate begins (`on`), or has ended.
-    pub fn hear(&self, on: bool) {
+    pub fn listen(&self, on: bool) {
         self.mutate.set(on);
         if on {
             self.heard.set(false);
@@ -56,7 +56,7 @@ impl Requests {
     }
 
     /// The first request that was refused.
-    pub fn refused(&self, side: Side) -> Option<Fault> {
+    pub fn refused(&self, side: Side) -> Option<StepError> {
         self.refusal(side).borrow().clone()
     }
 
@@ -96,10 +96,12 @@ impl Requests {
     }
 
     fn refuse(&self, side: Side, why: impl FnOnce() -> String) {
-        self.refusal(side).borrow_mut().get_or_insert_with(|| Fault::new(why()).blame(Blame::Tool));
+        self.refusal(side)
+            .borrow_mut()
+            .get_or_insert_with(|| StepError::new(why()).blame(Blame::Tool));
     }
 
-    fn refusal(&self, side: Side) -> &RefCell<Option<Fault>> {
+    fn refusal(&self, side: Side) -> &RefCell<Option<StepError>> {
         match side {
             Side::Live => &self.live,
             Side::Crash => &self.crash,
@@ -124,21 +126,21 @@ mod tests {
         let requests = Requests::default();
         requests.stack_begins(Side::Live);
         assert_eq!(requests.take(b"mounting", by), None);
-        requests.hear(true);
+        requests.listen(true);
         assert!(!requests.have_been_heard());
         assert_eq!(requests.take(b"half", by), Some("half"));
         assert!(requests.have_been_heard());
-        requests.hear(false);
+        requests.listen(false);
         assert_eq!(requests.take(b"unmounting", by), None);
         assert!(requests.have_been_heard() && requests.refused(Side::Live).is_none());
-        requests.hear(true);
+        requests.listen(true);
         assert!(!requests.have_been_heard(), "the next mutate");
     }
 
     #[test]
     fn a_request_on_a_crash_disk_is_refused() {
         let requests = Requests::default();
-        requests.hear(true);
+        requests.listen(true);
         requests.stack_begins(Side::Crash);
         assert_eq!(requests.take(b"mounting", by), None);
         let told = requests.refused(Side::Crash).expect("it is refused").to_string();
@@ -164,13 +166,13 @@ mod tests {
             (b"h\xe4lf", "with a name that is not UTF-8 ('h\u{fffd}lf'); names"),
         ] {
             let requests = Requests::default();
-            requests.hear(true);
+            requests.listen(true);
             assert_eq!(requests.take(name, by), None);
             let told = requests.refused(Side::Live).expect("it is refused").to_string();
             assert!(told.contains(why) && !requests.have_been_heard(), "{told}");
         }
         let requests = Requests::default();
-        requests.hear(true);
+        requests.listen(true);
         assert!(requests.take(&long[1..], by).is_some());
     }
 }

@@ -5,37 +5,37 @@ use std::collections::BTreeMap;
 use explode_ekm_abi::wire::{FLAG_ASKED, KIND_BUFFER};
 use explode_ramdisk::{Event, operation_mark};
 
-use super::issuers::Issuers;
-use super::log::{Reader, Record};
+use super::issuers::EventTasks;
+use super::log::{LogRecord, RecordReader};
 use super::rdd::RddDisk;
-use crate::calls::{self, Call, Stores};
-use explode_runtime::base::Fault;
+use crate::calls::{self, KernelCall, MappedFiles};
+use explode_runtime::base::StepError;
 use explode_runtime::devices::Side;
 
 /// The disks of one side, and what the log said of them.
 #[derive(Debug, Default)]
 pub(crate) struct SideDisks {
     pub(crate) disks: BTreeMap<u32, RddDisk>,
-    pub(crate) reader: Reader,
+    pub(crate) reader: RecordReader,
     pub(crate) events: Vec<Event>,
     /// How many events there were since the stack began; marks are not counted.
     pub(crate) logged: u64,
     /// The calls that were not taken yet.
-    pub(crate) calls: Vec<Call>,
-    pub(crate) stores: Stores,
+    pub(crate) calls: Vec<KernelCall>,
+    pub(crate) stores: MappedFiles,
     /// Who has caused them; known of the live side.
-    pub(crate) issuers: Issuers,
+    pub(crate) issuers: EventTasks,
     /// What was dirty when a program asked for crash checks whose request is still to be read.
-    pub(crate) dirty: Vec<Record>,
+    pub(crate) dirty: Vec<LogRecord>,
     /// Disks whose dirty buffers do not count.
     pub(crate) unseen: Vec<u32>,
     /// The log was full: its events are not all there.
-    pub(crate) spoiled: Option<Fault>,
+    pub(crate) spoiled: Option<StepError>,
 }
 
 impl SideDisks {
     /// One more call, and its mark.
-    pub(crate) fn note(&mut self, call: Call) {
+    pub(crate) fn note(&mut self, call: KernelCall) {
         if call.is_operation() {
             self.events.push(operation_mark(&call.to_string()));
         }
@@ -43,7 +43,7 @@ impl SideDisks {
     }
 
     /// One more record of a device. The issuers of events are known on the live side only.
-    pub(crate) fn note_record(&mut self, side: Side, device: u32, record: Record) {
+    pub(crate) fn note_record(&mut self, side: Side, device: u32, record: LogRecord) {
         if is_asked(&record) {
             self.dirty.push(record);
             return;
@@ -58,7 +58,7 @@ impl SideDisks {
     }
 
     /// One more record of a call.
-    pub(crate) fn note_call(&mut self, record: &Record) {
+    pub(crate) fn note_call(&mut self, record: &LogRecord) {
         match calls::read(&record.header, &record.data) {
             Ok(call) => {
                 self.stores.note(&call);
@@ -71,7 +71,7 @@ impl SideDisks {
     }
 
     /// Dirty buffers that were cleaned where no probe sees it become events.
-    pub(crate) fn reconcile(&mut self, dirty: Vec<Record>) {
+    pub(crate) fn reconcile(&mut self, dirty: Vec<LogRecord>) {
         let missed = self.reader.reconcile_all(dirty);
         missed.iter().for_each(|_| self.issuers.note(None));
         self.logged += missed.len() as u64;
@@ -80,6 +80,6 @@ impl SideDisks {
 }
 
 /// Returns true for a record of a request of a program for crash checks.
-pub(crate) fn is_asked(record: &Record) -> bool {
+pub(crate) fn is_asked(record: &LogRecord) -> bool {
     record.header.kind == KIND_BUFFER && record.header.flags & FLAG_ASKED != 0
 }

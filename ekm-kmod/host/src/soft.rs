@@ -8,16 +8,16 @@ use bytes::Bytes;
 use explode_ramdisk::{BLOCK_BYTES, Event, Image, SECTOR_BYTES, operation_of};
 use itertools::Itertools as _;
 
-use crate::calls::{Call, Repeat, Trouble, What};
+use crate::calls::{CallReplay, CallReplayError, KernelCall, KernelCallKind};
 use crate::kernel::KernelDisks;
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, OnStack, SoftCrashLog};
 
 /// The calls since the disks that a live stack began with, and what the first of them leave.
 #[derive(Clone, Debug)]
 pub(crate) struct SoftCrashes {
     base: Image,
-    calls: Vec<Call>,
+    calls: Vec<KernelCall>,
     /// What so many calls leave, as far as it was asked for and may be asked for again.
     left: BTreeMap<usize, Image>,
 }
@@ -34,8 +34,9 @@ impl SoftCrashLog for SoftCrashes {
         let disks = live.as_any().downcast_ref::<KernelDisks>();
         let calls = disks.map_or_else(Vec::new, KernelDisks::take_calls);
         for call in &calls {
-            if let What::Write(_, data) | What::Store(_, data) | What::SetAttribute(_, data) =
-                &call.what
+            if let KernelCallKind::Write(_, data)
+            | KernelCallKind::Store(_, data)
+            | KernelCallKind::SetAttribute(_, data) = &call.what
             {
                 hash(data);
             }
@@ -47,12 +48,12 @@ impl SoftCrashLog for SoftCrashes {
         &mut self,
         log: &[Event],
         on_stack: &OnStack<'_>,
-    ) -> Result<(Image, Vec<Event>), Fault> {
+    ) -> Result<(Image, Vec<Event>), StepError> {
         let operations: Vec<usize> =
             (0..self.calls.len()).filter(|call| self.calls[*call].is_operation()).collect();
         let marks = log.iter().filter(|event| operation_of(event).is_some()).count();
         let first = operations.len().checked_sub(marks).ok_or_else(|| {
-            Fault::new("the log has operations that no call has made").blame(Blame::Tool)
+            StepError::new("the log has operations that no call has made").blame(Blame::Tool)
         })?;
         let before = first.checked_sub(1).map_or(0, |last| operations[last] + 1);
         let begin = self.after(before, on_stack)?;
@@ -81,7 +82,7 @@ impl SoftCrashLog for SoftCrashes {
 
 impl SoftCrashes {
     /// What the first so many calls leave.
-    fn after(&mut self, calls: usize, on_stack: &OnStack<'_>) -> Result<Image, Fault> {
+    fn after(&mut self, calls: usize, on_stack: &OnStack<'_>) -> Result<Image, StepError> {
         if let Some(image) = self.left.get(&calls) {
             return Ok(image.clone());
         }
@@ -93,16 +94,18 @@ impl SoftCrashes {
         } else {
             repeat(from, &self.calls[done..calls], on_stack)
         };
-        if matches!(image, Err((Trouble::Nameless, _))) && done > 0 {
+        if matches!(image, Err((CallReplayError::Nameless, _))) && done > 0 {
             // The file lost its name before: from the beginning on it is held open.
             image = repeat(&self.base, &self.calls[..calls], on_stack);
         }
         let image = image.map_err(|(trouble, what)| {
             let why = match trouble {
-                Trouble::Nameless => "its file had no name from the beginning on".to_owned(),
-                Trouble::Failed(why) => why,
+                CallReplayError::Nameless => {
+                    "its file had no name from the beginning on".to_owned()
+                }
+                CallReplayError::Failed(why) => why,
             };
-            Fault::new(format!("a call cannot be repeated on a crash disk: {what}: {why}"))
+            StepError::new(format!("a call cannot be repeated on a crash disk: {what}: {why}"))
                 .blame(Blame::Tool)
         })?;
         self.left.insert(calls, image.clone());
@@ -113,24 +116,25 @@ impl SoftCrashes {
 /// Repeats calls on a disk; returns what they leave, or the call that could not be repeated.
 fn repeat(
     image: &Image,
-    calls: &[Call],
+    calls: &[KernelCall],
     on_stack: &OnStack<'_>,
-) -> Result<Image, (Trouble, String)> {
+) -> Result<Image, (CallReplayError, String)> {
     let mut trouble = None;
     let left = on_stack(image, &mut |roots| {
         repeat_all(roots, calls).map_err(|found| {
             trouble = Some(found);
-            Fault::new("a call")
+            StepError::new("a call")
         })
     });
     left.map_err(|fault| {
         // Without trouble of a call the stack itself failed, and the fault says where.
-        trouble.unwrap_or_else(|| (Trouble::Failed(fault.to_string()), "the stack".to_owned()))
+        trouble
+            .unwrap_or_else(|| (CallReplayError::Failed(fault.to_string()), "the stack".to_owned()))
     })
 }
 
-fn repeat_all(roots: &[PathBuf], calls: &[Call]) -> Result<(), (Trouble, String)> {
-    let repeat = Repeat::new(roots, calls);
+fn repeat_all(roots: &[PathBuf], calls: &[KernelCall]) -> Result<(), (CallReplayError, String)> {
+    let repeat = CallReplay::new(roots, calls);
     let mut repeat = repeat.map_err(|trouble| (trouble, "its file system".to_owned()))?;
     calls
         .iter()

@@ -10,21 +10,21 @@ use std::{fs, io};
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::turns::{self, CHOSEN, QUIESCED};
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 
 /// The process that is the parent of all threads of the kernel.
 const KTHREADD: &str = "2";
 
 /// The threads of a stack that are held back.
 #[derive(Debug, Default)]
-pub(crate) struct OwnThreads {
-    threads: Vec<Own>,
+pub(crate) struct HeldThreads {
+    threads: Vec<HeldThread>,
     /// How often the calling thread had waited when the last stretch began.
     waits: i64,
 }
 
 #[derive(Debug)]
-struct Own {
+struct HeldThread {
     pid: u32,
     name: String,
     /// Its switches when we last looked.
@@ -37,8 +37,8 @@ struct Own {
 ///
 /// # Errors
 /// There is none (EX-30), or more than one.
-pub fn find_thread(name: &str) -> Result<u32, Fault> {
-    let broken = |why: String| Fault::new(why).blame(Blame::Tool);
+pub fn find_thread(name: &str) -> Result<u32, StepError> {
+    let broken = |why: String| StepError::new(why).blame(Blame::Tool);
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").map_err(|error| broken(format!("/proc: {error}")))? {
         let entry = entry.map_err(|error| broken(format!("/proc: {error}")))?;
@@ -72,18 +72,18 @@ fn fields(pid: u32) -> io::Result<[String; 2]> {
     }
 }
 
-impl OwnThreads {
+impl HeldThreads {
     /// These are held back from now on; each with the name of its layer.
-    pub fn quiesce(&mut self, threads: &[(&str, u32)]) -> Result<(), Fault> {
+    pub fn quiesce(&mut self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         self.threads.clear();
         for (layer, pid) in threads {
             let named = || {
                 let name = fs::read_to_string(format!("/proc/{pid}/comm"))?.trim_end().to_owned();
                 set_priority(*pid, QUIESCED)?;
-                Ok(Own { pid: *pid, name, switches: switches(*pid)?, about_to_run: false })
+                Ok(HeldThread { pid: *pid, name, switches: switches(*pid)?, about_to_run: false })
             };
             let own = named().map_err(|error: io::Error| {
-                Fault::new(format!("thread {pid} cannot be held back: {error}"))
+                StepError::new(format!("thread {pid} cannot be held back: {error}"))
                     .blame(Blame::Tool)
                     .of(layer)
             })?;
@@ -96,7 +96,7 @@ impl OwnThreads {
     ///
     /// # Errors
     /// A thread has run since the last stretch that had no right to.
-    pub fn stretch_begins(&mut self) -> Result<(), Fault> {
+    pub fn stretch_begins(&mut self) -> Result<(), StepError> {
         for own in &mut self.threads {
             let now = switches(own.pid).map_err(|error| own.lost(&error))?;
             if own.about_to_run && now != own.switches {
@@ -119,7 +119,7 @@ impl OwnThreads {
     ///
     /// # Errors
     /// A thread that is held back has run while no task waited.
-    pub fn stretch_ends(&mut self) -> Result<(), Fault> {
+    pub fn stretch_ends(&mut self) -> Result<(), StepError> {
         let waited = !self.threads.is_empty() && waits()? != self.waits;
         for own in &mut self.threads {
             let looked = switches(own.pid).and_then(|now| Ok((now, own.is_woken()?)));
@@ -136,7 +136,7 @@ impl OwnThreads {
     ///
     /// # Errors
     /// One has not run.
-    pub fn run_woken(&self) -> Result<(), Fault> {
+    pub fn run_woken(&self) -> Result<(), StepError> {
         for own in &self.threads {
             let run = || {
                 if !own.is_woken()? {
@@ -155,19 +155,19 @@ impl OwnThreads {
     }
 }
 
-impl Own {
+impl HeldThread {
     /// Could it run now?
     fn is_woken(&self) -> io::Result<bool> {
         Ok(fields(self.pid)?[0] == "R")
     }
 
-    fn not_replayable(&self, why: &str) -> Fault {
-        Fault::new(format!("not replayable: the thread {} {why} (EX-58)", self.name))
+    fn not_replayable(&self, why: &str) -> StepError {
+        StepError::new(format!("not replayable: the thread {} {why} (EX-58)", self.name))
             .blame(Blame::Tool)
     }
 
-    fn lost(&self, error: &io::Error) -> Fault {
-        Fault::new(format!("the thread {}: {error}", self.name)).blame(Blame::Tool)
+    fn lost(&self, error: &io::Error) -> StepError {
+        StepError::new(format!("the thread {}: {error}", self.name)).blame(Blame::Tool)
     }
 }
 
@@ -190,10 +190,11 @@ fn counted(status: &str) -> Option<u64> {
 }
 
 /// How often the calling thread has waited.
-fn waits() -> Result<i64, Fault> {
+fn waits() -> Result<i64, StepError> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD);
-    let usage = usage
-        .map_err(|errno| Fault::new(format!("getrusage: {}", errno.desc())).blame(Blame::Tool))?;
+    let usage = usage.map_err(|errno| {
+        StepError::new(format!("getrusage: {}", errno.desc())).blame(Blame::Tool)
+    })?;
     Ok(usage.voluntary_context_switches())
 }
 

@@ -125,7 +125,7 @@ pub(crate) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
 ///
 /// # Errors
 /// Not root.
-pub fn let_others_finish() -> io::Result<()> {
+pub fn yield_to_others() -> io::Result<()> {
     const TIMES: u32 = 3;
     const PAUSE: Duration = Duration::from_millis(2);
     let mut parameter = sched_param { sched_priority: 0 };

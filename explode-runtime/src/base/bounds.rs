@@ -7,7 +7,7 @@ use super::mode::Mode;
 /// How far a run goes unless told otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bounds {
+pub struct TargetBounds {
     /// Mutates on a path.
     pub depth: u32,
     /// Above so many crash disks an emission is sampled.
@@ -18,13 +18,15 @@ pub struct Bounds {
     pub crash_depth: u32,
 }
 
-impl Bounds {
+impl TargetBounds {
     /// The default of a checker on a stack that is no target.
-    pub(crate) fn on(mode: Mode) -> Bounds {
+    pub(crate) fn on(mode: Mode) -> TargetBounds {
         match mode {
-            Mode::Mem => Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
+            Mode::Mem => TargetBounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
             // A check costs a mount there.
-            Mode::Vm | Mode::Here => Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 },
+            Mode::Vm | Mode::Here => {
+                TargetBounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::fault::{Blame, Fault};
+use super::fault::{Blame, StepError};
 
 /// Something that could not be done, with the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,10 +58,10 @@ impl fmt::Display for Broken {
     }
 }
 
-impl From<Fault> for Broken {
-    fn from(fault: Fault) -> Broken {
+impl From<StepError> for Broken {
+    fn from(fault: StepError) -> Broken {
         let kind = match fault.blame {
-            Blame::System | Blame::Promise(_) => BrokenKind::Component,
+            Blame::CheckedSystem | Blame::Promise(_) => BrokenKind::Component,
             Blame::Tool => BrokenKind::Tool,
         };
         kind.of(fault)

@@ -6,30 +6,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// An exact count: in JSON an integer up to 2^53, a decimal string above. Its `Display` is for
 /// people and rounds what is too long to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Count(pub BigUint);
+pub struct ExactCount(pub BigUint);
 
-impl Count {
+impl ExactCount {
     /// Nothing counted?
     pub fn is_zero(&self) -> bool {
         self.0 == BigUint::ZERO
     }
 }
 
-impl std::ops::AddAssign<u64> for Count {
+impl std::ops::AddAssign<u64> for ExactCount {
     fn add_assign(&mut self, more: u64) {
         self.0 += more;
     }
 }
 
-impl std::ops::AddAssign<BigUint> for Count {
+impl std::ops::AddAssign<BigUint> for ExactCount {
     fn add_assign(&mut self, more: BigUint) {
         self.0 += more;
     }
 }
 
-impl From<u64> for Count {
-    fn from(count: u64) -> Count {
-        Count(count.into())
+impl From<u64> for ExactCount {
+    fn from(count: u64) -> ExactCount {
+        ExactCount(count.into())
     }
 }
 
@@ -37,7 +37,7 @@ impl From<u64> for Count {
 const EXACT_DIGITS: usize = 15;
 
 /// For people: exact up to 15 digits, above that `about 3.2 x 10^149`.
-impl std::fmt::Display for Count {
+impl std::fmt::Display for ExactCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let digits = self.0.to_string();
         if digits.len() <= EXACT_DIGITS {
@@ -53,7 +53,7 @@ impl std::fmt::Display for Count {
     }
 }
 
-impl Serialize for Count {
+impl Serialize for ExactCount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match u64::try_from(&self.0) {
             Ok(count) if count <= 1 << 53 => serializer.serialize_u64(count),
@@ -62,8 +62,8 @@ impl Serialize for Count {
     }
 }
 
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
+impl<'de> Deserialize<'de> for ExactCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ExactCount, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Written {
@@ -72,7 +72,9 @@ impl<'de> Deserialize<'de> for Count {
         }
         match Written::deserialize(deserializer)? {
             Written::Number(count) => Ok(count.into()),
-            Written::Text(digits) => digits.parse().map(Count).map_err(serde::de::Error::custom),
+            Written::Text(digits) => {
+                digits.parse().map(ExactCount).map_err(serde::de::Error::custom)
+            }
         }
     }
 }
@@ -81,8 +83,8 @@ impl<'de> Deserialize<'de> for Count {
 mod tests {
     use super::*;
 
-    fn count(digits: &str) -> Count {
-        Count(digits.parse().unwrap())
+    fn count(digits: &str) -> ExactCount {
+        ExactCount(digits.parse().unwrap())
     }
 
     #[test]
@@ -100,6 +102,9 @@ mod tests {
         }
         let long = "7".repeat(150);
         assert_eq!(serde_json::to_string(&count(&long)).unwrap(), format!("\"{long}\""));
-        assert_eq!(serde_json::from_str::<Count>(&format!("\"{long}\"")).unwrap(), count(&long));
+        assert_eq!(
+            serde_json::from_str::<ExactCount>(&format!("\"{long}\"")).unwrap(),
+            count(&long)
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::broken::{Broken, BrokenKind};
 use super::exit::Exit;
-use super::fault::Fault;
+use super::fault::StepError;
 use super::options::UsageError;
 use super::plain::is_not_plain;
 
@@ -37,7 +37,7 @@ pub enum RunError {
     Diverged(String),
     /// What is kept cannot be written.
     #[error("cannot write {path}: {error}; {hint}")]
-    Folder {
+    Unwritable {
         /// What could not be written.
         path: PathBuf,
         /// Why.
@@ -64,12 +64,12 @@ impl RunError {
     /// The file system refused something; `hint` says what to do next. Nothing is unsaved.
     pub fn unwritable(path: &Path, error: std::io::Error, hint: &'static str) -> RunError {
         let hint = if is_not_plain(&error) { NOT_PLAIN } else { hint };
-        RunError::Folder { path: path.to_owned(), error, hint, unsaved: Vec::new() }
+        RunError::Unwritable { path: path.to_owned(), error, hint, unsaved: Vec::new() }
     }
 
     /// Returns the error with the traces that are lost unless they are printed.
     pub(crate) fn with_unsaved(mut self, traces: impl IntoIterator<Item = String>) -> RunError {
-        if let RunError::Folder { unsaved, .. } = &mut self {
+        if let RunError::Unwritable { unsaved, .. } = &mut self {
             unsaved.extend(traces);
         }
         self
@@ -87,7 +87,7 @@ impl RunError {
             }
             RunError::Broken { kind, message } => kind.of(message),
             RunError::Diverged(_) => BrokenKind::NotReproduced.of(self),
-            RunError::Folder { .. } => BrokenKind::Tool.of(self),
+            RunError::Unwritable { .. } => BrokenKind::Tool.of(self),
         };
         (self.exit() != Exit::Usage).then_some(broken)
     }
@@ -99,9 +99,9 @@ impl RunError {
             RunError::Missing(_) | RunError::Unsupported(_) | RunError::NotPromised(_) => {
                 Exit::Unsupported
             }
-            RunError::Folder { error, .. } if is_not_plain(error) => Exit::Usage,
+            RunError::Unwritable { error, .. } if is_not_plain(error) => Exit::Usage,
             RunError::Diverged(_) => Exit::Diverged,
-            RunError::Broken { .. } | RunError::Folder { .. } => Exit::Broken,
+            RunError::Broken { .. } | RunError::Unwritable { .. } => Exit::Broken,
         }
     }
 }
@@ -112,8 +112,8 @@ impl From<Broken> for RunError {
     }
 }
 
-impl From<Fault> for RunError {
-    fn from(fault: Fault) -> RunError {
+impl From<StepError> for RunError {
+    fn from(fault: StepError) -> RunError {
         Broken::from(fault).into()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! To explode a panic is something broken: it says nothing of the checked system, for a checker or
 //! a component may have panicked. A call into a checked system that is written in Rust goes through
-//! [`caught`], if nothing else can panic there.
+//! [`catch_panic`], if nothing else can panic there.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -21,7 +21,7 @@ thread_local! {
 ///
 /// # Errors
 /// It has panicked.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let others = take_hook();
@@ -32,12 +32,12 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     DEPTH.set(DEPTH.get() - 1);
     done.map_err(|payload| {
         let place = PLACE.take().map_or_else(String::new, |place| format!(" at {place}"));
-        format!("panicked{place}: {}", words(payload.as_ref()))
+        format!("panicked{place}: {}", panic_message(payload.as_ref()))
     })
 }
 
 /// What a panic has said.
-pub(crate) fn words(payload: &(dyn Any + Send)) -> &str {
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let words = payload.downcast_ref::<&str>().copied();
     words
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_with_its_words_and_its_place() {
-        assert_eq!(caught(|| 7), Ok(7));
-        let error = caught(|| caught(|| panic!("no {}", "page")).unwrap_err()).unwrap();
+        assert_eq!(catch_panic(|| 7), Ok(7));
+        let error = catch_panic(|| catch_panic(|| panic!("no {}", "page")).unwrap_err()).unwrap();
         assert!(error.starts_with("panicked at explode-runtime/src/base/panics.rs:"), "{error}");
         assert!(error.ends_with(": no page"), "{error}");
         assert!(catch_unwind(|| panic!("this one is told")).is_err());

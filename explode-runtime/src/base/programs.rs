@@ -10,7 +10,7 @@ use crate::base::{OptionValue, Options};
 
 /// A program that a command names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Program {
+pub struct NamedProgram {
     /// Its name, or a path.
     pub name: String,
     /// Is it certainly one?
@@ -28,7 +28,7 @@ const BEFORE: &str = "! { if then else elif do while until time exec command eva
 const AFTER: &str = "} fi done esac";
 
 /// The programs of one command line.
-pub fn of_text(text: &str) -> Vec<Program> {
+pub fn of_text(text: &str) -> Vec<NamedProgram> {
     let mut words = Words::default();
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -81,7 +81,7 @@ pub fn of_text(text: &str) -> Vec<Program> {
 }
 
 /// The programs of all commands of a component or checker made of commands.
-pub fn of_options(options: &Options) -> Vec<Program> {
+pub fn of_options(options: &Options) -> Vec<NamedProgram> {
     let mut found = BTreeSet::new();
     for (key, value) in options.iter() {
         each_text(key, value, &mut |text| found.extend(of_text(text)));
@@ -218,12 +218,12 @@ impl Words {
         }
     }
 
-    fn finish(mut self) -> Vec<Program> {
+    fn finish(mut self) -> Vec<NamedProgram> {
         self.end();
         let Words { found, functions, unsure, .. } = self;
         let sure = !unsure;
         let ours = found.into_iter().filter(|name| !functions.contains(name));
-        ours.map(|name| Program { name, sure }).collect()
+        ours.map(|name| NamedProgram { name, sure }).collect()
     }
 }
 

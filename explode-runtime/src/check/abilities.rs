@@ -1,9 +1,9 @@
 //! What only some checkers can do.
 
-use crate::base::Fault;
+use crate::base::StepError;
 use crate::crash::Epoch;
 use crate::stack::Stack;
-use crate::verdict::{Demand, Violation};
+use crate::verdict::{ShellDemand, Violation};
 
 /// A checker that uses calls which not every stack has.
 pub trait Probe {
@@ -13,7 +13,7 @@ pub trait Probe {
     ///
     /// # Errors
     /// The probe itself failed.
-    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault>;
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, StepError>;
 }
 
 /// A checker that can tell which of its states are the same but for names and history.
@@ -29,5 +29,10 @@ pub trait Demands {
     /// it has found broken. It is called after `check` has failed with this violation, with the
     /// same epoch and arguments. `None` if what is broken cannot be said: then no script is made of
     /// it (`docs/guide/report-a-bug.md`).
-    fn demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>>;
+    fn demands(
+        &self,
+        epoch: Epoch,
+        args: &[String],
+        violation: &Violation,
+    ) -> Option<Vec<ShellDemand>>;
 }

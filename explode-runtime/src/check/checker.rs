@@ -5,29 +5,29 @@ use super::Cx;
 use super::abilities::{Demands, Probe, Topology};
 use super::driver::DiskCheck;
 use super::facts::{CheckerFacts, Unsupported};
-use crate::base::Fault;
+use crate::base::StepError;
 use crate::crash::Epoch;
 use crate::stack::Stack;
-use crate::verdict::{Demand, Failure, Violation};
+use crate::verdict::{CheckError, ShellDemand, Violation};
 
 /// Drives a stack and judges its crash disks.
 pub trait Checker {
     /// Prepares the checker's own state. The stack has just been mounted: at the start, and again
     /// after each chop, by when [`finish`](Checker::finish) was called. What a checker shall know
     /// after a chop it keeps here, or reads again.
-    fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, _stack: &Stack) -> Result<(), StepError> {
         Ok(())
     }
 
     /// One step of the system: makes choices, does operations, asks for crash checks.
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure>;
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError>;
 
     /// Looks for errors on a crash disk, recovered and mounted as `stack`.
     ///
     /// # Errors
-    /// [`Failure::Violation`] if a promise is broken, [`Failure::Broken`] if the check itself could
-    /// not be made.
-    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
+    /// [`CheckError::Violation`] if a promise is broken, [`CheckError::Broken`] if the check itself
+    /// could not be made.
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError>;
 
     /// The identity of the state: states with equal signatures are explored once. By default no two
     /// are equal (EX-20).
@@ -38,7 +38,7 @@ pub trait Checker {
     /// Drops the checker's own state, and closes what it holds open. The stack is about to be
     /// unmounted: the unit has ended, whatever has ended it, or there is a chop (EX-21). An error
     /// ends the unit; it says nothing where another reason has ended it before.
-    fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
+    fn finish(&mut self, _stack: &Stack) -> Result<(), StepError> {
         Ok(())
     }
 
@@ -119,14 +119,14 @@ pub trait Chop {
     ///
     /// # Errors
     /// The checker cannot go on.
-    fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, Fault>;
+    fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, StepError>;
 }
 
 /// A whole checker, as the part of it that looks at crash disks.
 pub struct Whole<'a>(pub &'a dyn Checker);
 
 impl DiskCheck for Whole<'_> {
-    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         self.0.check(stack, epoch, args)
     }
 
@@ -139,13 +139,13 @@ impl DiskCheck for Whole<'_> {
         epoch: Epoch,
         args: &[String],
         violation: &Violation,
-    ) -> Option<Vec<Demand>> {
+    ) -> Option<Vec<ShellDemand>> {
         self.0.abilities().demands?.demands(epoch, args, violation)
     }
 }
 
 impl<C: Checker> DiskCheck for C {
-    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         self.check(stack, epoch, args)
     }
 
@@ -158,7 +158,7 @@ impl<C: Checker> DiskCheck for C {
         epoch: Epoch,
         args: &[String],
         violation: &Violation,
-    ) -> Option<Vec<Demand>> {
+    ) -> Option<Vec<ShellDemand>> {
         self.abilities().demands?.demands(epoch, args, violation)
     }
 }

@@ -2,13 +2,13 @@
 
 use std::panic::Location;
 
-use super::driver::{Args, Ask, At, DiskCheck, Driver};
-use crate::choose::{Label, Point};
-use crate::crash::When;
+use super::driver::{Args, BeforeMutate, CrashRequest, DiskCheck, Driver};
+use crate::choose::{ChoicePoint, Label};
+use crate::crash::Instants;
 use crate::events::Event;
 use crate::faults::kernel::failed;
 use crate::stack::Stack;
-use crate::verdict::Failure;
+use crate::verdict::CheckError;
 
 /// What mutate works with.
 pub struct Cx<'a> {
@@ -39,12 +39,12 @@ impl<'a> Cx<'a> {
 
     /// Looks at the system, without functions of the kernel that fail by choice: what a checker
     /// does for itself is no part of what is checked.
-    pub fn undisturbed<T>(&mut self, look: impl FnOnce(&'a Stack) -> T) -> T {
+    pub fn without_faults<T>(&mut self, look: impl FnOnce(&'a Stack) -> T) -> T {
         self.in_our_turn(|cx| look(cx.stack))
     }
 
     /// Has a function of the kernel failed by choice, on the way to here?
-    pub fn has_failed(&mut self) -> bool {
+    pub fn fault_was_injected(&mut self) -> bool {
         self.in_our_turn(|cx| failed(&cx.driver.choices()).next().is_some())
     }
 
@@ -56,7 +56,7 @@ impl<'a> Cx<'a> {
     #[track_caller]
     pub fn choose(&mut self, options: usize) -> usize {
         let options = u32::try_from(options).expect("fewer than 2^32 options");
-        self.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
+        self.choose_at(&ChoicePoint::action(options, Label::at(Location::caller()))) as usize
     }
 
     /// Chooses one of `options` actions, as [`choose`](Cx::choose) does, at a point with a name.
@@ -66,7 +66,7 @@ impl<'a> Cx<'a> {
     /// If `options` is 0.
     pub fn choose_named(&mut self, name: &str, options: usize) -> usize {
         let options = u32::try_from(options).expect("fewer than 2^32 options");
-        self.choose_at(&Point::action(options, Label::named(name))) as usize
+        self.choose_at(&ChoicePoint::action(options, Label::named(name))) as usize
     }
 
     /// Chooses one of as many actions as there are weights. Strategies that weigh draw in
@@ -77,12 +77,12 @@ impl<'a> Cx<'a> {
     #[track_caller]
     pub fn choose_weighted(&mut self, weights: &[u32]) -> usize {
         let options = u32::try_from(weights.len()).expect("fewer than 2^32 options");
-        let point = Point::action(options, Label::at(Location::caller()));
-        self.choose_at(&Point { weights, ..point }) as usize
+        let point = ChoicePoint::action(options, Label::at(Location::caller()));
+        self.choose_at(&ChoicePoint { weights, ..point }) as usize
     }
 
     /// Chooses at a point that says more of itself.
-    pub fn choose_at(&mut self, point: &Point<'_>) -> u32 {
+    pub fn choose_at(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.in_our_turn(|cx| cx.driver.choose(point))
     }
 
@@ -95,8 +95,8 @@ impl<'a> Cx<'a> {
         &mut self,
         checker: &dyn DiskCheck,
         args: &[String],
-    ) -> Result<(), Failure> {
-        self.ask(checker, When::Now, (args, args), None)
+    ) -> Result<(), CheckError> {
+        self.request_checks(checker, Instants::Now, (args, args), None)
     }
 
     /// The events of the log since the last call, or since the system was started: a copy, the
@@ -105,7 +105,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// The log cannot be read, or the checker does not say that it reads it.
-    pub fn log(&mut self) -> Result<Vec<Event>, Failure> {
+    pub fn log(&mut self) -> Result<Vec<Event>, CheckError> {
         Ok(self.in_our_turn(|cx| cx.driver.log(cx.stack))?)
     }
 
@@ -113,7 +113,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// As [`log`](Cx::log).
-    pub fn mark(&mut self, name: &str) -> Result<(), Failure> {
+    pub fn mark(&mut self, name: &str) -> Result<(), CheckError> {
         Ok(self.in_our_turn(|cx| cx.driver.mark(cx.stack, name))?)
     }
 
@@ -127,8 +127,8 @@ impl<'a> Cx<'a> {
         mark: &str,
         checker: &dyn DiskCheck,
         args: &[String],
-    ) -> Result<(), Failure> {
-        self.ask(checker, When::Now, (args, args), Some(At::Mark(mark)))
+    ) -> Result<(), CheckError> {
+        self.request_checks(checker, Instants::Now, (args, args), Some(BeforeMutate::Mark(mark)))
     }
 
     /// Checks the one disk that a soft crash at this very moment leaves: everything as it is,
@@ -140,9 +140,9 @@ impl<'a> Cx<'a> {
         &mut self,
         checker: &dyn DiskCheck,
         args: &[String],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CheckError> {
         self.stack.settle()?;
-        self.ask(checker, When::Soft, (args, args), None)
+        self.request_checks(checker, Instants::Soft, (args, args), None)
     }
 
     /// Begins an interval (EX-62); `args` go to the checks of epoch `begin`.
@@ -160,22 +160,25 @@ impl<'a> Cx<'a> {
         &mut self,
         checker: &dyn DiskCheck,
         args: &[String],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CheckError> {
         let Some(begin) = self.begun.take() else {
-            return Err(Failure::broken("check_crashes_end without check_crashes_start before it"));
+            return Err(CheckError::broken(
+                "check_crashes_end without check_crashes_start before it",
+            ));
         };
-        self.ask(checker, When::Between, (&begin, args), None)
+        self.request_checks(checker, Instants::Interval, (&begin, args), None)
     }
 
-    fn ask(
+    fn request_checks(
         &mut self,
         checker: &dyn DiskCheck,
-        when: When,
+        when: Instants,
         (begin, args): (&[String], &[String]),
-        at: Option<At<'_>>,
-    ) -> Result<(), Failure> {
+        at: Option<BeforeMutate<'_>>,
+    ) -> Result<(), CheckError> {
         self.driver.kernel_turn(self.stack, false);
-        let asked = self.driver.check_crashes(self.stack, &Ask { checker, when, begin, args, at });
+        let asked =
+            self.driver.check_crashes(self.stack, &CrashRequest { checker, when, begin, args, at });
         // After an error there is nothing more to explore, whatever the checker does on its way
         // out.
         if asked.is_ok() {

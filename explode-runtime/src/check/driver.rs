@@ -1,11 +1,11 @@
 //! What runs a mutate, as [`Cx`](super::Cx) sees it.
 
-use crate::base::Fault;
-use crate::choose::{Choice, Point};
-use crate::crash::{Epoch, When};
+use crate::base::StepError;
+use crate::choose::{Choice, ChoicePoint};
+use crate::crash::{Epoch, Instants};
 use crate::events::Event;
 use crate::stack::Stack;
-use crate::verdict::{Demand, Failure, Violation};
+use crate::verdict::{CheckError, ShellDemand, Violation};
 
 /// What the caller of a crash check wants `check` to know.
 pub type Args = Vec<String>;
@@ -16,7 +16,7 @@ pub trait DiskCheck {
     ///
     /// # Errors
     /// A broken promise, or what the check could not do.
-    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
+    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError>;
 
     /// [`Checker::check_key`](super::Checker::check_key).
     fn disk_check_key(&self) -> Option<Vec<u8>>;
@@ -27,26 +27,26 @@ pub trait DiskCheck {
         epoch: Epoch,
         args: &[String],
         violation: &Violation,
-    ) -> Option<Vec<Demand>>;
+    ) -> Option<Vec<ShellDemand>>;
 }
 
 /// A request for crash checks.
-pub struct Ask<'a> {
+pub struct CrashRequest<'a> {
     /// Checks the disks.
     pub checker: &'a dyn DiskCheck,
     /// The instants that are asked about.
-    pub when: When,
+    pub when: Instants,
     /// The arguments for the epoch `begin`.
     pub begin: &'a [String],
     /// The arguments for every other epoch.
     pub args: &'a [String],
     /// The place in the log where the instant is; `None` for here.
-    pub at: Option<At<'a>>,
+    pub at: Option<BeforeMutate<'a>>,
 }
 
 /// A place in the log.
 #[derive(Clone, Copy, Debug)]
-pub enum At<'a> {
+pub enum BeforeMutate<'a> {
     /// The checker's last mark of this name.
     Mark(&'a str),
     /// At the oldest open request that the checker did not make itself (EX-66).
@@ -56,7 +56,7 @@ pub enum At<'a> {
 /// Runs a mutate: answers its choices and makes its crash checks.
 pub trait Driver {
     /// Answers a choice point.
-    fn choose(&mut self, point: &Point<'_>) -> u32;
+    fn choose(&mut self, point: &ChoicePoint<'_>) -> u32;
 
     /// Begins an interval here.
     fn begin_interval(&mut self, stack: &Stack);
@@ -64,20 +64,24 @@ pub trait Driver {
     /// Makes crash checks.
     ///
     /// # Errors
-    /// [`Failure::Stop`] if this state is not to be explored further.
-    fn check_crashes(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure>;
+    /// [`CheckError::Stop`] if this state is not to be explored further.
+    fn check_crashes(
+        &mut self,
+        stack: &Stack,
+        request: &CrashRequest<'_>,
+    ) -> Result<(), CheckError>;
 
     /// The events since the last call, or since the start: a copy.
     ///
     /// # Errors
     /// The log cannot be read, or the checker does not say that it reads it.
-    fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, Fault>;
+    fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, StepError>;
 
     /// Adds a mark to the log.
     ///
     /// # Errors
     /// As [`log`](Driver::log).
-    fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), Fault>;
+    fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), StepError>;
 
     /// Lets the kernel choose from here on (`on`), or takes the sequence of choices back.
     fn kernel_turn(&mut self, stack: &Stack, on: bool);

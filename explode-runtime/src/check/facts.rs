@@ -1,6 +1,6 @@
 //! What is known of a checker before it drives a stack.
 
-use crate::base::Fault;
+use crate::base::StepError;
 
 /// What is known of a checker on a stack. It is asked for once per run, when the stack was started
 /// for the first time. The default describes a checker that must start without files and says
@@ -11,7 +11,7 @@ pub struct CheckerFacts {
     /// The words of the promises that its checks are about, if that is known beforehand. A run of a
     /// stack whose profile excludes all of them is refused: it could find nothing, and that would
     /// not count as a pass.
-    pub about: Vec<&'static str>,
+    pub promises: Vec<&'static str>,
     /// True if the checker can start from files that it has not made
     /// ([`Stack::starts_populated`](crate::stack::Stack::starts_populated)). A checker that cannot
     /// would report them as corruption, so a run of it on a stack whose first start leaves files is
@@ -30,7 +30,7 @@ pub struct CheckerFacts {
 impl Default for CheckerFacts {
     fn default() -> CheckerFacts {
         CheckerFacts {
-            about: Vec::new(),
+            promises: Vec::new(),
             populated_ok: false,
             reads_only_its_disks: true,
             reads_log: false,
@@ -47,7 +47,7 @@ impl CheckerFacts {
 
     /// Sets the words of the promises that the checks are about.
     pub fn about(self, about: impl IntoIterator<Item = &'static str>) -> CheckerFacts {
-        CheckerFacts { about: about.into_iter().collect(), ..self }
+        CheckerFacts { promises: about.into_iter().collect(), ..self }
     }
 
     /// The checker can start from files that it has not made.
@@ -66,8 +66,8 @@ impl CheckerFacts {
 #[error("{0}")]
 pub struct Unsupported(pub String);
 
-impl From<Fault> for Unsupported {
-    fn from(fault: Fault) -> Unsupported {
+impl From<StepError> for Unsupported {
+    fn from(fault: StepError) -> Unsupported {
         Unsupported(fault.to_string())
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Kind, Point, choices_hash};
+use super::{Choice, ChoiceKind, ChoicePoint, choices_hash};
 
 /// A replay that went another way than its script (EX-59).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Divergence {
     /// What the script says was asked, and answered; none past its end.
     pub recorded: Option<Choice>,
     /// What was asked now: how many options, of which kind, where.
-    pub asked: Option<(u32, Kind, super::Label)>,
+    pub asked: Option<(u32, ChoiceKind, super::Label)>,
     /// What was answered now, and that answer's name, if it was answered elsewhere: the point may
     /// be the recorded one.
     pub answered: Option<(u32, Option<String>)>,
@@ -98,8 +98,8 @@ impl Chooser {
     /// answers with an option that is not there.
     pub fn choose(
         &mut self,
-        point: &Point<'_>,
-        fallback: &mut dyn FnMut(&Point<'_>) -> u32,
+        point: &ChoicePoint<'_>,
+        fallback: &mut dyn FnMut(&ChoicePoint<'_>) -> u32,
     ) -> u32 {
         assert!(point.options > 0, "a choice among no options at {}", point.label);
         assert!(
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::choose::Label;
 
-    fn choice(kind: Kind, value: u32, name: Option<&str>) -> Choice {
+    fn choice(kind: ChoiceKind, value: u32, name: Option<&str>) -> Choice {
         Choice {
             kind,
             options: 2,
@@ -215,14 +215,17 @@ mod tests {
             chooser.record(now);
             chooser.diverged().expect("they differ").to_string()
         };
-        let thread = |value, name| choice(Kind::Thread, value, name);
+        let thread = |value, name| choice(ChoiceKind::Thread, value, name);
         assert_eq!(
             said(thread(0, None), thread(1, Some("commit"))),
             "choice 0: recorded 2 options at here, now asked 2 options at here (answer 0, now 1 \
              'commit')"
         );
         assert_eq!(
-            said(choice(Kind::CopyFailure, 1, None), choice(Kind::SlabFailure, 1, None)),
+            said(
+                choice(ChoiceKind::CopyFailure, 1, None),
+                choice(ChoiceKind::SlabFailure, 1, None)
+            ),
             "choice 0: recorded 2 options at here, now asked 2 options at here (kind \
              copy-failure, now slab-failure)"
         );

@@ -9,12 +9,12 @@ use std::ops::Deref;
 
 use scoped_tls_hkt::scoped_thread_local;
 
-use super::Point;
+use super::ChoicePoint;
 
 /// A sequence of choices that can be lent.
 pub trait Lendable {
     /// Answers a point; `None` where no choice can be made.
-    fn choose(&self, point: &Point<'_>) -> Option<u32>;
+    fn choose(&self, point: &ChoicePoint<'_>) -> Option<u32>;
 }
 
 scoped_thread_local!(static LENT: for<'a> &'a (dyn Lendable + 'a));
@@ -26,7 +26,7 @@ pub fn lend<T>(sequence: &dyn Lendable, work: impl FnOnce() -> T) -> T {
 
 /// Answers a point from the sequence that is lent. Without one, or where no choice can be made, the
 /// answer is the first option.
-pub(crate) fn choose_lent(point: &Point<'_>) -> u32 {
+pub(crate) fn choose_lent(point: &ChoicePoint<'_>) -> u32 {
     let answer = LENT.is_set().then(|| LENT.with(|sequence| sequence.choose(point)));
     answer.flatten().unwrap_or(0)
 }

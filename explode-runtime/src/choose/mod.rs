@@ -1,9 +1,9 @@
 //! Choices: wherever the system can go one way or another, it asks, and gets an answer (EX-10 to
 //! EX-17).
 //!
-//! A [`Point`] is a place that asks; a [`Choice`] is one answer, with the place, so that a replay
-//! can tell whether it still goes the same way. The [`Chooser`] answers: first from a script, then
-//! by a [`Policy`], and writes down what was answered.
+//! A [`ChoicePoint`] is a place that asks; a [`Choice`] is one answer, with the place, so that a
+//! replay can tell whether it still goes the same way. The [`Chooser`] answers: first from a
+//! script, then by a [`Policy`], and writes down what was answered.
 
 mod book;
 mod chooser;
@@ -27,7 +27,7 @@ pub use policy::{Answers, MakeAnswers, Policies, Policy};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ChoiceKind {
     /// What to do next, in a checker or a component.
     #[default]
     Action,
@@ -76,34 +76,34 @@ pub enum Kind {
 }
 
 /// The kernel's own kinds, each with its word.
-const OF_KERNEL: [(Kind, &str); 9] = [
-    (Kind::SlabFailure, "slab"),
-    (Kind::PageFailure, "page"),
-    (Kind::CopyFailure, "copy"),
-    (Kind::BufferFailure, "buffer"),
-    (Kind::CacheFailure, "cache"),
-    (Kind::RequestFailure, "request"),
-    (Kind::ModuleChoice, "module"),
-    (Kind::ProbeFailure, "probe"),
-    (Kind::LateCompletion, "late"),
+const OF_KERNEL: [(ChoiceKind, &str); 9] = [
+    (ChoiceKind::SlabFailure, "slab"),
+    (ChoiceKind::PageFailure, "page"),
+    (ChoiceKind::CopyFailure, "copy"),
+    (ChoiceKind::BufferFailure, "buffer"),
+    (ChoiceKind::CacheFailure, "cache"),
+    (ChoiceKind::RequestFailure, "request"),
+    (ChoiceKind::ModuleChoice, "module"),
+    (ChoiceKind::ProbeFailure, "probe"),
+    (ChoiceKind::LateCompletion, "late"),
 ];
 
-impl Kind {
+impl ChoiceKind {
     /// The kernel's own kinds, each with its word.
-    pub fn of_kernel() -> impl Iterator<Item = (Kind, &'static str)> {
+    pub fn of_kernel() -> impl Iterator<Item = (ChoiceKind, &'static str)> {
         OF_KERNEL.into_iter()
     }
 
     /// Is it chosen where no strategy can be asked, in the kernel or between two calls? The answers
     /// are laid out before.
-    pub fn is_made_elsewhere(self) -> bool {
-        self.is_of_kernel() || self == Kind::Thread
+    pub fn is_kernel_side(self) -> bool {
+        self.is_of_kernel() || self == ChoiceKind::Thread
     }
 
     /// Is it a choice between what happens normally and faults, or turns of others? Random
     /// strategies draw at most so many of these as the stack's budget allows.
     pub fn is_fault(self) -> bool {
-        self.is_made_elsewhere() || matches!(self, Kind::AllocFailure | Kind::IoFailure)
+        self.is_kernel_side() || matches!(self, ChoiceKind::AllocFailure | ChoiceKind::IoFailure)
     }
 
     /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go
@@ -114,7 +114,7 @@ impl Kind {
 }
 
 /// The word that traces have for it.
-impl fmt::Display for Kind {
+impl fmt::Display for ChoiceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
@@ -163,9 +163,9 @@ impl fmt::Display for Label {
 
 /// A place that asks for a choice.
 #[derive(Clone, Debug)]
-pub struct Point<'a> {
+pub struct ChoicePoint<'a> {
     /// What is being chosen.
-    pub kind: Kind,
+    pub kind: ChoiceKind,
     /// How many options there are, at least 1.
     pub options: u32,
     /// Each option's identity, the same in every run; empty if their numbers say it all.
@@ -177,10 +177,10 @@ pub struct Point<'a> {
     pub label: Label,
 }
 
-impl Point<'_> {
+impl ChoicePoint<'_> {
     /// The plain form: an action among `options`.
-    pub fn action(options: u32, label: Label) -> Point<'static> {
-        Point { kind: Kind::Action, options, names: &[], weights: &[], label }
+    pub fn action(options: u32, label: Label) -> ChoicePoint<'static> {
+        ChoicePoint { kind: ChoiceKind::Action, options, names: &[], weights: &[], label }
     }
 
     /// The answer of what happens if nothing else is wanted.
@@ -201,7 +201,7 @@ impl Point<'_> {
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     /// What was chosen.
-    pub kind: Kind,
+    pub kind: ChoiceKind,
     /// Among how many options.
     pub options: u32,
     /// The answer, less than `options`.
@@ -215,16 +215,22 @@ pub struct Choice {
 
 impl Choice {
     /// The answer to a point.
-    pub fn of(point: &Point<'_>, value: u32) -> Choice {
-        let Point { kind, options, names, label, .. } = point;
+    pub fn of(point: &ChoicePoint<'_>, value: u32) -> Choice {
+        let ChoicePoint { kind, options, names, label, .. } = point;
         let name = names.get(value as usize).cloned();
         Choice { kind: *kind, options: *options, value, name, label: label.clone() }
     }
 
     /// Its point, as far as it says what that was.
-    pub fn point(&self) -> Point<'static> {
+    pub fn point(&self) -> ChoicePoint<'static> {
         let Choice { kind, options, label, .. } = self;
-        Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() }
+        ChoicePoint {
+            kind: *kind,
+            options: *options,
+            names: &[],
+            weights: &[],
+            label: label.clone(),
+        }
     }
 
     /// The place of its value among those of its point, in the order in which they are tried: 0 is
@@ -268,14 +274,14 @@ mod tests {
 
     #[test]
     fn every_field_of_a_choice_is_in_the_hash() {
-        let choice = Choice::of(&Point::action(3, Label::named("site")), 1);
+        let choice = Choice::of(&ChoicePoint::action(3, Label::named("site")), 1);
         let label = |change: &dyn Fn(&mut Label)| {
             let mut other = choice.clone();
             change(&mut other.label);
             other
         };
         let others = [
-            Choice { kind: Kind::Thread, ..choice.clone() },
+            Choice { kind: ChoiceKind::Thread, ..choice.clone() },
             Choice { options: 4, ..choice.clone() },
             Choice { value: 2, ..choice.clone() },
             Choice { name: Some("one".to_owned()), ..choice.clone() },

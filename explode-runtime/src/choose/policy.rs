@@ -1,9 +1,10 @@
 //! Policies: how a unit answers the points past its script. A policy is plain data; the worker
 //! makes its [`Answers`] anew for each unit, so that a unit that is run again answers the same.
 //!
-//! No policy but a registered one lets anything fail by itself: points [of faults](Kind::is_fault)
-//! are answered by what happens normally. Which fault happens, and where, is drawn by the strategy
-//! among those that an earlier walk has seen, and stands in the script.
+//! No policy but a registered one lets anything fail by itself: points [of
+//! faults](ChoiceKind::is_fault) are answered by what happens normally. Which fault happens, and
+//! where, is drawn by the strategy among those that an earlier walk has seen, and stands in the
+//! script.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::draws::Draws;
-use super::{Kind, Point};
+use super::{ChoiceKind, ChoicePoint};
 use crate::base::UsageError;
 
 /// How a unit answers the points past its script.
@@ -60,7 +61,7 @@ pub enum Policy {
 pub trait Answers {
     /// The answer to a point, less than the number of its options. Choices that are made in the
     /// kernel or between two calls are not asked for.
-    fn answer(&mut self, point: &Point<'_>) -> u32;
+    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32;
 }
 
 impl Policy {
@@ -82,7 +83,7 @@ impl Policy {
 struct First;
 
 impl Answers for First {
-    fn answer(&mut self, point: &Point<'_>) -> u32 {
+    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
         point.normal()
     }
 }
@@ -91,7 +92,7 @@ impl Answers for First {
 struct NoFaults<A>(A);
 
 impl<A: Answers> Answers for NoFaults<A> {
-    fn answer(&mut self, point: &Point<'_>) -> u32 {
+    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
         if point.kind.is_fault() { point.normal() } else { self.0.answer(point) }
     }
 }
@@ -99,7 +100,7 @@ impl<A: Answers> Answers for NoFaults<A> {
 struct Uniform(Draws);
 
 impl Answers for Uniform {
-    fn answer(&mut self, point: &Point<'_>) -> u32 {
+    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.0.option(point.options)
     }
 }
@@ -107,7 +108,7 @@ impl Answers for Uniform {
 struct Weighted(Draws);
 
 impl Answers for Weighted {
-    fn answer(&mut self, point: &Point<'_>) -> u32 {
+    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
         if point.weights.is_empty() {
             return self.0.option(point.options);
         }
@@ -161,10 +162,10 @@ impl Pct {
 }
 
 impl Answers for Pct {
-    fn answer(&mut self, point: &Point<'_>) -> u32 {
+    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let identities: Vec<String> = match point.kind {
             _ if !point.names.is_empty() => point.names.to_vec(),
-            Kind::Schedule => (0..point.options).map(|option| option.to_string()).collect(),
+            ChoiceKind::Schedule => (0..point.options).map(|option| option.to_string()).collect(),
             _ => return self.draws.option(point.options),
         };
         self.steps += 1;

@@ -11,14 +11,14 @@ use explode_ramdisk::{Disk, Identity, Image};
 use num_bigint::BigUint;
 
 use super::named::product;
-use super::piece::{Kept, Name};
-use crate::writeset::{Slot, Version, Written};
+use super::piece::{KeptPiece, PieceId};
+use crate::writeset::{PieceBytes, VersionedRange, VisibleVersion};
 
 /// The slots of one device that hang together by shared sectors; one slot alone is the usual case.
 #[derive(Debug)]
 pub(super) struct Cluster {
     dev: u32,
-    slots: Vec<Slot>,
+    slots: Vec<VersionedRange>,
     /// What each sector adds to the identity of D now, in order; those that add nothing, since they
     /// hold zeroes, are left out.
     durable: Vec<(u64, Identity)>,
@@ -26,7 +26,7 @@ pub(super) struct Cluster {
 
 /// What one choice for a cluster does to an image.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome {
+pub(super) struct ClusterEffect {
     /// The difference to the disk's identity.
     pub on_disk: Identity,
     /// The difference to the image's identity.
@@ -37,7 +37,7 @@ pub(super) struct Outcome {
 
 /// The sum of choices for several clusters, which share no sector.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sum {
+pub(super) struct CombinedEffect {
     /// The image's identity.
     pub identity: Identity,
     /// The instant from which on all that is kept has been visible.
@@ -45,15 +45,18 @@ pub(super) struct Sum {
 }
 
 /// Which version of each slot is kept: 0 for none, 1 for the oldest visible one.
-pub(super) type Digits = Vec<usize>;
+pub(super) type VersionVector = Vec<usize>;
 
 /// One choice for a cluster, and what comes of it.
-pub(super) type Choice = (Digits, Outcome);
+pub(super) type ClusterOption = (VersionVector, ClusterEffect);
 
-impl Sum {
+impl CombinedEffect {
     /// With one more.
-    pub fn and(self, other: &Outcome) -> Sum {
-        Sum { identity: self.identity + other.identity, since: self.since.max(other.since) }
+    pub fn and(self, other: &ClusterEffect) -> CombinedEffect {
+        CombinedEffect {
+            identity: self.identity + other.identity,
+            since: self.since.max(other.since),
+        }
     }
 }
 
@@ -61,8 +64,8 @@ impl Cluster {
     /// Groups slots, which are in order of devices and first sectors, into clusters in the same
     /// order. Slots whose spans overlap come together even where only a hole of one does: that
     /// costs time, and changes nothing.
-    pub fn group(slots: Vec<Slot>, durable: &Image) -> Vec<Cluster> {
-        let mut groups: Vec<Vec<Slot>> = Vec::new();
+    pub fn group(slots: Vec<VersionedRange>, durable: &Image) -> Vec<Cluster> {
+        let mut groups: Vec<Vec<VersionedRange>> = Vec::new();
         let mut end = 0;
         for slot in slots {
             let span_end = slot.sectors.last().map_or(0, |range| range.end);
@@ -80,7 +83,7 @@ impl Cluster {
         groups.into_iter().map(|slots| Cluster::new(slots, durable)).collect()
     }
 
-    fn new(slots: Vec<Slot>, durable: &Image) -> Cluster {
+    fn new(slots: Vec<VersionedRange>, durable: &Image) -> Cluster {
         let dev = slots[0].dev;
         let empty = Disk::new();
         let disk = durable.disk(dev).unwrap_or(&empty);
@@ -99,7 +102,7 @@ impl Cluster {
     }
 
     /// All outcomes, in the order of their numbers; for counts that fit into memory.
-    pub fn outcomes(&self) -> Vec<Choice> {
+    pub fn outcomes(&self) -> Vec<ClusterOption> {
         let mut digits = vec![0; self.slots.len()];
         let mut outcomes = Vec::new();
         loop {
@@ -112,8 +115,8 @@ impl Cluster {
     }
 
     /// The digits of outcome `index`; the last slot's change fastest.
-    pub fn digits(&self, mut index: BigUint) -> Digits {
-        let mut digits: Digits = Vec::with_capacity(self.slots.len());
+    pub fn digits(&self, mut index: BigUint) -> VersionVector {
+        let mut digits: VersionVector = Vec::with_capacity(self.slots.len());
         for slot in self.slots.iter().rev() {
             let base = BigUint::from(slot.versions.len() + 1);
             let digit = &index % &base;
@@ -125,16 +128,17 @@ impl Cluster {
     }
 
     /// Its slots.
-    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+    pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
         self.slots.iter()
     }
 
     /// The choices that may keep those of these pieces that are here: one, unless slots that begin
     /// at the same sector make their names ambiguous.
-    pub fn named(&self, names: &[Name]) -> Vec<Choice> {
-        let options = |slot: &Slot| {
+    pub fn named(&self, names: &[PieceId]) -> Vec<ClusterOption> {
+        let options = |slot: &VersionedRange| {
             let first = slot.first_sector();
-            let is_named = |version: &Version| names.contains(&(slot.dev, first, version.number));
+            let is_named =
+                |version: &VisibleVersion| names.contains(&(slot.dev, first, version.number));
             let named = (1..).zip(&slot.versions).filter(|(_, version)| is_named(version));
             let mut digits: Vec<usize> = named.map(|(digit, _)| digit).collect();
             let alone =
@@ -147,7 +151,7 @@ impl Cluster {
         let options: Vec<Vec<usize>> = self.slots.iter().map(options).collect();
         product(&options)
             .map(|digits| {
-                let digits: Digits = digits.into_iter().copied().collect();
+                let digits: VersionVector = digits.into_iter().copied().collect();
                 let outcome = self.outcome(&digits);
                 (digits, outcome)
             })
@@ -155,18 +159,18 @@ impl Cluster {
     }
 
     /// What keeping these versions does to the image.
-    pub fn outcome(&self, digits: &[usize]) -> Outcome {
+    pub fn outcome(&self, digits: &[usize]) -> ClusterEffect {
         let kept = self.kept(digits);
         let since = kept.iter().map(|(_, version)| version.since).max().unwrap_or(0);
         let on_disk = match kept[..] {
             [(slot, version)] => self.difference_of_one(slot, version),
             _ => self.difference(&kept),
         };
-        Outcome { on_disk, identity: on_disk.on_device(self.dev), since }
+        ClusterEffect { on_disk, identity: on_disk.on_device(self.dev), since }
     }
 
     /// The difference that one version alone makes to the disk's identity.
-    fn difference_of_one(&self, slot: &Slot, version: &Version) -> Identity {
+    fn difference_of_one(&self, slot: &VersionedRange, version: &VisibleVersion) -> Identity {
         let mut difference = Identity::default();
         for range in slot.sectors.iter() {
             if !version.is_zeroes() {
@@ -180,7 +184,7 @@ impl Cluster {
 
     /// The difference that several versions make, of which a later one may write over an earlier
     /// one.
-    fn difference(&self, kept: &[(&Slot, &Version)]) -> Identity {
+    fn difference(&self, kept: &[(&VersionedRange, &VisibleVersion)]) -> Identity {
         // Of what is zeroes before and after nothing is noted.
         let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
         for (slot, version) in kept {
@@ -211,7 +215,7 @@ impl Cluster {
     }
 
     /// Writes the kept versions to an image.
-    pub fn apply(&self, digits: &[usize], outcome: &Outcome, image: &mut Image) {
+    pub fn apply(&self, digits: &[usize], outcome: &ClusterEffect, image: &mut Image) {
         let disk = image.disk_mut(self.dev);
         // All of it is added with the first bytes.
         let mut difference = outcome.on_disk;
@@ -223,16 +227,16 @@ impl Cluster {
             for range in slot.sectors.iter() {
                 let difference = std::mem::take(&mut difference);
                 match version.written(range) {
-                    Written::Data(data) => disk.write_known(range.start, data, difference),
-                    Written::Zeroes => disk.write_zeroes_known(range.clone(), difference),
+                    PieceBytes::Data(data) => disk.write_known(range.start, data, difference),
+                    PieceBytes::Zeroes => disk.write_zeroes_known(range.clone(), difference),
                 }
             }
         }
     }
 
     /// Names the kept versions.
-    pub fn names(&self, digits: &[usize]) -> Vec<Kept> {
-        let name = |(slot, version): (&Slot, &Version)| Kept {
+    pub fn names(&self, digits: &[usize]) -> Vec<KeptPiece> {
+        let name = |(slot, version): (&VersionedRange, &VisibleVersion)| KeptPiece {
             dev: slot.dev,
             sector: slot.first_sector(),
             version: version.number,
@@ -241,7 +245,7 @@ impl Cluster {
     }
 
     /// The kept versions in the order in which they reach the disk.
-    fn kept(&self, digits: &[usize]) -> Vec<(&Slot, &Version)> {
+    fn kept(&self, digits: &[usize]) -> Vec<(&VersionedRange, &VisibleVersion)> {
         let chosen = self.slots.iter().zip(digits).filter(|(_, digit)| **digit > 0);
         let mut kept: Vec<_> =
             chosen.map(|(slot, digit)| (slot, &slot.versions[digit - 1])).collect();

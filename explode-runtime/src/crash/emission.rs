@@ -8,12 +8,12 @@
 use explode_ramdisk::{Identity, Image};
 use num_bigint::BigUint;
 
-use super::cluster::{Choice, Cluster, Sum};
+use super::cluster::{Cluster, ClusterOption, CombinedEffect};
 use super::epoch::Epochs;
 use super::named::product;
-use super::piece::{Kept, Name};
-use super::places::Places;
-use crate::writeset::{Slot, World, WriteSet};
+use super::piece::{KeptPiece, PieceId};
+use super::places::OutcomeTable;
+use crate::writeset::{PreflushWorld, VersionedRange, WriteSet};
 
 /// The disks of one instant.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Layout {
 pub struct CrashDisk<'a> {
     layout: &'a Layout,
     /// One choice per cluster.
-    chosen: &'a [&'a Choice],
+    chosen: &'a [&'a ClusterOption],
     identity: Identity,
     epochs: Epochs,
 }
@@ -65,7 +65,7 @@ impl CrashDisk<'_> {
     }
 
     /// What of the write set it has kept.
-    pub fn kept(&self) -> Vec<Kept> {
+    pub fn kept(&self) -> Vec<KeptPiece> {
         let clusters = self.layout.clusters.iter().zip(self.chosen);
         clusters.flat_map(|(cluster, (digits, _))| cluster.names(digits)).collect()
     }
@@ -86,7 +86,7 @@ impl Emission {
     /// The number of the disk of a world that keeps of each slot the version that `digit` says: 0
     /// for none, 1 for the oldest visible one. Slots are numbered in the order of
     /// [`Layout::slots`].
-    pub fn number(&self, world: usize, digit: impl Fn(usize, &Slot) -> usize) -> BigUint {
+    pub fn number(&self, world: usize, digit: impl Fn(usize, &VersionedRange) -> usize) -> BigUint {
         let before: BigUint = self.worlds[..world].iter().map(|world| &world.count).sum();
         before + self.worlds[world].number(digit)
     }
@@ -115,7 +115,7 @@ impl Emission {
         let mut before = BigUint::ZERO;
         for world in &self.worlds {
             let end = &before + &world.count;
-            let mut places = Places::of(&world.clusters);
+            let mut places = OutcomeTable::of(&world.clusters);
             while let Some(number) = numbers.next_if(|number| **number < end) {
                 world.visit_one(&places.choices(number - &before), epochs, visit);
             }
@@ -125,7 +125,7 @@ impl Emission {
 }
 
 impl Layout {
-    fn of(world: World) -> Layout {
+    fn of(world: PreflushWorld) -> Layout {
         let clusters = Cluster::group(world.slots, &world.durable);
         let count = clusters.iter().map(Cluster::count).product();
         let identity = world.durable.identity();
@@ -133,11 +133,11 @@ impl Layout {
     }
 
     fn each(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
-        let tables: Vec<Vec<Choice>> = self.clusters.iter().map(Cluster::outcomes).collect();
-        let start = Sum { identity: self.identity, since: self.since };
+        let tables: Vec<Vec<ClusterOption>> = self.clusters.iter().map(Cluster::outcomes).collect();
+        let start = CombinedEffect { identity: self.identity, since: self.since };
         // The odometer: `sums[k]` is what the first k clusters' choices, `turn[..k]`, add up to.
         let mut turn = vec![0; tables.len()];
-        let mut chosen: Vec<&Choice> = tables.iter().map(|table| &table[0]).collect();
+        let mut chosen: Vec<&ClusterOption> = tables.iter().map(|table| &table[0]).collect();
         let mut sums = vec![start; tables.len() + 1];
         let mut changed = 0;
         loop {
@@ -145,7 +145,7 @@ impl Layout {
                 chosen[k] = &tables[k][turn[k]];
                 sums[k + 1] = sums[k].and(&chosen[k].1);
             }
-            let Sum { identity, since } = sums[tables.len()];
+            let CombinedEffect { identity, since } = sums[tables.len()];
             visit(&CrashDisk { layout: self, chosen: &chosen, identity, epochs: epochs(since) });
             let Some(turning) = (0..tables.len()).rev().find(|k| turn[*k] + 1 < tables[*k].len())
             else {
@@ -161,18 +161,18 @@ impl Layout {
     /// these or others, if names are ambiguous or no pieces have them.
     pub fn named(
         &self,
-        names: &[Name],
+        names: &[PieceId],
         epochs: &dyn Fn(u64) -> Epochs,
         visit: &mut dyn FnMut(&CrashDisk<'_>),
     ) {
         let here = |cluster: &Cluster| cluster.named(names);
-        let tables: Vec<Vec<Choice>> = self.clusters.iter().map(here).collect();
+        let tables: Vec<Vec<ClusterOption>> = self.clusters.iter().map(here).collect();
         for chosen in product(&tables) {
             self.visit_one(&chosen, epochs, visit);
         }
     }
 
-    fn number(&self, digit: impl Fn(usize, &Slot) -> usize) -> BigUint {
+    fn number(&self, digit: impl Fn(usize, &VersionedRange) -> usize) -> BigUint {
         let mut number = BigUint::ZERO;
         // Digits are put together in a machine's number, as many as fit, before they go into the
         // large one.
@@ -190,18 +190,18 @@ impl Layout {
     }
 
     /// Its slots, in the order of devices and first sectors.
-    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+    pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
         self.clusters.iter().flat_map(Cluster::slots)
     }
 
     fn visit_one(
         &self,
-        chosen: &[&Choice],
+        chosen: &[&ClusterOption],
         epochs: &dyn Fn(u64) -> Epochs,
         visit: &mut dyn FnMut(&CrashDisk<'_>),
     ) {
-        let start = Sum { identity: self.identity, since: self.since };
-        let Sum { identity, since } =
+        let start = CombinedEffect { identity: self.identity, since: self.since };
+        let CombinedEffect { identity, since } =
             chosen.iter().fold(start, |sum, (_, outcome)| sum.and(outcome));
         visit(&CrashDisk { layout: self, chosen, identity, epochs: epochs(since) });
     }

@@ -65,7 +65,7 @@ impl Epochs {
 
     /// Returns the epoch that a check gets for an epoch in the set: a soft crash before the last
     /// operation of an interval is judged as any crash in between.
-    pub fn told(self, epoch: Epoch) -> Epoch {
+    pub fn judged_as(self, epoch: Epoch) -> Epoch {
         let early = self.0 & 1 << Epochs::EARLY != 0;
         if epoch == Epoch::Soft && early { Epoch::InBetween } else { epoch }
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigUint;
 
 use super::emission::Emission;
-use crate::writeset::Slot;
+use crate::writeset::VersionedRange;
 
 /// The members that have not been drawn yet, and the index of the family that gives the next one.
 pub(super) struct Families<'a> {
@@ -63,7 +63,7 @@ impl<'a> Families<'a> {
 
 /// The number of a member's disk.
 fn number(emission: &Emission, member: Member) -> BigUint {
-    let newest = |slot: &Slot| slot.versions.len();
+    let newest = |slot: &VersionedRange| slot.versions.len();
     match member {
         Member::Prefix { world, serial } => emission.number(world, |_, slot| {
             slot.versions.partition_point(|version| version.serial <= serial)

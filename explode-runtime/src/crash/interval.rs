@@ -5,14 +5,14 @@ use num_bigint::BigUint;
 
 use super::emission::{CrashDisk, Emission};
 use super::epoch::{Epoch, Epochs};
-use super::sample::Limits;
+use super::sample::SampleLimits;
 use super::soft;
-use super::when::When;
-use crate::writeset::{EventError, WriteSet};
+use super::when::Instants;
+use crate::writeset::{LogContradiction, WriteSet};
 
 /// What an interval amounts to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct IntervalCounts {
     /// The sum over its emissions.
     pub crash_disks: BigUint,
     /// How many of them no sample met.
@@ -27,13 +27,13 @@ pub struct Counts {
 pub fn walk(
     write_set: &mut WriteSet,
     events: &[Event],
-    when: When,
-    limits: &Limits,
+    when: Instants,
+    limits: &SampleLimits,
     mut visit: impl FnMut(&CrashDisk<'_>),
-) -> Result<Counts, EventError> {
-    let mut counts = Counts::default();
+) -> Result<IntervalCounts, LogContradiction> {
+    let mut counts = IntervalCounts::default();
     let mut emissions = 0;
-    each_moment(write_set, events, when, &mut |Moment { emission, times, counted }| {
+    each_moment(write_set, events, when, &mut |InstantView { emission, times, counted }| {
         let count = emission.count();
         let since = |since: u64| times.epochs(since);
         if !counted {
@@ -56,17 +56,17 @@ pub fn walk(
 }
 
 /// One look at the disks of an instant.
-pub(super) struct Moment {
+pub(super) struct InstantView {
     pub emission: Emission,
-    pub times: Times,
+    pub times: InstantEpochs,
     /// It counts: false for an earlier state whose disks the emission before has, too.
     pub counted: bool,
 }
 
 /// In which epochs the disks of a moment are possible.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Times {
-    when: When,
+pub(super) struct InstantEpochs {
+    when: Instants,
     /// The instants of the moment.
     from: u64,
     pub at: u64,
@@ -77,13 +77,13 @@ pub(super) struct Times {
     is_end: bool,
 }
 
-impl Times {
+impl InstantEpochs {
     /// The epochs of a disk that has been possible since an instant.
     pub fn epochs(&self, since: u64) -> Epochs {
         match self.when {
-            When::Now => Epochs::only_if(Epoch::Now, true),
-            When::Soft | When::Prefixes => Epochs::soft(self.is_end),
-            When::Between => epochs(self.from.max(since), self.at, self.first, self.last),
+            Instants::Now => Epochs::only_if(Epoch::Now, true),
+            Instants::Soft | Instants::Prefixes => Epochs::soft(self.is_end),
+            Instants::Interval => epochs(self.from.max(since), self.at, self.first, self.last),
         }
     }
 }
@@ -93,17 +93,17 @@ impl Times {
 pub(super) fn each_moment(
     write_set: &mut WriteSet,
     events: &[Event],
-    when: When,
-    visit: &mut dyn FnMut(Moment),
-) -> Result<(), EventError> {
+    when: Instants,
+    visit: &mut dyn FnMut(InstantView),
+) -> Result<(), LogContradiction> {
     let first = write_set.instant();
     let last =
         first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
-    if matches!(when, When::Soft | When::Prefixes) {
+    if matches!(when, Instants::Soft | Instants::Prefixes) {
         return soft::each_disk(write_set, events, when, &mut |settled, is_end| {
             let at = settled.instant();
-            let times = Times { when, from: at, at, first, last, is_end };
-            visit(Moment { emission: Emission::of(settled), times, counted: true });
+            let times = InstantEpochs { when, from: at, at, first, last, is_end };
+            visit(InstantView { emission: Emission::of(settled), times, counted: true });
         });
     }
     let mut from = first;
@@ -112,8 +112,8 @@ pub(super) fn each_moment(
     let mut noted: Vec<WriteSet> = Vec::new();
     let mut emit = |write_set: &WriteSet, from: u64, noted: &mut Vec<WriteSet>| {
         let mut look = |seen: &WriteSet, counted: bool| {
-            let times = Times { when, from, at: seen.instant(), first, last, is_end: true };
-            visit(Moment { emission: Emission::of(seen), times, counted });
+            let times = InstantEpochs { when, from, at: seen.instant(), first, last, is_end: true };
+            visit(InstantView { emission: Emission::of(seen), times, counted });
         };
         look(write_set, true);
         for mut earlier in noted.drain(..) {
@@ -122,13 +122,13 @@ pub(super) fn each_moment(
         }
     };
     for (index, event) in events.iter().enumerate() {
-        let shrinks = when == When::Between && write_set.shrinks(event);
+        let shrinks = when == Instants::Interval && write_set.shrinks(event);
         if shrinks {
             emit(write_set, from, &mut noted);
-        } else if when == When::Between && write_set.merges(event) {
+        } else if when == Instants::Interval && write_set.merges(event) {
             noted.push(write_set.clone());
         }
-        write_set.apply(event).map_err(|error| EventError { index, error })?;
+        write_set.apply(event).map_err(|error| LogContradiction { index, error })?;
         if shrinks {
             from = write_set.instant();
         }

@@ -28,14 +28,14 @@ use num_bigint::BigUint;
 
 pub use emission::CrashDisk;
 pub use epoch::{Epoch, Epochs};
-pub use interval::{Counts, walk};
+pub use interval::{IntervalCounts, walk};
 pub use named::names;
 pub use neighbours::{Neighbours, walk_named};
-pub use piece::{Kept, Name};
-pub use sample::{Limits, SampleSeed};
-pub use when::When;
+pub use piece::{KeptPiece, PieceId};
+pub use sample::{SampleLimits, SampleSeed};
+pub use when::Instants;
 
-use crate::writeset::{EventError, Rules, WriteSet};
+use crate::writeset::{DeviceRules, LogContradiction, WriteSet};
 
 /// All crash disks of an interval.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub struct LogDisk {
     /// When a crash can leave it.
     pub epochs: Epochs,
     /// What of the write set it has kept, at one instant that can leave it.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptPiece>,
 }
 
 /// Why there is no list of the crash disks of an interval.
@@ -64,7 +64,7 @@ pub struct LogDisk {
 pub enum LogDisksError {
     /// An event that contradicts the log before it, or asks for more than is supported.
     #[error(transparent)]
-    Event(#[from] EventError),
+    Event(#[from] LogContradiction),
     /// The list would not fit into memory.
     #[error("{disks} crash disks and the {pieces} pieces that they keep are too many to list")]
     #[expect(missing_docs, reason = "the message says what the numbers are")]
@@ -79,7 +79,7 @@ const DISK: u64 = 8;
 /// disk's number has a bit or more for each piece, and is divided for each.
 const MOST_SAMPLED: u64 = 1 << 40;
 
-impl Limits {
+impl SampleLimits {
     /// Most pending pieces that can be sampled with these limits.
     pub fn most_pieces(&self) -> u64 {
         (MOST_SAMPLED / self.samples.max(1)).isqrt()
@@ -99,8 +99,8 @@ pub fn crash_disks(
     before: &[Event],
     interval: &[Event],
     after: &[Event],
-    rules: Rules,
-    limits: &Limits,
+    rules: DeviceRules,
+    limits: &SampleLimits,
     new: &mut dyn FnMut(&CrashDisk<'_>),
 ) -> Result<LogDisks, LogDisksError> {
     let mut write_set = WriteSet::new(base, rules).at_most(limits.most_pieces());
@@ -112,7 +112,7 @@ pub fn crash_disks(
     let mut disks: Vec<LogDisk> = Vec::new();
     let mut seen: HashMap<Identity, usize> = HashMap::new();
     let mut listed = 0;
-    let counts = walk(&mut write_set, interval, When::Between, limits, |disk| {
+    let counts = walk(&mut write_set, interval, Instants::Interval, limits, |disk| {
         match seen.get(&disk.identity()) {
             Some(at) => disks[*at].epochs |= disk.epochs(),
             None if listed > MOST_LISTED => {}
@@ -125,7 +125,7 @@ pub fn crash_disks(
             }
         }
     })
-    .map_err(|at| EventError { index: before.len() + at.index, ..at })?;
+    .map_err(|at| LogContradiction { index: before.len() + at.index, ..at })?;
     if listed > MOST_LISTED {
         let pieces = disks.iter().map(|disk| disk.kept.len() as u64).sum();
         return Err(LogDisksError::TooMany { disks: disks.len(), pieces });
@@ -134,8 +134,8 @@ pub fn crash_disks(
 }
 
 /// Applies events, the first of which has this index.
-fn apply(write_set: &mut WriteSet, events: &[Event], first: usize) -> Result<(), EventError> {
+fn apply(write_set: &mut WriteSet, events: &[Event], first: usize) -> Result<(), LogContradiction> {
     (first..).zip(events).try_for_each(|(index, event)| {
-        write_set.apply(event).map_err(|error| EventError { index, error })
+        write_set.apply(event).map_err(|error| LogContradiction { index, error })
     })
 }

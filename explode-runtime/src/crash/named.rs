@@ -7,13 +7,13 @@
 
 use itertools::Itertools as _;
 
-use super::piece::{Kept, Name};
+use super::piece::{KeptPiece, PieceId};
 
 /// So many readings of ambiguous names are tried.
 const READINGS: usize = 1 << 12;
 
 /// Pieces as a trace names them.
-pub fn names(kept: &[Kept]) -> Vec<Name> {
+pub fn names(kept: &[KeptPiece]) -> Vec<PieceId> {
     kept.iter().map(|piece| (piece.dev, piece.sector, piece.version)).collect()
 }
 

@@ -8,17 +8,17 @@ use explode_ramdisk::Event;
 
 use super::emission::{CrashDisk, Layout};
 use super::epoch::Epoch;
-use super::interval::{Moment, Times, each_moment};
+use super::interval::{InstantEpochs, InstantView, each_moment};
 use super::named::names;
-use super::piece::Name;
-use super::when::When;
-use crate::writeset::{EventError, Slot, WriteSet};
+use super::piece::PieceId;
+use super::when::Instants;
+use crate::writeset::{LogContradiction, VersionedRange, WriteSet};
 
 /// The disks of one world at one moment of an interval.
 #[derive(Debug)]
 pub struct Neighbours {
     layout: Layout,
-    times: Times,
+    times: InstantEpochs,
     /// Which moment of the interval, and which world of it: the same of the same events.
     pub place: (usize, usize),
 }
@@ -32,25 +32,30 @@ impl Neighbours {
     pub fn of(
         mut write_set: WriteSet,
         events: &[Event],
-        when: When,
-        pieces: &[Name],
+        when: Instants,
+        pieces: &[PieceId],
         wanted: &dyn Fn(&CrashDisk<'_>) -> bool,
-    ) -> Result<Option<Neighbours>, EventError> {
+    ) -> Result<Option<Neighbours>, LogContradiction> {
         let mut found = None;
         let mut index = 0;
-        each_moment(&mut write_set, events, when, &mut |Moment { emission, times, .. }| {
-            for (world, layout) in emission.worlds.into_iter().enumerate() {
-                let neighbours = Neighbours { layout, times, place: (index, world) };
-                let mut is_wanted = false;
-                if found.is_none() {
-                    neighbours.named(pieces, &mut |disk| is_wanted |= wanted(disk));
+        each_moment(
+            &mut write_set,
+            events,
+            when,
+            &mut |InstantView { emission, times, .. }| {
+                for (world, layout) in emission.worlds.into_iter().enumerate() {
+                    let neighbours = Neighbours { layout, times, place: (index, world) };
+                    let mut is_wanted = false;
+                    if found.is_none() {
+                        neighbours.named(pieces, &mut |disk| is_wanted |= wanted(disk));
+                    }
+                    if is_wanted {
+                        found = Some(neighbours);
+                    }
                 }
-                if is_wanted {
-                    found = Some(neighbours);
-                }
-            }
-            index += 1;
-        })?;
+                index += 1;
+            },
+        )?;
         Ok(found)
     }
 
@@ -61,28 +66,33 @@ impl Neighbours {
     pub fn at(
         mut write_set: WriteSet,
         events: &[Event],
-        when: When,
+        when: Instants,
         place: (usize, usize),
-    ) -> Result<Option<Neighbours>, EventError> {
+    ) -> Result<Option<Neighbours>, LogContradiction> {
         let mut found = None;
         let mut index = 0;
-        each_moment(&mut write_set, events, when, &mut |Moment { emission, times, .. }| {
-            if index == place.0 {
-                let layout = emission.worlds.into_iter().nth(place.1);
-                found = layout.map(|layout| Neighbours { layout, times, place });
-            }
-            index += 1;
-        })?;
+        each_moment(
+            &mut write_set,
+            events,
+            when,
+            &mut |InstantView { emission, times, .. }| {
+                if index == place.0 {
+                    let layout = emission.worlds.into_iter().nth(place.1);
+                    found = layout.map(|layout| Neighbours { layout, times, place });
+                }
+                index += 1;
+            },
+        )?;
         Ok(found)
     }
 
     /// Visits the disks that have kept just these pieces: one or none, unless names are ambiguous.
-    pub fn named(&self, pieces: &[Name], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+    pub fn named(&self, pieces: &[PieceId], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
         visit_named(&self.layout, self.times, pieces, visit);
     }
 
     /// The ranges that are pending, with their visible versions.
-    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+    pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
         self.layout.slots()
     }
 
@@ -105,11 +115,11 @@ impl Neighbours {
 pub fn walk_named(
     mut write_set: WriteSet,
     events: &[Event],
-    when: When,
-    pieces: &[Name],
+    when: Instants,
+    pieces: &[PieceId],
     visit: &mut dyn FnMut(&CrashDisk<'_>),
-) -> Result<(), EventError> {
-    each_moment(&mut write_set, events, when, &mut |Moment { emission, times, .. }| {
+) -> Result<(), LogContradiction> {
+    each_moment(&mut write_set, events, when, &mut |InstantView { emission, times, .. }| {
         for layout in &emission.worlds {
             visit_named(layout, times, pieces, visit);
         }
@@ -118,11 +128,11 @@ pub fn walk_named(
 
 fn visit_named(
     layout: &Layout,
-    times: Times,
-    pieces: &[Name],
+    times: InstantEpochs,
+    pieces: &[PieceId],
     visit: &mut dyn FnMut(&CrashDisk<'_>),
 ) {
-    let sorted = |mut names: Vec<Name>| {
+    let sorted = |mut names: Vec<PieceId>| {
         names.sort_unstable();
         names
     };

@@ -4,38 +4,40 @@ use num_bigint::BigUint;
 
 /// A number of any size; equal ones are equal, and small ones come before large ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Number {
+pub(super) enum BigIndex {
     Small(u64),
     /// One that is not small.
     Large(BigUint),
 }
 
-impl From<BigUint> for Number {
-    fn from(number: BigUint) -> Number {
-        u64::try_from(&number).map_or(Number::Large(number), Number::Small)
+impl From<BigUint> for BigIndex {
+    fn from(number: BigUint) -> BigIndex {
+        u64::try_from(&number).map_or(BigIndex::Large(number), BigIndex::Small)
     }
 }
 
-impl From<Number> for BigUint {
-    fn from(number: Number) -> BigUint {
+impl From<BigIndex> for BigUint {
+    fn from(number: BigIndex) -> BigUint {
         match number {
-            Number::Small(number) => number.into(),
-            Number::Large(number) => number,
+            BigIndex::Small(number) => number.into(),
+            BigIndex::Large(number) => number,
         }
     }
 }
 
-impl Number {
+impl BigIndex {
     /// The last digit in a place that counts up to `base`; the number loses it.
-    pub fn take_digit(&mut self, base: &Number) -> Number {
+    pub fn take_digit(&mut self, base: &BigIndex) -> BigIndex {
         let (rest, digit) = match (&*self, base) {
-            (Number::Small(number), Number::Small(base)) => {
-                (Number::Small(number / base), Number::Small(number % base))
+            (BigIndex::Small(number), BigIndex::Small(base)) => {
+                (BigIndex::Small(number / base), BigIndex::Small(number % base))
             }
-            (Number::Small(number), Number::Large(_)) => (Number::Small(0), Number::Small(*number)),
-            (Number::Large(number), base) => {
+            (BigIndex::Small(number), BigIndex::Large(_)) => {
+                (BigIndex::Small(0), BigIndex::Small(*number))
+            }
+            (BigIndex::Large(number), base) => {
                 let base = BigUint::from(base.clone());
-                (Number::from(number / &base), Number::from(number % &base))
+                (BigIndex::from(number / &base), BigIndex::from(number % &base))
             }
         };
         *self = rest;
@@ -62,10 +64,10 @@ mod tests {
         for number in
             [0u32.into(), 41u32.into(), large(63), large(127), large(128), large(200) + 12_345u32]
         {
-            let mut rest = Number::from(number.clone());
+            let mut rest = BigIndex::from(number.clone());
             let digits: Vec<BigUint> = bases
                 .iter()
-                .map(|base| rest.take_digit(&Number::from(base.clone())).into())
+                .map(|base| rest.take_digit(&BigIndex::from(base.clone())).into())
                 .collect();
             assert!(digits.iter().zip(&bases).all(|(digit, base)| digit < base));
             let sum = digits

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A piece that a crash disk has kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptPiece {
     /// The device.
     pub dev: u32,
     /// The first sector of the piece.
@@ -14,4 +14,4 @@ pub struct Kept {
 }
 
 /// A piece that is kept: device, first sector, version; 1 is the oldest pending one of its range.
-pub type Name = (u32, u64, u32);
+pub type PieceId = (u32, u64, u32);

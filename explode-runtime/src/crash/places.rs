@@ -8,49 +8,50 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
 
-use super::cluster::{Choice, Cluster};
-use super::number::Number;
+use super::cluster::{Cluster, ClusterOption};
+use super::number::BigIndex;
 
 /// The places of a world's numbers, and the choices that were met there before.
-pub(super) struct Places<'a>(Vec<Group<'a>>);
+pub(super) struct OutcomeTable<'a>(Vec<OutcomeGroup<'a>>);
 
 /// Neighbours: all that has one digit in a number of groups.
-struct Group<'a> {
+struct OutcomeGroup<'a> {
     /// The product of the counts.
     count: BigUint,
-    places: Vec<Place<'a>>,
+    places: Vec<OutcomeSlot<'a>>,
 }
 
-struct Place<'a> {
+struct OutcomeSlot<'a> {
     cluster: &'a Cluster,
-    count: Number,
-    met: BTreeMap<Number, Choice>,
+    count: BigIndex,
+    met: BTreeMap<BigIndex, ClusterOption>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> OutcomeTable<'a> {
     /// Those of these clusters.
-    pub fn of(clusters: &'a [Cluster]) -> Places<'a> {
-        let mut groups: Vec<Group<'a>> = Vec::new();
+    pub fn of(clusters: &'a [Cluster]) -> OutcomeTable<'a> {
+        let mut groups: Vec<OutcomeGroup<'a>> = Vec::new();
         for cluster in clusters {
             let count = cluster.count();
-            let place = Place { cluster, count: Number::from(count.clone()), met: BTreeMap::new() };
+            let place =
+                OutcomeSlot { cluster, count: BigIndex::from(count.clone()), met: BTreeMap::new() };
             match groups.last_mut() {
                 Some(group) if u64::try_from(&group.count * &count).is_ok() => {
                     group.count *= count;
                     group.places.push(place);
                 }
-                _ => groups.push(Group { count, places: vec![place] }),
+                _ => groups.push(OutcomeGroup { count, places: vec![place] }),
             }
         }
-        Places(groups)
+        OutcomeTable(groups)
     }
 
     /// The choices that a number names, in the order of the clusters.
-    pub fn choices(&mut self, number: BigUint) -> Vec<&Choice> {
+    pub fn choices(&mut self, number: BigUint) -> Vec<&ClusterOption> {
         let mut rest = number;
         let mut choices = Vec::new();
-        for Group { count, places } in self.0.iter_mut().rev() {
-            let mut digits = Number::from(&rest % &*count);
+        for OutcomeGroup { count, places } in self.0.iter_mut().rev() {
+            let mut digits = BigIndex::from(&rest % &*count);
             rest /= &*count;
             choices.extend(places.iter_mut().rev().map(|place| place.choice(&mut digits)));
         }
@@ -59,9 +60,9 @@ impl<'a> Places<'a> {
     }
 }
 
-impl Place<'_> {
+impl OutcomeSlot<'_> {
     /// The choice that the last digit names; it is taken off.
-    fn choice(&mut self, digits: &mut Number) -> &Choice {
+    fn choice(&mut self, digits: &mut BigIndex) -> &ClusterOption {
         let index = digits.take_digit(&self.count);
         self.met.entry(index).or_insert_with_key(|index| {
             let digits = self.cluster.digits(index.clone().into());

@@ -16,7 +16,7 @@ use super::families::Families;
 
 /// How many disks of one emission are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct SampleLimits {
     /// Above so many combinations an emission is sampled.
     pub limit: u64,
     /// Size of the sample; at least 2, because the empty and the full combination are always in it.
@@ -37,13 +37,13 @@ pub struct SampleSeed {
     pub interval: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { limit: 10_000, samples: 2_000, seed: SampleSeed::default() }
+impl Default for SampleLimits {
+    fn default() -> SampleLimits {
+        SampleLimits { limit: 10_000, samples: 2_000, seed: SampleSeed::default() }
     }
 }
 
-impl Limits {
+impl SampleLimits {
     /// Are all of so many combinations visited?
     pub(super) fn all(&self, count: &BigUint) -> bool {
         *count <= BigUint::from(self.limit.max(self.samples).max(2))
@@ -145,11 +145,11 @@ mod tests {
     use explode_ramdisk::{Event, Image};
 
     use super::*;
-    use crate::writeset::{Rules, WriteSet};
+    use crate::writeset::{DeviceRules, WriteSet};
 
     /// So many blocks are dirty, each in one version.
     fn emission(blocks: u8) -> Emission {
-        let mut write_set = WriteSet::new(Image::new(), Rules::default());
+        let mut write_set = WriteSet::new(Image::new(), DeviceRules::default());
         for block in 0..blocks {
             let data = vec![block + 1; 4096].into();
             write_set.apply(&Event::Dirty { dev: 0, sector: u64::from(block) * 8, data }).unwrap();
@@ -159,7 +159,7 @@ mod tests {
 
     fn sample(blocks: u8, samples: u64, seed: u64) -> Vec<u64> {
         let limits =
-            Limits { limit: 1, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
+            SampleLimits { limit: 1, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
         let numbers = limits.sample(0, &emission(blocks)).expect("above the limit");
         numbers.into_iter().map(|number| u64::try_from(number).expect("small")).collect()
     }
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_sample_is_distinct_sorted_repeatable_and_has_both_ends() {
         let emission = emission(200);
-        let limits = Limits { limit: 1000, samples: 200, ..Limits::default() };
+        let limits = SampleLimits { limit: 1000, samples: 200, ..SampleLimits::default() };
         let sample = limits.sample(3, &emission).expect("above the limit");
         assert_eq!(sample.len(), 200);
         assert!(sample.windows(2).all(|pair| pair[0] < pair[1]));
@@ -181,7 +181,7 @@ mod tests {
         let all = sample(7, 127, 0);
         let distinct: BTreeSet<_> = all.iter().collect();
         assert_eq!((all.len(), distinct.len()), (127, 127));
-        let limits = Limits { limit: 10, samples: 128, ..Limits::default() };
+        let limits = SampleLimits { limit: 10, samples: 128, ..SampleLimits::default() };
         assert_eq!(limits.sample(0, &emission(7)), None);
     }
 

@@ -9,8 +9,8 @@ use explode_ramdisk::{Event, operation_of};
 
 use super::emission::Emission;
 use super::epoch::Epochs;
-use super::when::When;
-use crate::writeset::{EventError, WriteSet};
+use super::when::Instants;
+use crate::writeset::{LogContradiction, WriteSet};
 
 /// Applies the events to the write set, and visits the write set of the machine that goes on, after
 /// each operation or only at the end; and says whether it is the last one.
@@ -20,18 +20,18 @@ use crate::writeset::{EventError, WriteSet};
 pub(super) fn each_disk(
     write_set: &mut WriteSet,
     events: &[Event],
-    when: When,
+    when: Instants,
     visit: &mut dyn FnMut(&WriteSet, bool),
-) -> Result<(), EventError> {
+) -> Result<(), LogContradiction> {
     let mut left = events.iter().filter(|event| operation_of(event).is_some()).count();
     for (index, event) in events.iter().enumerate() {
-        write_set.apply(event).map_err(|error| EventError { index, error })?;
-        if when == When::Prefixes && operation_of(event).is_some() {
+        write_set.apply(event).map_err(|error| LogContradiction { index, error })?;
+        if when == Instants::Prefixes && operation_of(event).is_some() {
             left -= 1;
             visit(&settled(write_set), left == 0);
         }
     }
-    if when == When::Soft {
+    if when == Instants::Soft {
         visit(&settled(write_set), true);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 /// Which instants an interval asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum Instants {
     /// One instant, the last (`check_crashes_now`; EX-61).
     Now,
     /// The same instant, of a soft crash.
@@ -11,5 +11,5 @@ pub enum When {
     Prefixes,
     /// All instants from the first to the last (`check_crashes_start` to `check_crashes_end`;
     /// EX-62).
-    Between,
+    Interval,
 }

@@ -1,15 +1,15 @@
 //! Whether a crash test has looked at everything within its bounds, and what to raise if not.
 
-use crate::plan::Settings;
+use crate::plan::RunSettings;
 use crate::report::Summary;
 
 /// What a passing run did not look at, and which settings to raise. `None` if it looked at
 /// everything.
-pub(super) fn incomplete(summary: &Summary, settings: &Settings) -> Option<String> {
+pub(super) fn incomplete(summary: &Summary, settings: &RunSettings) -> Option<String> {
     if summary.complete {
         return None;
     }
-    let Settings { limit, samples, states, budget_ms, .. } = settings;
+    let RunSettings { limit, samples, states, budget_ms, .. } = settings;
     let (mut missing, mut raise) = (Vec::new(), Vec::new());
     let left_out = summary.disks_left_out();
     if !left_out.is_zero() {

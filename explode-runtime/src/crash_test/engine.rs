@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::parts::Parts;
-use crate::base::{Fault, Mode, caught};
+use super::parts::EngineParts;
+use crate::base::{Mode, StepError, catch_panic};
 use crate::stack::{Below, Component, ComponentDef, Surface};
 
 /// The component, as it stands in the registry.
-pub(super) fn def<S: 'static, M: 'static>(parts: Parts<S, M>) -> ComponentDef {
+pub(super) fn def<S: 'static, M: 'static>(parts: EngineParts<S, M>) -> ComponentDef {
     ComponentDef::new("store", "the engine of a crash test", move |_| {
         Ok(Box::new(Engine { parts: parts.clone(), open: None }))
     })
@@ -17,30 +17,32 @@ pub(super) fn def<S: 'static, M: 'static>(parts: Parts<S, M>) -> ComponentDef {
 }
 
 /// The open store, as the model gets it.
-pub(super) type Open<S> = RefCell<S>;
+pub(super) type OpenEngine<S> = RefCell<S>;
 
 struct Engine<S, M> {
-    parts: Parts<S, M>,
-    open: Option<Rc<Open<S>>>,
+    parts: EngineParts<S, M>,
+    open: Option<Rc<OpenEngine<S>>>,
 }
 
 impl<S: 'static, M: 'static> Component for Engine<S, M> {
     /// Makes the store. It is put to rest, so that what is opened next was closed before.
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.mount(below)?;
         self.unmount(below)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let files = below.files()?;
-        let store = caught(|| (self.parts.open)(files)).map_err(Fault::new)?.map_err(Fault::new)?;
+        let store = catch_panic(|| (self.parts.open)(files))
+            .map_err(StepError::new)?
+            .map_err(StepError::new)?;
         self.open = Some(Rc::new(RefCell::new(store)));
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         let open = self.open.take();
-        caught(|| drop(open)).map_err(Fault::new)
+        catch_panic(|| drop(open)).map_err(StepError::new)
     }
 
     fn surface(&self) -> Surface {
@@ -52,6 +54,6 @@ impl<S: 'static, M: 'static> Component for Engine<S, M> {
 impl<S, M> Drop for Engine<S, M> {
     fn drop(&mut self) {
         let open = self.open.take();
-        let _ = caught(|| drop(open));
+        let _ = catch_panic(|| drop(open));
     }
 }

@@ -51,7 +51,7 @@ pub use self::parts::Result;
 pub use self::replay::REPLAY;
 pub use self::run::CrashTest;
 pub use self::step::Step;
-use parts::Parts;
+use parts::EngineParts;
 
 /// The crash test of a storage engine: all that three steps can lead to, and crashes during
 /// recovery.
@@ -78,5 +78,8 @@ pub fn crash_test<S: 'static, M: Clone + Debug + PartialEq + 'static>(
     step: impl Fn(&mut S, &mut M, &mut Step<'_, '_>) -> Result<()> + Send + Sync + 'static,
     read: impl Fn(&mut S) -> Result<M> + Send + Sync + 'static,
 ) -> CrashTest {
-    CrashTest::new(name, Parts { open: Arc::new(open), step: Arc::new(step), read: Arc::new(read) })
+    CrashTest::new(
+        name,
+        EngineParts { open: Arc::new(open), step: Arc::new(step), read: Arc::new(read) },
+    )
 }

@@ -3,21 +3,21 @@
 
 use std::fmt::Debug;
 
-use super::engine::Open;
-use super::parts::Parts;
+use super::engine::OpenEngine;
+use super::parts::EngineParts;
 use super::step::Step;
-use crate::base::{Fault, caught};
+use crate::base::{StepError, catch_panic};
 use crate::check::{Checker, CheckerDef, Cx};
 use crate::crash::Epoch;
 use crate::stack::Stack;
-use crate::verdict::{Failure, Verdict, Violation};
+use crate::verdict::{CheckError, Verdict, Violation};
 
 /// The checker's name.
 pub(super) const NAME: &str = "crash-test";
 
 /// The checker, as it stands in the registry.
 pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(
-    parts: Parts<S, M>,
+    parts: EngineParts<S, M>,
 ) -> CheckerDef {
     CheckerDef::new(NAME, "what a crash test says of its engine", move |_| {
         Ok(Box::new(Model { parts: parts.clone(), history: Vec::new(), before: 0, durable: 0 }))
@@ -25,7 +25,7 @@ pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(
 }
 
 struct Model<S, M> {
-    parts: Parts<S, M>,
+    parts: EngineParts<S, M>,
     /// What the store held after 0, 1, 2 ... steps.
     history: Vec<M>,
     /// So many steps were durable before the last one began.
@@ -67,23 +67,23 @@ fn shown(state: &impl Debug) -> String {
 }
 
 impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M> {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         // The history goes on over a chop.
         if self.history.is_empty() {
-            let store = stack.engine::<Open<S>>()?;
-            self.history.push((self.parts.read)(&mut store.borrow_mut()).map_err(Fault::new)?);
+            let store = stack.engine::<OpenEngine<S>>()?;
+            self.history.push((self.parts.read)(&mut store.borrow_mut()).map_err(StepError::new)?);
         }
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
-        let store = cx.stack().engine::<Open<S>>()?;
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
+        let store = cx.stack().engine::<OpenEngine<S>>()?;
         let mut state =
             self.history.last().cloned().expect("there is a state before the first step");
         cx.check_crashes_start(&[]);
         let mut step = Step { cx, lazy: false };
         (self.parts.step)(&mut store.borrow_mut(), &mut state, &mut step)
-            .map_err(|error| Failure::broken(format!("step {}: {error}", self.history.len())))?;
+            .map_err(|error| CheckError::broken(format!("step {}: {error}", self.history.len())))?;
         let lazy = step.lazy;
         self.history.push(state);
         self.before = self.durable;
@@ -93,10 +93,10 @@ impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M>
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let store = stack.engine::<Open<S>>()?;
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
+        let store = stack.engine::<OpenEngine<S>>()?;
         let unreadable = |error: String| Violation::new(Verdict::Corrupt, "readable", error);
-        let read = caught(|| {
+        let read = catch_panic(|| {
             (self.parts.read)(&mut store.borrow_mut()).map_err(|error| error.to_string())
         });
         let found = read.and_then(|read| read).map_err(unreadable)?;

@@ -16,15 +16,15 @@ type DoStep<S, M> = dyn Fn(&mut S, &mut M, &mut Step<'_, '_>) -> Result<()> + Se
 type Read<S, M> = dyn Fn(&mut S) -> Result<M> + Send + Sync;
 
 /// The functions of a test.
-pub(super) struct Parts<S, M> {
+pub(super) struct EngineParts<S, M> {
     pub open: Arc<Open<S>>,
     pub step: Arc<DoStep<S, M>>,
     pub read: Arc<Read<S, M>>,
 }
 
-impl<S, M> Clone for Parts<S, M> {
-    fn clone(&self) -> Parts<S, M> {
-        let Parts { open, step, read } = self;
-        Parts { open: Arc::clone(open), step: Arc::clone(step), read: Arc::clone(read) }
+impl<S, M> Clone for EngineParts<S, M> {
+    fn clone(&self) -> EngineParts<S, M> {
+        let EngineParts { open, step, read } = self;
+        EngineParts { open: Arc::clone(open), step: Arc::clone(step), read: Arc::clone(read) }
     }
 }

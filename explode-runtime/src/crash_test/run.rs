@@ -10,23 +10,23 @@ use std::time::Duration;
 
 use super::complete::incomplete;
 use super::diverged::{diverged, with_causes, without_story};
-use super::parts::Parts;
+use super::parts::EngineParts;
 use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{engine, model};
 use crate::base::{Options, RunError};
-use crate::explain::minimise::{Minimised, minimise};
-use crate::explain::{Bounds, StoryCommands, differences, diverged as in_lines, story};
-use crate::plan::{Plan, Registry, Settings};
+use crate::explain::minimise::{MinimiseResult, minimise};
+use crate::explain::{SearchBounds, StoryCommands, differences, diverged as in_lines, story};
+use crate::plan::{Plan, Registry, RunSettings};
 use crate::report::{Finding, Line, Message, Summary, escaped};
-use crate::run::{Audience, Confirmation, Supervisor};
+use crate::run::{Confirmation, RunSink, Supervisor};
 use crate::stack::{StackSpec, simfiles};
-use crate::trace::{Replay, Trace};
+use crate::trace::{ReplayResult, Trace};
 use crate::verdict::BrokenKind;
-use crate::worker::Remote;
+use crate::worker::RemoteWorkers;
 
 /// What minimising a finding may take, and telling its story: each test of a step that hangs takes
 /// its deadline.
-const BOUNDS: Bounds = Bounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
+const BOUNDS: SearchBounds = SearchBounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
 
 /// A crash test that is about to run.
 #[must_use = "call run() on it"]
@@ -40,7 +40,7 @@ pub struct CrashTest {
 impl CrashTest {
     pub(super) fn new<S: 'static, M: Clone + Debug + PartialEq + 'static>(
         name: &str,
-        parts: Parts<S, M>,
+        parts: EngineParts<S, M>,
     ) -> CrashTest {
         let (store, checker) = (engine::def(parts.clone()), model::def(parts));
         let target = plan::Target {
@@ -51,7 +51,7 @@ impl CrashTest {
                 .plug(&store.name, Options::none()),
             checker: checker.name.clone(),
             checker_options: Options::none(),
-            bounds: base::Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
+            bounds: base::TargetBounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
             seeded: false,
             expect: "clean".into(),
         };
@@ -72,7 +72,7 @@ impl CrashTest {
     }
 
     /// Anything else: limits, blocks, the strategy.
-    pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> CrashTest {
+    pub fn with(mut self, change: impl FnOnce(&mut RunSettings)) -> CrashTest {
         change(&mut self.plan.settings);
         self
     }
@@ -108,7 +108,7 @@ impl CrashTest {
 
     fn explore(&self) -> Result<Summary, String> {
         self.plan.check(&self.registry).map_err(|error| error.to_string())?;
-        let (interrupt, mut heard) = (AtomicBool::new(false), Heard::default());
+        let (interrupt, mut heard) = (AtomicBool::new(false), TestReport::default());
         let explored = self.with_workers(&self.plan, |remote| {
             let mut audience = Listening { test: self, heard: &mut heard, interrupt: &interrupt };
             let mut supervisor = Supervisor::new(&self.plan, remote, &mut audience);
@@ -116,10 +116,10 @@ impl CrashTest {
             supervisor.run()
         });
         let summary = explored.map_err(|error| error.to_string())?;
-        let Heard { finding, unreplayed, broken } = heard;
+        let TestReport { finding, unreplayed, broken } = heard;
         if let Some(finding) = finding {
             return Err(self
-                .tell(&finding)
+                .describe(&finding)
                 .unwrap_or_else(|error| without_story(&finding, &error)));
         }
         if let Some(finding) = unreplayed {
@@ -165,14 +165,14 @@ impl CrashTest {
         }
         // Only a test that goes through to its end says that all is well.
         match self.replay(&trace).map_err(|error| failed(&error))? {
-            Replay::Reproduced { .. } => {
+            ReplayResult::Reproduced { .. } => {
                 let story = self.story(&trace, &path).map_err(|error| failed(&error))?;
                 return Err(format!("reproduced {}\n{story}", trace.signature));
             }
-            Replay::NotReproduced(_, why) => {
+            ReplayResult::NotReproduced(_, why) => {
                 note(&failed(&format!("not reproduced: {why}; the test goes on")))
             }
-            Replay::Diverged(what) => {
+            ReplayResult::Diverged(what) => {
                 note(&failed(&format!("it goes another way: {what}; the test goes on")))
             }
         }
@@ -180,16 +180,16 @@ impl CrashTest {
     }
 
     /// A finding, as small as it gets, in words.
-    fn tell(&self, finding: &Finding) -> Result<String, RunError> {
+    fn describe(&self, finding: &Finding) -> Result<String, RunError> {
         let path = Path::new(&finding.trace);
         let trace = read(path).map_err(|error| RunError::from(BrokenKind::Tool.of(error)))?;
         let smaller =
             self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
-        if let Minimised::Diverged(what) = smaller {
+        if let MinimiseResult::Diverged(what) = smaller {
             return Ok(diverged(&what, Some(finding)));
         }
-        if let Minimised::Smaller(smaller) = smaller
-            && let Replay::Reproduced { .. } = self.replay(&smaller.trace)?
+        if let MinimiseResult::Smaller(smaller) = smaller
+            && let ReplayResult::Reproduced { .. } = self.replay(&smaller.trace)?
         {
             let path = path.with_extension("min.json");
             write(&path, &smaller.trace)?;
@@ -218,14 +218,14 @@ impl CrashTest {
         Ok(lines.iter().map(Line::plain).collect::<Vec<_>>().join("\n"))
     }
 
-    fn replay(&self, trace: &Trace) -> Result<Replay, RunError> {
+    fn replay(&self, trace: &Trace) -> Result<ReplayResult, RunError> {
         self.with_workers(&trace.plan(), |remote| remote.replay(trace))
     }
 
     /// Has workers for a plan do something; each is a thread of its own.
-    fn with_workers<R>(&self, plan: &Plan, work: impl FnOnce(&mut Remote<'_>) -> R) -> R {
+    fn with_workers<R>(&self, plan: &Plan, work: impl FnOnce(&mut RemoteWorkers<'_>) -> R) -> R {
         let mut spawn = || worker::spawn_thread(&self.registry);
-        work(&mut Remote::new(plan, &mut spawn))
+        work(&mut RemoteWorkers::new(plan, &mut spawn))
     }
 }
 
@@ -243,7 +243,7 @@ fn note(text: &str) {
 
 /// What was heard of a run.
 #[derive(Debug, Default)]
-struct Heard {
+struct TestReport {
     finding: Option<Finding>,
     /// One that its replay did not show again.
     unreplayed: Option<Finding>,
@@ -252,17 +252,17 @@ struct Heard {
 
 struct Listening<'a> {
     test: &'a CrashTest,
-    heard: &'a mut Heard,
+    heard: &'a mut TestReport,
     interrupt: &'a AtomicBool,
 }
 
-impl Audience for Listening<'_> {
+impl RunSink for Listening<'_> {
     fn open(&mut self, _target: &str) -> Result<PathBuf, RunError> {
         Ok(folder())
     }
 
     /// One finding is enough for a test to fail.
-    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+    fn emit(&mut self, message: &Message) -> Result<(), RunError> {
         match message {
             Message::Finding(finding) if finding.by_design => {}
             Message::Finding(finding) if !finding.replayed => {
@@ -289,9 +289,9 @@ impl Audience for Listening<'_> {
     fn confirm(&mut self, trace: &Path) -> Confirmation {
         let trace = read(trace).map_err(|error| RunError::from(BrokenKind::Tool.of(error)));
         match trace.and_then(|trace| self.test.replay(&trace)) {
-            Ok(Replay::Reproduced { .. }) => Confirmation::Reproduced,
-            Ok(Replay::NotReproduced(_, why)) => Confirmation::Not(why),
-            Ok(Replay::Diverged(what)) => Confirmation::Not(what.to_string()),
+            Ok(ReplayResult::Reproduced { .. }) => Confirmation::Reproduced,
+            Ok(ReplayResult::NotReproduced(_, why)) => Confirmation::Not(why),
+            Ok(ReplayResult::Diverged(what)) => Confirmation::Not(what.to_string()),
             Err(error) => Confirmation::Not(error.to_string()),
         }
     }

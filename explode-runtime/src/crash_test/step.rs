@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use crate::check::Cx;
-use crate::choose::{Label, Point};
+use crate::choose::{ChoicePoint, Label};
 
 /// What a step is given besides the store.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Step<'_, '_> {
     #[track_caller]
     pub fn choose(&mut self, options: usize) -> usize {
         let options = u32::try_from(options).expect("fewer than 2^32 options");
-        self.cx.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
+        self.cx.choose_at(&ChoicePoint::action(options, Label::at(Location::caller()))) as usize
     }
 
     /// What this step does need not be durable when it ends; it is when a later step ends that does

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 pub(crate) use key_set::KeySet;
-pub use keys::{Keys, Known};
+pub use keys::{KeyList, KnownChecks};
 
 /// The seen set of states: by signature, with the depth at which each was reached.
 #[derive(Debug, Default)]
-pub(crate) struct States(HashMap<Packed, u32, ByKey>);
+pub(crate) struct SeenStates(HashMap<Packed, u32, KeyHasherBuilder>);
 
-impl States {
+impl SeenStates {
     /// Notes a state; is it new, or was it only seen deeper than now?
     pub fn reach(&mut self, signature: u128, depth: u32) -> bool {
         let signature = Packed(signature.to_le_bytes());
@@ -50,23 +50,23 @@ impl Hash for Packed {
 /// The number of a check of this key of which so many further crashes during recovery are followed.
 /// A disk that was met so deep that nothing further was followed does not stand for the same disk
 /// met before that.
-pub fn noted_as(key: u128, further: u32) -> u128 {
+pub fn nested_key(key: u128, further: u32) -> u128 {
     key.wrapping_add(u128::from(further) << 64)
 }
 
 /// The seen set of checks, by key, and which of them have shown an error.
 #[derive(Debug, Default)]
-pub struct Checks {
+pub struct SeenChecks {
     seen: KeySet,
-    /// Those of crashes during recovery, which are counted apart, by [number](noted_as).
+    /// Those of crashes during recovery, which are counted apart, by [number](nested_key).
     crash_crash: KeySet,
     errors: KeySet,
 }
 
-impl Checks {
+impl SeenChecks {
     /// Notes checks that were made elsewhere.
-    pub fn know(&mut self, known: &Known) {
-        let Known { seen, crash_crash, errors } = known;
+    pub fn learn(&mut self, known: &KnownChecks) {
+        let KnownChecks { seen, crash_crash, errors } = known;
         for (set, keys) in [
             (&mut self.seen, seen),
             (&mut self.crash_crash, crash_crash),
@@ -83,12 +83,12 @@ impl Checks {
         self.seen.insert(key)
     }
 
-    /// Notes a check of a crash during recovery by [its number](noted_as); is it new?
+    /// Notes a check of a crash during recovery by [its number](nested_key); is it new?
     pub fn insert_crash_crash(&mut self, number: u128) -> bool {
         self.crash_crash.insert(number)
     }
 
-    /// Notes that a check of [this number](noted_as), or one that follows from it, has shown an
+    /// Notes that a check of [this number](nested_key), or one that follows from it, has shown an
     /// error.
     pub fn insert_error(&mut self, number: u128) {
         self.errors.insert(number);
@@ -100,12 +100,13 @@ impl Checks {
     }
 
     /// All of them, in parts that are not too large for a message.
-    pub fn parts(&self, most: usize) -> impl Iterator<Item = Known> + '_ {
-        let parts = |set| chunks(set, most).map(Keys);
-        let seen = parts(&self.seen).map(|seen| Known { seen, ..Known::default() });
-        let nested =
-            parts(&self.crash_crash).map(|crash_crash| Known { crash_crash, ..Known::default() });
-        let errors = parts(&self.errors).map(|errors| Known { errors, ..Known::default() });
+    pub fn parts(&self, most: usize) -> impl Iterator<Item = KnownChecks> + '_ {
+        let parts = |set| chunks(set, most).map(KeyList);
+        let seen = parts(&self.seen).map(|seen| KnownChecks { seen, ..KnownChecks::default() });
+        let nested = parts(&self.crash_crash)
+            .map(|crash_crash| KnownChecks { crash_crash, ..KnownChecks::default() });
+        let errors =
+            parts(&self.errors).map(|errors| KnownChecks { errors, ..KnownChecks::default() });
         errors.chain(nested).chain(seen)
     }
 
@@ -114,7 +115,7 @@ impl Checks {
         self.seen.contains(key)
     }
 
-    /// Was one of this [number](noted_as) made after a crash during recovery?
+    /// Was one of this [number](nested_key) made after a crash during recovery?
     pub fn has_crash_crash(&self, number: u128) -> bool {
         self.crash_crash.contains(number)
     }
@@ -140,13 +141,13 @@ fn chunks(set: &KeySet, most: usize) -> impl Iterator<Item = Vec<u128>> + '_ {
 }
 
 /// The keys are hashes already.
-pub(crate) type ByKey = BuildHasherDefault<KeyIsHash>;
+pub(crate) type KeyHasherBuilder = BuildHasherDefault<KeyHasher>;
 
 /// Takes the low half of a 128-bit hash as it is.
 #[derive(Debug, Default)]
-pub(crate) struct KeyIsHash(u64);
+pub(crate) struct KeyHasher(u64);
 
-impl Hasher for KeyIsHash {
+impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {
         self.0
     }

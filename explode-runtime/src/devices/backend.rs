@@ -10,7 +10,7 @@ use explode_ramdisk::{Image, Recording};
 use super::disk_set::Devices;
 use super::side::Side;
 use super::soft_crash::SoftCrashLog;
-use crate::base::{Fault, Mode, RunError};
+use crate::base::{Mode, RunError, StepError};
 
 /// Where the file systems' clock stands: the first second of 2026.
 pub const NOW: u64 = 1_767_225_600;
@@ -52,7 +52,7 @@ pub trait Backend: fmt::Debug {
     ///
     /// # Errors
     /// The kernel refuses; a thread does not exist or does not take turns.
-    fn settle(&self, _threads: &[(&str, u32)]) -> Result<(), Fault> {
+    fn settle(&self, _threads: &[(&str, u32)]) -> Result<(), StepError> {
         Ok(())
     }
 

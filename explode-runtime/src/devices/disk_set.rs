@@ -5,10 +5,10 @@ use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Image, Read, ReadFault, Storage};
+use explode_ramdisk::{Event, Image, ReadFault, ReadRange, Storage};
 
 use super::kernel_side::KernelSide;
-use crate::base::{Blame, Fault};
+use crate::base::{Blame, StepError};
 
 /// The devices of one stack; clones are the same devices.
 pub type Devices = Rc<dyn DiskSet>;
@@ -19,19 +19,19 @@ pub trait DiskSet: fmt::Debug {
     ///
     /// # Errors
     /// The kernel does not say.
-    fn image(&self) -> Result<Image, Fault>;
+    fn image(&self) -> Result<Image, StepError>;
 
     /// The events since the last call, or since the beginning.
     ///
     /// # Errors
     /// The log was full, so that it is worth nothing; or the kernel does not say.
-    fn take_log(&self) -> Result<Vec<Event>, Fault>;
+    fn take_log(&self) -> Result<Vec<Event>, StepError>;
 
     /// Puts a mark into the log, at this place.
     ///
     /// # Errors
     /// The log has no such marks.
-    fn put_mark(&self, name: &str) -> Result<(), Fault>;
+    fn put_mark(&self, name: &str) -> Result<(), StepError>;
 
     /// Notes from now on what of the image is read. A kernel's disks note requests only: nothing of
     /// them may be in a cache.
@@ -42,20 +42,20 @@ pub trait DiskSet: fmt::Debug {
     ///
     /// # Errors
     /// The kernel does not say.
-    fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault>;
+    fn take_reads(&self) -> Result<Option<Vec<ReadRange>>, StepError>;
 
     /// Makes sectors of the medium go bad.
     ///
     /// # Errors
     /// The driver does not do it: it is of an older version, or has too many faults.
-    fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault>;
+    fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), StepError>;
 
     /// Stops late writes from ending while crash disks are checked (`still`), or lets them go on.
     /// Other disks have none.
     ///
     /// # Errors
     /// The driver does not do it.
-    fn hold_still(&self, _still: bool) -> Result<(), Fault> {
+    fn hold_still(&self, _still: bool) -> Result<(), StepError> {
         Ok(())
     }
 
@@ -74,7 +74,7 @@ pub trait DiskSet: fmt::Debug {
     ///
     /// # Errors
     /// The kernel does not say.
-    fn logged(&self) -> Result<u64, Fault>;
+    fn logged(&self) -> Result<u64, StepError>;
 
     /// The simulated devices, if they are simulated.
     fn memory(&self) -> Option<&Storage> {
@@ -95,9 +95,9 @@ impl dyn DiskSet + '_ {
     ///
     /// # Errors
     /// These are the kernel's.
-    pub fn storage(&self) -> Result<&Storage, Fault> {
+    pub fn storage(&self) -> Result<&Storage, StepError> {
         self.memory()
-            .ok_or_else(|| Fault::new("runs in process only; use --in mem").blame(Blame::Tool))
+            .ok_or_else(|| StepError::new("runs in process only; use --in mem").blame(Blame::Tool))
     }
 
     /// These devices as a type of a backend, if they are of it.

@@ -5,12 +5,12 @@ use std::fs;
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
+use explode_ramdisk::{Event, Image, ReadFault, ReadRange, Recording, Storage};
 
 use super::backend::{Backend, Backends, HostId};
 use super::disk_set::{Devices, DiskSet};
 use super::side::Side;
-use crate::base::{Blame, Fault, Mode, RunError};
+use crate::base::{Blame, Mode, RunError, StepError};
 
 /// Simulated devices in this process, of any number of hosts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,9 +33,9 @@ impl Backend for InProcess {
     }
 
     /// Tasks of commands exist on this machine, too.
-    fn settle(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
+    fn settle(&self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         threads.iter().try_for_each(|(layer, pid)| {
-            task_exists(*pid).map_err(|why| Fault::new(why).blame(Blame::Tool).of(layer))
+            task_exists(*pid).map_err(|why| StepError::new(why).blame(Blame::Tool).of(layer))
         })
     }
 
@@ -74,15 +74,15 @@ impl Backends for InProcess {
 }
 
 impl DiskSet for Storage {
-    fn image(&self) -> Result<Image, Fault> {
+    fn image(&self) -> Result<Image, StepError> {
         Ok(Storage::image(self))
     }
 
-    fn take_log(&self) -> Result<Vec<Event>, Fault> {
+    fn take_log(&self) -> Result<Vec<Event>, StepError> {
         Ok(Storage::take_log(self))
     }
 
-    fn put_mark(&self, name: &str) -> Result<(), Fault> {
+    fn put_mark(&self, name: &str) -> Result<(), StepError> {
         Storage::put_mark(self, name);
         Ok(())
     }
@@ -91,12 +91,12 @@ impl DiskSet for Storage {
         Storage::note_reads(self);
     }
 
-    fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
+    fn take_reads(&self) -> Result<Option<Vec<ReadRange>>, StepError> {
         Ok(Storage::take_reads(self))
     }
 
-    fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
-        Storage::spoil(self, dev, sectors, fault);
+    fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), StepError> {
+        Storage::damage(self, dev, sectors, fault);
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl DiskSet for Storage {
         Storage::fence(self);
     }
 
-    fn logged(&self) -> Result<u64, Fault> {
+    fn logged(&self) -> Result<u64, StepError> {
         Ok(self.logged())
     }
 

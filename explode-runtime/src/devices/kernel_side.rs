@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::side::Side;
-use crate::base::{Fault, RunError};
+use crate::base::{RunError, StepError};
 use crate::choose::Choice;
-use crate::faults::background::Between;
-use crate::faults::kernel::Failures;
+use crate::faults::background::BackgroundWork;
+use crate::faults::kernel::KernelFaults;
 
 /// The kernel below a stack: its choices, its threads, and the calls on its file systems.
 pub trait KernelSide {
@@ -20,7 +20,7 @@ pub trait KernelSide {
     ///
     /// # Errors
     /// Functions that this kernel does not have, or that must not be probed.
-    fn probe(&self, failures: &Failures) -> Result<(), RunError>;
+    fn probe(&self, failures: &KernelFaults) -> Result<(), RunError>;
 
     /// Hands the sequence of choices over: from here on functions of the kernel may fail in system
     /// calls of this thread, and the kernel may act on its own between two calls. The script
@@ -31,33 +31,33 @@ pub trait KernelSide {
     /// The kernel refuses.
     fn hand_over(
         &self,
-        failures: Failures,
-        between: Between,
+        failures: KernelFaults,
+        between: BackgroundWork,
         script: Vec<Choice>,
-    ) -> Result<(), Fault>;
+    ) -> Result<(), StepError>;
 
     /// Takes the sequence back. Returns what was chosen.
     ///
     /// # Errors
     /// What was chosen is not known.
-    fn take_back(&self) -> Result<Vec<Choice>, Fault>;
+    fn take_back(&self) -> Result<Vec<Choice>, StepError>;
 
     /// A mutate begins on the stack (`on`), or has ended. In between code of the kernel may ask for
     /// crash checks (EX-66): a request becomes a mark of the log.
-    fn hear(&self, on: bool);
+    fn listen(&self, on: bool);
 
     /// Has code of the kernel asked for crash checks since the mutate began?
     fn has_asked(&self) -> bool;
 
     /// The first request of kernel code that was refused: all are on the stack of a crash disk, and
     /// elsewhere one with a wrong name.
-    fn refused(&self) -> Option<Fault>;
+    fn refused(&self) -> Option<StepError>;
 
     /// Holds back the threads of this stack from now on: they run when all others wait.
     ///
     /// # Errors
     /// The kernel refuses, or is not a guest's.
-    fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), Fault>;
+    fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), StepError>;
 
     /// Returns true if operations are logged in place of what goes to the disks.
     fn notes_operations(&self) -> bool;
@@ -66,7 +66,7 @@ pub trait KernelSide {
     ///
     /// # Errors
     /// The kernel refuses, or follows too many already.
-    fn follow(&self, at: &Path) -> Result<(), Fault>;
+    fn follow(&self, at: &Path) -> Result<(), StepError>;
 
     /// How many file systems are followed, or were.
     fn followed(&self) -> u32;
@@ -75,8 +75,8 @@ pub trait KernelSide {
     ///
     /// # Errors
     /// The kernel refuses.
-    fn unfollow(&self, system: u32) -> Result<(), Fault>;
+    fn unfollow(&self, system: u32) -> Result<(), StepError>;
 
     /// Marks the machine as unfit for further runs: something on it could not be unmounted.
-    fn give_up(&self, why: &Fault);
+    fn give_up(&self, why: &StepError);
 }

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use explode_ramdisk::{Event, Image};
 
 use super::disk_set::DiskSet;
-use crate::base::Fault;
+use crate::base::StepError;
 
 /// Starts the stack's file systems on a disk of the crash side, does the work with the folders
 /// where they are mounted, unmounts them and returns what the disks hold then.
 pub type OnStack<'a> =
-    dyn Fn(&Image, &mut dyn FnMut(&[PathBuf]) -> Result<(), Fault>) -> Result<Image, Fault> + 'a;
+    dyn Fn(&Image, FolderWork<'_>) -> Result<Image, StepError> + 'a;
+
+/// Work with the folders where the file systems are mounted.
+pub type FolderWork<'a> = &'a mut dyn FnMut(&[PathBuf]) -> Result<(), StepError>;
 
 /// The calls that a live stack has made.
 pub trait SoftCrashLog {
@@ -27,7 +30,7 @@ pub trait SoftCrashLog {
         &mut self,
         log: &[Event],
         on_stack: &OnStack<'_>,
-    ) -> Result<(Image, Vec<Event>), Fault>;
+    ) -> Result<(Image, Vec<Event>), StepError>;
 
     /// A copy that goes its own way.
     fn fork(&self) -> Box<dyn SoftCrashLog>;

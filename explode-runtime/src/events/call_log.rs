@@ -7,17 +7,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use explode_ramdisk::files::{
-    Ability, Fallocate, Fd, Files, FsCall, Kind, NAMELESS, OpenFiles, OpenFlags, Renaming, Result,
-    Stat, Synced, WriteMethod,
+    Fallocate, Fd, FileKind, Files, FsAbility, FsCall, NAMELESS, OpenFiles, OpenFlags, Renaming,
+    Result, Stat, Synced, WriteMethod,
 };
 
 use super::placed_calls::{CallTimeline, PlacedCall};
-use super::what::{Done, What};
+use super::what::{LoggedAction, LoggedCall};
 
 /// Where calls are written down; a copy is the same.
 #[derive(Clone, Debug)]
 pub struct CallLog {
-    inner: Rc<RefCell<Inner>>,
+    inner: Rc<RefCell<CallLogState>>,
     /// Where each call stands among the events.
     timeline: CallTimeline,
     /// The component that makes the calls; `None` for the checker.
@@ -25,22 +25,22 @@ pub struct CallLog {
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    done: Vec<Done>,
+struct CallLogState {
+    done: Vec<LoggedCall>,
     /// Are calls of files written down, too?
     calls: bool,
-    failed: Vec<FailedStep>,
+    failed: Vec<FailedCommand>,
     open: OpenFiles,
 }
 
 /// A step of a checker's own commands has failed, and ended its mutate, which has this number from
 /// 1; in words.
-pub type FailedStep = (u32, String);
+pub type FailedCommand = (u32, String);
 
 impl CallLog {
     /// An empty one, of the calls of files too or only of what the checker says.
     pub(crate) fn new(calls: bool) -> CallLog {
-        let inner = Rc::new(RefCell::new(Inner { calls, ..Inner::default() }));
+        let inner = Rc::new(RefCell::new(CallLogState { calls, ..CallLogState::default() }));
         CallLog { inner, timeline: CallTimeline::default(), by: None }
     }
 
@@ -71,13 +71,13 @@ impl CallLog {
         if !self.inner.borrow().calls {
             return files;
         }
-        Rc::new(Noted { files, log: self.clone() })
+        Rc::new(LoggingFiles { files, log: self.clone() })
     }
 
     /// Something was done, without an error.
-    pub fn note(&self, what: What) {
+    pub fn note(&self, what: LoggedAction) {
         self.timeline.note(self.by.as_deref(), &what);
-        self.inner.borrow_mut().done.push(Done { what, error: None });
+        self.inner.borrow_mut().done.push(LoggedCall { what, error: None });
     }
 
     /// A step of the mutate of this number has failed.
@@ -86,26 +86,26 @@ impl CallLog {
     }
 
     /// Those that have failed so far, in order.
-    pub(crate) fn failed_steps(&self) -> Vec<FailedStep> {
+    pub(crate) fn failed_commands(&self) -> Vec<FailedCommand> {
         self.inner.borrow().failed.clone()
     }
 
     /// Everything so far.
-    pub(crate) fn done(&self) -> Vec<Done> {
+    pub(crate) fn done(&self) -> Vec<LoggedCall> {
         self.inner.borrow().done.clone()
     }
 
     fn made<T>(&self, call: FsCall, run: impl FnOnce() -> Result<T>) -> Result<T> {
-        let what = What::Call(call);
+        let what = LoggedAction::Call(call);
         let begun = self.timeline.begin(self.by.as_deref(), &what);
         let result = run();
         let error = result.as_ref().err().map(|errno| errno.desc().to_owned());
         self.timeline.end(begun, error.as_deref());
         let mut inner = self.inner.borrow_mut();
-        if let (Ok(_), What::Call(call)) = (&result, &what) {
+        if let (Ok(_), LoggedAction::Call(call)) = (&result, &what) {
             inner.open.follow(call);
         }
-        inner.done.push(Done { what, error });
+        inner.done.push(LoggedCall { what, error });
         result
     }
 
@@ -131,13 +131,13 @@ impl CallLog {
     }
 }
 
-struct Noted {
+struct LoggingFiles {
     files: Rc<dyn Files>,
     log: CallLog,
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl Files for Noted {
+impl Files for LoggingFiles {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         self.log.opened(path, WriteMethod::Plain, flags, || self.files.open(path, flags))
     }
@@ -179,7 +179,7 @@ impl Files for Noted {
         self.files.stat(path)
     }
 
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         self.files.readdir(path)
     }
 
@@ -214,7 +214,7 @@ impl Files for Noted {
         self.log.made(FsCall::Syncfs, || self.files.sync())
     }
 
-    fn can(&self, ability: Ability) -> bool {
+    fn can(&self, ability: FsAbility) -> bool {
         self.files.can(ability)
     }
 
@@ -328,7 +328,7 @@ mod tests {
     /// What was done, and has it succeeded?
     fn said(log: &CallLog) -> Vec<(FsCall, bool)> {
         let call = |what| match what {
-            What::Call(call) => call,
+            LoggedAction::Call(call) => call,
             other => panic!("{other:?} is no call"),
         };
         log.done().into_iter().map(|done| (call(done.what), done.error.is_none())).collect()

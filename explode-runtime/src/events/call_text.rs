@@ -2,14 +2,14 @@
 
 use explode_ramdisk::files::CallText;
 
-use super::what::What;
+use super::what::LoggedAction;
 
 /// The words for what was done.
-pub(super) fn text_of(what: &What) -> CallText {
+pub(super) fn text_of(what: &LoggedAction) -> CallText {
     match what {
-        What::Mutate(number) => CallText::bare(&format!("(mutate {number})")),
-        What::Restart => CallText::bare("(unmount and mount)"),
-        What::Call(call) => call.text(),
-        What::Shell(command) => CallText::bare(command),
+        LoggedAction::Mutate(number) => CallText::bare(&format!("(mutate {number})")),
+        LoggedAction::Restart => CallText::bare("(unmount and mount)"),
+        LoggedAction::Call(call) => call.text(),
+        LoggedAction::Shell(command) => CallText::bare(command),
     }
 }

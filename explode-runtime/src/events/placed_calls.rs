@@ -8,7 +8,7 @@ use explode_ramdisk::files::CallText;
 use serde::{Deserialize, Serialize};
 
 use super::call_text::text_of;
-use super::what::What;
+use super::what::LoggedAction;
 
 /// A call, and the events between which it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,10 +28,10 @@ pub struct PlacedCall {
 /// The calls of a stack, with their places. Clones share them. Without a count of events
 /// ([`place_by`](CallTimeline::place_by)) none is kept.
 #[derive(Clone, Default)]
-pub(super) struct CallTimeline(Rc<RefCell<Timeline>>);
+pub(super) struct CallTimeline(Rc<RefCell<CallTimes>>);
 
 #[derive(Default)]
-struct Timeline {
+struct CallTimes {
     events: Option<Rc<dyn Fn() -> u64>>,
     calls: Vec<PlacedCall>,
 }
@@ -49,11 +49,11 @@ impl CallTimeline {
     /// Sets how many events there are at any time. The count begins again with each start of the
     /// stack, and so do the calls.
     pub fn place_by(&self, events: Rc<dyn Fn() -> u64>) {
-        *self.0.borrow_mut() = Timeline { events: Some(events), calls: Vec::new() };
+        *self.0.borrow_mut() = CallTimes { events: Some(events), calls: Vec::new() };
     }
 
     /// A call begins.
-    pub fn begin(&self, by: Option<&str>, what: &What) -> Begun {
+    pub fn begin(&self, by: Option<&str>, what: &LoggedAction) -> Begun {
         let events = self.0.borrow().events.clone();
         let Some(events) = events else { return Begun(None) };
         let from = events();
@@ -74,7 +74,7 @@ impl CallTimeline {
     }
 
     /// Something was done that only now is known: it began where the call before it returned.
-    pub fn note(&self, by: Option<&str>, what: &What) {
+    pub fn note(&self, by: Option<&str>, what: &LoggedAction) {
         let began = self.0.borrow().calls.last().and_then(|call| call.to);
         let begun = self.begin(by, what);
         if let (Begun(Some(index)), Some(began)) = (&begun, began) {

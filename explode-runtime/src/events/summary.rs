@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// An event of the log, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Happened {
+pub struct EventSummary {
     /// `dirty`, `clean`, `lock`, `unlock`, `submit`, `complete`, `flush` or `mark`.
     pub what: String,
     /// The device, if the event names one.
@@ -18,7 +18,8 @@ pub struct Happened {
     /// `fua`, `preflush`, `zeroes`, `discard`, `error`, or a mark's name.
     pub notes: Vec<String>,
     /// What stands there, as far as a component can tell.
-    pub whose: Option<String>,
+    #[serde(rename = "whose")]
+    pub owner: Option<String>,
     /// The task that has caused it, as far as that is known.
     pub by: Option<String>,
 }
@@ -27,20 +28,20 @@ pub struct Happened {
 pub(crate) type Whose<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
 
 /// An event without its bytes.
-pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> Happened {
-    let bare = |what: &str| Happened {
+pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> EventSummary {
+    let bare = |what: &str| EventSummary {
         what: what.to_owned(),
         dev: None,
         range: None,
         id: None,
         notes: Vec::new(),
-        whose: None,
+        owner: None,
         by: None,
     };
-    let on = |what: &str, dev: u32, sector: u64, bytes: u64| Happened {
+    let on = |what: &str, dev: u32, sector: u64, bytes: u64| EventSummary {
         dev: Some(dev),
         range: Some((sector, bytes)),
-        whose: whose(dev, sector),
+        owner: whose(dev, sector),
         ..bare(what)
     };
     match event {
@@ -56,26 +57,28 @@ pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> Happened {
             };
             let notes = [kind, flags.fua.then_some("fua"), flags.preflush.then_some("preflush")];
             let notes = notes.into_iter().flatten().map(str::to_owned).collect();
-            Happened { id: Some(*id), notes, ..on("submit", *dev, *sector, payload.len()) }
+            EventSummary { id: Some(*id), notes, ..on("submit", *dev, *sector, payload.len()) }
         }
         Event::Complete { id, error } => {
             let notes = error.then(|| "error".to_owned()).into_iter().collect();
-            Happened { id: Some(*id), notes, ..bare("complete") }
+            EventSummary { id: Some(*id), notes, ..bare("complete") }
         }
-        Event::Flush { id, dev } => Happened { id: Some(*id), dev: Some(*dev), ..bare("flush") },
-        Event::Mark { name } => Happened { notes: vec![name.clone()], ..bare("mark") },
+        Event::Flush { id, dev } => {
+            EventSummary { id: Some(*id), dev: Some(*dev), ..bare("flush") }
+        }
+        Event::Mark { name } => EventSummary { notes: vec![name.clone()], ..bare("mark") },
     }
 }
 
 /// An event in a line, without its bytes.
-pub(crate) fn in_short(event: &Event) -> String {
+pub(crate) fn summary_line(event: &Event) -> String {
     let event = happened(event, &|_, _| None);
-    [event.what.clone(), told(&event)].join(" ").trim_end().to_owned()
+    [event.what.clone(), describe(&event)].join(" ").trim_end().to_owned()
 }
 
 /// What an event's summary says after its kind.
-pub(crate) fn told(event: &Happened) -> String {
-    let Happened { dev, range, id, notes, whose, by, .. } = event;
+pub(crate) fn describe(event: &EventSummary) -> String {
+    let EventSummary { dev, range, id, notes, owner: whose, by, .. } = event;
     let mut words = Vec::new();
     id.iter().for_each(|id| words.push(format!("request {id}")));
     dev.iter().for_each(|dev| words.push(format!("device {dev}")));
@@ -91,7 +94,7 @@ const EVENTS: usize = 100_000;
 
 /// An event as one line: what it is, and a hash of its contents.
 fn line(event: &Event) -> String {
-    let short = in_short(event);
+    let short = summary_line(event);
     match event {
         Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
             format!("{short}, contents {:08x}", xxh3_64(data) as u32)

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// A call that was made, and why it failed, if it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub struct LoggedCall {
     /// The call.
-    pub what: What,
+    pub what: LoggedAction,
     /// The error, in words.
     pub error: Option<String>,
 }
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum LoggedAction {
     /// A mutate begins, with its number from 1.
     Mutate(u32),
     /// The stack was unmounted, and is mounted again.
@@ -26,14 +26,14 @@ pub enum What {
     Shell(String),
 }
 
-impl Done {
+impl LoggedCall {
     /// Returns true if it may give back space that the file system has allocated, for others to
     /// take.
     pub(crate) fn gives_back(&self) -> bool {
         let gives = match &self.what {
-            What::Shell(_) => true,
-            What::Mutate(_) | What::Restart => false,
-            What::Call(call) => match call {
+            LoggedAction::Shell(_) => true,
+            LoggedAction::Mutate(_) | LoggedAction::Restart => false,
+            LoggedAction::Call(call) => match call {
                 FsCall::Open { flags, .. } => flags.truncate,
                 FsCall::Fallocate { mode, .. } => {
                     !matches!(mode, Fallocate::Allocate | Fallocate::KeepSize)
@@ -68,9 +68,9 @@ impl Done {
     /// May it take space? Whatever is no sync may.
     pub(crate) fn takes(&self) -> bool {
         let syncs = match &self.what {
-            What::Mutate(_) | What::Restart => true,
-            What::Call(call) => call.is_sync(),
-            What::Shell(_) => false,
+            LoggedAction::Mutate(_) | LoggedAction::Restart => true,
+            LoggedAction::Call(call) => call.is_sync(),
+            LoggedAction::Shell(_) => false,
         };
         !syncs && self.error.is_none()
     }
@@ -84,7 +84,7 @@ impl Done {
             (path == NAMELESS)
                 .then_some("a file that has lost its name, or never had one, is still in use in it")
         };
-        let What::Call(call) = &self.what else { return None };
+        let LoggedAction::Call(call) = &self.what else { return None };
         match call {
             FsCall::Exchange { .. } => Some("two names change places in it (RENAME_EXCHANGE)"),
             FsCall::OpenUnnamed { .. } => Some("a file is made without a name in it (O_TMPFILE)"),

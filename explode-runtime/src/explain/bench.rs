@@ -10,18 +10,21 @@ use std::time::{Duration, Instant};
 
 use crate::base::RunError;
 use crate::choose::Choice;
-use crate::crash::{Epoch, Name};
-use crate::events::FailedStep;
-use crate::trace::{CrashDiskRecord, Replay, Trace};
-use crate::verdict::{Broken, BrokenKind, Death, StepName, Violation};
+use crate::crash::{Epoch, PieceId};
+use crate::events::FailedCommand;
+use crate::trace::{CrashDiskRecord, ReplayResult, Trace};
+use crate::verdict::{Broken, BrokenKind, StepName, Violation, WorkerDeath};
 use crate::worker::probe::{
-    Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
+    CitedPromise, CrashPoint, DiskCondition, ProbeAnswers, ProbeCommand, ProbeEnd, ProbeGoal,
+    ProbeOrder, ProbeReply, ProbeResult, StoppedAt, TryResult,
 };
-use crate::worker::{Crew as _, Evidence, Remote, Said, StartError, Started, ToWorker};
+use crate::worker::{
+    Evidence, FromWorker, RemoteWorkers, StartError, ToWorker, WorkerStarted, Workers as _,
+};
 
 /// What may be spent.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct SearchBounds {
     /// Time; none for as much as it takes.
     pub budget: Option<Duration>,
     /// Tests: ways that are run, and disks that are looked at.
@@ -29,21 +32,21 @@ pub struct Bounds {
 }
 
 /// Runs ways and tries disks for one trace.
-pub struct Bench<'a, 'r> {
-    remote: &'a mut Remote<'r>,
+pub struct ProbeSession<'a, 'r> {
+    remote: &'a mut RemoteWorkers<'r>,
     trace: &'a Trace,
-    bounds: Bounds,
+    bounds: SearchBounds,
     began: Instant,
     /// What the worker of the moment has started, if there is one.
-    started: Option<Started>,
+    started: Option<WorkerStarted>,
     standing: bool,
     /// Where to go back to: choices and disk.
-    at: Option<(Vec<Choice>, Spot)>,
+    at: Option<(Vec<Choice>, CrashPoint)>,
     /// In which moment that is.
-    here: Option<Here>,
+    here: Option<MomentKey>,
     /// What is known of the disks there.
-    known: BTreeMap<Vec<Vec<Name>>, Outcome>,
-    /// The calls of the checker are written down, for [`evidence`](Bench::evidence).
+    known: BTreeMap<Vec<Vec<PieceId>>, DiskTry>,
+    /// The calls of the checker are written down, for [`evidence`](ProbeSession::evidence).
     noted: bool,
     /// Tests made.
     pub tests: u64,
@@ -57,16 +60,16 @@ pub struct Bench<'a, 'r> {
 
 /// A moment: in it, a disk is what it keeps.
 #[derive(Debug, PartialEq, Eq)]
-struct Here {
+struct MomentKey {
     choices: Vec<Vec<Choice>>,
     interval: u64,
     epoch: Epoch,
     places: Vec<(usize, usize)>,
 }
 
-impl Here {
-    fn of(standing: &Standing) -> Here {
-        Here {
+impl MomentKey {
+    fn of(standing: &StoppedAt) -> MomentKey {
+        MomentKey {
             choices: standing.choices.clone(),
             interval: standing.spot.interval,
             epoch: standing.spot.epoch,
@@ -77,11 +80,11 @@ impl Here {
 
 /// The result of a way.
 #[derive(Debug)]
-pub enum WayEnd {
+pub enum PathResult {
     /// The worker stands still at a disk.
-    Stands(Box<Standing>),
+    Stands(Box<StoppedAt>),
     /// The error was there, and the worker stands nowhere: a mutate saw it, or it ended the worker.
-    Fails(Box<Failing>),
+    Fails(Box<PathFailure>),
     /// The error was not there.
     Not(String),
     /// It went another way.
@@ -92,22 +95,22 @@ pub enum WayEnd {
 
 /// An error that was seen.
 #[derive(Clone, Debug)]
-pub struct Failing {
+pub struct PathFailure {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
     /// Steps of the checker's own commands that have failed.
-    pub failed: Vec<FailedStep>,
+    pub failed: Vec<FailedCommand>,
     /// At which disk; none without a crash.
-    pub spot: Option<Spot>,
+    pub spot: Option<CrashPoint>,
     /// The error.
     pub violation: Violation,
     /// The profile's line about it.
-    pub promise: Option<PromiseLine>,
+    pub promise: Option<CitedPromise>,
 }
 
 /// The result of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DiskTry {
     /// No crash leaves it.
     Impossible,
     /// All is well.
@@ -118,10 +121,14 @@ pub enum Outcome {
     Other(String),
 }
 
-impl<'a, 'r> Bench<'a, 'r> {
+impl<'a, 'r> ProbeSession<'a, 'r> {
     /// For a trace, with the workers of a crew for its plan.
-    pub fn new(remote: &'a mut Remote<'r>, trace: &'a Trace, bounds: Bounds) -> Bench<'a, 'r> {
-        Bench {
+    pub fn new(
+        remote: &'a mut RemoteWorkers<'r>,
+        trace: &'a Trace,
+        bounds: SearchBounds,
+    ) -> ProbeSession<'a, 'r> {
+        ProbeSession {
             remote,
             trace,
             bounds,
@@ -142,7 +149,7 @@ impl<'a, 'r> Bench<'a, 'r> {
     /// The same; the calls of the checker are written down from the beginning.
     #[must_use = "this returns the bench that has them written down"]
     pub fn noting(self) -> Self {
-        Bench { noted: true, ..self }
+        ProbeSession { noted: true, ..self }
     }
 
     /// May something more be tested? If not, that is noted.
@@ -158,21 +165,21 @@ impl<'a, 'r> Bench<'a, 'r> {
     }
 
     /// What the worker has started.
-    pub fn started(&self) -> Option<&Started> {
+    pub fn started(&self) -> Option<&WorkerStarted> {
         self.started.as_ref()
     }
 
     /// Where the search of a way ends: at the error, looking first at a disk that keeps these
     /// pieces.
-    pub fn failing(&self, first: Vec<Name>) -> Until {
+    pub fn failing(&self, first: Vec<PieceId>) -> ProbeGoal {
         if self.trace.epoch.is_none() {
-            return Until::Mutate;
+            return ProbeGoal::Mutate;
         }
         let left = self.bounds.budget.map(|budget| budget.saturating_sub(self.began.elapsed()));
         let budget_ms =
             left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         let most = self.bounds.tests.saturating_sub(self.tests);
-        Until::Failing {
+        ProbeGoal::Failing {
             crashes: self.trace.recovery.len() as u32,
             only: None,
             first,
@@ -182,11 +189,11 @@ impl<'a, 'r> Bench<'a, 'r> {
     }
 
     /// The same where the trace's crash was, if its log is another one now.
-    pub fn failing_elsewhere(&self, first: Vec<Name>) -> Until {
+    pub fn failing_elsewhere(&self, first: Vec<PieceId>) -> ProbeGoal {
         match self.failing(first) {
-            Until::Failing { crashes, first, most, budget_ms, .. } => {
+            ProbeGoal::Failing { crashes, first, most, budget_ms, .. } => {
                 let only = Some((self.trace.interval, self.trace.log.clone()));
-                Until::Failing { crashes, only, first, most, budget_ms }
+                ProbeGoal::Failing { crashes, only, first, most, budget_ms }
             }
             until => until,
         }
@@ -198,17 +205,17 @@ impl<'a, 'r> Bench<'a, 'r> {
     /// A worker cannot be started; the tool or a component is broken.
     pub fn way(
         &mut self,
-        answers: Answers,
+        answers: ProbeAnswers,
         mutates: u32,
-        until: Until,
-    ) -> Result<WayEnd, RunError> {
+        until: ProbeGoal,
+    ) -> Result<PathResult, RunError> {
         self.leave();
         self.at = None;
         let end = self.run(answers, mutates, until)?;
         let mut moment = None;
-        if let WayEnd::Stands(standing) = &end {
+        if let PathResult::Stands(standing) = &end {
             self.at = Some((standing.choices.concat(), standing.spot.clone()));
-            moment = Some(Here::of(standing));
+            moment = Some(MomentKey::of(standing));
         }
         if moment.is_none() || moment != self.here {
             self.known.clear();
@@ -220,15 +227,15 @@ impl<'a, 'r> Bench<'a, 'r> {
     /// Goes to a disk, which is not looked at; none if it is not there.
     ///
     /// # Errors
-    /// As [`way`](Bench::way).
-    pub fn stand(
+    /// As [`way`](ProbeSession::way).
+    pub fn stop_at(
         &mut self,
         choices: &[Choice],
-        spot: &Spot,
-    ) -> Result<Option<Box<Standing>>, RunError> {
-        let answers = Answers::Exactly(choices.to_vec());
-        match self.way(answers, spot.mutates, Until::At(spot.clone()))? {
-            WayEnd::Stands(standing) => Ok(Some(standing)),
+        spot: &CrashPoint,
+    ) -> Result<Option<Box<StoppedAt>>, RunError> {
+        let answers = ProbeAnswers::Exactly(choices.to_vec());
+        match self.way(answers, spot.mutates, ProbeGoal::At(spot.clone()))? {
+            PathResult::Stands(standing) => Ok(Some(standing)),
             _ => Ok(None),
         }
     }
@@ -237,8 +244,8 @@ impl<'a, 'r> Bench<'a, 'r> {
     /// crashes during recovery.
     ///
     /// # Errors
-    /// As [`way`](Bench::way); the worker stands nowhere.
-    pub fn attempt(&mut self, pieces: &[Vec<Name>]) -> Result<Outcome, RunError> {
+    /// As [`way`](ProbeSession::way); the worker stands nowhere.
+    pub fn attempt(&mut self, pieces: &[Vec<PieceId>]) -> Result<DiskTry, RunError> {
         if let Some(known) = self.known.get(pieces) {
             self.remembered += 1;
             return Ok(known.clone());
@@ -256,7 +263,7 @@ impl<'a, 'r> Bench<'a, 'r> {
     /// The worker does not stand anywhere, or dies.
     pub fn evidence(
         &mut self,
-        pieces: Vec<Name>,
+        pieces: Vec<PieceId>,
         violation: &Violation,
     ) -> Result<Evidence, RunError> {
         if !self.standing {
@@ -264,33 +271,33 @@ impl<'a, 'r> Bench<'a, 'r> {
         }
         match self
             .remote
-            .exchange(Some(&ToWorker::Next(Next::Evidence(pieces, violation.clone()))))
+            .exchange(Some(&ToWorker::Next(ProbeCommand::Evidence(pieces, violation.clone()))))
             .map(probe_said)
         {
-            Ok(Some(ProbeSaid::Evidence(evidence))) => Ok(evidence),
+            Ok(Some(ProbeReply::Evidence(evidence))) => Ok(evidence),
             Ok(_) => Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
             Err(death) => {
-                self.dismiss();
+                self.stop();
                 Err(broken(BrokenKind::Worker, &format!("a worker died {death}")))
             }
         }
     }
 
-    /// Would [`attempt`](Bench::attempt) answer from memory?
-    pub fn knows(&self, pieces: &[Vec<Name>]) -> bool {
+    /// Would [`attempt`](ProbeSession::attempt) answer from memory?
+    pub fn knows(&self, pieces: &[Vec<PieceId>]) -> bool {
         self.known.contains_key(pieces)
     }
 
     /// Has the worker end its way; returns the profile's line about the error.
-    pub fn leave(&mut self) -> Option<PromiseLine> {
+    pub fn leave(&mut self) -> Option<CitedPromise> {
         if !std::mem::take(&mut self.standing) {
             return None;
         }
-        let enough = ToWorker::Next(Next::Enough);
+        let enough = ToWorker::Next(ProbeCommand::Enough);
         match self.remote.exchange(Some(&enough)).map(probe_said) {
-            Ok(Some(ProbeSaid::Ended(probed))) => probed.promise,
+            Ok(Some(ProbeReply::Ended(probed))) => probed.promise,
             _ => {
-                self.dismiss();
+                self.stop();
                 None
             }
         }
@@ -300,44 +307,47 @@ impl<'a, 'r> Bench<'a, 'r> {
     /// moment. Returns the first choice that is not the recorded one, and the events, a line each.
     ///
     /// # Errors
-    /// As [`way`](Bench::way).
+    /// As [`way`](ProbeSession::way).
     pub(super) fn logged(
         &mut self,
         trace: &Trace,
         anew: bool,
     ) -> Result<(Option<String>, Vec<String>), RunError> {
         if anew || self.started.is_none() {
-            self.dismiss();
+            self.stop();
             self.started = Some(self.remote.start(true)?);
         }
-        let end =
-            self.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::Mutate)?;
-        let other = if let WayEnd::Diverged(what) = end { Some(what) } else { None };
+        let end = self.way(
+            ProbeAnswers::Exactly(trace.choices.clone()),
+            trace.mutates,
+            ProbeGoal::Mutate,
+        )?;
+        let other = if let PathResult::Diverged(what) = end { Some(what) } else { None };
         Ok((other, std::mem::take(&mut self.events)))
     }
 
-    fn try_anew(&mut self, pieces: &[Vec<Name>]) -> Result<Outcome, RunError> {
+    fn try_anew(&mut self, pieces: &[Vec<PieceId>]) -> Result<DiskTry, RunError> {
         if !self.standing {
             let (choices, spot) = self
                 .at
                 .clone()
                 .ok_or_else(|| diverged("the disk that failed cannot be built again"))?;
             let mutates = spot.mutates;
-            let end = self.run(Answers::Exactly(choices), mutates, Until::At(spot))?;
-            if !matches!(end, WayEnd::Stands(_)) {
+            let end = self.run(ProbeAnswers::Exactly(choices), mutates, ProbeGoal::At(spot))?;
+            if !matches!(end, PathResult::Stands(_)) {
                 return Err(diverged("the same choices did not lead to the same disk again"));
             }
         }
-        let mut word = Some(ToWorker::Next(Next::Try(pieces.to_vec())));
+        let mut word = Some(ToWorker::Next(ProbeCommand::Try(pieces.to_vec())));
         let mut looking = Vec::new();
         let tried = loop {
             match self.remote.exchange(word.take().as_ref()).map(probe_said) {
-                Ok(Some(ProbeSaid::Tried(tried))) => break tried,
-                Ok(Some(ProbeSaid::Looking(spot))) => looking = spot.disks,
-                Ok(Some(ProbeSaid::Ended(probed))) => {
+                Ok(Some(ProbeReply::Tried(tried))) => break tried,
+                Ok(Some(ProbeReply::Looking(spot))) => looking = spot.disks,
+                Ok(Some(ProbeReply::Ended(probed))) => {
                     self.standing = false;
                     return Err(match probed.end {
-                        End::Diverged(what) => RunError::Diverged(what),
+                        ProbeEnd::Diverged(what) => RunError::Diverged(what),
                         end => broken(
                             BrokenKind::Tool,
                             &format!("a way has ended while a disk was tried: {end:?}"),
@@ -346,44 +356,52 @@ impl<'a, 'r> Bench<'a, 'r> {
                 }
                 Ok(_) => return Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
                 Err(death) => {
-                    self.dismiss();
+                    self.stop();
                     says_something(&death)?;
                     return Ok(match self.trace.replay_of(&death) {
-                        Replay::Reproduced { violation, .. } if looking.len() == pieces.len() => {
-                            Outcome::Same(looking, violation)
+                        ReplayResult::Reproduced { violation, .. }
+                            if looking.len() == pieces.len() =>
+                        {
+                            DiskTry::Same(looking, violation)
                         }
-                        _ => Outcome::Other(format!("a worker died {death}")),
+                        _ => DiskTry::Other(format!("a worker died {death}")),
                     });
                 }
             }
         };
         Ok(match tried {
-            Tried::Impossible => Outcome::Impossible,
-            Tried::Looked { looks: Looks::Sound, .. } => Outcome::Sound,
-            Tried::Looked { looks: Looks::Broken(why), .. } => Outcome::Other(why),
-            Tried::Looked { disks, looks: Looks::Violated(violation) } => {
+            TryResult::Impossible => DiskTry::Impossible,
+            TryResult::Looked { looks: DiskCondition::Sound, .. } => DiskTry::Sound,
+            TryResult::Looked { looks: DiskCondition::Broken(why), .. } => DiskTry::Other(why),
+            TryResult::Looked { disks, looks: DiskCondition::Violated(violation) } => {
                 let same = violation.signature(&self.trace.checker) == self.trace.signature;
                 if same && self.trace.died.is_none() && disks.len() == pieces.len() {
-                    Outcome::Same(disks, violation)
+                    DiskTry::Same(disks, violation)
                 } else {
-                    Outcome::Other(format!("{}: {}", violation.verdict, violation.message))
+                    DiskTry::Other(format!("{}: {}", violation.verdict, violation.message))
                 }
             }
         })
     }
 
-    fn run(&mut self, answers: Answers, mutates: u32, until: Until) -> Result<WayEnd, RunError> {
+    fn run(
+        &mut self,
+        answers: ProbeAnswers,
+        mutates: u32,
+        until: ProbeGoal,
+    ) -> Result<PathResult, RunError> {
         self.tests += 1;
         if self.started.is_none() {
             match self.remote.start(false) {
                 Ok(started) => self.started = Some(started),
-                Err(StartError::Said(error)) => return Err(error),
+                Err(StartError::Refused(error)) => return Err(error),
                 Err(StartError::Died(death)) => return self.died(&death, Vec::new(), None),
             }
         }
         let (verdict, promise) = (self.trace.verdict, self.trace.promise().to_owned());
         let (wary, noted) = (self.trace.died.is_some(), self.noted);
-        let order = Probe { answers, mutates, verdict, promise, until, wary, noted };
+        let order =
+            ProbeOrder { answers, mutates, verdict, promise, until, snapshot_before: wary, noted };
         let mut word = Some(ToWorker::Probe(Box::new(order)));
         let mut made: Vec<Vec<Choice>> = Vec::new();
         let mut looking = None;
@@ -393,19 +411,19 @@ impl<'a, 'r> Bench<'a, 'r> {
                 Err(death) => return self.died(&death, made, looking),
             };
             match probe_said(said) {
-                Some(ProbeSaid::Chose(mutate, choice)) => {
+                Some(ProbeReply::Chose(mutate, choice)) => {
                     made.resize(made.len().max(mutate as usize), Vec::new());
                     if let Some(last) = made.last_mut() {
                         last.push(choice);
                     }
                 }
-                Some(ProbeSaid::Looking(spot)) => looking = Some(spot),
-                Some(ProbeSaid::Standing(standing)) => {
+                Some(ProbeReply::Looking(spot)) => looking = Some(spot),
+                Some(ProbeReply::Standing(standing)) => {
                     self.standing = true;
                     self.tests += standing.looked;
-                    return Ok(WayEnd::Stands(Box::new(standing)));
+                    return Ok(PathResult::Stands(Box::new(standing)));
                 }
-                Some(ProbeSaid::Ended(probed)) => {
+                Some(ProbeReply::Ended(probed)) => {
                     self.tests += probed.looked;
                     return Ok(self.ended(probed));
                 }
@@ -414,53 +432,59 @@ impl<'a, 'r> Bench<'a, 'r> {
         }
     }
 
-    fn ended(&mut self, probed: Probed) -> WayEnd {
-        let Probed { choices, failed, end, promise, events, .. } = probed;
+    fn ended(&mut self, probed: ProbeResult) -> PathResult {
+        let ProbeResult { choices, failed, end, promise, events, .. } = probed;
         self.events = events;
         match end {
-            End::Violated(violation)
+            ProbeEnd::Violated(violation)
                 if self.trace.epoch.is_none()
                     && self.trace.died.is_none()
                     && violation.signature(&self.trace.checker) == self.trace.signature =>
             {
-                WayEnd::Fails(Box::new(Failing { choices, failed, spot: None, violation, promise }))
+                PathResult::Fails(Box::new(PathFailure {
+                    choices,
+                    failed,
+                    spot: None,
+                    violation,
+                    promise,
+                }))
             }
-            End::Violated(violation) => WayEnd::Not(format!(
+            ProbeEnd::Violated(violation) => PathResult::Not(format!(
                 "mutate itself found: {}: {}",
                 violation.verdict, violation.message
             )),
-            End::Stood => WayEnd::Not("it stood still and was asked to end".to_owned()),
-            End::Nothing(why, cut) => {
+            ProbeEnd::Stood => PathResult::Not("it stood still and was asked to end".to_owned()),
+            ProbeEnd::Nothing(why, cut) => {
                 self.cut |= cut;
-                WayEnd::Not(why)
+                PathResult::Not(why)
             }
-            End::Diverged(what) => WayEnd::Diverged(what),
-            End::Broken(why) => WayEnd::Broken(why),
+            ProbeEnd::Diverged(what) => PathResult::Diverged(what),
+            ProbeEnd::Broken(why) => PathResult::Broken(why),
         }
     }
 
     /// What it means that the worker died on a way.
     fn died(
         &mut self,
-        death: &Death,
+        death: &WorkerDeath,
         mut choices: Vec<Vec<Choice>>,
-        looking: Option<Spot>,
-    ) -> Result<WayEnd, RunError> {
-        self.dismiss();
+        looking: Option<CrashPoint>,
+    ) -> Result<PathResult, RunError> {
+        self.stop();
         says_something(death)?;
-        let Replay::Reproduced { violation, .. } = self.trace.replay_of(death) else {
-            return Ok(WayEnd::Not(format!("a worker died {death}")));
+        let ReplayResult::Reproduced { violation, .. } = self.trace.replay_of(death) else {
+            return Ok(PathResult::Not(format!("a worker died {death}")));
         };
         let on_disk = [StepName::Recover, StepName::Mount, StepName::Check];
         let spot =
             looking.filter(|_| death.step.name().is_some_and(|step| on_disk.contains(&step)));
         let mutates = match (&spot, death.step) {
             (Some(spot), _) => spot.mutates,
-            (None, crate::verdict::Step::Mutate { mutates, .. }) => mutates,
+            (None, crate::verdict::WorkerStep::Mutate { mutates, .. }) => mutates,
             _ => self.trace.mutates,
         };
         choices.resize(mutates as usize, Vec::new());
-        Ok(WayEnd::Fails(Box::new(Failing {
+        Ok(PathResult::Fails(Box::new(PathFailure {
             choices,
             failed: Vec::new(),
             spot,
@@ -469,14 +493,14 @@ impl<'a, 'r> Bench<'a, 'r> {
         })))
     }
 
-    fn dismiss(&mut self) {
-        self.remote.dismiss();
+    fn stop(&mut self) {
+        self.remote.stop();
         self.started = None;
         self.standing = false;
     }
 }
 
-impl std::fmt::Debug for Bench<'_, '_> {
+impl std::fmt::Debug for ProbeSession<'_, '_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Bench")
             .field("tests", &self.tests)
@@ -485,17 +509,17 @@ impl std::fmt::Debug for Bench<'_, '_> {
     }
 }
 
-fn probe_said(said: Said) -> Option<ProbeSaid> {
+fn probe_said(said: FromWorker) -> Option<ProbeReply> {
     match said {
-        Said::Probe(said) => Some(*said),
+        FromWorker::Probe(said) => Some(*said),
         _ => None,
     }
 }
 
 /// A worker that was killed from outside has said nothing of the step that it was in, and nothing
 /// is to be remembered of it.
-fn says_something(death: &Death) -> Result<(), RunError> {
-    match death.from_outside {
+fn says_something(death: &WorkerDeath) -> Result<(), RunError> {
+    match death.killed_externally {
         true => Err(broken(BrokenKind::Worker, &format!("a worker died {death}; try again"))),
         false => Ok(()),
     }

@@ -1,10 +1,10 @@
 //! Where two runs of the same choices differ, for a system that is not deterministic.
 
-use super::bench::{Bench, Bounds};
+use super::bench::{ProbeSession, SearchBounds};
 use crate::base::RunError;
 use crate::judge::{END_MARK, NOW_MARK};
 use crate::trace::Trace;
-use crate::worker::Remote;
+use crate::worker::RemoteWorkers;
 
 /// What usually makes a system take another path in a second run.
 pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, threads, or \
@@ -17,11 +17,12 @@ pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, th
 ///
 /// # Errors
 /// A worker cannot be started.
-pub fn differences(remote: &mut Remote<'_>, trace: &Trace) -> Result<Vec<String>, RunError> {
+pub fn differences(remote: &mut RemoteWorkers<'_>, trace: &Trace) -> Result<Vec<String>, RunError> {
     if trace.died.is_some() {
         return Ok(Vec::new());
     }
-    let mut bench = Bench::new(remote, trace, Bounds { budget: None, tests: u64::MAX });
+    let mut bench =
+        ProbeSession::new(remote, trace, SearchBounds { budget: None, tests: u64::MAX });
     let (other_choice, first) = bench.logged(trace, true)?;
     let mut found: Vec<String> = other_choice.into_iter().collect();
     // What stays in memory from one run to the next shows in the same worker, what a start draws in

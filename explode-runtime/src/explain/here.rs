@@ -1,31 +1,32 @@
 //! A story without a worker of its own: for a program that has opened the backend itself.
 
-use super::critical::Search;
-use super::story::{Retold, Story};
+use super::critical::CriticalSearch;
+use super::story::{Story, StoryRun};
 use crate::base::RunError;
 use crate::devices::Backend;
 use crate::plan::Registry;
 use crate::trace::Trace;
 use crate::unit::open;
-use crate::verdict::{Step, Violation};
+use crate::verdict::{Violation, WorkerStep};
 use crate::worker::probe::{
-    Answers, End, Next, Probe, ProbeSaid, Spot, Standing, Talk, Until, run_probe,
+    CrashPoint, ProbeAnswers, ProbeChannel, ProbeCommand, ProbeEnd, ProbeGoal, ProbeOrder,
+    ProbeReply, StoppedAt, run_probe,
 };
 
 /// Keeps where the probe stands, and lets it go on.
 #[derive(Default)]
-struct Stands(Option<Standing>);
+struct Stands(Option<StoppedAt>);
 
-impl Talk for Stands {
-    fn before(&mut self, _step: Step) {}
+impl ProbeChannel for Stands {
+    fn before(&mut self, _step: WorkerStep) {}
 
-    fn report(&mut self, _said: ProbeSaid) {}
+    fn report(&mut self, _said: ProbeReply) {}
 
-    fn next(&mut self, said: ProbeSaid) -> Next {
-        if let ProbeSaid::Standing(standing) = said {
+    fn next(&mut self, said: ProbeReply) -> ProbeCommand {
+        if let ProbeReply::Standing(standing) = said {
             self.0 = Some(standing);
         }
-        Next::Enough
+        ProbeCommand::Enough
     }
 }
 
@@ -41,28 +42,28 @@ pub fn story_here(
 ) -> Result<Story, RunError> {
     let plan = trace.plan();
     let system = open(registry, &plan, backend)?;
-    let order = Probe {
-        answers: Answers::Exactly(trace.choices.clone()),
+    let order = ProbeOrder {
+        answers: ProbeAnswers::Exactly(trace.choices.clone()),
         mutates: trace.mutates,
         verdict: trace.verdict,
         promise: trace.promise().to_owned(),
-        until: Spot::of(trace).map_or(Until::Mutate, Until::At),
-        wary: false,
+        until: CrashPoint::of(trace).map_or(ProbeGoal::Mutate, ProbeGoal::At),
+        snapshot_before: false,
         noted: true,
     };
     let mut stands = Stands::default();
     let probed = run_probe(&*system, &order, &mut stands);
     let violation = match probed.end {
-        End::Violated(violation) => violation,
-        End::Stood => Violation::new(trace.verdict, trace.promise(), trace.message.clone()),
-        End::Nothing(why, _) | End::Diverged(why) => {
+        ProbeEnd::Violated(violation) => violation,
+        ProbeEnd::Stood => Violation::new(trace.verdict, trace.promise(), trace.message.clone()),
+        ProbeEnd::Nothing(why, _) | ProbeEnd::Diverged(why) => {
             return Ok(Story::of_file(trace.clone(), why));
         }
-        End::Broken(why) => return Err(why.into()),
+        ProbeEnd::Broken(why) => return Err(why.into()),
     };
     let standing = stands.0;
-    let not_made = || Search::NotMade("no worker tries other disks".to_owned());
-    let retold = Retold {
+    let not_made = || CriticalSearch::NotMade("no worker tries other disks".to_owned());
+    let retold = StoryRun {
         choices: probed.choices,
         failed: probed.failed,
         violation,

@@ -1,17 +1,17 @@
 //! Going to where a trace fails: by its recorded disk, or by a search for the error.
 
-use super::bench::{Bench, Failing, Outcome, WayEnd};
+use super::bench::{DiskTry, PathFailure, PathResult, ProbeSession};
 use crate::base::RunError;
 use crate::choose::Choice;
-use crate::crash::Name;
+use crate::crash::PieceId;
 use crate::trace::Trace;
-use crate::worker::probe::{Answers, Spot, Standing, Until};
+use crate::worker::probe::{CrashPoint, ProbeAnswers, ProbeGoal, StoppedAt};
 
 /// Where a trace fails.
 #[derive(Debug)]
-pub enum Reached {
+pub enum Location {
     /// It fails like this.
-    Fails(Box<Failure>),
+    Fails(Box<LocatedFailure>),
     /// It does not; this is what was there.
     Not(String),
     /// The replay went another way.
@@ -20,21 +20,21 @@ pub enum Reached {
 
 /// How a trace fails now.
 #[derive(Debug)]
-pub struct Failure {
+pub struct LocatedFailure {
     /// The choices, where, and what was seen.
-    pub failing: Failing,
+    pub failing: PathFailure,
     /// The moment of the crash, if there was one.
-    pub standing: Option<Standing>,
+    pub standing: Option<StoppedAt>,
     /// The log was another one than recorded, and a disk of the interval was found by a search
     /// (EX-60).
     pub by_search: bool,
 }
 
-impl Spot {
+impl CrashPoint {
     /// That of a trace; none without a crash.
-    pub fn of(trace: &Trace) -> Option<Spot> {
+    pub fn of(trace: &Trace) -> Option<CrashPoint> {
         let crash_disk = trace.crash_disk.clone()?;
-        Some(Spot {
+        Some(CrashPoint {
             mutates: trace.mutates,
             interval: trace.interval,
             epoch: trace.epoch?,
@@ -45,7 +45,7 @@ impl Spot {
     }
 
     /// What each of its disks has kept.
-    pub fn pieces(&self) -> Vec<Vec<Name>> {
+    pub fn pieces(&self) -> Vec<Vec<PieceId>> {
         self.disks.iter().map(|disk| disk.blocks.clone()).collect()
     }
 }
@@ -53,56 +53,59 @@ impl Spot {
 /// Goes to where the trace fails, and sees that it does.
 ///
 /// # Errors
-/// Those of [`Bench::way`].
-pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunError> {
-    let Some(spot) = Spot::of(trace) else {
-        let end =
-            bench.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::Mutate)?;
+/// Those of [`ProbeSession::way`].
+pub fn reach(bench: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Location, RunError> {
+    let Some(spot) = CrashPoint::of(trace) else {
+        let end = bench.way(
+            ProbeAnswers::Exactly(trace.choices.clone()),
+            trace.mutates,
+            ProbeGoal::Mutate,
+        )?;
         return Ok(match end {
-            WayEnd::Fails(failing) => Reached::Fails(Box::new(Failure {
+            PathResult::Fails(failing) => Location::Fails(Box::new(LocatedFailure {
                 failing: *failing,
                 standing: None,
                 by_search: false,
             })),
-            WayEnd::Stands(_) => Reached::Not("it stood still at a disk".to_owned()),
-            WayEnd::Not(why) => Reached::Not(why),
-            WayEnd::Diverged(what) => Reached::Diverged(what),
-            WayEnd::Broken(why) => return Err(why.into()),
+            PathResult::Stands(_) => Location::Not("it stood still at a disk".to_owned()),
+            PathResult::Not(why) => Location::Not(why),
+            PathResult::Diverged(what) => Location::Diverged(what),
+            PathResult::Broken(why) => return Err(why.into()),
         });
     };
     let mut why = "the recorded disk does not fail that way".to_owned();
     match bench.way(
-        Answers::Exactly(trace.choices.clone()),
+        ProbeAnswers::Exactly(trace.choices.clone()),
         trace.mutates,
-        Until::At(spot.clone()),
+        ProbeGoal::At(spot.clone()),
     )? {
-        WayEnd::Stands(standing) => {
-            if let Outcome::Same(_, violation) = bench.attempt(&spot.pieces())? {
-                return Ok(Reached::Fails(Box::new(failure(*standing, violation, false))));
+        PathResult::Stands(standing) => {
+            if let DiskTry::Same(_, violation) = bench.attempt(&spot.pieces())? {
+                return Ok(Location::Fails(Box::new(failure(*standing, violation, false))));
             }
             if standing.spot.log == spot.log {
-                return Ok(Reached::Not(why));
+                return Ok(Location::Not(why));
             }
         }
-        WayEnd::Diverged(what) => return Ok(Reached::Diverged(what)),
-        WayEnd::Broken(why) => return Err(why.into()),
-        WayEnd::Not(not) => why = not,
-        WayEnd::Fails(_) => {}
+        PathResult::Diverged(what) => return Ok(Location::Diverged(what)),
+        PathResult::Broken(why) => return Err(why.into()),
+        PathResult::Not(not) => why = not,
+        PathResult::Fails(_) => {}
     }
     let first = spot.disks[0].blocks.clone();
     let until = bench.failing_elsewhere(first);
-    match look_until(bench, Answers::Exactly(trace.choices.clone()), trace.mutates, until)? {
-        Look::Fails(failure) => {
-            Ok(Reached::Fails(Box::new(Failure { by_search: true, ..*failure })))
+    match look_until(bench, ProbeAnswers::Exactly(trace.choices.clone()), trace.mutates, until)? {
+        SearchResult::Fails(failure) => {
+            Ok(Location::Fails(Box::new(LocatedFailure { by_search: true, ..*failure })))
         }
-        Look::Not(not) => Ok(Reached::Not(format!("{why}; {not}"))),
+        SearchResult::Not(not) => Ok(Location::Not(format!("{why}; {not}"))),
     }
 }
 
 /// What a search has found.
-pub enum Look {
+pub enum SearchResult {
     /// The error.
-    Fails(Box<Failure>),
+    Fails(Box<LocatedFailure>),
     /// This instead.
     Not(String),
 }
@@ -111,53 +114,66 @@ pub enum Look {
 /// stand at.
 ///
 /// # Errors
-/// Those of [`Bench::way`].
+/// Those of [`ProbeSession::way`].
 pub fn look(
-    bench: &mut Bench<'_, '_>,
-    answers: Answers,
+    bench: &mut ProbeSession<'_, '_>,
+    answers: ProbeAnswers,
     mutates: u32,
-    first: Vec<Name>,
-) -> Result<Look, RunError> {
+    first: Vec<PieceId>,
+) -> Result<SearchResult, RunError> {
     let until = bench.failing(first);
     look_until(bench, answers, mutates, until)
 }
 
 fn look_until(
-    bench: &mut Bench<'_, '_>,
-    answers: Answers,
+    bench: &mut ProbeSession<'_, '_>,
+    answers: ProbeAnswers,
     mutates: u32,
-    until: Until,
-) -> Result<Look, RunError> {
+    until: ProbeGoal,
+) -> Result<SearchResult, RunError> {
     match bench.way(answers, mutates, until)? {
-        WayEnd::Stands(standing) => match bench.attempt(&standing.spot.pieces())? {
-            Outcome::Same(_, violation) => {
-                Ok(Look::Fails(Box::new(failure(*standing, violation, false))))
+        PathResult::Stands(standing) => match bench.attempt(&standing.spot.pieces())? {
+            DiskTry::Same(_, violation) => {
+                Ok(SearchResult::Fails(Box::new(failure(*standing, violation, false))))
             }
-            _ => Ok(Look::Not("the disk that failed that way does not any more".to_owned())),
+            _ => {
+                Ok(SearchResult::Not("the disk that failed that way does not any more".to_owned()))
+            }
         },
-        WayEnd::Fails(failing) => {
+        PathResult::Fails(failing) => {
             let standing = stand(bench, &failing)?;
-            Ok(Look::Fails(Box::new(Failure { failing: *failing, standing, by_search: false })))
+            Ok(SearchResult::Fails(Box::new(LocatedFailure {
+                failing: *failing,
+                standing,
+                by_search: false,
+            })))
         }
-        WayEnd::Not(why) | WayEnd::Diverged(why) => Ok(Look::Not(why)),
-        WayEnd::Broken(why) => Ok(Look::Not(why.to_string())),
+        PathResult::Not(why) | PathResult::Diverged(why) => Ok(SearchResult::Not(why)),
+        PathResult::Broken(why) => Ok(SearchResult::Not(why.to_string())),
     }
 }
 
 /// Stands at the disk of which a worker has died.
-fn stand(bench: &mut Bench<'_, '_>, failing: &Failing) -> Result<Option<Standing>, RunError> {
+fn stand(
+    bench: &mut ProbeSession<'_, '_>,
+    failing: &PathFailure,
+) -> Result<Option<StoppedAt>, RunError> {
     let Some(spot) = &failing.spot else { return Ok(None) };
     let choices: Vec<Choice> = failing.choices.concat();
-    Ok(bench.stand(&choices, spot)?.map(|standing| *standing))
+    Ok(bench.stop_at(&choices, spot)?.map(|standing| *standing))
 }
 
-fn failure(standing: Standing, violation: crate::verdict::Violation, by_search: bool) -> Failure {
-    let failing = Failing {
+fn failure(
+    standing: StoppedAt,
+    violation: crate::verdict::Violation,
+    by_search: bool,
+) -> LocatedFailure {
+    let failing = PathFailure {
         choices: standing.choices.clone(),
         failed: standing.failed.clone(),
         spot: Some(standing.spot.clone()),
         violation,
         promise: None,
     };
-    Failure { failing, standing: Some(standing), by_search }
+    LocatedFailure { failing, standing: Some(standing), by_search }
 }

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use super::bench::{Bench, Bounds};
-use super::critical::{Search, search};
-use super::reach::{Failure, Reached, reach};
+use super::bench::{ProbeSession, SearchBounds};
+use super::critical::{CriticalSearch, search};
+use super::reach::{LocatedFailure, Location, reach};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::devices::IMAGE;
-use crate::events::FailedStep;
+use crate::events::FailedCommand;
 use crate::trace::Trace;
 use crate::verdict::Violation;
-use crate::worker::Remote;
-use crate::worker::probe::{PromiseLine, Standing};
+use crate::worker::RemoteWorkers;
+use crate::worker::probe::{CitedPromise, StoppedAt};
 
 /// Everything that is reported about a trace.
 #[derive(Clone, Debug)]
@@ -21,26 +21,26 @@ pub struct Story {
     /// The trace.
     pub trace: Trace,
     /// What running it again has added, or why it could not.
-    pub retold: Result<Retold, String>,
+    pub retold: Result<StoryRun, String>,
 }
 
 /// What only running a trace again can tell.
 #[derive(Clone, Debug)]
-pub struct Retold {
+pub struct StoryRun {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
     /// Steps of the checker's own commands that have failed.
-    pub failed: Vec<FailedStep>,
+    pub failed: Vec<FailedCommand>,
     /// What was seen now.
     pub violation: Violation,
     /// It was seen at another disk than the recorded one, which a search has found.
     pub by_search: bool,
     /// The moment of the crash; none without one.
-    pub standing: Option<Standing>,
+    pub standing: Option<StoppedAt>,
     /// The profile's line about the promise that is broken, if there is one.
-    pub promise: Option<PromiseLine>,
+    pub promise: Option<CitedPromise>,
     /// The critical write; none without a crash.
-    pub critical: Option<Search>,
+    pub critical: Option<CriticalSearch>,
     /// The versions of now, where they are not the recorded ones: name, recorded, now.
     pub other_versions: Vec<(String, String, String)>,
 }
@@ -60,34 +60,38 @@ const QUESTION: u64 = 8;
 ///
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
-pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
-    let mut bench = Bench::new(remote, trace, bounds).noting();
+pub fn story(
+    remote: &mut RemoteWorkers<'_>,
+    trace: &Trace,
+    bounds: SearchBounds,
+) -> Result<Story, RunError> {
+    let mut bench = ProbeSession::new(remote, trace, bounds).noting();
     let failure = match reach(&mut bench, trace)? {
-        Reached::Fails(failure) => *failure,
-        Reached::Not(why) => {
+        Location::Fails(failure) => *failure,
+        Location::Not(why) => {
             return Ok(Story::of_file(trace.clone(), format!("it was not seen again: {why}")));
         }
-        Reached::Diverged(what) => {
+        Location::Diverged(what) => {
             return Ok(Story::of_file(trace.clone(), format!("its replay diverged: {what}")));
         }
     };
     let now = bench.started().map(|started| started.origin.versions.clone()).unwrap_or_default();
     let other_versions = differences(&trace.versions, &now);
-    let Failure { failing, standing, by_search } = failure;
+    let LocatedFailure { failing, standing, by_search } = failure;
     let critical = match &standing {
         None => None,
-        Some(_) if trace.died.is_some() => {
-            Some(Search::NotMade("each disk that fails would end another worker".to_owned()))
-        }
+        Some(_) if trace.died.is_some() => Some(CriticalSearch::NotMade(
+            "each disk that fails would end another worker".to_owned(),
+        )),
         Some(standing) => match search(&mut bench, standing, (bounds.tests / QUESTION).max(16)) {
             Err(RunError::Diverged(what)) => {
-                Some(Search::NotMade(format!("{what}: the system is not deterministic")))
+                Some(CriticalSearch::NotMade(format!("{what}: the system is not deterministic")))
             }
             found => Some(found?),
         },
     };
     let promise = bench.leave().or(failing.promise);
-    let retold = Retold {
+    let retold = StoryRun {
         choices: failing.choices,
         failed: standing.as_ref().map_or(failing.failed, |standing| standing.failed.clone()),
         violation: failing.violation,

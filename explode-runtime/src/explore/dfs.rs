@@ -1,15 +1,15 @@
 //! Depth first: a new state is explored at once, its parent's other choices wait.
 
 use super::job::{following, made_in};
-use super::states::States;
-use super::{Finished, Job, Reached, State, StateId, Strategy, Unit};
+use super::states::StateTree;
+use super::{FinishedUnit, Job, Novelty, State, StateId, Strategy, Unit};
 use crate::choose::Choice;
 
 /// Tries every combination of choices, the deepest state first.
 #[derive(Debug)]
 pub struct Dfs {
     depth: u32,
-    states: States,
+    states: StateTree,
     /// States with combinations left, each with the script of the next; the deepest is last. There
     /// are no more than the depth.
     open: Vec<(StateId, Vec<Choice>)>,
@@ -18,7 +18,7 @@ pub struct Dfs {
 impl Dfs {
     /// Explores states that are less than `depth` mutates deep.
     pub fn new(depth: u32) -> Dfs {
-        let mut states = States::default();
+        let mut states = StateTree::default();
         let first = (depth > 0).then(|| (states.begin(&State::default()), Vec::new()));
         Dfs { depth, states, open: first.into_iter().collect() }
     }
@@ -30,7 +30,7 @@ impl Strategy for Dfs {
         Some(Unit::one(self.states.get(*id), script.clone()))
     }
 
-    fn observe(&mut self, finished: &Finished<'_>) {
+    fn observe(&mut self, finished: &FinishedUnit<'_>) {
         let Some((id, _)) = self.open.pop() else { return };
         let made = made_in(finished.unit, finished.choices);
         if let Some(script) = following(made) {
@@ -38,7 +38,7 @@ impl Strategy for Dfs {
         }
         // All that are open came before this one.
         self.states.forget_after(id);
-        if finished.reached == Reached::New && finished.unit.state.depth + 1 < self.depth {
+        if finished.reached == Novelty::New && finished.unit.state.depth + 1 < self.depth {
             self.open.push((self.states.after(id, made), Vec::new()));
         }
     }

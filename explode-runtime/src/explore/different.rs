@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 
 use super::states::make_room;
-use super::{Arrival, Frontier, Sketch, StateId};
+use super::{Frontier, ReachedState, Sketch, StateId};
 
 /// States that wait, the most different one first.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl MostDifferent {
 }
 
 impl Frontier for MostDifferent {
-    fn push(&mut self, state: StateId, arrival: Option<&Arrival>) {
+    fn push(&mut self, state: StateId, arrival: Option<&ReachedState>) {
         let sketch = arrival.and_then(|arrival| arrival.sketch);
         let nearest =
             |sketch: Sketch| self.explored.iter().map(|other| between(other, &sketch)).min();
@@ -85,7 +85,7 @@ impl Frontier for MostDifferent {
             + self.distances.capacity()
     }
 
-    fn begins(&mut self, arrival: &Arrival) {
+    fn begins(&mut self, arrival: &ReachedState) {
         if self.explored.is_empty() {
             arrival.sketch.into_iter().for_each(|sketch| self.explore(sketch));
         }

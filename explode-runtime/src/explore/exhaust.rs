@@ -1,9 +1,9 @@
 //! The default: exhaust a state, then take the next from the queue (EX-2, EX-41 to EX-46).
 
 use super::job::{following, made_in};
-use super::states::States;
+use super::states::StateTree;
 use super::{
-    Fifo, Finished, Frontier, Job, MostDifferent, Reached, State, StateId, Strategy, Unit,
+    Fifo, FinishedUnit, Frontier, Job, MostDifferent, Novelty, State, StateId, Strategy, Unit,
 };
 use crate::choose::Choice;
 
@@ -12,7 +12,7 @@ use crate::choose::Choice;
 #[derive(Debug)]
 pub struct Exhaust {
     depth: u32,
-    states: States,
+    states: StateTree,
     frontier: Box<dyn Frontier>,
     current: Option<Current>,
 }
@@ -45,7 +45,7 @@ impl Exhaust {
 
     /// Begins with a state; the others wait in `frontier`.
     pub fn from_state(depth: u32, mut frontier: Box<dyn Frontier>, state: State) -> Exhaust {
-        let mut states = States::default();
+        let mut states = StateTree::default();
         if state.depth < depth {
             frontier.push(states.begin(&state), None);
         }
@@ -72,13 +72,13 @@ impl Strategy for Exhaust {
         self.frontier.wants_sketches()
     }
 
-    fn observe(&mut self, finished: &Finished<'_>) {
+    fn observe(&mut self, finished: &FinishedUnit<'_>) {
         let Some(mut current) = self.current.take() else { return };
         let made = made_in(finished.unit, finished.choices);
         if let Some((first, _)) = finished.arrivals.first().filter(|(first, _)| first.depth == 0) {
             self.frontier.begins(first);
         }
-        if finished.reached == Reached::New && current.state.depth + 1 < self.depth {
+        if finished.reached == Novelty::New && current.state.depth + 1 < self.depth {
             let state = self.states.after(current.id, made);
             self.frontier.push(state, finished.arrivals.last().map(|(arrival, _)| arrival));
         }

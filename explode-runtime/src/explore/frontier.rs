@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use super::{Arrival, StateId};
+use super::{ReachedState, StateId};
 
 /// So many states have room at first; a long queue grows by an eighth, so that little of it is
 /// empty.
@@ -12,7 +12,7 @@ const FIRST: usize = 16;
 /// States that wait, in some order.
 pub trait Frontier: Debug + Send {
     /// One more; `arrival` is where it was reached, none for where a search begins.
-    fn push(&mut self, state: StateId, arrival: Option<&Arrival>);
+    fn push(&mut self, state: StateId, arrival: Option<&ReachedState>);
 
     /// The next one, which is going to be explored.
     fn pop(&mut self) -> Option<StateId>;
@@ -37,7 +37,7 @@ pub trait Frontier: Debug + Send {
     fn bytes(&self) -> usize;
 
     /// The state in which the checker begins.
-    fn begins(&mut self, _arrival: &Arrival) {}
+    fn begins(&mut self, _arrival: &ReachedState) {}
 }
 
 /// The one that waits longest comes first.
@@ -45,7 +45,7 @@ pub trait Frontier: Debug + Send {
 pub struct Fifo(VecDeque<StateId>);
 
 impl Frontier for Fifo {
-    fn push(&mut self, state: StateId, _arrival: Option<&Arrival>) {
+    fn push(&mut self, state: StateId, _arrival: Option<&ReachedState>) {
         if self.0.len() == self.0.capacity() {
             self.0.reserve_exact((self.0.len() / 8).max(FIRST));
         }

@@ -83,7 +83,7 @@ fn turned(made: &[Choice], turning: usize) -> Vec<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choose::{Label, Point};
+    use crate::choose::{ChoicePoint, Label};
 
     /// Runs units of a toy whose points have 3, 2 and 2 options, the last only if the first answer
     /// is not 1.
@@ -94,7 +94,7 @@ mod tests {
                 break;
             }
             let answer = unit.script.get(made.len()).map_or(0, |choice| choice.value);
-            made.push(Choice::of(&Point::action(options, Label::named("toy")), answer));
+            made.push(Choice::of(&ChoicePoint::action(options, Label::named("toy")), answer));
         }
         made
     }

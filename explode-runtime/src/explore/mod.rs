@@ -22,7 +22,7 @@ pub use exhaust::Exhaust;
 pub use frontier::{Fifo, Frontier};
 pub use job::Job;
 pub use name::StrategyName;
-pub use prefix::{FromPrefix, Prefix};
+pub use prefix::{FromPrefix, TracePrefix};
 pub use sketch::Sketch;
 pub use states::StateId;
 pub use unit::{State, Unit, UnitId};
@@ -34,18 +34,18 @@ use crate::choose::Choice;
 
 /// What a call of mutate led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reached {
+pub enum Novelty {
     /// A state never seen before, or only deeper than now.
     New,
     /// A state that is known.
     Known,
     /// An error: the state is not explored further (EX-47).
-    Stopped,
+    Aborted,
 }
 
 /// A state on the way of a unit: the checker has begun, or a mutate has returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrival {
+pub struct ReachedState {
     /// Which state it is.
     pub signature: u128,
     /// Calls of mutate that led there.
@@ -60,16 +60,16 @@ pub struct Arrival {
 
 /// A unit that was run.
 #[derive(Debug)]
-pub struct Finished<'a> {
+pub struct FinishedUnit<'a> {
     /// The unit.
     pub unit: &'a Unit,
     /// Every choice made, those of the unit's state included.
     pub choices: &'a [Choice],
     /// The states on its way, in order, that of its beginning only if that is the first of all;
     /// each is new or known.
-    pub arrivals: &'a [(Arrival, Reached)],
+    pub arrivals: &'a [(ReachedState, Novelty)],
     /// What the last call of mutate led to.
-    pub reached: Reached,
+    pub reached: Novelty,
 }
 
 /// Which choices to try next.
@@ -83,7 +83,7 @@ pub trait Strategy {
     fn next(&mut self) -> Option<Unit>;
 
     /// Learns what became of the unit that [`next`](Strategy::next) returned last.
-    fn observe(&mut self, finished: &Finished<'_>);
+    fn observe(&mut self, finished: &FinishedUnit<'_>);
 
     /// What will certainly be wanted, the unit that [`next`](Strategy::next) returned last
     /// included: at most so many jobs, those that come next first as far as that is known. Other

@@ -7,13 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exhaust, Fifo, Finished, Job, Reached, State, Strategy, Unit};
+use super::{Exhaust, Fifo, FinishedUnit, Job, Novelty, State, Strategy, Unit};
 use crate::choose::Choice;
 
 /// The way that a trace has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Prefix {
+pub struct TracePrefix {
     /// All choices since the beginning.
     pub choices: Vec<Choice>,
     /// How many calls of mutate they belong to.
@@ -25,7 +25,7 @@ pub struct Prefix {
 pub struct FromPrefix {
     depth: u32,
     /// The way, until it was gone.
-    way: Option<Prefix>,
+    way: Option<TracePrefix>,
     /// Its states, the last one last.
     path: Vec<State>,
     here: Option<Exhaust>,
@@ -33,14 +33,14 @@ pub struct FromPrefix {
 
 impl FromPrefix {
     /// Explores states that are less than `depth` mutates deep.
-    pub fn new(depth: u32, way: Prefix) -> FromPrefix {
+    pub fn new(depth: u32, way: TracePrefix) -> FromPrefix {
         FromPrefix { depth, way: Some(way), path: Vec::new(), here: None }
     }
 }
 
 impl Strategy for FromPrefix {
     fn next(&mut self) -> Option<Unit> {
-        if let Some(Prefix { choices, mutates }) = self.way.clone() {
+        if let Some(TracePrefix { choices, mutates }) = self.way.clone() {
             return Some(Unit { script: choices, mutates, ..Unit::default() });
         }
         loop {
@@ -52,7 +52,7 @@ impl Strategy for FromPrefix {
         }
     }
 
-    fn observe(&mut self, finished: &Finished<'_>) {
+    fn observe(&mut self, finished: &FinishedUnit<'_>) {
         if self.way.take().is_none() {
             self.here.iter_mut().for_each(|here| here.observe(finished));
             return;
@@ -62,7 +62,7 @@ impl Strategy for FromPrefix {
             depth,
         };
         // The state where all begins is known to every unit but the first, which this is.
-        let new = finished.arrivals.iter().filter(|(_, reached)| *reached == Reached::New);
+        let new = finished.arrivals.iter().filter(|(_, reached)| *reached == Novelty::New);
         self.path = new.map(|(arrival, _)| state(arrival.choices, arrival.depth)).collect();
     }
 

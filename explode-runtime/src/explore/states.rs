@@ -14,14 +14,14 @@ pub struct StateId(u64);
 
 /// States with shared beginnings.
 #[derive(Debug, Default)]
-pub(super) struct States {
+pub(super) struct StateTree {
     book: ChoiceBook,
     /// A [`StateId`] is where a node begins. All numbers are in LEB128.
     nodes: Vec<u8>,
 }
 
 /// A node that is read.
-struct Node {
+struct StateNode {
     /// How far back the state before it is; 0 if it has none.
     back: u64,
     depth: u32,
@@ -31,7 +31,7 @@ struct Node {
     end: usize,
 }
 
-impl States {
+impl StateTree {
     /// Adds a state that a search begins with.
     pub fn begin(&mut self, state: &State) -> StateId {
         self.add(None, &state.choices, state.depth)
@@ -85,7 +85,7 @@ impl States {
         StateId(at)
     }
 
-    fn node(&self, id: StateId) -> Node {
+    fn node(&self, id: StateId) -> StateNode {
         let mut at = id.0 as usize;
         let mut read = || {
             let (number, end) = read(&self.nodes, at);
@@ -94,7 +94,7 @@ impl States {
         };
         let (back, depth, length) = (read(), read() as u32, read());
         let choices = (0..length).map(|_| read() as u32).collect();
-        Node { back, depth, choices, end: at }
+        StateNode { back, depth, choices, end: at }
     }
 }
 
@@ -132,10 +132,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::choose::{Label, Point};
+    use crate::choose::{ChoicePoint, Label};
 
     fn choice(value: u32) -> Choice {
-        Choice::of(&Point::action(1 << 20, Label::named("here")), value)
+        Choice::of(&ChoicePoint::action(1 << 20, Label::named("here")), value)
     }
 
     proptest! {
@@ -145,7 +145,7 @@ mod tests {
             ways in prop::collection::vec((any::<prop::sample::Index>(),
                 prop::collection::vec(0_u32..300, 0..5)), 0..80),
         ) {
-            let mut states = States::default();
+            let mut states = StateTree::default();
             let first = State { choices: begin.into_iter().map(choice).collect(), depth: 7 };
             let mut all = vec![(states.begin(&first), first)];
             for (before, values) in ways {

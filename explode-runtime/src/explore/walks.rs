@@ -14,8 +14,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{Finished, Job, State, Strategy, Unit};
-use crate::choose::{Choice, Draws, Kind, Policy, choices_hash};
+use super::{FinishedUnit, Job, State, Strategy, Unit};
+use crate::choose::{Choice, ChoiceKind, Draws, Policy, choices_hash};
 
 /// The largest round.
 const ROUND: usize = 16;
@@ -35,7 +35,7 @@ const WITH_FAULT: u64 = 1 << 63;
 pub struct Walks {
     seed: u64,
     depth: u32,
-    by: By,
+    by: WalkOrder,
     /// The walks of this round, the next one first, each with how many faults it has.
     round: VecDeque<(Unit, u32)>,
     /// Those with a fault that follow in the next round.
@@ -49,7 +49,7 @@ pub struct Walks {
 
 /// How walks answer.
 #[derive(Clone, Copy, Debug)]
-enum By {
+enum WalkOrder {
     Uniform,
     Weighted,
     Pct { d: u32, k: u32 },
@@ -58,20 +58,20 @@ enum By {
 impl Walks {
     /// Each answer is drawn uniformly.
     pub fn uniform(seed: u64, depth: u32) -> Walks {
-        Walks::by(seed, depth, By::Uniform)
+        Walks::by(seed, depth, WalkOrder::Uniform)
     }
 
     /// Each answer is drawn by weights.
     pub fn weighted(seed: u64, depth: u32) -> Walks {
-        Walks::by(seed, depth, By::Weighted)
+        Walks::by(seed, depth, WalkOrder::Weighted)
     }
 
     /// Answers go by priorities, for bugs of depth `d` within `k` steps, neither of them 0.
     pub fn pct(seed: u64, depth: u32, d: u32, k: u32) -> Walks {
-        Walks::by(seed, depth, By::Pct { d, k })
+        Walks::by(seed, depth, WalkOrder::Pct { d, k })
     }
 
-    fn by(seed: u64, depth: u32, by: By) -> Walks {
+    fn by(seed: u64, depth: u32, by: WalkOrder) -> Walks {
         let (round, following) = (VecDeque::new(), VecDeque::new());
         Walks {
             seed,
@@ -89,9 +89,9 @@ impl Walks {
     fn policy(&self, walk: u64) -> Policy {
         let seed = self.seed;
         match self.by {
-            By::Uniform => Policy::Uniform { seed, walk },
-            By::Weighted => Policy::Weighted { seed, walk },
-            By::Pct { d, k } => Policy::Pct { seed, walk, d, k },
+            WalkOrder::Uniform => Policy::Uniform { seed, walk },
+            WalkOrder::Weighted => Policy::Weighted { seed, walk },
+            WalkOrder::Pct { d, k } => Policy::Pct { seed, walk, d, k },
         }
     }
 
@@ -111,8 +111,8 @@ impl Walks {
     }
 
     /// The walk that goes as this one up to a drawn fault.
-    fn with_fault(&mut self, finished: &Finished<'_>) -> Option<Unit> {
-        let Finished { unit, choices, arrivals, .. } = *finished;
+    fn with_fault(&mut self, finished: &FinishedUnit<'_>) -> Option<Unit> {
+        let FinishedUnit { unit, choices, arrivals, .. } = *finished;
         let begin = unit.state.choices.len() + unit.script.len();
         self.with_fault += 1;
         let walk = WITH_FAULT | self.with_fault;
@@ -130,7 +130,7 @@ impl Walks {
     }
 
     /// The walks that follow one which has so many faults already.
-    fn follow(&mut self, finished: &Finished<'_>, faults: u32) {
+    fn follow(&mut self, finished: &FinishedUnit<'_>, faults: u32) {
         let most = self.following.len() + FOLLOWING;
         for _ in 0..DRAWS {
             if self.following.len() == most {
@@ -150,7 +150,7 @@ impl Walks {
 fn drawn(choices: &[Choice], begin: usize, draws: &mut Draws) -> Option<(usize, Choice)> {
     let mut sites: Vec<(usize, &Choice)> = choices.iter().enumerate().skip(begin).collect();
     sites.retain(|(_, choice)| choice.kind.is_fault() && choice.rank() == 0);
-    let kinds: Vec<Kind> = distinct(sites.iter().map(|(_, choice)| choice.kind));
+    let kinds: Vec<ChoiceKind> = distinct(sites.iter().map(|(_, choice)| choice.kind));
     let kind = *kinds.get(pick(kinds.len(), draws)?)?;
     sites.retain(|(_, choice)| choice.kind == kind);
     let labels = distinct(sites.iter().map(|(_, choice)| &choice.label));
@@ -182,7 +182,7 @@ impl Strategy for Walks {
         self.round.front().map(|(unit, _)| unit.clone())
     }
 
-    fn observe(&mut self, finished: &Finished<'_>) {
+    fn observe(&mut self, finished: &FinishedUnit<'_>) {
         let Some((_, faults)) = self.round.pop_front() else { return };
         if faults < MOST_FAULTS {
             self.follow(finished, faults);

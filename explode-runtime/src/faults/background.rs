@@ -9,11 +9,11 @@
 //! threads must have run.
 
 use crate::base::{OptionDef, Options, UsageError};
-use crate::choose::{Choice, Kind};
+use crate::choose::{Choice, ChoiceKind};
 
 /// Something that the kernel does on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
+pub enum BackgroundAction {
     /// The flusher writes back all that is dirty.
     Writeback,
     /// What is dirty of one file is written back.
@@ -24,14 +24,14 @@ pub enum Own {
     Reclaim,
 }
 
-impl Own {
+impl BackgroundAction {
     /// Its word in options.
     pub fn word(self) -> &'static str {
         match self {
-            Own::Writeback => "writeback",
-            Own::File => "file",
-            Own::Commit => "commit",
-            Own::Reclaim => "reclaim",
+            BackgroundAction::Writeback => "writeback",
+            BackgroundAction::File => "file",
+            BackgroundAction::Commit => "commit",
+            BackgroundAction::Reclaim => "reclaim",
         }
     }
 
@@ -42,11 +42,11 @@ impl Own {
 
 /// What may happen between two calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Between {
+pub struct BackgroundWork {
     /// The bits of each.
     own: u8,
     /// How often on a path.
-    most: u32,
+    max_per_path: u32,
 }
 
 /// The options of a component that say what may happen between two calls.
@@ -61,12 +61,12 @@ pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
     OptionDef { name: "most_between", about: "how often it does so on a path", default: "1" },
 ];
 
-impl Between {
+impl BackgroundWork {
     /// What a component's options say, of what its system can do.
     ///
     /// # Errors
     /// No such thing, or no number.
-    pub fn of(options: &Options, can: &[Own]) -> Result<Between, UsageError> {
+    pub fn of(options: &Options, can: &[BackgroundAction]) -> Result<BackgroundWork, UsageError> {
         let mut own = 0;
         for word in options.text("between", "none")?.split(',') {
             own |= match (word, can.iter().find(|own| own.word() == word)) {
@@ -82,34 +82,42 @@ impl Between {
         let most = options.int("most_between", 1)?;
         let most = u32::try_from(most)
             .map_err(|_| UsageError(format!("most_between of {most}; use less than 2^32")))?;
-        Ok(Between { own, most })
+        Ok(BackgroundWork { own, max_per_path: most })
     }
 
     /// Does nothing happen?
     pub fn is_none(self) -> bool {
-        self.own == 0 || self.most == 0
+        self.own == 0 || self.max_per_path == 0
     }
 
     /// May this happen?
-    pub fn has(self, own: Own) -> bool {
+    pub fn has(self, own: BackgroundAction) -> bool {
         self.own & own.bit() != 0
     }
 
     /// What may happen if either lets it.
     #[must_use = "this returns what both let happen"]
-    pub fn and(self, other: Between) -> Between {
-        Between { own: self.own | other.own, most: self.most.max(other.most) }
+    pub fn and(self, other: BackgroundWork) -> BackgroundWork {
+        BackgroundWork {
+            own: self.own | other.own,
+            max_per_path: self.max_per_path.max(other.max_per_path),
+        }
     }
 
     /// What may happen yet after these choices.
-    pub fn left_after(self, choices: &[Choice]) -> Between {
-        Between { most: self.most.saturating_sub(ran(choices).count() as u32), ..self }
+    pub fn remaining_after(self, choices: &[Choice]) -> BackgroundWork {
+        BackgroundWork {
+            max_per_path: self
+                .max_per_path
+                .saturating_sub(background_actions(choices).count() as u32),
+            ..self
+        }
     }
 }
 
 /// What the kernel has done on its own, among some choices: after which call, and what.
-pub(crate) fn ran(choices: &[Choice]) -> impl Iterator<Item = (&str, String)> {
-    let ran = choices.iter().filter(|choice| choice.kind == Kind::Thread && choice.value > 0);
+pub(crate) fn background_actions(choices: &[Choice]) -> impl Iterator<Item = (&str, String)> {
+    let ran = choices.iter().filter(|choice| choice.kind == ChoiceKind::Thread && choice.value > 0);
     ran.map(|choice| {
         let what = choice.name.clone().unwrap_or_else(|| choice.value.to_string());
         (choice.label.site.as_str(), what)
@@ -123,14 +131,23 @@ mod tests {
 
     #[test]
     fn things_by_their_words() {
-        let of =
-            |words: &str, can: &[Own]| Between::of(&Options::none().with("between", words), can);
-        let all = [Own::Writeback, Own::File, Own::Commit, Own::Reclaim];
+        let of = |words: &str, can: &[BackgroundAction]| {
+            BackgroundWork::of(&Options::none().with("between", words), can)
+        };
+        let all = [
+            BackgroundAction::Writeback,
+            BackgroundAction::File,
+            BackgroundAction::Commit,
+            BackgroundAction::Reclaim,
+        ];
         assert!(of("none", &all).unwrap().is_none());
         let some = of("writeback,commit", &all).unwrap();
         assert_eq!([true, false, true, false], all.map(|own| some.has(own)));
         assert!(all.into_iter().all(|own| of("all", &all).unwrap().has(own)));
-        assert!(!of("all", &all[..2]).unwrap().has(Own::Commit), "all that the system can do");
+        assert!(
+            !of("all", &all[..2]).unwrap().has(BackgroundAction::Commit),
+            "all that the system can do"
+        );
         let wrong = of("comit", &all).unwrap_err().to_string();
         assert_eq!(wrong, "unknown thing between two calls 'comit'; did you mean 'commit'?");
         assert!(of("commit", &all[..2]).is_err());
@@ -138,17 +155,20 @@ mod tests {
 
     #[test]
     fn after_the_last_one_nothing_is_left() {
-        let commit =
-            Between::of(&Options::none().with("between", "commit"), &[Own::Commit]).unwrap();
+        let commit = BackgroundWork::of(
+            &Options::none().with("between", "commit"),
+            &[BackgroundAction::Commit],
+        )
+        .unwrap();
         let label = Label { site: "after unlink".to_owned(), ..Label::default() };
         let choice = |value| Choice {
-            kind: Kind::Thread,
+            kind: ChoiceKind::Thread,
             options: 2,
             value,
             name: None,
             label: label.clone(),
         };
-        assert!(!commit.left_after(&[choice(0), choice(0)]).is_none());
-        assert!(commit.left_after(&[choice(0), choice(1)]).is_none());
+        assert!(!commit.remaining_after(&[choice(0), choice(0)]).is_none());
+        assert!(commit.remaining_after(&[choice(0), choice(1)]).is_none());
     }
 }

@@ -10,9 +10,9 @@ pub mod media;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultMenu {
     /// Blocks of the component's devices that may go bad before a mutate.
-    pub media: media::Media,
+    pub media: media::MediaFaults,
     /// Functions of the kernel that may fail in a mutate.
-    pub kernel: kernel::Failures,
+    pub kernel: kernel::KernelFaults,
     /// What the kernel may do on its own between two calls.
-    pub background: background::Between,
+    pub background: background::BackgroundWork,
 }

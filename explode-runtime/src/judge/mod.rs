@@ -8,8 +8,8 @@
 //! ```
 //!
 //! [`judge()`] is the only place where this happens. Exploring, replaying, probing and benchmarking
-//! differ in their [`JudgeHooks`]. The disks come from a [`Pipeline`], which follows the log of a
-//! running system.
+//! differ in their [`JudgeHooks`]. The disks come from a [`CrashPipeline`], which follows the log
+//! of a running system.
 
 mod contradiction;
 pub mod equivalence;
@@ -25,19 +25,19 @@ mod types;
 mod watch;
 
 pub use key::key;
-pub use nested::NeighboursOf;
-pub use outcome::{Judged, Judgement};
+pub use nested::NeighbourQuery;
+pub use outcome::{CheckEnding, CheckOutcome};
 pub(crate) use pipeline::stood_still;
-pub use pipeline::{BEGIN_MARK, END_MARK, NOW_MARK, Pipeline};
-pub use request::{Asked, Candidate};
-pub use stacks::Judge;
+pub use pipeline::{BEGIN_MARK, CrashPipeline, END_MARK, NOW_MARK};
+pub use request::{CandidateDisk, OpenRequest};
+pub use stacks::CrashStacks;
 pub use types::{Check, Crash, Descend, DiskName, JudgeHooks};
 
 use explode_ramdisk::{Image, Recording};
 use tracing::debug_span;
 use tracing::field::Empty;
 
-use crate::crash::{Counts, CrashDisk};
+use crate::crash::{CrashDisk, IntervalCounts};
 use types::Announced;
 
 /// Judges a crash disk, and to the depth that the crash says every disk that a crash during its
@@ -84,7 +84,7 @@ fn walk(
             let counts = match descend {
                 Descend::Named(pieces) => {
                     let named = judge.crash_crash_named(&image, recovery, &pieces, &mut visit);
-                    named.map(|()| Counts::default())
+                    named.map(|()| IntervalCounts::default())
                 }
                 _ => judge.crash_crash_disks(&image, recovery, crash.nested_seed(key), &mut visit),
             };
@@ -103,8 +103,8 @@ pub fn check_once(
     image: Image,
     deeper: bool,
     hooks: &mut dyn JudgeHooks,
-) -> Judged {
-    let Crash { judge, checker, told, args, .. } = *check.crash;
+) -> CheckOutcome {
+    let Crash { judge, checker, judged_as: told, args, .. } = *check.crash;
     let judge = if hooks.wants_reads() { judge.noting_reads() } else { judge };
     let recording = if deeper { Recording::On } else { Recording::Off };
     let judged =

@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-use explode_ramdisk::{Event, Read};
+use explode_ramdisk::{Event, ReadRange};
 
 use crate::verdict::{Broken, StepName, Violation};
 
 /// A check that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct CheckOutcome {
     /// What came of it.
-    pub judgement: Judgement,
+    pub judgement: CheckEnding,
     /// What was written from the first recover to the last mount; empty unless it was asked for.
     pub recovery: Arc<Vec<Event>>,
     /// What of the disk was read, from the first recover to the end of the check; none unless it
     /// was asked for, and can be said.
-    pub reads: Option<Vec<Read>>,
+    pub reads: Option<Vec<ReadRange>>,
     /// The step in which the check has ended workers. It was not made again then.
     pub died: Option<StepName>,
 }
 
 /// What came of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum CheckEnding {
     /// All promises kept.
     Ok,
     /// All kept, after a repair.
@@ -35,17 +35,17 @@ pub enum Judgement {
     Stopped,
 }
 
-impl Judged {
+impl CheckOutcome {
     /// A check that was not made here, whose judgement is known, with what the recovery wrote if
     /// that is known.
-    pub fn known(judgement: Judgement, recovery: Arc<Vec<Event>>) -> Judged {
-        Judged { judgement, recovery, reads: None, died: None }
+    pub fn known(judgement: CheckEnding, recovery: Arc<Vec<Event>>) -> CheckOutcome {
+        CheckOutcome { judgement, recovery, reads: None, died: None }
     }
 }
 
-impl Judgement {
+impl CheckEnding {
     /// Is every promise kept?
     pub fn is_sound(&self) -> bool {
-        matches!(self, Judgement::Ok | Judgement::Repaired)
+        matches!(self, CheckEnding::Ok | CheckEnding::Repaired)
     }
 }

@@ -1,8 +1,8 @@
 //! A running system's log, followed to the crash disks that checkers ask for.
 //!
-//! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker
-//! asks for crash checks it gives the request with every disk of the interval. It knows no strategy
-//! and no report.
+//! A [`CrashPipeline`] belongs to one run of the system. It follows the system's log, and when a
+//! checker asks for crash checks it gives the request with every disk of the interval. It knows no
+//! strategy and no report.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,22 +12,22 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::contradiction::{contradiction, tool};
 use super::reader::{AtMark, LogReader, mark};
-use super::request::{Asked, Candidate};
-use super::stacks::Judge;
-use crate::base::Fault;
-use crate::check::{Ask, At};
+use super::request::{CandidateDisk, OpenRequest};
+use super::stacks::CrashStacks;
+use crate::base::StepError;
+use crate::check::{BeforeMutate, CrashRequest};
 use crate::choose::{Choice, choices_hash};
-use crate::crash::{Counts, Limits, SampleSeed, When};
+use crate::crash::{Instants, IntervalCounts, SampleLimits, SampleSeed};
 use crate::devices::{Backend, DiskSet, HostId, SoftCrashLog};
 use crate::events::{self, asked_name, hash_event};
 use crate::plan::Plan;
 use crate::stack::Blueprint;
-use crate::writeset::{EventError, WriteSet};
+use crate::writeset::{LogContradiction, WriteSet};
 
 /// The stages behind one running system.
 #[derive(Clone)]
-pub struct Pipeline<'a> {
-    pub(super) judge: Judge<'a>,
+pub struct CrashPipeline<'a> {
+    pub(super) judge: CrashStacks<'a>,
     /// What could be on disk after the events before `log`.
     pub(super) write_set: WriteSet,
     /// The events since then: those of the interval, if one has begun.
@@ -52,21 +52,21 @@ pub struct Pipeline<'a> {
     kept: Option<Vec<Event>>,
 }
 
-impl<'a> Pipeline<'a> {
+impl<'a> CrashPipeline<'a> {
     /// Follows a system that was started on `base`.
     pub fn new(
         blueprint: &'a Blueprint,
         plan: &'a Plan,
         backend: &'a dyn Backend,
         base: Image,
-    ) -> Pipeline<'a> {
+    ) -> CrashPipeline<'a> {
         // The events mean something only together with what they began on.
         let mut log_hash = Xxh3::new();
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base.clone(), plan.settings.rules);
-        let judge = Judge::new(blueprint, plan, backend);
+        let judge = CrashStacks::new(blueprint, plan, backend);
         let soft = if plan.settings.soft { backend.soft_crashes(base) } else { None };
-        Pipeline {
+        CrashPipeline {
             judge,
             write_set,
             log: Vec::new(),
@@ -85,20 +85,20 @@ impl<'a> Pipeline<'a> {
 
     /// The same for a system on another host: it has a log and crash disks of its own.
     #[must_use = "this returns the pipeline of the host"]
-    pub fn of_host(self, host: HostId) -> Pipeline<'a> {
-        Pipeline { judge: self.judge.of_host(host), ..self }
+    pub fn of_host(self, host: HostId) -> CrashPipeline<'a> {
+        CrashPipeline { judge: self.judge.of_host(host), ..self }
     }
 
     /// What follows begins anew, on what was put to rest as `base`. The events from the beginning
     /// go on.
     pub(crate) fn chop(&mut self, base: Image) {
         let judge = self.judge;
-        let Judge { blueprint, plan, backend, .. } = judge;
+        let CrashStacks { blueprint, plan, backend, .. } = judge;
         let is_read = self.reader.is_some();
-        *self = Pipeline {
+        *self = CrashPipeline {
             judge,
             kept: self.kept.take(),
-            ..Pipeline::new(blueprint, plan, backend, base)
+            ..CrashPipeline::new(blueprint, plan, backend, base)
         };
         if is_read {
             self.keep_for_checker();
@@ -115,7 +115,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The log cannot be read, or the checker does not say that it reads it.
-    pub(crate) fn read_log(&mut self, devices: &dyn DiskSet) -> Result<Vec<Event>, Fault> {
+    pub(crate) fn read_log(&mut self, devices: &dyn DiskSet) -> Result<Vec<Event>, StepError> {
         self.follow(devices)?;
         Ok(self.reader.as_mut().ok_or_else(not_read)?.unread())
     }
@@ -123,8 +123,8 @@ impl<'a> Pipeline<'a> {
     /// Adds a mark of the checker to the log.
     ///
     /// # Errors
-    /// As [`read_log`](Pipeline::read_log).
-    pub(crate) fn mark(&mut self, devices: &dyn DiskSet, name: &str) -> Result<(), Fault> {
+    /// As [`read_log`](CrashPipeline::read_log).
+    pub(crate) fn mark(&mut self, devices: &dyn DiskSet, name: &str) -> Result<(), StepError> {
         self.follow(devices)?;
         if self.reader.is_none() {
             return Err(not_read());
@@ -132,19 +132,22 @@ impl<'a> Pipeline<'a> {
         self.take(vec![mark(name)])
     }
 
-    /// The name of the oldest open request, if there is one: [`At::Request`] is its place from now
-    /// on.
+    /// The name of the oldest open request, if there is one: [`BeforeMutate::Request`] is its place
+    /// from now on.
     ///
     /// # Errors
-    /// As [`Pipeline::begin`].
-    pub(crate) fn next_request(&mut self, devices: &dyn DiskSet) -> Result<Option<String>, Fault> {
+    /// As [`CrashPipeline::begin`].
+    pub(crate) fn next_request(
+        &mut self,
+        devices: &dyn DiskSet,
+    ) -> Result<Option<String>, StepError> {
         self.follow(devices)?;
         let Some((name, at)) = self.requests.pop_front() else { return Ok(None) };
         self.turn = Some(at);
         Ok(Some(name))
     }
 
-    /// From now on all events are kept, for [`Pipeline::into_events`].
+    /// From now on all events are kept, for [`CrashPipeline::into_events`].
     pub fn keep_events(&mut self) {
         self.kept = Some(Vec::new());
     }
@@ -158,7 +161,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it: the tool or a component is broken.
-    pub fn begin(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
+    pub fn begin(&mut self, devices: &dyn DiskSet) -> Result<(), StepError> {
         self.follow(devices)?;
         self.advance()?;
         self.in_interval = true;
@@ -170,25 +173,25 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn skip(&mut self, devices: &dyn DiskSet, when: When) -> Result<(), Fault> {
-        self.in_interval &= when != When::Between;
+    pub fn skip(&mut self, devices: &dyn DiskSet, when: Instants) -> Result<(), StepError> {
+        self.in_interval &= when != Instants::Interval;
         self.follow(devices)?;
         self.before = self.log.len();
         self.keep_mark(request_mark(when));
         Ok(())
     }
 
-    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on
-    /// from there. `interval` is its number in the run, `made` the choices that led here.
+    /// The interval that ends here, to go through its crash disks; [`skip`](CrashPipeline::skip)
+    /// goes on from there. `interval` is its number in the run, `made` the choices that led here.
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it.
     pub fn asked<'s>(
         &'s mut self,
         devices: &dyn DiskSet,
-        ask: &Ask<'s>,
+        ask: &CrashRequest<'s>,
         (interval, made): (u64, &[Choice]),
-    ) -> Result<Asked<'s>, Fault> {
+    ) -> Result<OpenRequest<'s>, StepError> {
         self.follow(devices)?;
         self.keep_mark(request_mark(ask.when));
         devices.hold_still(true)?;
@@ -202,14 +205,14 @@ impl<'a> Pipeline<'a> {
                 ));
             }
             let AtMark { write_set, recent } = match at {
-                At::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
-                At::Request => self
+                BeforeMutate::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
+                BeforeMutate::Request => self
                     .turn
                     .clone()
                     .ok_or_else(|| tool("there is no open request for crash checks".to_owned()))?,
             };
             (self.at_mark, self.recent) = (Some(write_set), recent);
-        } else if ask.when != When::Between && !in_interval {
+        } else if ask.when != Instants::Interval && !in_interval {
             self.recent.extend_from_slice(&self.log[self.before..]);
             self.advance()?;
         }
@@ -219,28 +222,28 @@ impl<'a> Pipeline<'a> {
         }
         let settings = &self.judge.plan.settings;
         let seed = SampleSeed { seed: settings.seed, choices: choices_hash(made), interval };
-        let limits = Limits { limit: settings.limit, samples: settings.samples, seed };
+        let limits = SampleLimits { limit: settings.limit, samples: settings.samples, seed };
         // Without a word from the checker no two requests for crash checks are alike: it may
         // remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
         let rest = ask.checker.disk_check_key().unwrap_or_else(place);
         let when = match ask.when {
-            When::Now if settings.soft => When::Soft,
-            When::Between if settings.soft => When::Prefixes,
+            Instants::Now if settings.soft => Instants::Soft,
+            Instants::Interval if settings.soft => Instants::Prefixes,
             when => when,
         };
-        let Ask { begin, args, .. } = *ask;
+        let CrashRequest { begin, args, .. } = *ask;
         let log_hash = self.log_hash.digest128();
-        let Pipeline { write_set, log, recent, at_mark, .. } = self;
+        let CrashPipeline { write_set, log, recent, at_mark, .. } = self;
         let (write_set, log) = match (ask.at, at_mark) {
             (Some(_), Some(write_set)) => (&*write_set, &[][..]),
             _ => (&*write_set, &log[..]),
         };
-        Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
+        Ok(OpenRequest { write_set, log, recent, when, limits, begin, args, rest, log_hash })
     }
 
     /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it
-    /// is possible. `at` is as in [`asked`](Pipeline::asked).
+    /// is possible. `at` is as in [`asked`](CrashPipeline::asked).
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were
@@ -248,14 +251,14 @@ impl<'a> Pipeline<'a> {
     pub fn candidates(
         &mut self,
         devices: &dyn DiskSet,
-        ask: &Ask<'_>,
+        ask: &CrashRequest<'_>,
         at: (u64, &[Choice]),
-        visit: impl FnMut(&Candidate<'_>),
-    ) -> Result<Counts, Fault> {
+        visit: impl FnMut(&CandidateDisk<'_>),
+    ) -> Result<IntervalCounts, StepError> {
         let walked = self.asked(devices, ask, at)?.walk(visit);
         stood_still(devices)?;
         let (counts, write_set) = walked?;
-        if ask.when == When::Between {
+        if ask.when == Instants::Interval {
             self.write_set = write_set;
             self.log.clear();
             self.before = 0;
@@ -272,21 +275,21 @@ impl<'a> Pipeline<'a> {
     /// What the devices hold after a crash that loses everything that was not flushed.
     ///
     /// # Errors
-    /// As [`Pipeline::begin`].
-    pub fn durable(&mut self, devices: &dyn DiskSet) -> Result<Image, Fault> {
+    /// As [`CrashPipeline::begin`].
+    pub fn durable(&mut self, devices: &dyn DiskSet) -> Result<Image, StepError> {
         Ok(self.catch_up(devices)?.durable().clone())
     }
 
     /// Who judges the crash disks of this run.
-    pub fn judge(&self) -> Judge<'a> {
+    pub fn judge(&self) -> CrashStacks<'a> {
         self.judge
     }
 
     /// A mutate begins: what was done before is applied, and no interval is open.
     ///
     /// # Errors
-    /// As [`Pipeline::begin`].
-    pub(crate) fn catch_up(&mut self, devices: &dyn DiskSet) -> Result<&WriteSet, Fault> {
+    /// As [`CrashPipeline::begin`].
+    pub(crate) fn catch_up(&mut self, devices: &dyn DiskSet) -> Result<&WriteSet, StepError> {
         self.in_interval = false;
         self.follow(devices)?;
         self.advance()?;
@@ -294,11 +297,11 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Sectors of a medium go bad, which has a name.
-    pub(crate) fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
+    pub(crate) fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
         if let Some(reader) = &mut self.reader {
-            reader.spoil(dev, sectors.clone(), fault);
+            reader.damage(dev, sectors.clone(), fault);
         }
-        self.write_set.spoil(dev, sectors, fault);
+        self.write_set.damage(dev, sectors, fault);
         let mark = Event::Mark { name: format!("fault {name}") };
         hash_event(&mark, &mut self.log_hash);
         self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));
@@ -314,14 +317,14 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The log cannot be read, or contradicts itself.
-    pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
+    pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), StepError> {
         let events = devices.take_log()?;
         self.take(events)?;
         self.take_calls(devices);
         Ok(())
     }
 
-    fn take(&mut self, events: Vec<Event>) -> Result<(), Fault> {
+    fn take(&mut self, events: Vec<Event>) -> Result<(), StepError> {
         for event in &events {
             hash_event(event, &mut self.log_hash);
         }
@@ -339,7 +342,7 @@ impl<'a> Pipeline<'a> {
                 for (index, event) in self.log[..at].iter().enumerate() {
                     write_set
                         .apply(event)
-                        .map_err(|error| contradiction(EventError { index, error }))?;
+                        .map_err(|error| contradiction(LogContradiction { index, error }))?;
                 }
                 let recent = self.log[self.before.min(at)..at].to_vec();
                 self.requests.push_back((name.to_owned(), AtMark { write_set, recent }));
@@ -348,12 +351,12 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    fn advance(&mut self) -> Result<(), Fault> {
+    fn advance(&mut self) -> Result<(), StepError> {
         self.before = 0;
         for (index, event) in self.log.drain(..).enumerate() {
             self.write_set
                 .apply(&event)
-                .map_err(|error| contradiction(EventError { index, error }))?;
+                .map_err(|error| contradiction(LogContradiction { index, error }))?;
         }
         Ok(())
     }
@@ -366,10 +369,10 @@ pub const END_MARK: &str = "crash checks end";
 /// The mark of an instant whose disks are asked for.
 pub const NOW_MARK: &str = "crash checks now";
 
-fn request_mark(when: When) -> &'static str {
+fn request_mark(when: Instants) -> &'static str {
     match when {
-        When::Between | When::Prefixes => END_MARK,
-        When::Now | When::Soft => NOW_MARK,
+        Instants::Interval | Instants::Prefixes => END_MARK,
+        Instants::Now | Instants::Soft => NOW_MARK,
     }
 }
 
@@ -377,7 +380,7 @@ fn request_mark(when: When) -> &'static str {
 ///
 /// # Errors
 /// It did not, or the log cannot be read.
-pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
+pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), StepError> {
     let moved = devices.take_log()?;
     devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };
@@ -385,12 +388,12 @@ pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
         "the system did not stand still while its crash disks were checked: events logged \
          meanwhile: {}, the first one {}",
         moved.len(),
-        events::in_short(event)
+        events::summary_line(event)
     )))
 }
 
 /// A checker that has not said that it reads the log does.
-fn not_read() -> Fault {
+fn not_read() -> StepError {
     tool(
         "the checker reads or marks the log; let its facts say so: \
          CheckerFacts::default().reads_log(true)"

@@ -6,8 +6,8 @@ use std::ops::Range;
 use explode_ramdisk::{Event, ReadFault};
 
 use super::contradiction::{contradiction, tool};
-use crate::base::Fault;
-use crate::writeset::{EventError, WriteSet};
+use crate::base::StepError;
+use crate::writeset::{LogContradiction, WriteSet};
 
 /// How the marks of checkers begin in the log.
 const MARK: &str = "checker ";
@@ -51,7 +51,7 @@ impl LogReader {
     }
 
     /// Sectors go bad here.
-    pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+    pub fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
         self.spoils.push((self.events.len(), dev, sectors, fault));
     }
 
@@ -66,7 +66,7 @@ impl LogReader {
     ///
     /// # Errors
     /// There is no such mark, or an event contradicts the log before it.
-    pub fn at(&self, name: &str) -> Result<AtMark, Fault> {
+    pub fn at(&self, name: &str) -> Result<AtMark, StepError> {
         let wanted = mark(name);
         let at = self.events.iter().rposition(|event| *event == wanted);
         let at = at.ok_or_else(|| {
@@ -81,12 +81,14 @@ impl LogReader {
         let mut spoils = self.spoils.iter().peekable();
         for (index, event) in self.events[..at].iter().enumerate() {
             while let Some((_, dev, sectors, fault)) = spoils.next_if(|spoil| spoil.0 <= index) {
-                write_set.spoil(*dev, sectors.clone(), *fault);
+                write_set.damage(*dev, sectors.clone(), *fault);
             }
-            write_set.apply(event).map_err(|error| contradiction(EventError { index, error }))?;
+            write_set
+                .apply(event)
+                .map_err(|error| contradiction(LogContradiction { index, error }))?;
         }
         for (_, dev, sectors, fault) in spoils.filter(|spoil| spoil.0 <= at) {
-            write_set.spoil(*dev, sectors.clone(), *fault);
+            write_set.damage(*dev, sectors.clone(), *fault);
         }
         Ok(AtMark { write_set, recent: self.events[from..at].to_vec() })
     }

@@ -5,22 +5,23 @@ use explode_ramdisk::{Event, Image};
 
 use super::contradiction::contradiction;
 use super::key::key_of_told;
-use crate::base::Fault;
+use crate::base::StepError;
 use crate::crash::{
-    Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named,
+    CrashDisk, Epoch, Instants, IntervalCounts, Neighbours, PieceId, SampleLimits, SampleSeed,
+    walk, walk_named,
 };
-use crate::writeset::{EventError, WriteSet};
+use crate::writeset::{LogContradiction, WriteSet};
 
 /// One crash disk on its way to a check.
 #[derive(Debug)]
-pub struct Candidate<'a> {
+pub struct CandidateDisk<'a> {
     /// The disk.
     pub disk: &'a CrashDisk<'a>,
     /// When a crash can leave it.
     pub epoch: Epoch,
     /// The epoch that `check` gets: a soft crash before the last operation of an interval is
     /// judged as any crash in between.
-    pub told: Epoch,
+    pub judged_as: Epoch,
     /// What the checker's caller wants `check` to know.
     pub args: &'a [String],
     /// The identity of the check: (image, epoch, arguments, check_key), fault-model.md section 6.
@@ -36,20 +37,20 @@ pub struct Candidate<'a> {
 
 /// An interval whose crash disks are asked for.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct OpenRequest<'a> {
     /// At its beginning.
     pub(super) write_set: &'a WriteSet,
     pub(super) log: &'a [Event],
     pub(super) recent: &'a [Event],
-    pub(super) when: When,
-    pub(super) limits: Limits,
+    pub(super) when: Instants,
+    pub(super) limits: SampleLimits,
     pub(super) begin: &'a [String],
     pub(super) args: &'a [String],
     pub(super) rest: Vec<u8>,
     pub(super) log_hash: u128,
 }
 
-impl Asked<'_> {
+impl OpenRequest<'_> {
     /// A hash of every event so far.
     pub fn log_hash(&self) -> u128 {
         self.log_hash
@@ -87,7 +88,10 @@ impl Asked<'_> {
     ///
     /// # Errors
     /// An event that contradicts the log before it.
-    pub fn walk(&self, mut visit: impl FnMut(&Candidate<'_>)) -> Result<(Counts, WriteSet), Fault> {
+    pub fn walk(
+        &self,
+        mut visit: impl FnMut(&CandidateDisk<'_>),
+    ) -> Result<(IntervalCounts, WriteSet), StepError> {
         let mut write_set = self.write_set.clone();
         let counts = walk(&mut write_set, self.log, self.when, &self.limits, |disk| {
             self.candidates(disk, &mut visit)
@@ -98,12 +102,12 @@ impl Asked<'_> {
     /// The same for the disks that have kept just these pieces, whatever a sample would leave out.
     ///
     /// # Errors
-    /// As [`walk`](Asked::walk).
+    /// As [`walk`](OpenRequest::walk).
     pub fn named(
         &self,
-        pieces: &[Name],
-        mut visit: impl FnMut(&Candidate<'_>),
-    ) -> Result<(), Fault> {
+        pieces: &[PieceId],
+        mut visit: impl FnMut(&CandidateDisk<'_>),
+    ) -> Result<(), StepError> {
         let mut visit = |disk: &CrashDisk<'_>| self.candidates(disk, &mut visit);
         walk_named(self.write_set.clone(), self.log, self.when, pieces, &mut visit)
             .map_err(contradiction)
@@ -113,13 +117,13 @@ impl Asked<'_> {
     /// this epoch.
     ///
     /// # Errors
-    /// As [`walk`](Asked::walk).
+    /// As [`walk`](OpenRequest::walk).
     pub fn neighbours(
         &self,
-        pieces: &[Name],
+        pieces: &[PieceId],
         id: &str,
         epoch: Epoch,
-    ) -> Result<Option<Neighbours>, Fault> {
+    ) -> Result<Option<Neighbours>, StepError> {
         let wanted = |disk: &CrashDisk<'_>| {
             disk.epochs().contains(epoch) && disk.identity().to_string() == id
         };
@@ -131,22 +135,33 @@ impl Asked<'_> {
     /// [`WriteSet::submitted`].
     ///
     /// # Errors
-    /// As [`walk`](Asked::walk).
-    pub fn submitted(&self) -> Result<Image, Fault> {
+    /// As [`walk`](OpenRequest::walk).
+    pub fn submitted(&self) -> Result<Image, StepError> {
         let mut write_set = self.write_set.clone();
         for (index, event) in self.log.iter().enumerate() {
-            write_set.apply(event).map_err(|error| contradiction(EventError { index, error }))?;
+            write_set
+                .apply(event)
+                .map_err(|error| contradiction(LogContradiction { index, error }))?;
         }
         Ok(write_set.submitted())
     }
 
-    fn candidates(&self, disk: &CrashDisk<'_>, visit: &mut dyn FnMut(&Candidate<'_>)) {
-        let Asked { rest, log_hash, .. } = self;
+    fn candidates(&self, disk: &CrashDisk<'_>, visit: &mut dyn FnMut(&CandidateDisk<'_>)) {
+        let OpenRequest { rest, log_hash, .. } = self;
         for epoch in disk.epochs().iter() {
             let (args, told, seed) =
-                (self.args(epoch), disk.epochs().told(epoch), self.limits.seed);
+                (self.args(epoch), disk.epochs().judged_as(epoch), self.limits.seed);
             let key = key_of_told(disk.identity(), epoch, told, args, rest);
-            visit(&Candidate { disk, epoch, told, args, key, rest, seed, log_hash: *log_hash });
+            visit(&CandidateDisk {
+                disk,
+                epoch,
+                judged_as: told,
+                args,
+                key,
+                rest,
+                seed,
+                log_hash: *log_hash,
+            });
         }
     }
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use explode_ramdisk::{Image, Recording};
 
-use super::pipeline::Pipeline;
-use super::stacks::Judge;
-use crate::base::{Blame, Fault};
+use super::pipeline::CrashPipeline;
+use super::stacks::CrashStacks;
+use crate::base::{Blame, StepError};
 use crate::devices::{DiskSet, Side};
 use crate::stack::Stack;
 
-impl Pipeline<'_> {
+impl CrashPipeline<'_> {
     /// Takes the calls behind the operations of the log. The marks do not say what they have
     /// written; the hash does.
     pub(super) fn take_calls(&mut self, devices: &dyn DiskSet) {
@@ -24,13 +24,14 @@ impl Pipeline<'_> {
     ///
     /// # Errors
     /// A call that cannot be repeated.
-    pub(super) fn repeat_calls(&mut self, live: &dyn DiskSet) -> Result<(), Fault> {
+    pub(super) fn repeat_calls(&mut self, live: &dyn DiskSet) -> Result<(), StepError> {
         let Some(calls) = &mut self.soft else { return Ok(()) };
         let systems = live.kernel().map_or(0, |kernel| kernel.followed());
         let judge = self.judge;
-        let on_stack = |image: &Image, work: &mut dyn FnMut(&[PathBuf]) -> Result<(), Fault>| {
-            judge.on_file_systems(image, systems, work)
-        };
+        let on_stack =
+            |image: &Image, work: &mut dyn FnMut(&[PathBuf]) -> Result<(), StepError>| {
+                judge.on_file_systems(image, systems, work)
+            };
         let (begin, log) = calls.follow(&self.log, &on_stack)?;
         self.write_set = self.write_set.settled(begin);
         self.log = log;
@@ -38,7 +39,7 @@ impl Pipeline<'_> {
     }
 }
 
-impl Judge<'_> {
+impl CrashStacks<'_> {
     /// Starts the file systems of a disk on the crash side, does the work there, unmounts them, and
     /// returns what they leave.
     ///
@@ -48,14 +49,14 @@ impl Judge<'_> {
         self,
         image: &Image,
         systems: u32,
-        work: &mut dyn FnMut(&[PathBuf]) -> Result<(), Fault>,
-    ) -> Result<Image, Fault> {
+        work: &mut dyn FnMut(&[PathBuf]) -> Result<(), StepError>,
+    ) -> Result<Image, StepError> {
         let settings = &self.plan.settings;
         let (rules, seed) = (settings.rules, settings.seed);
         let devices =
             self.backend.disks(self.host, Side::Crash, image.clone(), Recording::Off, seed);
         let stack = Stack::build_again(self.blueprint, devices, rules, seed);
-        let mut stack = stack.map_err(|error| Fault::new(error).blame(Blame::Tool))?;
+        let mut stack = stack.map_err(|error| StepError::new(error).blame(Blame::Tool))?;
         let roots = stack.start_file_systems(systems).map_err(|fault| fault.of("mount"))?;
         work(&roots)?;
         stack.stop().map_err(|fault| fault.of("unmount"))?;

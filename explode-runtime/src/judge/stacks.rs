@@ -6,19 +6,19 @@ use std::sync::Arc;
 use explode_ramdisk::{Image, Recording};
 use tracing::debug_span;
 
-use super::outcome::{Judged, Judgement};
-use super::watch::Watch;
+use super::outcome::{CheckEnding, CheckOutcome};
+use super::watch::EndedSteps;
 use crate::base::panic_words;
 use crate::check::DiskCheck;
 use crate::crash::Epoch;
 use crate::devices::{Backend, HostId, Side};
 use crate::plan::Plan;
 use crate::stack::{Blueprint, Recovery, Stack};
-use crate::verdict::{BrokenKind, Failure, Stage};
+use crate::verdict::{BrokenKind, CheckError, DiskStage};
 
 /// Judges crash disks: the last two stages.
 #[derive(Clone, Copy, Debug)]
-pub struct Judge<'a> {
+pub struct CrashStacks<'a> {
     pub(super) blueprint: &'a Blueprint,
     pub(super) plan: &'a Plan,
     pub(super) backend: &'a dyn Backend,
@@ -26,27 +26,27 @@ pub struct Judge<'a> {
     note_reads: bool,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> CrashStacks<'a> {
     /// Makes stacks of this plan, whose blueprint this is, in this backend.
     pub(super) fn new(
         blueprint: &'a Blueprint,
         plan: &'a Plan,
         backend: &'a dyn Backend,
-    ) -> Judge<'a> {
-        Judge { blueprint, plan, backend, host: HostId::default(), note_reads: false }
+    ) -> CrashStacks<'a> {
+        CrashStacks { blueprint, plan, backend, host: HostId::default(), note_reads: false }
     }
 
     /// The same for the disks of another host.
-    pub(super) fn of_host(self, host: HostId) -> Judge<'a> {
-        Judge { host, ..self }
+    pub(super) fn of_host(self, host: HostId) -> CrashStacks<'a> {
+        CrashStacks { host, ..self }
     }
 }
 
-impl Judge<'_> {
+impl CrashStacks<'_> {
     /// The same, which notes what is read.
     #[must_use = "this returns the judge that notes"]
     pub fn noting_reads(self) -> Self {
-        Judge { note_reads: true, ..self }
+        CrashStacks { note_reads: true, ..self }
     }
 
     /// How many crashes deep a crash during recovery is followed by the plan.
@@ -62,8 +62,8 @@ impl Judge<'_> {
         checker: &dyn DiskCheck,
         (epoch, args): (Epoch, &[String]),
         recording: Recording,
-        watch: &mut dyn Watch,
-    ) -> Judged {
+        watch: &mut dyn EndedSteps,
+    ) -> CheckOutcome {
         let mut recovered = Vec::new();
         let mut stopped = false;
         let mut reads = None;
@@ -79,17 +79,17 @@ impl Judge<'_> {
             }
             let mut stack =
                 Stack::build_again(self.blueprint, devices, settings.rules, settings.seed)
-                    .map_err(|error| Failure::from(BrokenKind::Tool.of(error)))?;
+                    .map_err(|error| CheckError::from(BrokenKind::Tool.of(error)))?;
             drop(restore);
-            let mut announce = |watch: &mut dyn Watch, stage| {
+            let mut announce = |watch: &mut dyn EndedSteps, stage| {
                 stopped = !watch.before(stage);
-                if stopped { Err(Failure::Stop) } else { Ok(()) }
+                if stopped { Err(CheckError::Stop) } else { Ok(()) }
             };
             let mut look = || {
                 let recovery = stack.recover(&mut |stage| announce(watch, stage))?;
                 recovered = stack.devices().take_log()?;
                 watch.recovered(&stack, &recovered);
-                announce(watch, Stage::Check)?;
+                announce(watch, DiskStage::Check)?;
                 let span = debug_span!("check", epoch = epoch.as_str());
                 span.in_scope(|| checker.check_disk(&stack, epoch, args))?;
                 Ok(recovery)
@@ -101,22 +101,22 @@ impl Judge<'_> {
             found
         }));
         let judgement = match judged {
-            Ok(Ok(Recovery::Clean)) => Judgement::Ok,
-            Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
-            Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
+            Ok(Ok(Recovery::Clean)) => CheckEnding::Ok,
+            Ok(Ok(Recovery::Repaired)) => CheckEnding::Repaired,
+            Ok(Err(CheckError::Violation(violation))) => CheckEnding::Violated(violation),
             // With an unreadable block, an error is all that can be promised.
-            Ok(Err(Failure::Broken(_))) if damaged => Judgement::Ok,
-            Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
-            Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,
-            Ok(Err(Failure::Stop)) => Judgement::Broken(
+            Ok(Err(CheckError::Broken(_))) if damaged => CheckEnding::Ok,
+            Ok(Err(CheckError::Broken(why))) => CheckEnding::Broken(why),
+            Ok(Err(CheckError::Stop)) if stopped => CheckEnding::Stopped,
+            Ok(Err(CheckError::Stop)) => CheckEnding::Broken(
                 BrokenKind::Component.of("the check returned Stop although it was not asked to"),
             ),
             Err(panic) => {
                 let why = format!("panicked: {}", panic_words(panic.as_ref()));
-                Judgement::Broken(BrokenKind::Component.of(why))
+                CheckEnding::Broken(BrokenKind::Component.of(why))
             }
         };
-        let judgement = refused.map_or(judgement, Judgement::Broken);
-        Judged { judgement, recovery: Arc::new(recovered), reads, died: None }
+        let judgement = refused.map_or(judgement, CheckEnding::Broken);
+        CheckOutcome { judgement, recovery: Arc::new(recovered), reads, died: None }
     }
 }

@@ -3,31 +3,31 @@
 use explode_ramdisk::{Event, Identity, Image};
 
 use super::key::key;
-use super::outcome::Judged;
-use super::request::Candidate;
-use super::stacks::Judge;
-use super::watch::Watch;
-use crate::base::Fault;
-use crate::check::{Ask, DiskCheck};
-use crate::crash::{Counts, CrashDisk, Epoch, Kept, Name, SampleSeed};
+use super::outcome::CheckOutcome;
+use super::request::CandidateDisk;
+use super::stacks::CrashStacks;
+use super::watch::EndedSteps;
+use crate::base::StepError;
+use crate::check::{CrashRequest, DiskCheck};
+use crate::crash::{CrashDisk, Epoch, IntervalCounts, KeptPiece, PieceId, SampleSeed};
 use crate::stack::Stack;
-use crate::verdict::{Stage, Step};
+use crate::verdict::{DiskStage, WorkerStep};
 
 /// A disk as a trace names it: its identity, and what it has kept.
-pub type DiskName = (String, Vec<Kept>);
+pub type DiskName = (String, Vec<KeptPiece>);
 
 /// What all checks that follow one crash have in common.
 #[derive(Clone, Copy)]
 pub struct Crash<'a> {
     /// Makes the stacks.
-    pub judge: Judge<'a>,
+    pub judge: CrashStacks<'a>,
     /// Checks the disks.
     pub checker: &'a dyn DiskCheck,
     /// When the crash can leave its disk.
     pub epoch: Epoch,
     /// The epoch that the check is called with: a soft crash before the last operation of an
     /// interval is judged as any crash in between.
-    pub told: Epoch,
+    pub judged_as: Epoch,
     /// The arguments of the check.
     pub args: &'a [String],
     /// What the key says besides image, epoch and arguments.
@@ -41,13 +41,13 @@ pub struct Crash<'a> {
 impl<'a> Crash<'a> {
     /// The crash that leaves a candidate of a request.
     pub fn of(
-        judge: Judge<'a>,
-        ask: &Ask<'a>,
-        candidate: &'a Candidate<'_>,
+        judge: CrashStacks<'a>,
+        ask: &CrashRequest<'a>,
+        candidate: &'a CandidateDisk<'_>,
         depth: u32,
     ) -> Crash<'a> {
-        let Candidate { epoch, told, args, rest, seed, .. } = *candidate;
-        Crash { judge, checker: ask.checker, epoch, told, args, rest, seed, depth }
+        let CandidateDisk { epoch, judged_as: told, args, rest, seed, .. } = *candidate;
+        Crash { judge, checker: ask.checker, epoch, judged_as: told, args, rest, seed, depth }
     }
 
     /// What samples of the disks of a crash during the recovery of a check are drawn from: its key,
@@ -86,8 +86,8 @@ impl Check<'_> {
     }
 
     /// The step in which this check is at a stage.
-    pub fn step(&self, stage: Stage) -> Step {
-        Step::Disk { key: self.key, crashes: self.crashes(), stage }
+    pub fn step(&self, stage: DiskStage) -> WorkerStep {
+        WorkerStep::Disk { key: self.key, crashes: self.crashes(), stage }
     }
 }
 
@@ -99,7 +99,7 @@ pub enum Descend {
     /// All of them, or a sample.
     All,
     /// Those that have kept just these pieces.
-    Named(Vec<Name>),
+    Named(Vec<PieceId>),
 }
 
 /// Decides about the checks of a walk, and receives what they come to.
@@ -110,7 +110,7 @@ pub trait JudgeHooks {
     }
 
     /// The outcome of this check, where it need not be made.
-    fn outcome(&mut self, _check: &Check<'_>, _image: &Image) -> Option<Judged> {
+    fn outcome(&mut self, _check: &Check<'_>, _image: &Image) -> Option<CheckOutcome> {
         None
     }
 
@@ -120,7 +120,7 @@ pub trait JudgeHooks {
     }
 
     /// A stage of the check begins. Returns true if it shall.
-    fn before(&mut self, _check: &Check<'_>, _stage: Stage) -> bool {
+    fn before(&mut self, _check: &Check<'_>, _stage: DiskStage) -> bool {
         true
     }
 
@@ -132,19 +132,24 @@ pub trait JudgeHooks {
     fn after(&mut self, _check: &Check<'_>) {}
 
     /// The outcome is known. Returns the outcome that counts, and whether it is sound.
-    fn judged(&mut self, _check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
+    fn judged(
+        &mut self,
+        _check: &Check<'_>,
+        _image: &Image,
+        outcome: CheckOutcome,
+    ) -> (CheckOutcome, bool) {
         let sound = outcome.judgement.is_sound();
         (outcome, sound)
     }
 
     /// Which disks of a crash during this recovery follow. It is asked only within the depth and of
     /// a sound outcome.
-    fn descend(&mut self, _check: &Check<'_>, outcome: &Judged) -> Descend {
+    fn descend(&mut self, _check: &Check<'_>, outcome: &CheckOutcome) -> Descend {
         if outcome.recovery.is_empty() { Descend::No } else { Descend::All }
     }
 
     /// The disks of crashes during this recovery were judged.
-    fn descended(&mut self, _check: &Check<'_>, _counts: Result<Counts, Fault>) {}
+    fn descended(&mut self, _check: &Check<'_>, _counts: Result<IntervalCounts, StepError>) {}
 
     /// All of this disk is done.
     fn left(&mut self, _check: &Check<'_>) {}
@@ -156,8 +161,8 @@ pub(super) struct Announced<'a> {
     pub hooks: &'a mut dyn JudgeHooks,
 }
 
-impl Watch for Announced<'_> {
-    fn before(&mut self, stage: Stage) -> bool {
+impl EndedSteps for Announced<'_> {
+    fn before(&mut self, stage: DiskStage) -> bool {
         self.hooks.before(self.check, stage)
     }
 

@@ -3,12 +3,12 @@
 use explode_ramdisk::Event;
 
 use crate::stack::Stack;
-use crate::verdict::Stage;
+use crate::verdict::DiskStage;
 
 /// Watches one check.
-pub(super) trait Watch {
+pub(super) trait EndedSteps {
     /// A stage begins. Returns true if it shall.
-    fn before(&mut self, stage: Stage) -> bool;
+    fn before(&mut self, stage: DiskStage) -> bool;
 
     /// The stack has recovered, and its recovery wrote these events. The checker has not looked
     /// yet.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::plan::Plan;
 use super::registry::{Registry, Target};
-use crate::base::{Bounds, Mode, Options, RunError, UsageError};
+use crate::base::{Mode, Options, RunError, TargetBounds, UsageError};
 use crate::stack::StackSpec;
 
 impl Plan {
@@ -37,7 +37,7 @@ impl Plan {
             && !registry.components.host_commands(&plan.stack)
         {
             let Plan { target, stack, checker, checker_options, .. } = plan;
-            let bounds = Bounds::on(Mode::Vm);
+            let bounds = TargetBounds::on(Mode::Vm);
             return Ok(Plan::with_bounds(
                 target,
                 Mode::Vm,
@@ -66,7 +66,7 @@ impl Plan {
             return Plan::of(registry, target);
         }
         let mode = registry.mode_of(&stack)?;
-        let bounds = Bounds::on(mode);
+        let bounds = TargetBounds::on(mode);
         let top = stack.names().last().copied().unwrap_or_default().to_owned();
         let name = format!("{checker}-{top}");
         Ok(Plan::with_bounds(name, mode, stack, checker, Options::none(), bounds))

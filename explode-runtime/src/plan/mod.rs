@@ -10,7 +10,7 @@ mod plan;
 mod registry;
 
 pub use extensions::Extensions;
-pub use matrix::{Question, System};
-pub use origin::Origin;
-pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
+pub use matrix::{MatrixColumn, MatrixRow};
+pub use origin::RunOrigin;
+pub use plan::{MOST_CRASH_DEPTH, Plan, RunSettings, check_budget, check_deadline, check_samples};
 pub use registry::{Family, Registry, Target};

@@ -9,7 +9,7 @@ use crate::stack::StackSpec;
 
 /// What a run began with, as far as its plan does not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct RunOrigin {
     /// Versions of the systems checked, by name, and this program's.
     pub versions: BTreeMap<String, String>,
     /// The identity of the pristine disks.
@@ -22,11 +22,11 @@ pub struct Origin {
     pub checker_defaults: Options,
 }
 
-impl Origin {
+impl RunOrigin {
     /// What is another thing now, in words.
-    pub fn changes(&self, now: &Origin) -> Vec<String> {
+    pub fn changes(&self, now: &RunOrigin) -> Vec<String> {
         let names: BTreeSet<&String> = self.versions.keys().chain(now.versions.keys()).collect();
-        let version = |origin: &Origin, name| {
+        let version = |origin: &RunOrigin, name| {
             origin.versions.get(name).map_or_else(|| "not there".to_owned(), Clone::clone)
         };
         let versions = names.into_iter().filter_map(|name| {
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn each_change_is_named_and_nothing_else() {
-        let origin = |linux: &str, size: &str, pristine: &str| Origin {
+        let origin = |linux: &str, size: &str, pristine: &str| RunOrigin {
             versions: [("linux", linux), ("explode", "1")]
                 .map(|(k, v)| (k.to_owned(), v.to_owned()))
                 .into(),

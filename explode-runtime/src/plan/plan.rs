@@ -3,21 +3,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Bounds, Mode, Options, UsageError, with_defaults};
-use crate::explore::{Dfs, Exhaust, FromPrefix, Prefix, Strategy, StrategyName, Walks};
+use crate::base::{Mode, Options, TargetBounds, UsageError, with_defaults};
+use crate::explore::{Dfs, Exhaust, FromPrefix, Strategy, StrategyName, TracePrefix, Walks};
 use crate::stack::StackSpec;
 use crate::stack::{Carried, carried, is_of_commands};
-use crate::writeset::Rules;
+use crate::writeset::DeviceRules;
 
 /// The effective options of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct RunSettings {
     /// What to try next.
     pub strategy: StrategyName,
     /// Where the strategy that begins with a trace begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<Prefix>,
+    pub prefix: Option<TracePrefix>,
     /// Seeds whatever is drawn at random.
     pub seed: u64,
     /// Mutates on a path.
@@ -27,7 +27,7 @@ pub struct Settings {
     /// Stop after so many milliseconds.
     pub budget_ms: Option<u64>,
     /// The device that a crash interrupts.
-    pub rules: Rules,
+    pub rules: DeviceRules,
     /// Above so many crash disks an emission is sampled.
     pub limit: u64,
     /// The size of that sample.
@@ -115,7 +115,7 @@ pub struct Plan {
     #[serde(with = "with_defaults")]
     pub checker_options: Options,
     /// Rules, bounds and strategy.
-    pub settings: Settings,
+    pub settings: RunSettings,
 }
 
 impl Plan {
@@ -126,23 +126,23 @@ impl Plan {
         stack: StackSpec,
         checker: &str,
         checker_options: Options,
-        bounds: Bounds,
+        bounds: TargetBounds,
     ) -> Plan {
-        let Bounds { depth, limit, samples, crash_depth } = bounds;
+        let TargetBounds { depth, limit, samples, crash_depth } = bounds;
         Plan {
             target,
             mode,
             stack,
             checker: checker.to_owned(),
             checker_options,
-            settings: Settings {
+            settings: RunSettings {
                 strategy: StrategyName::Exhaust,
                 prefix: None,
                 seed: 0,
                 depth,
                 states: None,
                 budget_ms: None,
-                rules: Rules::default(),
+                rules: DeviceRules::default(),
                 limit,
                 samples,
                 crash_depth,
@@ -166,7 +166,7 @@ impl Plan {
 
     /// Returns an error if a setting is out of its bounds.
     pub(super) fn check_settings(&self) -> Result<(), UsageError> {
-        let Settings { rules, limit, samples, crash_depth, states, chop, .. } = &self.settings;
+        let RunSettings { rules, limit, samples, crash_depth, states, chop, .. } = &self.settings;
         let refuse = |text: &str| Err(UsageError(text.to_owned()));
         if self.settings.soft && *crash_depth > 0 {
             return refuse("soft crashes are not looked for during recovery; omit --crash-depth");
@@ -198,7 +198,7 @@ impl Plan {
 
     /// Returns an error if the run's end is out of bounds: its depth, its time, its strategy.
     fn check_end(&self) -> Result<(), UsageError> {
-        let Settings { depth, strategy, prefix, states, budget_ms, deadline_ms, .. } =
+        let RunSettings { depth, strategy, prefix, states, budget_ms, deadline_ms, .. } =
             &self.settings;
         if *depth == 0 {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
@@ -226,7 +226,7 @@ impl Plan {
     /// # Errors
     /// One that only a program has that brings it; a trace that is not in the plan.
     pub fn strategy(&self) -> Result<Box<dyn Strategy>, UsageError> {
-        let Settings { seed, depth, .. } = self.settings;
+        let RunSettings { seed, depth, .. } = self.settings;
         Ok(match &self.settings.strategy {
             StrategyName::Exhaust => Box::new(Exhaust::new(depth)),
             StrategyName::Dfs => Box::new(Dfs::new(depth)),

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use super::extensions::Extensions;
 use super::plan::Plan;
-use crate::base::{Bounds, Mode, Options, UsageError};
+use crate::base::{Mode, Options, TargetBounds, UsageError};
 use crate::check::{CheckerDef, Checkers};
 use crate::choose::Policies;
-use crate::plan::matrix::{Question, System};
+use crate::plan::matrix::{MatrixColumn, MatrixRow};
 use crate::stack::{ComponentDef, Components, Layer, Stack, StackSpec};
 
 /// A named (checker, stack, options).
@@ -26,7 +26,7 @@ pub struct Target {
     /// The checker's options.
     pub checker_options: Options,
     /// How far it goes unless told otherwise.
-    pub bounds: Bounds,
+    pub bounds: TargetBounds,
     /// Is it a system with a bug put in on purpose?
     pub seeded: bool,
     /// `clean`, or the verdict that a run must find.
@@ -58,9 +58,9 @@ pub struct Registry {
     /// By the name of a target with a seeded bug, the name of the target without it.
     pub twins: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
     /// The rows of the matrix, in order.
-    pub systems: Vec<System>,
+    pub systems: Vec<MatrixRow>,
     /// Its columns, in order.
-    pub questions: Vec<Question>,
+    pub questions: Vec<MatrixColumn>,
     /// How units answer choice points, besides the policies of the engine.
     pub policies: Policies,
     /// What rooms above `plan` register.
@@ -131,11 +131,11 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stack::Absent;
+    use crate::stack::FeatureGated;
 
     #[test]
     fn a_name_of_another_build_says_how_to_get_it() {
-        let absent = vec![Absent { name: "redb", feature: "engines" }];
+        let absent = vec![FeatureGated { name: "redb", feature: "engines" }];
         let mut registry = Registry::default();
         registry.components.absent = absent;
         let said = |error: UsageError| error.0;

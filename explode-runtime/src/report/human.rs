@@ -7,13 +7,13 @@ use super::kernel_words::{Brief, brief};
 use super::layout::{Colour, Line, detail_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
-use super::progress::{Sparse, plural, progress_text};
-use crate::plan::Settings;
+use super::progress::{ProgressPace, plural, progress_text};
+use crate::plan::RunSettings;
 use crate::stack::Layer;
 
 /// Writes messages as text.
 #[derive(Debug)]
-pub struct Human<W> {
+pub struct HumanWriter<W> {
     out: W,
     colour: bool,
     /// The commands that are printed.
@@ -23,20 +23,20 @@ pub struct Human<W> {
     /// Findings reported so far. If one is reported again, only its count has grown.
     told: Vec<(String, bool)>,
     /// When a line of progress is due.
-    sparse: Sparse,
+    sparse: ProgressPace,
 }
 
-impl<W: Write> Human<W> {
+impl<W: Write> HumanWriter<W> {
     /// Writes to `out`, in colour if wanted. `program` is how the user calls this program.
-    pub fn new(out: W, colour: bool, program: &str) -> Human<W> {
+    pub fn new(out: W, colour: bool, program: &str) -> HumanWriter<W> {
         let paste = Paste::new(program);
-        Human {
+        HumanWriter {
             out,
             colour,
             paste,
             first_replay: None,
             told: Vec::new(),
-            sparse: Sparse::default(),
+            sparse: ProgressPace::default(),
         }
     }
 
@@ -62,7 +62,7 @@ impl<W: Write> Human<W> {
     }
 
     fn run(&mut self, run: &RunInfo) -> io::Result<()> {
-        let Settings {
+        let RunSettings {
             strategy,
             prefix: _,
             seed,

@@ -47,7 +47,7 @@ fn function_of(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Finding, Human, Message};
+    use super::super::{Finding, HumanWriter, Message};
     use super::*;
 
     fn short(text: &str) -> (String, usize) {
@@ -93,7 +93,7 @@ mod tests {
         let json = serde_json::to_value(Message::Finding(finding.clone())).unwrap();
         assert_eq!(json["message"], message);
         let mut out = Vec::new();
-        Human::new(&mut out, false, "explode").message(&Message::Finding(finding)).unwrap();
+        HumanWriter::new(&mut out, false, "explode").message(&Message::Finding(finding)).unwrap();
         let out = String::from_utf8(out).unwrap();
         let told =
             "FAIL kernel-warn: in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\n";

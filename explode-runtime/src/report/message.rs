@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Count, Mode, Options, RunError};
+use crate::base::{ExactCount, Mode, Options, RunError};
 use crate::crash::Epoch;
-use crate::plan::Settings;
+use crate::plan::RunSettings;
 use crate::stack::StackSpec;
 use crate::verdict::{Broken, BrokenKind, Verdict};
 
@@ -74,7 +74,7 @@ pub struct RunInfo {
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub checker_defaults: Options,
     /// The effective options.
-    pub options: Settings,
+    pub options: RunSettings,
     /// Versions of what decides the result.
     pub versions: BTreeMap<String, String>,
     /// What the components keep where no event shows it.
@@ -100,13 +100,13 @@ pub struct Progress {
     /// States that wait.
     pub waiting: u64,
     /// Calls of mutate explored.
-    pub operations: Count,
+    pub operations: ExactCount,
     /// Checks made.
-    pub checked: Count,
+    pub checked: ExactCount,
     /// Checks that an earlier one has answered.
-    pub equivalent: Count,
+    pub equivalent: ExactCount,
     /// Disks that no sample met.
-    pub left_out: Count,
+    pub left_out: ExactCount,
     /// Distinct findings.
     pub findings: u64,
     /// Checks made a second, since the beginning; to a tenth.
@@ -134,7 +134,7 @@ pub struct Finding {
     /// Findings with the same one are one bug.
     pub signature: String,
     /// How many checks have shown it.
-    pub count: Count,
+    pub count: ExactCount,
     /// The path of its trace.
     pub trace: String,
     /// Its replay, in a fresh process, has shown it again.
@@ -161,37 +161,37 @@ impl Finding {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Distinct signatures of states, the first included.
-    pub states: Count,
+    pub states: ExactCount,
     /// Distinct topologies of states, of a checker that [says them](crate::check::Topology).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub topologies: Option<Count>,
+    pub topologies: Option<ExactCount>,
     /// Calls of mutate explored.
-    pub operations: Count,
+    pub operations: ExactCount,
     /// Answered points with two or more options.
-    pub choices: Count,
+    pub choices: ExactCount,
     /// The sum over all emissions.
-    pub crash_disks: Count,
+    pub crash_disks: ExactCount,
     /// Keys: `checked` + `equivalent` + `pending`.
-    pub distinct: Count,
+    pub distinct: ExactCount,
     /// Checks made.
-    pub checked: Count,
+    pub checked: ExactCount,
     /// Checks that an earlier one has answered.
-    pub equivalent: Count,
+    pub equivalent: ExactCount,
     /// Checks that a stop has left.
-    pub pending: Count,
+    pub pending: ExactCount,
     /// Disks that no sample met.
-    pub left_out: Count,
+    pub left_out: ExactCount,
     /// Disks of crashes during recovery that were checked.
-    pub crash_crash_disks: Count,
+    pub crash_crash_disks: ExactCount,
     /// Disks of crashes during recovery that no sample met.
     #[serde(default)]
-    pub crash_crash_left_out: Count,
+    pub crash_crash_left_out: ExactCount,
     /// Checks whose violation the profile excludes.
-    pub by_design: Count,
+    pub by_design: ExactCount,
     /// Checks and mutates that the tool or a component could not make.
-    pub broken: Count,
+    pub broken: ExactCount,
     /// Distinct signatures of findings.
-    pub findings: Count,
+    pub findings: ExactCount,
     /// Nothing waits within the depth, nothing is left out, nothing is pending.
     pub complete: bool,
     /// From the first message to the last.
@@ -200,13 +200,13 @@ pub struct Summary {
 
 impl Summary {
     /// Disks that no sample met, of crashes and of crashes during recovery. They were not checked.
-    pub fn disks_left_out(&self) -> Count {
-        Count(&self.left_out.0 + &self.crash_crash_left_out.0)
+    pub fn disks_left_out(&self) -> ExactCount {
+        ExactCount(&self.left_out.0 + &self.crash_crash_left_out.0)
     }
 
     /// Disks whose verdict is known: checked, or equal to one that was, of crashes and of crashes
     /// during recovery.
-    pub fn disks_checked(&self) -> Count {
-        Count(&self.checked.0 + &self.equivalent.0 + &self.crash_crash_disks.0)
+    pub fn disks_checked(&self) -> ExactCount {
+        ExactCount(&self.checked.0 + &self.equivalent.0 + &self.crash_crash_disks.0)
     }
 }

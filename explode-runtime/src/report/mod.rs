@@ -10,7 +10,7 @@ mod paste;
 mod progress;
 
 pub use escape::{escaped, one_line};
-pub use human::Human;
+pub use human::HumanWriter;
 pub use kernel_words::{Brief, brief};
 pub use layout::{Colour, Line, detail_line, status_line};
 pub use message::{Finding, Message, Progress, RunInfo, Summary};

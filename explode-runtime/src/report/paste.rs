@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::{Mode, Options, Program, programs_of, quoted};
+use crate::base::{Mode, NamedProgram, Options, programs_of, quoted};
 use crate::stack::{StackSpec, is_of_commands};
 
 /// A command of this program about a file or folder, for a shell in any folder.
@@ -28,7 +28,7 @@ impl Paste {
         let checker = is_of_commands(checker_options).then_some(checker_options);
         let mut commands = layers.map(|layer| &layer.options).chain(checker);
         let is_relative =
-            |program: Program| program.name.contains('/') && !program.name.starts_with('/');
+            |program: NamedProgram| program.name.contains('/') && !program.name.starts_with('/');
         let here = match mode {
             Mode::Mem | Mode::Here => commands.next().is_some(),
             Mode::Vm => commands.flat_map(programs_of).any(is_relative),

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::message::Progress;
-use crate::base::Count;
-use crate::plan::Settings;
+use crate::base::ExactCount;
+use crate::plan::RunSettings;
 
 /// What a line of progress says; what matters most comes first, for a terminal may be narrow.
 pub fn progress_text(progress: &Progress) -> String {
@@ -18,7 +18,7 @@ pub fn progress_text(progress: &Progress) -> String {
 }
 
 /// How many a second, to a tenth; nothing yet in no time.
-pub fn rate(count: &Count, elapsed_ms: u64) -> f64 {
+pub fn rate(count: &ExactCount, elapsed_ms: u64) -> f64 {
     let count = u64::try_from(&count.0).unwrap_or(u64::MAX);
     let tenths = u128::from(count) * 10_000 / u128::from(elapsed_ms.max(1));
     if elapsed_ms == 0 { 0.0 } else { tenths as f64 / 10.0 }
@@ -26,7 +26,7 @@ pub fn rate(count: &Count, elapsed_ms: u64) -> f64 {
 
 /// How much of a run is over, from 0 to 1: by its states or its budget, whichever ends it first.
 /// None if neither is bounded.
-pub fn share(settings: &Settings, states: u64, elapsed: Duration) -> Option<f64> {
+pub fn share(settings: &RunSettings, states: u64, elapsed: Duration) -> Option<f64> {
     let of = |done: f64, most: u64| (done / most.max(1) as f64).min(1.0);
     let states = settings.states.map(|most| of(states as f64, most));
     let time = settings.budget_ms.map(|most| of(elapsed.as_secs_f64() * 1000.0, most));
@@ -35,18 +35,18 @@ pub fn share(settings: &Settings, states: u64, elapsed: Duration) -> Option<f64>
 
 /// When progress is reported where lines stay: after 10 seconds, 20, 40, and so on.
 #[derive(Debug)]
-pub(super) struct Sparse {
+pub(super) struct ProgressPace {
     /// In seconds.
     next: f64,
 }
 
-impl Default for Sparse {
-    fn default() -> Sparse {
-        Sparse { next: 10.0 }
+impl Default for ProgressPace {
+    fn default() -> ProgressPace {
+        ProgressPace { next: 10.0 }
     }
 }
 
-impl Sparse {
+impl ProgressPace {
     /// Is a line due after so many seconds? Of times that have gone by unasked only one is.
     pub fn is_due(&mut self, seconds: f64) -> bool {
         let due = seconds >= self.next;
@@ -66,7 +66,7 @@ pub(super) fn plural(count: &(impl ToString + ?Sized), word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Human, Message};
+    use super::super::{HumanWriter, Message};
     use super::*;
     use crate::run::StrategyName;
 
@@ -77,7 +77,7 @@ mod tests {
             operations: 8.into(),
             checked: 345.into(),
             equivalent: 6.into(),
-            left_out: Count("36893488147419103232".parse().unwrap()),
+            left_out: ExactCount("36893488147419103232".parse().unwrap()),
             findings: 2,
             rate: 28.0,
             seconds: 12.34,
@@ -115,11 +115,11 @@ mod tests {
 
     #[test]
     fn lines_that_stay_come_ever_more_seldom() {
-        let mut sparse = Sparse::default();
+        let mut sparse = ProgressPace::default();
         let due: Vec<u32> = (0..1000).filter(|second| sparse.is_due(f64::from(*second))).collect();
         assert_eq!(due, [10, 20, 40, 80, 160, 320, 640]);
 
-        let mut sparse = Sparse::default();
+        let mut sparse = ProgressPace::default();
         assert!(!sparse.is_due(9.9));
         assert!(sparse.is_due(45.0), "once for 10, 20 and 40");
         assert!(!sparse.is_due(79.9));
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn text_tells_progress_when_it_is_due() {
         let mut out = Vec::new();
-        let mut human = Human::new(&mut out, false, "explode");
+        let mut human = HumanWriter::new(&mut out, false, "explode");
         for seconds in [1.0, 9.0, 12.34, 13.0] {
             human.message(&Message::Progress(Progress { seconds, ..progress() })).unwrap();
         }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn the_first_bound_says_how_much_is_over() {
         let bounded = |states, budget_ms| {
-            let settings = Settings { states, budget_ms, ..settings() };
+            let settings = RunSettings { states, budget_ms, ..settings() };
             share(&settings, 5, Duration::from_secs(30))
         };
         assert_eq!(bounded(None, None), None);
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(bounded(None, Some(1)), Some(1.0), "no more than all");
     }
 
-    fn settings() -> Settings {
-        Settings {
+    fn settings() -> RunSettings {
+        RunSettings {
             strategy: StrategyName::Exhaust,
             prefix: None,
             chop: None,

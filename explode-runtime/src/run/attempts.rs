@@ -11,15 +11,18 @@ use std::collections::BTreeMap;
 
 use tracing::info;
 
-use super::hearing::Hearing;
+use super::hearing::Attempt;
 use super::start::start;
 use crate::base::RunError;
-use crate::dedup::Known;
+use crate::dedup::KnownChecks;
 use crate::explore::Unit;
 use crate::run::confirm::Confirmation;
-use crate::trace::ErrorFound;
-use crate::verdict::{BrokenKind, Death, Step, StepName};
-use crate::worker::{Crew, Listener, Order, Outcome, Past, Snapshot, Started, UnitResult};
+use crate::trace::FoundError;
+use crate::verdict::{BrokenKind, StepName, WorkerDeath, WorkerStep};
+use crate::worker::{
+    DeathOutcome, FatalCheck, UnitListener, UnitOrder, UnitResult, UnitSnapshot, WorkerStarted,
+    Workers,
+};
 
 /// A step whose deaths do not reproduce is given up after so many replays.
 const REPLAYS: u32 = 2;
@@ -30,9 +33,9 @@ const OUTSIDE: u32 = 10;
 const DEATHS: u32 = 100;
 
 /// Runs units, and starts new workers as they are needed.
-pub(super) struct Attempts<'a> {
-    crew: &'a mut dyn Crew,
-    started: Started,
+pub(super) struct UnitRetry<'a> {
+    crew: &'a mut dyn Workers,
+    started: WorkerStarted,
     keep_events: bool,
     sketches: bool,
     /// The worker of the moment has not died yet.
@@ -43,7 +46,7 @@ pub(super) struct Attempts<'a> {
 
 /// The deaths of a unit in one step.
 #[derive(Default)]
-struct Deaths {
+struct StepDeaths {
     /// Since the last replay.
     times: u32,
     replays: u32,
@@ -51,30 +54,30 @@ struct Deaths {
     /// They are an error, or are broken: said already.
     settled: bool,
     /// The error that they are, on a crash disk: the unit goes on past it.
-    confirmed: Option<ErrorFound>,
+    confirmed: Option<FoundError>,
 }
 
 /// What becomes of a unit after a death.
-enum Then {
+enum AfterDeath {
     Repeat,
     End(Box<UnitResult>),
 }
 
-impl<'a> Attempts<'a> {
+impl<'a> UnitRetry<'a> {
     /// Workers start like this; one `is_there`, or is started when it is wanted.
     pub fn new(
-        crew: &'a mut dyn Crew,
-        started: Started,
+        crew: &'a mut dyn Workers,
+        started: WorkerStarted,
         is_there: bool,
         keep_events: bool,
         sketches: bool,
-    ) -> Attempts<'a> {
-        Attempts { crew, started, keep_events, sketches, alive: is_there, last_counts: false }
+    ) -> UnitRetry<'a> {
+        UnitRetry { crew, started, keep_events, sketches, alive: is_there, last_counts: false }
     }
 
     /// Something is about to be replayed by another worker.
-    pub fn rest(&mut self) {
-        self.alive &= !self.crew.rest();
+    pub fn yield_machine(&mut self) {
+        self.alive &= !self.crew.yield_machine();
     }
 
     /// The unit that was run last is merged.
@@ -83,18 +86,22 @@ impl<'a> Attempts<'a> {
     }
 
     /// Checks of a unit that another worker has run are merged.
-    pub fn know(&mut self, known: &Known) {
+    pub fn learn(&mut self, known: &KnownChecks) {
         // One that dies of it gets the whole list when it starts anew.
-        self.alive &= self.alive && self.crew.know(known).is_ok();
+        self.alive &= self.alive && self.crew.learn(known).is_ok();
     }
 
     /// Runs a unit whose turn has not come; none if that cannot be done now.
-    pub fn run_ahead(&mut self, unit: &Unit, listener: &mut dyn Listener) -> Option<UnitResult> {
+    pub fn run_ahead(
+        &mut self,
+        unit: &Unit,
+        listener: &mut dyn UnitListener,
+    ) -> Option<UnitResult> {
         if !self.alive {
             return None;
         }
         let last_counts = std::mem::take(&mut self.last_counts);
-        let order = Order { sketches: self.sketches, last_counts, ..Order::new(unit) };
+        let order = UnitOrder { sketches: self.sketches, last_counts, ..UnitOrder::new(unit) };
         let result = self.crew.run(&order, listener);
         self.alive = result.is_ok();
         result.ok().filter(|result| !result.stopped)
@@ -107,10 +114,10 @@ impl<'a> Attempts<'a> {
     pub fn run(
         &mut self,
         unit: &Unit,
-        hearing: &mut Hearing<'_, '_>,
+        hearing: &mut Attempt<'_, '_>,
     ) -> Result<Option<UnitResult>, RunError> {
-        let mut order = Order { sketches: self.sketches, ..Order::new(unit) };
-        let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
+        let mut order = UnitOrder { sketches: self.sketches, ..UnitOrder::new(unit) };
+        let mut deaths: BTreeMap<WorkerStep, StepDeaths> = BTreeMap::new();
         let mut in_all = 0;
         let mut end = loop {
             // Only now: it has to know what was checked until now, units that died included.
@@ -130,7 +137,7 @@ impl<'a> Attempts<'a> {
             };
             self.alive = false;
             in_all += 1;
-            let snapshot = hearing.wary.take();
+            let snapshot = hearing.snapshot.take();
             let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
             if in_all == DEATHS {
                 let why = format!(
@@ -141,11 +148,11 @@ impl<'a> Attempts<'a> {
                 return Ok(None);
             }
             match then {
-                Then::End(end) => break *end,
-                Then::Repeat => {}
+                AfterDeath::End(end) => break *end,
+                AfterDeath::Repeat => {}
             }
         };
-        for (_, Deaths { last, .. }) in
+        for (_, StepDeaths { last, .. }) in
             deaths.iter().filter(|(_, deaths)| !deaths.settled && deaths.replays == 0)
         {
             let then = if end.stopped {
@@ -168,48 +175,48 @@ impl<'a> Attempts<'a> {
     fn died(
         &self,
         unit: &Unit,
-        order: &mut Order,
-        deaths: &mut BTreeMap<Step, Deaths>,
-        death: &Death,
-        snapshot: Option<(Step, Snapshot)>,
-        hearing: &mut Hearing<'_, '_>,
-    ) -> Result<Then, RunError> {
-        if death.from_outside {
+        order: &mut UnitOrder,
+        deaths: &mut BTreeMap<WorkerStep, StepDeaths>,
+        death: &WorkerDeath,
+        snapshot: Option<(WorkerStep, UnitSnapshot)>,
+        hearing: &mut Attempt<'_, '_>,
+    ) -> Result<AfterDeath, RunError> {
+        if death.killed_externally {
             let why = BrokenKind::Worker.of(format!("a worker died {death}; the unit is repeated"));
             hearing.run.findings.broken(&why, 1);
-            return Ok(Then::Repeat);
+            return Ok(AfterDeath::Repeat);
         }
         let step = death.step;
         let here = deaths.entry(step).or_default();
         here.times += 1;
         here.last = death.to_string();
         order.stream_choices = true;
-        if !order.wary.contains(&step) {
-            order.wary.push(step);
+        if !order.snapshot_before.contains(&step) {
+            order.snapshot_before.push(step);
         }
         let Some((_, snapshot)) = snapshot.filter(|(wary, _)| *wary == step && here.times > 1)
         else {
-            return Ok(Then::Repeat);
+            return Ok(AfterDeath::Repeat);
         };
         let Some(name) = step.name() else {
             // Nothing of the checked system's ran.
             if here.times < OUTSIDE {
-                return Ok(Then::Repeat);
+                return Ok(AfterDeath::Repeat);
             }
             here.settled = true;
             let mut end = snapshot.result;
             let why = format!("a worker died {death}, {OUTSIDE} times; the unit is given up");
             end.add_broken(BrokenKind::Worker.of(why));
-            return Ok(Then::End(Box::new(end)));
+            return Ok(AfterDeath::End(Box::new(end)));
         };
-        let mut error = ErrorFound {
+        let mut error = FoundError {
             violation: death.violation(name),
             by_design: None,
             died: Some(name),
             way: snapshot.way,
         };
         let mut end = snapshot.result;
-        if let Step::Mutate { mutates, .. } = step
+        if let WorkerStep::Mutate { mutates, .. } = step
             && mutates > unit.state.depth
         {
             let made = unit.state.choices.iter().chain(&unit.script).chain(&hearing.chosen);
@@ -217,23 +224,23 @@ impl<'a> Attempts<'a> {
             end.choices.clone_from(&error.way.choices);
         }
         let Some(outcome) = replayed(here, death, &error, name, hearing)? else {
-            return Ok(Then::Repeat);
+            return Ok(AfterDeath::Repeat);
         };
         here.settled = true;
-        if let Step::Disk { key, crashes, .. } = step {
-            here.confirmed = matches!(outcome, Outcome::Error(..)).then_some(error);
-            order.past.push(Past { key, crashes, outcome });
-            return Ok(Then::Repeat);
+        if let WorkerStep::Disk { key, crashes, .. } = step {
+            here.confirmed = matches!(outcome, DeathOutcome::Error(..)).then_some(error);
+            order.past.push(FatalCheck { key, crashes, outcome });
+            return Ok(AfterDeath::Repeat);
         }
         match outcome {
-            Outcome::Error(..) => end.add_error(error),
-            Outcome::Broken(why) => end.add_broken(why),
+            DeathOutcome::Error(..) => end.add_error(error),
+            DeathOutcome::Broken(why) => end.add_broken(why),
         }
-        Ok(Then::End(Box::new(end)))
+        Ok(AfterDeath::End(Box::new(end)))
     }
 
     /// Starts a new worker; false if that cannot be done, which is then said.
-    fn restart(&mut self, hearing: &mut Hearing<'_, '_>) -> bool {
+    fn restart(&mut self, hearing: &mut Attempt<'_, '_>) -> bool {
         info!("restart");
         let why = match start(self.crew, hearing.run.totals.checks(), self.keep_events) {
             Ok(started) if started.origin == self.started.origin => {
@@ -253,15 +260,15 @@ impl<'a> Attempts<'a> {
 
 /// Replays an error that has ended workers: the outcome of its step, or `None` to repeat the unit.
 fn replayed(
-    here: &mut Deaths,
-    death: &Death,
-    error: &ErrorFound,
+    here: &mut StepDeaths,
+    death: &WorkerDeath,
+    error: &FoundError,
     name: StepName,
-    hearing: &mut Hearing<'_, '_>,
-) -> Result<Option<Outcome>, RunError> {
+    hearing: &mut Attempt<'_, '_>,
+) -> Result<Option<DeathOutcome>, RunError> {
     let what = match hearing.run.findings.confirm(error, hearing.audience)? {
         Confirmation::Reproduced => {
-            return Ok(Some(Outcome::Error(error.violation.clone(), name)));
+            return Ok(Some(DeathOutcome::Error(error.violation.clone(), name)));
         }
         Confirmation::Not(what) => what,
     };
@@ -273,10 +280,10 @@ fn replayed(
         return Ok(None);
     }
     let why = format!("a worker died {death}, again and again, but in no replay; given up");
-    Ok(Some(Outcome::Broken(BrokenKind::Worker.of(why))))
+    Ok(Some(DeathOutcome::Broken(BrokenKind::Worker.of(why))))
 }
 
 /// What replays have confirmed.
-fn confirmed(deaths: BTreeMap<Step, Deaths>) -> impl Iterator<Item = ErrorFound> {
+fn confirmed(deaths: BTreeMap<WorkerStep, StepDeaths>) -> impl Iterator<Item = FoundError> {
     deaths.into_values().filter_map(|deaths| deaths.confirmed)
 }

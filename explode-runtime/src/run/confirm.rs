@@ -14,4 +14,4 @@ pub enum Confirmation {
 }
 
 /// Replays a trace, in as fresh a process as the caller has.
-pub type Confirm<'a> = &'a mut dyn FnMut(&Path) -> Confirmation;
+pub type ReplayCheck<'a> = &'a mut dyn FnMut(&Path) -> Confirmation;

@@ -18,8 +18,8 @@ use super::start::first_start;
 use crate::base::{RunError, UsageError, as_json, durable_write};
 use crate::explore::{Job, Unit, UnitId};
 use crate::plan::Plan;
-use crate::verdict::{BrokenKind, Step};
-use crate::worker::{Crew, Listener, Order, Started, UnitResult};
+use crate::verdict::{BrokenKind, WorkerStep};
+use crate::worker::{UnitListener, UnitOrder, UnitResult, WorkerStarted, Workers};
 
 const PLAN: &[u8] = b"explode plan 1\n";
 const JOB: &[u8] = b"explode job 1\n";
@@ -31,14 +31,14 @@ const NEXT: &str = "make room there, or name another folder";
 
 /// Which run a job belongs to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Header {
+struct JobHeader {
     explode: String,
     #[serde(with = "as_json")]
     plan: Plan,
-    started: Started,
+    started: WorkerStarted,
 }
 
-impl Header {
+impl JobHeader {
     /// Its identity: results of another one are refused.
     fn id(&self) -> u128 {
         xxh3_128(&frame(self))
@@ -49,13 +49,13 @@ impl Header {
 #[derive(Debug)]
 pub struct JobFolder {
     path: PathBuf,
-    header: Header,
+    header: JobHeader,
 }
 
 /// A job, with the run that it belongs to.
 #[derive(Debug)]
 pub struct JobFile {
-    header: Header,
+    header: JobHeader,
     job: Job,
 }
 
@@ -83,15 +83,18 @@ impl JobFolder {
     ///
     /// # Errors
     /// It is there with something in it, or cannot be written.
-    pub fn create(path: &Path, plan: &Plan, started: Started) -> Result<JobFolder, RunError> {
+    pub fn create(path: &Path, plan: &Plan, started: WorkerStarted) -> Result<JobFolder, RunError> {
         fs::create_dir_all(path).map_err(|error| RunError::unwritable(path, error, NEXT))?;
         let is_empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
             let text = format!("{} is not empty; name a folder that is not there", path.display());
             return Err(UsageError(text).into());
         }
-        let header =
-            Header { explode: env!("CARGO_PKG_VERSION").to_owned(), plan: plan.clone(), started };
+        let header = JobHeader {
+            explode: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: plan.clone(),
+            started,
+        };
         let folder = JobFolder { path: path.to_owned(), header };
         for sub in [folder.jobs(), folder.results()] {
             fs::create_dir_all(&sub).map_err(|error| RunError::unwritable(&sub, error, NEXT))?;
@@ -117,7 +120,7 @@ impl JobFolder {
     }
 
     /// How the stack has started.
-    pub fn started(&self) -> &Started {
+    pub fn started(&self) -> &WorkerStarted {
         &self.header.started
     }
 
@@ -208,7 +211,11 @@ impl JobFile {
     /// # Errors
     /// The worker cannot be started, or starts with something else than the run; `stop` says that
     /// it is to end.
-    pub fn run(&self, crew: &mut dyn Crew, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, RunError> {
+    pub fn run(
+        &self,
+        crew: &mut dyn Workers,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<u8>, RunError> {
         let started = first_start(crew)?;
         if started.origin != self.header.started.origin {
             let changes = self.header.started.origin.changes(&started.origin).join("; ");
@@ -222,8 +229,8 @@ impl JobFile {
         let mut next = Some(self.job.clone());
         let mut last_counts = false;
         while let Some(job) = next {
-            let order = Order { sketches, last_counts, ..Order::new(&job.unit) };
-            let ran = crew.run(&order, &mut Until(stop));
+            let order = UnitOrder { sketches, last_counts, ..UnitOrder::new(&job.unit) };
+            let ran = crew.run(&order, &mut UntilCancelled(stop));
             let Some(ran) = ran.ok().filter(|_| !stop()) else {
                 if stop() {
                     return Err(BrokenKind::Tool.of("interrupted; run the job again").into());
@@ -251,17 +258,17 @@ pub fn write_result(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
     write(path, bytes)
 }
 
-struct Until<'a>(&'a dyn Fn() -> bool);
+struct UntilCancelled<'a>(&'a dyn Fn() -> bool);
 
-impl Listener for Until<'_> {
-    fn about_to(&mut self, _step: Step, _checked: u64) {}
+impl UnitListener for UntilCancelled<'_> {
+    fn next_step(&mut self, _step: WorkerStep, _checked: u64) {}
     fn stop(&mut self) -> bool {
         (self.0)()
     }
 }
 
 /// What became of a unit.
-pub(super) enum Ran {
+pub(super) enum JobUnit {
     /// It was run.
     Result(Box<UnitResult>),
     /// A worker has died of it: it is to be run here.
@@ -288,12 +295,12 @@ impl Results {
     }
 
     /// Takes the result of a unit.
-    pub(super) fn take(&mut self, unit: &Unit) -> Ran {
+    pub(super) fn take(&mut self, unit: &Unit) -> JobUnit {
         let id = unit.id();
         match self.units.remove(&id) {
-            Some((ran, result)) if ran == *unit => Ran::Result(Box::new(result)),
-            _ if self.left.contains(&id) => Ran::Here,
-            _ => Ran::NotYet,
+            Some((ran, result)) if ran == *unit => JobUnit::Result(Box::new(result)),
+            _ if self.left.contains(&id) => JobUnit::Here,
+            _ => JobUnit::NotYet,
         }
     }
 
@@ -353,9 +360,13 @@ fn damaged(name: &str) -> RunError {
     UsageError(format!("{name}: not a file of a run's jobs, or damaged; plan the run anew")).into()
 }
 
-fn header<'a>(bytes: &'a [u8], magic: &[u8], name: &str) -> Result<(Header, &'a [u8]), RunError> {
+fn header<'a>(
+    bytes: &'a [u8],
+    magic: &[u8],
+    name: &str,
+) -> Result<(JobHeader, &'a [u8]), RunError> {
     let rest = bytes.strip_prefix(magic).ok_or_else(|| damaged(name))?;
-    let (header, rest) = unframe::<Header>(rest).ok_or_else(|| damaged(name))?;
+    let (header, rest) = unframe::<JobHeader>(rest).ok_or_else(|| damaged(name))?;
     if header.explode != env!("CARGO_PKG_VERSION") {
         let version = &header.explode;
         let text =

@@ -1,13 +1,13 @@
 //! Exploring in the caller's thread: supervisor and worker in one, for users of the library.
 
 use super::supervisor::Supervisor;
-use super::tell::Audience;
+use super::tell::RunSink;
 use crate::base::RunError;
 use crate::devices::Backend;
 use crate::explore::Strategy;
 use crate::plan::{Plan, Registry};
 use crate::report::Summary;
-use crate::worker::InThread;
+use crate::worker::InThreadWorkers;
 
 /// Explores a plan in a backend to its end, or until a bound or the budget stops it. The audience
 /// hears every message. There are no deadlines, and nothing to resume: for those, see
@@ -20,7 +20,7 @@ pub fn explore(
     registry: &Registry,
     plan: &Plan,
     backend: &dyn Backend,
-    audience: &mut dyn Audience,
+    audience: &mut dyn RunSink,
 ) -> Result<Summary, RunError> {
     explore_with(registry, plan, backend, audience, None)
 }
@@ -35,7 +35,7 @@ pub fn explore_by(
     registry: &Registry,
     plan: &Plan,
     backend: &dyn Backend,
-    audience: &mut dyn Audience,
+    audience: &mut dyn RunSink,
 ) -> Result<Summary, RunError> {
     explore_with(registry, plan, backend, audience, Some(strategy))
 }
@@ -44,11 +44,11 @@ fn explore_with(
     registry: &Registry,
     plan: &Plan,
     backend: &dyn Backend,
-    audience: &mut dyn Audience,
+    audience: &mut dyn RunSink,
     strategy: Option<Box<dyn Strategy>>,
 ) -> Result<Summary, RunError> {
     plan.check(registry)?;
-    let mut crew = InThread::new(registry, plan, backend);
+    let mut crew = InThreadWorkers::new(registry, plan, backend);
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.strategy = strategy;
     supervisor.run()

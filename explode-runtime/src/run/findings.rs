@@ -6,22 +6,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::tell::Audience;
-use super::time::Time;
+use super::tell::RunSink;
+use super::time::RunDeadline;
 use crate::base::{RunError, as_json};
-use crate::plan::{Origin, Plan};
+use crate::plan::{Plan, RunOrigin};
 use crate::report::{Finding, Message};
 use crate::run::confirm::Confirmation;
-use crate::trace::{ErrorFound, Trace};
+use crate::trace::{FoundError, Trace};
 use crate::verdict::{Broken, BrokenKind};
 
 /// Bugs by signature, and what was broken.
 pub(super) struct Findings<'a> {
     plan: &'a Plan,
-    origin: Origin,
-    bugs: BTreeMap<String, Bug>,
+    origin: RunOrigin,
+    bugs: BTreeMap<String, FindingRecord>,
     /// Errors that are to be replayed and told.
-    fresh: Vec<(String, ErrorFound)>,
+    fresh: Vec<(String, FoundError)>,
     /// Signatures of errors that end a worker, and did so in a replay.
     confirmed: BTreeSet<String>,
     /// The messages of what was broken, and what of it was not told yet.
@@ -36,7 +36,7 @@ pub(super) struct Findings<'a> {
 
 /// A bug: errors of one signature.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Bug {
+struct FindingRecord {
     /// How many checks have shown it.
     count: u64,
     /// Errors of it that were replayed, in vain but for the last.
@@ -51,14 +51,14 @@ struct Bug {
 /// What a unit has added.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct FindingsChange {
-    bugs: Vec<(String, Bug)>,
+    bugs: Vec<(String, FindingRecord)>,
     broken: Vec<String>,
     times_broken: u64,
 }
 
 /// What [`Findings::report`] has told.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct ReportedFindings {
     /// Was there anything?
     pub any: bool,
     /// The time was up before all of it was replayed.
@@ -72,7 +72,7 @@ const LATE: &str = "the time of the run was up before its replay";
 /// is no finding.
 const TRIES: u32 = 3;
 
-impl Bug {
+impl FindingRecord {
     fn is_due(&self) -> bool {
         !self.waiting
             && self.tries < TRIES
@@ -81,7 +81,7 @@ impl Bug {
 }
 
 impl<'a> Findings<'a> {
-    pub fn new(plan: &'a Plan, origin: Origin) -> Findings<'a> {
+    pub fn new(plan: &'a Plan, origin: RunOrigin) -> Findings<'a> {
         Findings {
             plan,
             origin,
@@ -97,7 +97,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Counts an error that so many checks have shown.
-    pub fn found(&mut self, error: ErrorFound, times: u64) {
+    pub fn found(&mut self, error: FoundError, times: u64) {
         let signature = error.violation.signature(&self.plan.checker);
         let bug = self.bugs.entry(signature.clone()).or_default();
         bug.count += times;
@@ -124,8 +124,8 @@ impl<'a> Findings<'a> {
     /// The trace cannot be written.
     pub fn confirm(
         &mut self,
-        error: &ErrorFound,
-        audience: &mut dyn Audience,
+        error: &FoundError,
+        audience: &mut dyn RunSink,
     ) -> Result<Confirmation, RunError> {
         let signature = error.violation.signature(&self.plan.checker);
         if self.confirmed.contains(&signature) {
@@ -151,9 +151,9 @@ impl<'a> Findings<'a> {
     /// all.
     pub fn report(
         &mut self,
-        audience: &mut dyn Audience,
-        time: Time<'_>,
-    ) -> Result<Told, RunError> {
+        audience: &mut dyn RunSink,
+        time: RunDeadline<'_>,
+    ) -> Result<ReportedFindings, RunError> {
         let mut any_late = false;
         let any = !self.fresh.is_empty() || !self.fresh_broken.is_empty();
         let mut fresh = std::mem::take(&mut self.fresh).into_iter();
@@ -205,12 +205,12 @@ impl<'a> Findings<'a> {
                 not_replayed,
             };
             bug.told = Some((finding.clone(), bug.count));
-            audience.tell(&Message::Finding(finding))?;
+            audience.emit(&Message::Finding(finding))?;
         }
         for broken in std::mem::take(&mut self.fresh_broken) {
-            audience.tell(&broken.into())?;
+            audience.emit(&broken.into())?;
         }
-        Ok(Told { any, late: any_late })
+        Ok(ReportedFindings { any, late: any_late })
     }
 
     /// What has changed since the last call.
@@ -235,11 +235,11 @@ impl<'a> Findings<'a> {
     }
 
     /// Tells again what was seen more often since.
-    pub fn tell_counts(&self, audience: &mut dyn Audience) -> Result<(), RunError> {
+    pub fn tell_counts(&self, audience: &mut dyn RunSink) -> Result<(), RunError> {
         for bug in self.bugs.values() {
             let Some((finding, told)) = &bug.told else { continue };
             if bug.count > *told {
-                audience.tell(&Message::Finding(Finding {
+                audience.emit(&Message::Finding(Finding {
                     count: bug.count.into(),
                     ..finding.clone()
                 }))?;

@@ -33,18 +33,18 @@ pub struct RunFolder {
 
 /// The folder of an earlier process, kept from all others: only then is it read, and gone on with.
 #[derive(Debug)]
-pub struct Claim {
+pub struct FolderLock {
     path: PathBuf,
     messages: File,
 }
 
-impl Claim {
+impl FolderLock {
     /// Claims a run folder.
     ///
     /// # Errors
     /// It is no run folder, or another user's, or something in it is no plain file, or the run is
     /// still going on (usage); it cannot be written.
-    pub fn of(folder: &Path) -> Result<Claim, RunError> {
+    pub fn of(folder: &Path) -> Result<FolderLock, RunError> {
         check_owner(folder)?;
         let path = folder.join(MESSAGES);
         let opened = open_plain(&path, File::options().read(true).append(true));
@@ -60,7 +60,7 @@ impl Claim {
         })?;
         check_own_files(folder)?;
         lock(&messages, folder)?;
-        Ok(Claim { path: folder.to_owned(), messages })
+        Ok(FolderLock { path: folder.to_owned(), messages })
     }
 }
 
@@ -176,8 +176,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn reopen(claim: Claim) -> Result<RunFolder, RunError> {
-        let Claim { path, messages } = claim;
+    pub fn reopen(claim: FolderLock) -> Result<RunFolder, RunError> {
+        let FolderLock { path, messages } = claim;
         let failed = |error| RunError::unwritable(&path, error, RESUMED);
         make_folder(&path.join(TRACES)).map_err(failed)?;
         [&path, &path.join(TRACES)]

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use crate::base::RunError;
-use crate::dedup::{Checks, Keys, Known};
+use crate::dedup::{KeyList, KnownChecks, SeenChecks};
 use crate::explore::Unit;
-use crate::plan::{Origin, Plan};
+use crate::plan::{Plan, RunOrigin};
 use crate::run::findings::FindingsChange;
-use crate::run::journal::{Journal, Record};
+use crate::run::journal::{Journal, UnitRecord};
 use crate::run::totals::Merged;
 
 /// A seen set and a journal, to be measured.
 #[derive(Debug)]
 pub struct Keeping {
-    checks: Checks,
+    checks: SeenChecks,
     journal: Journal,
 }
 
@@ -21,8 +21,8 @@ impl Keeping {
     /// An empty set, and a journal in this folder.
     pub fn new(plan: &Plan, folder: &Path) -> Keeping {
         Keeping {
-            checks: Checks::default(),
-            journal: Journal::of(folder, plan, &Origin::default()),
+            checks: SeenChecks::default(),
+            journal: Journal::of(folder, plan, &RunOrigin::default()),
         }
     }
 
@@ -36,10 +36,10 @@ impl Keeping {
     /// # Errors
     /// The journal cannot be written.
     pub fn unit(&mut self, unit: &Unit, keys: &[u128]) -> Result<(), RunError> {
-        let known = Known { seen: Keys(keys.to_vec()), ..Known::default() };
+        let known = KnownChecks { seen: KeyList(keys.to_vec()), ..KnownChecks::default() };
         let mut merged = Merged::default();
         merged.known = known;
-        self.journal.append(&Record::new(unit, merged, FindingsChange::default(), 1), false)
+        self.journal.append(&UnitRecord::new(unit, merged, FindingsChange::default(), 1), false)
     }
 
     /// The memory that the set takes for each of its keys, in bytes.

@@ -22,14 +22,14 @@ mod totals;
 
 pub use crate::explore::StrategyName;
 
-pub use confirm::{Confirm, Confirmation};
-pub use dispatch::{Helpers, WithCrew};
+pub use confirm::{Confirmation, ReplayCheck};
+pub use dispatch::{HelperWorkers, Helpers};
 pub use elsewhere::{JobFile, JobFolder, Results, write_result};
 pub use explore::{explore, explore_by};
-pub use folder::{Claim, RunFolder, check_owner, fresh_folder, is_tagged};
-pub use journal::{History, JournalError};
+pub use folder::{FolderLock, RunFolder, check_owner, fresh_folder, is_tagged};
+pub use journal::{JournalError, ResumedJournal};
 pub use keeping::Keeping;
 pub use names::OWN_NAMES;
 pub use start::first_start;
-pub use supervisor::{Keep, Supervisor};
-pub use tell::{Audience, Local};
+pub use supervisor::{Persistence, Supervisor};
+pub use tell::{LocalSink, RunSink};

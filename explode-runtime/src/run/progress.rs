@@ -4,21 +4,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::findings::Findings;
-use super::tell::Audience;
-use super::time::Time;
+use super::tell::RunSink;
+use super::time::RunDeadline;
 use super::totals::Totals;
-use crate::base::{Count, RunError};
-use crate::plan::{Plan, Settings};
+use crate::base::{ExactCount, RunError};
+use crate::plan::{Plan, RunSettings};
 use crate::report::{Message, Progress, Summary, rate};
-use crate::worker::Started;
+use crate::worker::WorkerStarted;
 
 /// The time between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Everything that a run remembers, but for its strategy.
-pub(super) struct Progressing<'a> {
-    settings: &'a Settings,
-    pub time: Time<'a>,
+pub(super) struct RunState<'a> {
+    settings: &'a RunSettings,
+    pub time: RunDeadline<'a>,
     started: Instant,
     /// How long earlier processes took for it.
     pub before: Duration,
@@ -29,16 +29,16 @@ pub(super) struct Progressing<'a> {
     pub findings: Findings<'a>,
 }
 
-impl<'a> Progressing<'a> {
+impl<'a> RunState<'a> {
     pub fn new(
         plan: &'a Plan,
-        started: &Started,
+        started: &WorkerStarted,
         interrupt: Option<&'a AtomicBool>,
-    ) -> Progressing<'a> {
+    ) -> RunState<'a> {
         let now = Instant::now();
-        Progressing {
+        RunState {
             settings: &plan.settings,
-            time: Time::new(plan.settings.budget_ms, interrupt),
+            time: RunDeadline::new(plan.settings.budget_ms, interrupt),
             started: now,
             before: Duration::ZERO,
             last_progress: now,
@@ -58,13 +58,13 @@ impl<'a> Progressing<'a> {
         &mut self,
         waiting: usize,
         checked: u64,
-        audience: &mut dyn Audience,
+        audience: &mut dyn RunSink,
     ) -> Result<(), RunError> {
         if self.last_progress.elapsed() < PROGRESS {
             return Ok(());
         }
         self.last_progress = Instant::now();
-        audience.tell(&Message::Progress(self.progress(waiting, checked)))
+        audience.emit(&Message::Progress(self.progress(waiting, checked)))
     }
 
     fn progress(&self, waiting: usize, checked: u64) -> Progress {
@@ -90,7 +90,7 @@ impl<'a> Progressing<'a> {
         let mut summary = self.totals.summary.clone();
         summary.states = self.totals.states().into();
         summary.topologies =
-            Some(self.totals.topologies()).filter(|count| *count > 0).map(Count::from);
+            Some(self.totals.topologies()).filter(|count| *count > 0).map(ExactCount::from);
         summary.findings = self.findings.distinct().into();
         summary.broken = self.findings.times_broken.into();
         summary.complete = !self.stopped

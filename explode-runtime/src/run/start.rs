@@ -1,22 +1,22 @@
 //! Starting workers.
 
 use crate::base::RunError;
-use crate::dedup::Checks;
-use crate::verdict::Death;
-use crate::worker::{Crew, StartError, Started};
+use crate::dedup::SeenChecks;
+use crate::verdict::WorkerDeath;
+use crate::worker::{StartError, WorkerStarted, Workers};
 
 /// So many keys go into one message.
 const KEYS: usize = 1 << 16;
 
 /// Starts a worker that knows which checks are merged; one that dies may try once more.
 pub(super) fn start(
-    crew: &mut dyn Crew,
-    merged: &Checks,
+    crew: &mut dyn Workers,
+    merged: &SeenChecks,
     keep_events: bool,
-) -> Result<Started, RunError> {
-    let mut once = || -> Result<Started, StartError> {
+) -> Result<WorkerStarted, RunError> {
+    let mut once = || -> Result<WorkerStarted, StartError> {
         let started = crew.start(keep_events)?;
-        tell(crew, merged).map_err(StartError::Died)?;
+        send_known(crew, merged).map_err(StartError::Died)?;
         Ok(started)
     };
     match once() {
@@ -30,14 +30,14 @@ pub(super) fn start(
 ///
 /// # Errors
 /// It does not start.
-pub fn first_start(crew: &mut dyn Crew) -> Result<Started, RunError> {
-    start(crew, &Checks::default(), false)
+pub fn first_start(crew: &mut dyn Workers) -> Result<WorkerStarted, RunError> {
+    start(crew, &SeenChecks::default(), false)
 }
 
 /// Tells a worker which checks are merged.
 ///
 /// # Errors
 /// It is gone.
-pub(super) fn tell(crew: &mut dyn Crew, merged: &Checks) -> Result<(), Death> {
-    merged.parts(KEYS).try_for_each(|known| crew.know(&known))
+pub(super) fn send_known(crew: &mut dyn Workers, merged: &SeenChecks) -> Result<(), WorkerDeath> {
+    merged.parts(KEYS).try_for_each(|known| crew.learn(&known))
 }

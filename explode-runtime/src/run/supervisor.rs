@@ -6,70 +6,70 @@ use std::time::Duration;
 
 use tracing::debug_span;
 
-use super::attempts::Attempts;
-use super::dispatch::{Helpers, Store, Taken};
-use super::elsewhere::{Ran, Results};
+use super::attempts::UnitRetry;
+use super::dispatch::{Helpers, TakenUnit, UnitStore};
+use super::elsewhere::{JobUnit, Results};
 use super::findings::Findings;
-use super::hearing::Hearing;
-use super::journal::{History, Journal, Record};
-use super::progress::Progressing;
-use super::start::{start, tell};
-use super::tell::{Audience, run_info};
-use super::time::Time;
+use super::hearing::Attempt;
+use super::journal::{Journal, ResumedJournal, UnitRecord};
+use super::progress::RunState;
+use super::start::{send_known, start};
+use super::tell::{RunSink, run_info};
+use super::time::RunDeadline;
 use super::totals::Merged;
 use crate::base::{RunError, UsageError};
 use crate::choose::Choice;
-use crate::dedup::Checks;
-use crate::explore::{Finished, Strategy, StrategyName, Unit};
+use crate::dedup::SeenChecks;
+use crate::explore::{FinishedUnit, Strategy, StrategyName, Unit};
 use crate::plan::Plan;
 use crate::report::{Message, Summary};
-use crate::verdict::{BrokenKind, Step};
-use crate::worker::{Crew, Listener, Started, UnitResult};
+use crate::verdict::{BrokenKind, WorkerStep};
+use crate::worker::{UnitListener, UnitResult, WorkerStarted, Workers};
 
 /// What is kept of a run, so that another process can go on with it.
 #[derive(Debug, Default)]
-pub enum Keep {
+pub enum Persistence {
     /// The run keeps nothing.
     #[default]
     Nothing,
     /// A journal in the run folder.
     Journal,
     /// The journal goes on from here.
-    Resume(Box<History>),
+    Resume(Box<ResumedJournal>),
 }
 
 /// Explores a plan with the workers of a crew.
 pub struct Supervisor<'a> {
     plan: &'a Plan,
-    crew: &'a mut dyn Crew,
-    audience: &'a mut dyn Audience,
+    crew: &'a mut dyn Workers,
+    audience: &'a mut dyn RunSink,
     /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the
     /// one that the plan names.
     pub strategy: Option<Box<dyn Strategy>>,
     /// What is kept.
-    pub keep: Keep,
+    pub keep: Persistence,
     /// Set to end the run after the current step.
     pub interrupt: Option<&'a AtomicBool>,
     /// More workers.
     pub helpers: Option<Helpers<'a>>,
     /// Units are run elsewhere: their results, and how the stack has started there. The run ends
     /// where a result is missing.
-    pub elsewhere: Option<(&'a mut Results, Started)>,
+    pub elsewhere: Option<(&'a mut Results, WorkerStarted)>,
 }
 
 impl<'a> Supervisor<'a> {
     /// One that keeps nothing, and is not interrupted.
     pub fn new(
         plan: &'a Plan,
-        crew: &'a mut dyn Crew,
-        audience: &'a mut dyn Audience,
+        crew: &'a mut dyn Workers,
+        audience: &'a mut dyn RunSink,
     ) -> Supervisor<'a> {
         Supervisor {
             plan,
             crew,
             audience,
             strategy: None,
-            keep: Keep::Nothing,
+            keep: Persistence::Nothing,
             interrupt: None,
             helpers: None,
             elsewhere: None,
@@ -95,29 +95,29 @@ impl<'a> Supervisor<'a> {
         self,
         mut strategy: Box<dyn Strategy>,
         keep_events: bool,
-        store: Option<&Store>,
+        store: Option<&UnitStore>,
     ) -> Result<Summary, RunError> {
         let Supervisor { plan, crew, audience, keep, interrupt, elsewhere, .. } = self;
         let (mut results, mut started) = match elsewhere {
             Some((results, started)) => (Some(results), started),
-            None => (None, start(crew, &Checks::default(), keep_events)?),
+            None => (None, start(crew, &SeenChecks::default(), keep_events)?),
         };
-        if let Keep::Resume(history) = &keep {
+        if let Persistence::Resume(history) = &keep {
             history.fits(&started.origin)?;
         }
         let folder = audience.open(&plan.target)?;
-        let mut run = Progressing::new(plan, &started, interrupt);
+        let mut run = RunState::new(plan, &started, interrupt);
         let journal = match keep {
-            Keep::Nothing => None,
-            Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
-            Keep::Resume(history) => {
-                let go_on = |record: Record| {
+            Persistence::Nothing => None,
+            Persistence::Journal => Some(Journal::of(&folder, plan, &started.origin)),
+            Persistence::Resume(history) => {
+                let go_on = |record: UnitRecord| {
                     results.iter_mut().for_each(|results| results.merged(record.unit));
                     repeat(&mut run, strategy.as_mut(), record)
                 };
                 let journal = history.go_on(&folder, go_on)?;
                 let checks = run.totals.checks();
-                if results.is_none() && tell(crew, checks).is_err() {
+                if results.is_none() && send_known(crew, checks).is_err() {
                     started = start(crew, checks, keep_events)?;
                 }
                 Some(journal)
@@ -126,11 +126,11 @@ impl<'a> Supervisor<'a> {
         if let Some(store) = store {
             store.set_origin(&started.origin);
         }
-        audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
+        audience.emit(&Message::Run(run_info(plan, &started, &folder)))?;
         let is_there = results.is_none();
         let attempts =
-            Attempts::new(crew, started, is_there, keep_events, strategy.wants_sketches());
-        let kept = Kept { journal, error: None };
+            UnitRetry::new(crew, started, is_there, keep_events, strategy.wants_sketches());
+        let kept = KeptJournal { journal, error: None };
         let mut exploring =
             Exploring { plan, audience, strategy, store, results, run, attempts, kept };
         while let Some(unit) = exploring.strategy.next() {
@@ -146,17 +146,17 @@ impl<'a> Supervisor<'a> {
 /// A run, while it goes through its units.
 struct Exploring<'l, 's> {
     plan: &'l Plan,
-    audience: &'l mut dyn Audience,
+    audience: &'l mut dyn RunSink,
     strategy: Box<dyn Strategy>,
-    store: Option<&'l Store>,
+    store: Option<&'l UnitStore>,
     results: Option<&'l mut Results>,
-    run: Progressing<'l>,
-    attempts: Attempts<'s>,
-    kept: Kept,
+    run: RunState<'l>,
+    attempts: UnitRetry<'s>,
+    kept: KeptJournal,
 }
 
 /// The result of a unit, and how it came.
-struct Came {
+struct MergedUnit {
     result: UnitResult,
     by_others: bool,
 }
@@ -164,13 +164,13 @@ struct Came {
 impl Exploring<'_, '_> {
     /// Explores a unit and merges its result. Returns false if the run ends with it.
     fn explore(&mut self, unit: &Unit) -> Result<bool, RunError> {
-        let Some(Came { result, by_others }) = self.result(unit)? else { return Ok(false) };
+        let Some(MergedUnit { result, by_others }) = self.result(unit)? else { return Ok(false) };
         if self.audience.wants_events() {
             self.audience.events(&result.events)?;
         }
         let merged = self.run.totals.merge(unit, &result, self.plan.settings.states);
         if by_others {
-            self.attempts.know(&merged.known);
+            self.attempts.learn(&merged.known);
         } else {
             self.attempts.counts();
         }
@@ -181,9 +181,9 @@ impl Exploring<'_, '_> {
         let choices: Vec<Choice> =
             unit.state.choices.iter().chain(&merged.choices).cloned().collect();
         let (arrivals, reached) = (&merged.arrivals, merged.reached());
-        self.strategy.observe(&Finished { unit, choices: &choices, arrivals, reached });
+        self.strategy.observe(&FinishedUnit { unit, choices: &choices, arrivals, reached });
         if self.run.findings.is_any_fresh() {
-            self.attempts.rest();
+            self.attempts.yield_machine();
         }
         let told = self.run.findings.report(self.audience, self.run.time)?;
         self.run.tell(self.strategy.waiting(), 0, self.audience)?;
@@ -194,7 +194,7 @@ impl Exploring<'_, '_> {
         self.results.iter_mut().for_each(|results| results.merged(unit.id()));
         if self.kept.journal.is_some() {
             let (change, time) = (self.run.findings.change(), self.run.elapsed_ms());
-            self.kept.append(&Record::new(unit, merged, change, time), told.any);
+            self.kept.append(&UnitRecord::new(unit, merged, change, time), told.any);
             self.keep_files();
         }
         Ok(true)
@@ -202,17 +202,21 @@ impl Exploring<'_, '_> {
 
     /// The result of a unit: of another worker, of another process, or of a worker that runs it
     /// now. `None` ends the run.
-    fn result(&mut self, unit: &Unit) -> Result<Option<Came>, RunError> {
+    fn result(&mut self, unit: &Unit) -> Result<Option<MergedUnit>, RunError> {
         let waiting = self.strategy.waiting();
         let ran = match (self.store, &mut self.results) {
             (Some(store), _) => {
                 let (strategy, attempts) = (self.strategy.as_ref(), &mut self.attempts);
-                Others { store, strategy, attempts }.take(unit, &mut self.run, self.audience)?
+                OtherWorkers { store, strategy, attempts }.take(
+                    unit,
+                    &mut self.run,
+                    self.audience,
+                )?
             }
             (None, Some(results)) => match results.take(unit) {
-                Ran::Result(result) => Some(*result),
-                Ran::Here => None,
-                Ran::NotYet => {
+                JobUnit::Result(result) => Some(*result),
+                JobUnit::Here => None,
+                JobUnit::NotYet => {
                     results.wait_for(|most| self.strategy.ahead(most));
                     return Ok(None);
                 }
@@ -220,14 +224,14 @@ impl Exploring<'_, '_> {
             (None, None) => None,
         };
         if let Some(result) = ran {
-            return Ok(Some(Came { result, by_others: true }));
+            return Ok(Some(MergedUnit { result, by_others: true }));
         }
-        let mut hearing = Hearing::new(&mut self.run, self.audience, waiting);
+        let mut hearing = Attempt::new(&mut self.run, self.audience, waiting);
         let result = self.attempts.run(unit, &mut hearing)?;
         if result.is_none() {
             self.run.findings.report(self.audience, self.run.time)?;
         }
-        Ok(result.map(|result| Came { result, by_others: false }))
+        Ok(result.map(|result| MergedUnit { result, by_others: false }))
     }
 
     /// Keeps the files of results, if no journal has what is merged.
@@ -248,23 +252,23 @@ impl Exploring<'_, '_> {
         }
         self.run.findings.tell_counts(self.audience)?;
         let summary = self.run.finish();
-        self.audience.tell(&Message::Summary(summary.clone()))?;
+        self.audience.emit(&Message::Summary(summary.clone()))?;
         Ok(summary)
     }
 }
 
 /// The journal, until it cannot be written. Then the run goes on without it, because what it finds
 /// is worth more.
-struct Kept {
+struct KeptJournal {
     journal: Option<Journal>,
     error: Option<RunError>,
 }
 
-impl Kept {
-    fn append(&mut self, record: &Record, now: bool) {
+impl KeptJournal {
+    fn append(&mut self, record: &UnitRecord, now: bool) {
         let appended = self.journal.as_mut().map(|journal| journal.append(record, now));
         if let Some(Err(error)) = appended {
-            *self = Kept { journal: None, error: Some(error) };
+            *self = KeptJournal { journal: None, error: Some(error) };
         }
     }
 
@@ -276,32 +280,32 @@ impl Kept {
 }
 
 /// The other workers, as the supervisor goes through its units.
-struct Others<'a, 's> {
-    store: &'a Store,
+struct OtherWorkers<'a, 's> {
+    store: &'a UnitStore,
     strategy: &'a dyn Strategy,
-    attempts: &'a mut Attempts<'s>,
+    attempts: &'a mut UnitRetry<'s>,
 }
 
-impl Others<'_, '_> {
+impl OtherWorkers<'_, '_> {
     /// The result of a unit that another worker has run, or is running; meanwhile other units are
     /// run. None if no other worker does.
     fn take(
         &mut self,
         unit: &Unit,
-        run: &mut Progressing<'_>,
-        audience: &mut dyn Audience,
+        run: &mut RunState<'_>,
+        audience: &mut dyn RunSink,
     ) -> Result<Option<UnitResult>, RunError> {
         loop {
             self.store.refill(self.strategy, run.totals.checks());
             match self.store.take(unit) {
-                Taken::Result(result) => return Ok(Some(*result)),
-                Taken::Free => return Ok(None),
-                Taken::Running(_) if run.time.is_up() => return Ok(None),
-                Taken::Running(Some(job)) => {
-                    let result = self.attempts.run_ahead(&job.unit, &mut Until(run.time));
+                TakenUnit::Result(result) => return Ok(Some(*result)),
+                TakenUnit::Free => return Ok(None),
+                TakenUnit::Running(_) if run.time.is_up() => return Ok(None),
+                TakenUnit::Running(Some(job)) => {
+                    let result = self.attempts.run_ahead(&job.unit, &mut UntilDeadline(run.time));
                     self.store.ran(&job, result);
                 }
-                Taken::Running(None) => {
+                TakenUnit::Running(None) => {
                     debug_span!("wait").in_scope(|| self.store.wait_for_change());
                 }
             }
@@ -311,10 +315,10 @@ impl Others<'_, '_> {
 }
 
 /// Hears when the time is up.
-struct Until<'a>(Time<'a>);
+struct UntilDeadline<'a>(RunDeadline<'a>);
 
-impl Listener for Until<'_> {
-    fn about_to(&mut self, _step: Step, _checked: u64) {}
+impl UnitListener for UntilDeadline<'_> {
+    fn next_step(&mut self, _step: WorkerStep, _checked: u64) {}
     fn stop(&mut self) -> bool {
         self.0.is_up()
     }
@@ -327,13 +331,13 @@ fn add(findings: &mut Findings<'_>, merged: &Merged) {
 
 /// Repeats what an earlier process has written down of a unit, in place of running it.
 fn repeat(
-    run: &mut Progressing<'_>,
+    run: &mut RunState<'_>,
     strategy: &mut dyn Strategy,
-    record: Record,
+    record: UnitRecord,
 ) -> Result<(), UsageError> {
     let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
     let unit = strategy.next().ok_or_else(unknown)?;
-    let Record { unit: recorded, merged, findings, elapsed_ms } = record;
+    let UnitRecord { unit: recorded, merged, findings, elapsed_ms } = record;
     if unit.id() != recorded {
         let text =
             "the journal was written by a strategy that went another way; begin the run anew";
@@ -344,7 +348,7 @@ fn repeat(
     run.before = Duration::from_millis(elapsed_ms);
     let choices: Vec<Choice> = unit.state.choices.iter().chain(&merged.choices).cloned().collect();
     let (arrivals, reached) = (&merged.arrivals, merged.reached());
-    strategy.observe(&Finished { unit: &unit, choices: &choices, arrivals, reached });
+    strategy.observe(&FinishedUnit { unit: &unit, choices: &choices, arrivals, reached });
     Ok(())
 }
 

@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use explode_ramdisk::Event;
 use tracing::info_span;
 
-use super::folder::{Claim, RunFolder};
+use super::folder::{FolderLock, RunFolder};
 use crate::base::{Output, RunError, Writing};
 use crate::plan::Plan;
 use crate::report::{Finding, Message, RunInfo};
-use crate::run::confirm::{Confirm, Confirmation};
+use crate::run::confirm::{Confirmation, ReplayCheck};
 use crate::trace::{Secret, Tagged, Trace};
-use crate::worker::Started;
+use crate::worker::WorkerStarted;
 
-/// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a
-/// wire.
-pub trait Audience {
+/// Hears of a run, and keeps what it finds: in this process ([`LocalSink`]), or on the other side
+/// of a wire.
+pub trait RunSink {
     /// The run begins; returns its folder.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ pub trait Audience {
     ///
     /// # Errors
     /// The folder cannot be written.
-    fn tell(&mut self, message: &Message) -> Result<(), RunError>;
+    fn emit(&mut self, message: &Message) -> Result<(), RunError>;
 
     /// Keeps the trace of a finding; returns its path.
     ///
@@ -55,17 +55,17 @@ pub trait Audience {
 
 /// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a
 /// trace.
-pub struct Local<'a> {
+pub struct LocalSink<'a> {
     out: Option<&'a Path>,
     /// The folder that is there, until it is opened.
-    claim: Option<Claim>,
+    claim: Option<FolderLock>,
     folder: Option<RunFolder>,
     /// Where events go, as the user names it, until the run folder is there.
     events: Option<(PathBuf, Output)>,
     wants_events: bool,
     /// Made from `events` once the run folder is there.
     event_file: Option<EventFile>,
-    confirm: Confirm<'a>,
+    confirm: ReplayCheck<'a>,
     sink: &'a mut dyn FnMut(&Message),
     /// Tags the traces that carry commands.
     secret: Option<&'a Secret>,
@@ -73,14 +73,14 @@ pub struct Local<'a> {
     tag: Option<String>,
 }
 
-impl<'a> Local<'a> {
+impl<'a> LocalSink<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(
         out: Option<&'a Path>,
-        confirm: Confirm<'a>,
+        confirm: ReplayCheck<'a>,
         sink: &'a mut dyn FnMut(&Message),
-    ) -> Local<'a> {
-        Local {
+    ) -> LocalSink<'a> {
+        LocalSink {
             out,
             claim: None,
             folder: None,
@@ -96,11 +96,11 @@ impl<'a> Local<'a> {
 
     /// The same in a folder that is there: messages and traces are added to it.
     pub fn resuming(
-        claim: Claim,
-        confirm: Confirm<'a>,
+        claim: FolderLock,
+        confirm: ReplayCheck<'a>,
         sink: &'a mut dyn FnMut(&Message),
-    ) -> Local<'a> {
-        Local { claim: Some(claim), ..Local::new(None, confirm, sink) }
+    ) -> LocalSink<'a> {
+        LocalSink { claim: Some(claim), ..LocalSink::new(None, confirm, sink) }
     }
 
     /// Tags what a run of this plan writes with the secret: the folder, if it is a new one, and
@@ -138,7 +138,7 @@ impl<'a> Local<'a> {
     }
 }
 
-impl Audience for Local<'_> {
+impl RunSink for LocalSink<'_> {
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
         let folder = match self.claim.take() {
             Some(claim) => RunFolder::reopen(claim)?,
@@ -155,7 +155,7 @@ impl Audience for Local<'_> {
     }
 
     /// The sink first: what cannot be written has at least been said.
-    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+    fn emit(&mut self, message: &Message) -> Result<(), RunError> {
         // A resumed run may have another name for its folder than the process that found this.
         let message = match message {
             Message::Finding(finding) => {
@@ -229,7 +229,7 @@ fn unwritable(path: &Path, error: io::Error) -> RunError {
 }
 
 /// The first message: everything that decides the run.
-pub(super) fn run_info(plan: &Plan, started: &Started, out: &Path) -> RunInfo {
+pub(super) fn run_info(plan: &Plan, started: &WorkerStarted, out: &Path) -> RunInfo {
     RunInfo {
         target: plan.target.clone(),
         mode: plan.mode,
@@ -240,10 +240,10 @@ pub(super) fn run_info(plan: &Plan, started: &Started, out: &Path) -> RunInfo {
         checker_defaults: started.origin.checker_defaults.clone(),
         options: plan.settings.clone(),
         versions: started.origin.versions.clone(),
-        hides: started.hides.clone(),
-        leaves_out: started.leaves_out.clone(),
-        skipping: started.not_skipping.is_none(),
-        not_skipping: started.not_skipping.clone(),
+        hides: started.unobserved.clone(),
+        leaves_out: started.unsupported_calls.clone(),
+        skipping: started.why_every_check_is_made.is_none(),
+        not_skipping: started.why_every_check_is_made.clone(),
         out: out.display().to_string(),
     }
 }

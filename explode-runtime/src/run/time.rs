@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 
 /// The end of a run's time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Time<'a> {
+pub(super) struct RunDeadline<'a> {
     until: Option<Instant>,
     interrupt: Option<&'a AtomicBool>,
 }
 
-impl<'a> Time<'a> {
+impl<'a> RunDeadline<'a> {
     /// It ends so many milliseconds from now, if ever, and when `interrupt` is set.
-    pub fn new(budget_ms: Option<u64>, interrupt: Option<&'a AtomicBool>) -> Time<'a> {
+    pub fn new(budget_ms: Option<u64>, interrupt: Option<&'a AtomicBool>) -> RunDeadline<'a> {
         let until =
             budget_ms.and_then(|budget| Instant::now().checked_add(Duration::from_millis(budget)));
-        Time { until, interrupt }
+        RunDeadline { until, interrupt }
     }
 
     /// Is it over?

@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 use tracing::debug_span;
 use tracing::field::Empty;
 
-use crate::base::{Count, as_json};
+use crate::base::{ExactCount, as_json};
 use crate::choose::Choice;
-use crate::dedup::{ByKey, Checks, KeySet, Keys, Known, States, noted_as};
-use crate::explore::{Arrival, Reached, Unit};
+use crate::dedup::{
+    KeyHasherBuilder, KeyList, KeySet, KnownChecks, SeenChecks, SeenStates, nested_key,
+};
+use crate::explore::{Novelty, ReachedState, Unit};
 use crate::report::Summary;
-use crate::trace::ErrorFound;
+use crate::trace::FoundError;
 use crate::verdict::Broken;
 use crate::worker::{Segment, UnitResult};
 
@@ -23,10 +25,10 @@ use crate::worker::{Segment, UnitResult};
 pub(super) struct Totals {
     /// How many crashes during recovery are followed.
     crash_depth: u32,
-    states: States,
+    states: SeenStates,
     /// Those of the states.
     topologies: KeySet,
-    checks: Checks,
+    checks: SeenChecks,
     /// The keys of checks that have shown an error themselves.
     shown: KeySet,
     /// What was added up.
@@ -41,44 +43,44 @@ pub(super) struct Merged {
     #[serde(skip)]
     pub choices: Vec<Choice>,
     /// The states on its way, in order.
-    pub arrivals: Vec<(Arrival, Reached)>,
+    pub arrivals: Vec<(ReachedState, Novelty)>,
     /// What the last mutate led to.
-    pub reached: Option<Reached>,
+    pub reached: Option<Novelty>,
     /// A bound has ended the run with parts of the unit left.
     pub is_cut: bool,
     /// Checks that are new.
-    pub known: Known,
+    pub known: KnownChecks,
     /// Keys of checks that have shown an error themselves, which are new.
-    pub shown: Keys,
-    counts: Counts,
+    pub shown: KeyList,
+    counts: UnitCounts,
     /// Errors, with how many new checks have shown each.
     #[serde(skip)]
-    pub errors: Vec<(ErrorFound, u64)>,
+    pub errors: Vec<(FoundError, u64)>,
     /// What was broken, with how often.
     #[serde(skip)]
     pub broken: Vec<(Broken, u64)>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Counts {
+struct UnitCounts {
     operations: u64,
     choices: u64,
     #[serde(with = "as_json")]
-    crash_disks: Count,
+    crash_disks: ExactCount,
     checked: u64,
     equivalent: u64,
     pending: u64,
     #[serde(with = "as_json")]
-    left_out: Count,
+    left_out: ExactCount,
     #[serde(with = "as_json")]
-    crash_crash_left_out: Count,
+    crash_crash_left_out: ExactCount,
     by_design: u64,
 }
 
 impl Merged {
     /// What the last mutate led to; an error, if it led to no state.
-    pub fn reached(&self) -> Reached {
-        self.reached.unwrap_or(Reached::Stopped)
+    pub fn reached(&self) -> Novelty {
+        self.reached.unwrap_or(Novelty::Aborted)
     }
 }
 
@@ -106,7 +108,7 @@ impl Totals {
             let Some(arrival) = &segment.arrival else { continue };
             let new = self.states.reach(arrival.signature, arrival.depth);
             arrival.topology.iter().for_each(|topology| _ = self.topologies.insert(*topology));
-            let reached = if new { Reached::New } else { Reached::Known };
+            let reached = if new { Novelty::New } else { Novelty::Known };
             merged.arrivals.push((arrival.clone(), reached));
             // At depth 0 no mutate has led anywhere yet.
             merged.reached = (arrival.depth > 0).then_some(reached);
@@ -137,14 +139,14 @@ impl Totals {
         shows: &mut [u64],
     ) {
         let Merged { known, counts, .. } = merged;
-        let mut new = HashSet::<u128, ByKey>::default();
+        let mut new = HashSet::<u128, KeyHasherBuilder>::default();
         for (keys, count) in
             [(&segment.checked, &mut counts.checked), (&segment.equivalent, &mut counts.equivalent)]
         {
             for key in keys.0.iter().filter(|key| self.checks.insert(**key)) {
                 *count += 1;
                 known.seen.0.push(*key);
-                new.insert(noted_as(*key, self.crash_depth));
+                new.insert(nested_key(*key, self.crash_depth));
             }
         }
         for key in segment.pending.0.iter().filter(|key| self.checks.insert(**key)) {
@@ -188,7 +190,7 @@ impl Totals {
             self.states.reach(arrival.signature, arrival.depth);
             arrival.topology.iter().for_each(|topology| _ = self.topologies.insert(*topology));
         }
-        self.checks.know(&merged.known);
+        self.checks.learn(&merged.known);
         merged.shown.0.iter().for_each(|key| _ = self.shown.insert(*key));
         self.summarise(merged);
     }
@@ -220,7 +222,7 @@ impl Totals {
     }
 
     /// The checks that are merged.
-    pub fn checks(&self) -> &Checks {
+    pub fn checks(&self) -> &SeenChecks {
         &self.checks
     }
 }

@@ -10,7 +10,7 @@ use explode_ramdisk::SECTOR_BYTES;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::worker::Block;
+use crate::worker::ChangedBlock;
 
 /// So many equal bytes are worth a place of their own.
 const GAP: u64 = 48;
@@ -26,16 +26,19 @@ const COLUMNS: usize = 100;
 
 /// Bytes in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Run {
+struct BlockRun {
     offset: u64,
     bytes: Vec<u8>,
 }
 
 /// Lines that put these blocks where they belong; `before` are the bytes of a block as it is by
 /// then.
-pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -> Vec<String> {
+pub(super) fn lines(
+    blocks: &[ChangedBlock],
+    before: &dyn Fn(u64) -> Option<Vec<u8>>,
+) -> Vec<String> {
     let mut filled: Vec<(u8, Vec<String>)> = Vec::new();
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<BlockRun> = Vec::new();
     for (number, bytes) in blocks {
         let before = before(*number).unwrap_or_else(|| vec![0; bytes.len()]);
         let sectors = bytes.chunks(SECTOR_BYTES).zip(before.chunks(SECTOR_BYTES));
@@ -65,7 +68,7 @@ pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -
 }
 
 /// The same of whole blocks, in one stream that is compressed.
-fn packed(blocks: &[Block]) -> Vec<String> {
+fn packed(blocks: &[ChangedBlock]) -> Vec<String> {
     let mut places: Vec<(u64, u64)> = Vec::new();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     for (number, bytes) in blocks {
@@ -96,7 +99,7 @@ fn document(command: &str, places: &[(u64, u64)], bytes: &[u8]) -> Vec<String> {
 }
 
 /// The bytes of a sector that differ, with the equal ones in between where these are few.
-fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<Run>) {
+fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<BlockRun>) {
     for (at, (byte, _)) in
         now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before)
     {
@@ -106,7 +109,7 @@ fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<Run>) {
                 let missing = (place - (run.offset + run.bytes.len() as u64)) as usize;
                 run.bytes.extend(&now[at - missing..=at]);
             }
-            _ => runs.push(Run { offset: place, bytes: vec![*byte] }),
+            _ => runs.push(BlockRun { offset: place, bytes: vec![*byte] }),
         }
     }
 }

@@ -3,64 +3,64 @@
 use std::fmt;
 
 use crate::base::{Mode, RunError};
-use crate::choose::{Choice, Kind};
-use crate::crash::{Epoch, Name};
-use crate::events::What;
-use crate::explain::{Bench, Bounds, Failure, Outcome, Reached, reach};
-use crate::stack::PlainFileSystem;
+use crate::choose::{Choice, ChoiceKind};
+use crate::crash::{Epoch, PieceId};
+use crate::events::LoggedAction;
+use crate::explain::{DiskTry, LocatedFailure, Location, ProbeSession, SearchBounds, reach};
+use crate::stack::ShellFileSystem;
 use crate::trace::Trace;
-use crate::verdict::{Demand, Verdict, Violation};
-use crate::worker::probe::{Moment, PromiseLine};
-use crate::worker::{Disks, Evidence, Remote};
+use crate::verdict::{ShellDemand, Verdict, Violation};
+use crate::worker::probe::{CitedPromise, CrashMoment};
+use crate::worker::{DiskContents, Evidence, RemoteWorkers};
 
 /// Why no script can be made of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum ScriptRefused {
     /// It is no finding that a script can show.
     Cannot(String),
     /// It was not seen again, or only on another disk.
     NotSeen(String),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ScriptRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Cannot(why) => write!(f, "no script can show this finding: {why}"),
-            Refused::NotSeen(why) => write!(f, "the finding was not seen again: {why}"),
+            ScriptRefused::Cannot(why) => write!(f, "no script can show this finding: {why}"),
+            ScriptRefused::NotSeen(why) => write!(f, "the finding was not seen again: {why}"),
         }
     }
 }
 
 /// A finding that a script can show.
 #[derive(Debug)]
-pub struct Case {
+pub struct Reproduction {
     /// The trace.
     pub trace: Trace,
     /// What was seen when it was run again.
     pub violation: Violation,
     /// The profile's line about the promise that is broken, if there is one.
-    pub promise: Option<PromiseLine>,
+    pub promise: Option<CitedPromise>,
     /// What was chosen, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
     /// The moment of the crash, and those of crashes during recovery.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<CrashMoment>,
     /// What was done.
-    pub done: Vec<crate::events::Done>,
+    pub done: Vec<crate::events::LoggedCall>,
     /// Bytes of the disk.
     pub bytes: u64,
     /// The file system on it.
-    pub system: PlainFileSystem,
+    pub system: ShellFileSystem,
     /// What the check demands; nothing where recovery or mounting fails.
-    pub demands: Vec<Demand>,
+    pub demands: Vec<ShellDemand>,
     /// The disks; the other one, if there is one, has lost nothing, and is sound.
-    pub disks: Disks,
+    pub disks: DiskContents,
     /// The crash disk has everything that was submitted before the crash, and nothing else.
     pub submitted: bool,
 }
 
 /// What can be said from the trace alone.
-fn refuse(trace: &Trace) -> Result<(), Refused> {
-    let refuse = |why: &str| Err(Refused::Cannot(why.to_owned()));
+fn refuse(trace: &Trace) -> Result<(), ScriptRefused> {
+    let refuse = |why: &str| Err(ScriptRefused::Cannot(why.to_owned()));
     if trace.mode == Mode::Mem {
         return refuse("its system runs in process, and no kernel has a part in it");
     }
@@ -84,9 +84,12 @@ fn refuse(trace: &Trace) -> Result<(), Refused> {
 fn beyond(choice: &Choice) -> Option<String> {
     let label = &choice.label;
     match choice.kind {
-        Kind::Action | Kind::Input | Kind::Thread | Kind::LateCompletion => None,
+        ChoiceKind::Action
+        | ChoiceKind::Input
+        | ChoiceKind::Thread
+        | ChoiceKind::LateCompletion => None,
         _ if choice.rank() == 0 => None,
-        Kind::IoFailure => {
+        ChoiceKind::IoFailure => {
             let what = choice.name.clone().unwrap_or_else(|| label.to_string());
             Some(format!(
                 "in it a block of the medium goes bad by choice ({what}), which no command makes \
@@ -105,31 +108,31 @@ fn beyond(choice: &Choice) -> Option<String> {
 ///
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
-pub fn gather(
-    remote: &mut Remote<'_>,
+pub fn collect(
+    remote: &mut RemoteWorkers<'_>,
     trace: &Trace,
-    bounds: Bounds,
-) -> Result<Result<Case, Refused>, RunError> {
+    bounds: SearchBounds,
+) -> Result<Result<Reproduction, ScriptRefused>, RunError> {
     if let Err(refused) = refuse(trace) {
         return Ok(Err(refused));
     }
-    let mut bench = Bench::new(remote, trace, bounds).noting();
+    let mut bench = ProbeSession::new(remote, trace, bounds).noting();
     let failure = match reach(&mut bench, trace)? {
-        Reached::Fails(failure) => *failure,
-        Reached::Not(why) => return Ok(Err(Refused::NotSeen(why))),
-        Reached::Diverged(what) => {
-            return Ok(Err(Refused::NotSeen(format!("the replay diverged: {what}"))));
+        Location::Fails(failure) => *failure,
+        Location::Not(why) => return Ok(Err(ScriptRefused::NotSeen(why))),
+        Location::Diverged(what) => {
+            return Ok(Err(ScriptRefused::NotSeen(format!("the replay diverged: {what}"))));
         }
     };
-    let Failure { failing, standing: Some(standing), .. } = failure else {
-        return Ok(Err(Refused::Cannot("it has no crash disk".to_owned())));
+    let LocatedFailure { failing, standing: Some(standing), .. } = failure else {
+        return Ok(Err(ScriptRefused::Cannot("it has no crash disk".to_owned())));
     };
     let whole = whole(&standing.moments);
     let mut pieces = standing.spot.pieces();
     if let Some(last) = pieces.last_mut() {
         last.clone_from(&whole);
     }
-    let is_sound = bench.attempt(&pieces)? == Outcome::Sound;
+    let is_sound = bench.attempt(&pieces)? == DiskTry::Sound;
     let evidence = bench.evidence(whole, &failing.violation)?;
     let promise = bench.leave().or(failing.promise);
     Ok(case(
@@ -143,7 +146,7 @@ pub fn gather(
 }
 
 /// The pieces of the disk that has lost nothing, at the last moment.
-fn whole(moments: &[Moment]) -> Vec<Name> {
+fn whole(moments: &[CrashMoment]) -> Vec<PieceId> {
     let ranges = moments.last().into_iter().flat_map(|moment| &moment.ranges);
     ranges.filter_map(|range| Some(range.name(range.newest()?))).collect()
 }
@@ -151,12 +154,12 @@ fn whole(moments: &[Moment]) -> Vec<Name> {
 fn case(
     trace: &Trace,
     violation: Violation,
-    promise: Option<PromiseLine>,
-    (choices, moments): (Vec<Vec<Choice>>, Vec<Moment>),
+    promise: Option<CitedPromise>,
+    (choices, moments): (Vec<Vec<Choice>>, Vec<CrashMoment>),
     evidence: Evidence,
     is_sound: bool,
-) -> Result<Case, Refused> {
-    let refused = Refused::Cannot;
+) -> Result<Reproduction, ScriptRefused> {
+    let refused = ScriptRefused::Cannot;
     let Evidence { done, plain, demands, disks, submitted } = evidence;
     let (bytes, system) = plain.map_err(refused)?;
     let mut disks = disks.map_err(refused)?;
@@ -174,15 +177,15 @@ fn case(
             return Err(refused(text));
         }
     };
-    if let Some(why) = done.iter().find_map(crate::events::Done::beyond_commands) {
+    if let Some(why) = done.iter().find_map(crate::events::LoggedCall::beyond_commands) {
         return Err(refused(format!("{why}, which no plain command does")));
     }
     let texts = done.iter().filter_map(|done| match &done.what {
-        What::Shell(text) => Some(text),
+        LoggedAction::Shell(text) => Some(text),
         _ => None,
     });
     let checks = demands.iter().filter_map(|demand| match demand {
-        Demand::Command { text, .. } => Some(text),
+        ShellDemand::Command { text, .. } => Some(text),
         _ => None,
     });
     if let Some(text) = texts.chain(checks).find(|text| is_in_quotes(text)) {
@@ -191,7 +194,7 @@ fn case(
              variable; use double quotes"
         )));
     }
-    Ok(Case {
+    Ok(Reproduction {
         trace: trace.clone(),
         violation,
         promise,
@@ -229,9 +232,9 @@ fn is_in_quotes(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{beyond, is_in_quotes};
-    use crate::choose::{Choice, Kind, Label};
+    use crate::choose::{Choice, ChoiceKind, Label};
 
-    fn choice(kind: Kind, value: u32, name: &str) -> Choice {
+    fn choice(kind: ChoiceKind, value: u32, name: &str) -> Choice {
         Choice {
             kind,
             options: 3,
@@ -243,9 +246,9 @@ mod tests {
 
     #[test]
     fn a_block_that_goes_bad_is_beyond_commands_and_none_is_not() {
-        assert_eq!(beyond(&choice(Kind::IoFailure, 0, "none")), None);
+        assert_eq!(beyond(&choice(ChoiceKind::IoFailure, 0, "none")), None);
         for value in [1, 2] {
-            let why = beyond(&choice(Kind::IoFailure, value, "ramdisk block 7 unreadable"));
+            let why = beyond(&choice(ChoiceKind::IoFailure, value, "ramdisk block 7 unreadable"));
             let why = why.expect("a fault");
             assert!(
                 why.contains("the medium goes bad by choice (ramdisk block 7 unreadable)"),
@@ -256,14 +259,15 @@ mod tests {
 
     #[test]
     fn a_function_that_fails_is_beyond_commands_and_one_that_runs_is_not() {
-        assert_eq!(beyond(&choice(Kind::RequestFailure, 2, "normal")), None);
+        assert_eq!(beyond(&choice(ChoiceKind::RequestFailure, 2, "normal")), None);
         for value in [0, 1] {
-            let why = beyond(&choice(Kind::RequestFailure, value, "fail")).expect("a failure");
+            let why =
+                beyond(&choice(ChoiceKind::RequestFailure, value, "fail")).expect("a failure");
             assert!(why.contains("fails by choice (somewhere)"), "{why}");
         }
         for value in 0..3 {
-            assert_eq!(beyond(&choice(Kind::Action, value, "")), None);
-            assert_eq!(beyond(&choice(Kind::LateCompletion, value, "")), None);
+            assert_eq!(beyond(&choice(ChoiceKind::Action, value, "")), None);
+            assert_eq!(beyond(&choice(ChoiceKind::LateCompletion, value, "")), None);
         }
     }
 

@@ -13,9 +13,9 @@ const ZEROES: usize = 32;
 
 /// Files of bytes; equal ones are one.
 #[derive(Debug, Default)]
-pub(super) struct Data(Vec<Vec<u8>>);
+pub(super) struct EmbeddedData(Vec<Vec<u8>>);
 
-impl Data {
+impl EmbeddedData {
     /// The name of the file with these bytes.
     pub fn name(&mut self, bytes: &[u8]) -> String {
         let at = self.0.iter().position(|known| known == bytes).unwrap_or_else(|| {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_is_there_is_found() {
-        let mut data = Data::default();
+        let mut data = EmbeddedData::default();
         assert_eq!(data.name(&[1; 1024]), "data1");
         assert_eq!(
             (data.name(&[2; 512]), data.name(&[1; 1024])),

@@ -1,43 +1,48 @@
 //! What the check demands, as tests of a shell: functions that look at contents, and lines that
 //! ask.
 
-use super::data::Data;
+use super::data::EmbeddedData;
 use super::words::{hexadecimal, runnable, word};
-use crate::verdict::{Contents, Demand};
+use crate::verdict::{FileContents, ShellDemand};
 
 /// The functions, and the lines that ask.
-pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<String>) {
+pub(super) fn lines(
+    demands: &[ShellDemand],
+    data: &mut EmbeddedData,
+) -> (Vec<String>, Vec<String>) {
     let mut functions = Vec::new();
     let mut asked = Vec::new();
     for demand in demands {
         match demand {
-            Demand::Directory(path) => asked.push(format!("demand_directory {}", word(path))),
-            Demand::Nothing(path) => asked.push(format!("demand_nothing {}", word(path))),
-            Demand::File(path, any) => {
+            ShellDemand::Directory(path) => asked.push(format!("demand_directory {}", word(path))),
+            ShellDemand::Nothing(path) => asked.push(format!("demand_nothing {}", word(path))),
+            ShellDemand::File(path, any) => {
                 asked.push(format!(
                     "demand_file {} {}",
                     word(path),
                     contents(any, data, &mut functions)
                 ));
             }
-            Demand::Perhaps(path, any) => {
+            ShellDemand::Perhaps(path, any) => {
                 asked.push(format!(
                     "demand_perhaps {} {}",
                     word(path),
                     contents(any, data, &mut functions)
                 ));
             }
-            Demand::Symlink(path, target) => {
+            ShellDemand::Symlink(path, target) => {
                 asked.push(format!("demand_symlink {} {}", word(path), word(target)));
             }
-            Demand::Mode(path, mode) => asked.push(format!("demand_mode {} {mode:o}", word(path))),
-            Demand::Xattrs(path, attributes) => {
+            ShellDemand::Mode(path, mode) => {
+                asked.push(format!("demand_mode {} {mode:o}", word(path)))
+            }
+            ShellDemand::Xattrs(path, attributes) => {
                 let each = attributes.iter().map(|(name, value)| {
                     format!(" {}", word(&format!("{name}={}", hexadecimal(value))))
                 });
                 asked.push(format!("demand_xattrs {}{}", word(path), each.collect::<String>()));
             }
-            Demand::Command { text, environment, done } => {
+            ShellDemand::Command { text, environment, done } => {
                 functions.extend(command(text, environment, done, data));
                 asked.push("demand_command check_command".to_owned());
             }
@@ -47,20 +52,20 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
 }
 
 /// Programs that these tests call, and not all scripts do.
-pub(super) fn programs(demands: &[Demand]) -> impl Iterator<Item = &'static str> {
-    let of = |demand: &Demand| match demand {
-        Demand::Symlink(..) => vec!["readlink"],
-        Demand::Mode(..) => vec!["stat"],
-        Demand::Xattrs(..) => vec!["getfattr", "sort"],
+pub(super) fn programs(demands: &[ShellDemand]) -> impl Iterator<Item = &'static str> {
+    let of = |demand: &ShellDemand| match demand {
+        ShellDemand::Symlink(..) => vec!["readlink"],
+        ShellDemand::Mode(..) => vec!["stat"],
+        ShellDemand::Xattrs(..) => vec!["getfattr", "sort"],
         _ => Vec::new(),
     };
     demands.iter().flat_map(of)
 }
 
 /// A function for each of these contents; returns their names.
-fn contents(any: &[Contents], data: &mut Data, functions: &mut Vec<String>) -> String {
+fn contents(any: &[FileContents], data: &mut EmbeddedData, functions: &mut Vec<String>) -> String {
     let mut names = Vec::new();
-    for Contents { least, most, parts } in any {
+    for FileContents { least, most, parts } in any {
         let name = format!(
             "contents{}",
             functions.iter().filter(|line| line.starts_with("contents")).count() + 1
@@ -83,7 +88,7 @@ fn command(
     text: &str,
     environment: &[(String, String)],
     done: &str,
-    data: &mut Data,
+    data: &mut EmbeddedData,
 ) -> Vec<String> {
     let mut lines = vec!["check_command() (".to_owned()];
     lines.extend(

@@ -1,11 +1,11 @@
 //! What a script runs as root, as a list at its head: a person reads it before the script runs.
 
-use super::case::Case;
+use super::case::Reproduction;
 use super::steps::comment_line;
-use crate::events::What;
-use crate::verdict::Demand;
+use crate::events::LoggedAction;
+use crate::verdict::ShellDemand;
 
-impl Case {
+impl Reproduction {
     /// The list, as comments.
     pub(super) fn listed(&self) -> Vec<String> {
         let system = &self.system;
@@ -39,12 +39,12 @@ impl Case {
     fn carried(&self) -> Vec<&str> {
         let steps = self.done.iter().filter(|done| done.error.is_none()).filter_map(|done| {
             match &done.what {
-                What::Shell(text) => Some(text.as_str()),
+                LoggedAction::Shell(text) => Some(text.as_str()),
                 _ => None,
             }
         });
         let checks = self.demands.iter().filter_map(|demand| match demand {
-            Demand::Command { text, .. } => Some(text.as_str()),
+            ShellDemand::Command { text, .. } => Some(text.as_str()),
             _ => None,
         });
         let mut commands: Vec<&str> = Vec::new();
@@ -60,34 +60,34 @@ impl Case {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::Done;
+    use crate::events::LoggedCall;
     use crate::script::words::runnable;
-    use crate::stack::PlainFileSystem;
+    use crate::stack::ShellFileSystem;
     use crate::trace::Trace;
     use crate::verdict::{Verdict, Violation};
-    use crate::worker::Disks;
+    use crate::worker::DiskContents;
 
     const EVIL: &str = "touch $mnt/a\nrm -rf $mnt\r\x1b]0;evil\x07";
 
-    fn case() -> Case {
+    fn case() -> Reproduction {
         let trace = include_bytes!("../../../bugs/sync-without-flush/trace.json");
-        let step = |text: &str, error: Option<&str>| Done {
-            what: What::Shell(text.to_owned()),
+        let step = |text: &str, error: Option<&str>| LoggedCall {
+            what: LoggedAction::Shell(text.to_owned()),
             error: error.map(str::to_owned),
         };
-        let system = PlainFileSystem {
+        let system = ShellFileSystem {
             driver: "ext2".to_owned(),
             options: "sync".to_owned(),
             make: "mkfs.ext2 -q ".to_owned(),
             repair: Some(("e2fsck -f -y".to_owned(), vec![1])),
             strict: None,
         };
-        let check = Demand::Command {
+        let check = ShellDemand::Command {
             text: "test -e $mnt/a\nid".to_owned(),
             environment: vec![("EXPLODE_ARGS".to_owned(), "a'b\x1b".to_owned())],
             done: String::new(),
         };
-        Case {
+        Reproduction {
             trace: Trace::from_json(trace).unwrap(),
             violation: Violation::new(
                 Verdict::CheckFailed,
@@ -106,7 +106,7 @@ mod tests {
             bytes: 1 << 20,
             system,
             demands: vec![check],
-            disks: Disks { pristine: Vec::new(), crash: Vec::new(), other: None },
+            disks: DiskContents { pristine: Vec::new(), crash: Vec::new(), other: None },
             submitted: false,
         }
     }

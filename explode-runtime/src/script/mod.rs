@@ -5,7 +5,7 @@
 //! ([`CallLog`](crate::events::CallLog)), stands still at the crash, and says what was done, which
 //! disks there are, and what the check demands ([`Evidence`](crate::worker::Evidence)). The rest is
 //! text. Invariants: the crash disk of a script is the trace's, byte for byte, and the script makes
-//! sure of it; what a shell cannot show is refused ([`Refused`]), not approximated; only the
+//! sure of it; what a shell cannot show is refused ([`ScriptRefused`]), not approximated; only the
 //! workload may be done by commands in place of the calls, since nothing is concluded from it. But
 //! for tests of the suite that drop writes in place of a recorded disk: these are made where the
 //! drop left that very disk in the trace.
@@ -22,5 +22,5 @@ mod steps;
 mod words;
 mod xfstests;
 
-pub use case::{Case, Refused, gather};
-pub use xfstests::Test;
+pub use case::{Reproduction, ScriptRefused, collect};
+pub use xfstests::XfstestsCase;

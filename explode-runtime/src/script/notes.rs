@@ -2,17 +2,17 @@
 
 use explode_ramdisk::SECTORS_PER_BLOCK;
 
-use crate::worker::Block;
-use crate::worker::probe::{Moment, Pending};
+use crate::worker::ChangedBlock;
+use crate::worker::probe::{CrashMoment, PendingRange};
 
 /// The pending writes at the last crash.
-pub(super) struct Notes<'a> {
-    pub moments: &'a [Moment],
+pub(super) struct PendingNotes<'a> {
+    pub moments: &'a [CrashMoment],
 }
 
-impl Notes<'_> {
+impl PendingNotes<'_> {
     /// What there is to say of a block of the crash disk.
-    pub fn of_crash(&self, block: &Block) -> String {
+    pub fn of_crash(&self, block: &ChangedBlock) -> String {
         let ranges = self.ranges(block.0);
         let mut states: Vec<String> = ranges.iter().map(|range| state(range)).collect();
         states.dedup();
@@ -25,8 +25,8 @@ impl Notes<'_> {
     }
 
     /// What was lost where neither the crash disk nor the other one says anything.
-    pub fn lost_elsewhere(&self, crash: &[Block], other: &[Block]) -> Vec<String> {
-        let told = |range: &Pending| {
+    pub fn lost_elsewhere(&self, crash: &[ChangedBlock], other: &[ChangedBlock]) -> Vec<String> {
+        let told = |range: &PendingRange| {
             let blocks = crash.iter().chain(other);
             let mut blocks = blocks
                 .map(|block| (block.0 * SECTORS_PER_BLOCK, (block.0 + 1) * SECTORS_PER_BLOCK));
@@ -43,10 +43,11 @@ impl Notes<'_> {
         .collect()
     }
 
-    fn ranges(&self, block: u64) -> Vec<&Pending> {
+    fn ranges(&self, block: u64) -> Vec<&PendingRange> {
         let (first, end) = (block * SECTORS_PER_BLOCK, (block + 1) * SECTORS_PER_BLOCK);
-        let touches =
-            |range: &&Pending| range.sectors.iter().any(|(at, len)| *at < end && at + len > first);
+        let touches = |range: &&PendingRange| {
+            range.sectors.iter().any(|(at, len)| *at < end && at + len > first)
+        };
         self.moments.last().into_iter().flat_map(|moment| &moment.ranges).filter(touches).collect()
     }
 
@@ -63,7 +64,7 @@ pub(super) fn sectors(first: u64, count: u64) -> String {
     format!("Sectors {} to {}", first * SECTORS_PER_BLOCK, (first + count) * SECTORS_PER_BLOCK - 1)
 }
 
-fn state(range: &Pending) -> String {
+fn state(range: &PendingRange) -> String {
     let numbers: Vec<String> = range.versions.iter().map(|version| version.0.to_string()).collect();
     let of = if numbers.len() > 1 {
         format!(" (versions {} were pending)", numbers.join(", "))

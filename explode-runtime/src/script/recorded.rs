@@ -2,14 +2,14 @@
 //! it would have left.
 
 use super::blocks::{self, Checksum, UNPACK};
-use super::case::Case;
-use super::data::Data;
-use super::notes::{Notes, sectors};
+use super::case::Reproduction;
+use super::data::EmbeddedData;
+use super::notes::{PendingNotes, sectors};
 use super::sh::function;
-use crate::worker::Block;
+use crate::worker::ChangedBlock;
 
 /// What a script has of them.
-pub(super) struct Recorded {
+pub(super) struct RecordedDisk {
     /// Settings: what became of the pending writes, and what cksum(1) says of the disks.
     pub settings: Vec<String>,
     /// Functions that build them.
@@ -18,11 +18,11 @@ pub(super) struct Recorded {
     pub programs: &'static [&'static str],
 }
 
-impl Case {
+impl Reproduction {
     /// The disks; blocks that are some of the data are copied.
-    pub(super) fn recorded(&self, data: &Data) -> Recorded {
-        let Case { moments, bytes, disks, .. } = self;
-        let notes = Notes { moments };
+    pub(super) fn recorded(&self, data: &EmbeddedData) -> RecordedDisk {
+        let Reproduction { moments, bytes, disks, .. } = self;
+        let notes = PendingNotes { moments };
         let (kept, lost) = notes.counts();
         let other = disks.other.as_deref().filter(|blocks| !blocks.is_empty());
         let other_sum =
@@ -49,7 +49,7 @@ impl Case {
         let missing = noted(missing, &|_| "what the crash has lost".to_owned(), &at_crash, data);
         functions.extend(function("other_disk", missing));
         let packed = functions.iter().any(|line| line.trim_start().starts_with(UNPACK));
-        Recorded { settings, functions, programs: if packed { &["gzip"] } else { &[] } }
+        RecordedDisk { settings, functions, programs: if packed { &["gzip"] } else { &[] } }
     }
 }
 
@@ -57,10 +57,10 @@ impl Case {
 /// same is said are one. What is some of the data is copied; `before` are the bytes of a block as
 /// it is by then.
 fn noted(
-    blocks: &[Block],
-    note: &dyn Fn(&Block) -> String,
+    blocks: &[ChangedBlock],
+    note: &dyn Fn(&ChangedBlock) -> String,
     before: &dyn Fn(u64) -> Option<Vec<u8>>,
-    data: &Data,
+    data: &EmbeddedData,
 ) -> Vec<String> {
     let told: Vec<(String, Option<(String, usize)>)> =
         blocks.iter().map(|block| (note(block), data.find(&block.1))).collect();
@@ -86,12 +86,12 @@ fn noted(
     lines
 }
 
-fn find(blocks: &[Block], number: u64) -> Option<Vec<u8>> {
+fn find(blocks: &[ChangedBlock], number: u64) -> Option<Vec<u8>> {
     blocks.iter().find(|block| block.0 == number).map(|block| block.1.clone())
 }
 
 /// The checksum of a disk on which these blocks were put, one after the other.
-fn sum(bytes: u64, written: &[&[Block]]) -> u32 {
+fn sum(bytes: u64, written: &[&[ChangedBlock]]) -> u32 {
     let mut blocks = std::collections::BTreeMap::new();
     for block in written.iter().copied().flatten() {
         blocks.insert(block.0, &block.1);

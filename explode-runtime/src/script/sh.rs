@@ -2,15 +2,15 @@
 
 use itertools::Itertools as _;
 
-use super::case::Case;
-use super::data::Data;
+use super::case::Reproduction;
+use super::data::EmbeddedData;
 use super::steps::comment;
 use super::words::{printable, word};
 use super::{demands, steps};
 use crate::base::quoted;
 use crate::crash::Epoch;
 use crate::devices::IMAGE;
-use crate::stack::PlainFileSystem;
+use crate::stack::ShellFileSystem;
 
 /// What every script does in the same way.
 pub(super) const LIBRARY: &str = include_str!("library.sh");
@@ -20,21 +20,21 @@ pub(super) const RECORDED: &str = include_str!("recorded.sh");
 const ALONE: &str = include_str!("alone.sh");
 
 /// What all scripts have of a case.
-pub(super) struct Parts {
+pub(super) struct ScriptParts {
     /// Settings and functions that are about the file system.
     pub settings: Vec<String>,
     /// Functions that make data, do the workload and ask what was promised.
     pub functions: Vec<String>,
     /// The data.
-    pub data: Data,
+    pub data: EmbeddedData,
     /// Programs that are needed.
     pub programs: Vec<String>,
 }
 
-impl Case {
+impl Reproduction {
     /// The stand-alone script; `path` is where the trace stands.
     pub fn shell(&self, path: &str) -> String {
-        let Parts { settings, functions, data, programs } = self.parts();
+        let ScriptParts { settings, functions, data, programs } = self.parts();
         let disks = self.recorded(&data);
         let programs = all(programs, disks.programs);
         let mut lines = vec!["#!/bin/sh".to_owned()];
@@ -91,7 +91,7 @@ impl Case {
 
     /// What it shows.
     pub(super) fn head(&self) -> String {
-        let Case { trace, violation, promise, .. } = self;
+        let Reproduction { trace, violation, promise, .. } = self;
         // The hash of an image says nothing without explode.
         let found = trace.versions.iter().filter(|(name, _)| *name != IMAGE);
         let found = found.map(|(name, version)| format!("{name} {version}"));
@@ -146,9 +146,9 @@ impl Case {
     }
 
     /// What all scripts have.
-    pub(super) fn parts(&self) -> Parts {
-        let Case { done, bytes, system, .. } = self;
-        let mut data = Data::default();
+    pub(super) fn parts(&self) -> ScriptParts {
+        let Reproduction { done, bytes, system, .. } = self;
+        let mut data = EmbeddedData::default();
         let workload = steps::lines(done, &self.choices, &mut data);
         let (looks, asked) = demands::lines(&self.demands, &mut data);
         let mut settings = vec![
@@ -171,7 +171,7 @@ impl Case {
         functions.push("# What was promised.".to_owned());
         functions.extend(looks);
         functions.extend(function("demands", asked));
-        Parts { settings, functions, data, programs: programs(self) }
+        ScriptParts { settings, functions, data, programs: programs(self) }
     }
 }
 
@@ -198,8 +198,8 @@ pub(super) fn function(name: &str, lines: Vec<String>) -> Vec<String> {
     into
 }
 
-fn of_system(system: &PlainFileSystem) -> Vec<String> {
-    let PlainFileSystem { options, make, repair, strict, .. } = system;
+fn of_system(system: &ShellFileSystem) -> Vec<String> {
+    let ShellFileSystem { options, make, repair, strict, .. } = system;
     let (repair, repaired) = match repair {
         Some((line, codes)) => (Some(line), codes.clone()),
         None => (None, Vec::new()),
@@ -227,8 +227,8 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
 }
 
 /// The programs that a script of this case calls.
-fn programs(case: &Case) -> Vec<String> {
-    let PlainFileSystem { make, repair, strict, .. } = &case.system;
+fn programs(case: &Reproduction) -> Vec<String> {
+    let ShellFileSystem { make, repair, strict, .. } = &case.system;
     let plain =
         "base64 cksum cmp cut dd grep head mktemp mount sed sync tail tr truncate umount wc yes";
     let lines = [
@@ -239,11 +239,11 @@ fn programs(case: &Case) -> Vec<String> {
     let tools = lines.into_iter().flatten().filter_map(|line| line.split_whitespace().next());
     let mut programs: Vec<String> = plain.split(' ').chain(tools).map(str::to_owned).collect();
     let texts = case.demands.iter().filter_map(|demand| match demand {
-        crate::verdict::Demand::Command { text, .. } => Some(text),
+        crate::verdict::ShellDemand::Command { text, .. } => Some(text),
         _ => None,
     });
     let steps = case.done.iter().filter_map(|done| match &done.what {
-        crate::events::What::Shell(text) => Some(text),
+        crate::events::LoggedAction::Shell(text) => Some(text),
         _ => None,
     });
     let more = steps::programs(&case.done).chain(demands::programs(&case.demands));
@@ -269,7 +269,7 @@ mod tests {
 
     /// The exit code of a look by this program, whose findings begin like this.
     fn look(program: &str, finds: Option<&str>) -> Option<i32> {
-        let system = PlainFileSystem {
+        let system = ShellFileSystem {
             driver: "toy".to_owned(),
             options: String::new(),
             make: "true".to_owned(),

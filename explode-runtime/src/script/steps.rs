@@ -2,17 +2,21 @@
 
 use explode_ramdisk::files::{Fallocate, FsCall, WriteMethod};
 
-use super::data::Data;
+use super::data::EmbeddedData;
 use super::words::{hexadecimal, path, runnable, word};
 use crate::choose::Choice;
-use crate::events::{Done, What};
+use crate::events::{LoggedAction, LoggedCall};
 use crate::report::one_line;
 
 /// Lines that do it again; `choices` are those of each mutate.
-pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> Vec<String> {
+pub(super) fn lines(
+    done: &[LoggedCall],
+    choices: &[Vec<Choice>],
+    data: &mut EmbeddedData,
+) -> Vec<String> {
     let mut lines = Vec::new();
-    for Done { what, error } in done {
-        if let What::Mutate(number) = what {
+    for LoggedCall { what, error } in done {
+        if let LoggedAction::Mutate(number) = what {
             let chosen = choices.get(*number as usize - 1).into_iter().flatten();
             let names: Vec<&str> = chosen.filter_map(|choice| choice.name.as_deref()).collect();
             let names =
@@ -31,18 +35,18 @@ pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> 
 }
 
 /// The command, and the call that it makes.
-fn command(what: &What, data: &mut Data) -> (String, String) {
+fn command(what: &LoggedAction, data: &mut EmbeddedData) -> (String, String) {
     match what {
-        What::Mutate(_) => (String::new(), String::new()),
-        What::Restart => (
+        LoggedAction::Mutate(_) => (String::new(), String::new()),
+        LoggedAction::Restart => (
             "umount \"$mnt\" && mount_it".to_owned(),
             "everything is durable from here on".to_owned(),
         ),
-        What::Call(FsCall::Pwrite { path, offset, data: bytes, method }) => {
+        LoggedAction::Call(FsCall::Pwrite { path, offset, data: bytes, method }) => {
             write(path, *offset, bytes, *method, data)
         }
-        What::Call(call) => of_call(call),
-        What::Shell(text) => {
+        LoggedAction::Call(call) => of_call(call),
+        LoggedAction::Shell(text) => {
             (format!("(\n    {}\n    )", runnable(text)), "the checker's own command".to_owned())
         }
     }
@@ -50,7 +54,7 @@ fn command(what: &What, data: &mut Data) -> (String, String) {
 
 /// The command of a call that carries no data, and the call in words.
 fn of_call(call: &FsCall) -> (String, String) {
-    // No script is made of these: `Done::beyond_commands`.
+    // No script is made of these: `LoggedCall::beyond_commands`.
     let none = || "false".to_owned();
     let (command, comment): (String, &str) = match call {
         FsCall::Open { path: file, flags } => {
@@ -130,15 +134,23 @@ fn fallocate(file: &str, how: Fallocate, at: u64, len: u64) -> (String, String) 
 }
 
 /// Programs that these commands call, and not every Linux has.
-pub(super) fn programs(done: &[Done]) -> impl Iterator<Item = &'static str> {
+pub(super) fn programs(done: &[LoggedCall]) -> impl Iterator<Item = &'static str> {
     done.iter().filter(|done| done.error.is_none()).filter_map(|done| match done.what {
-        What::Call(FsCall::Setxattr { .. } | FsCall::Removexattr { .. }) => Some("setfattr"),
-        What::Call(FsCall::Fallocate { .. }) => Some("fallocate"),
+        LoggedAction::Call(FsCall::Setxattr { .. } | FsCall::Removexattr { .. }) => {
+            Some("setfattr")
+        }
+        LoggedAction::Call(FsCall::Fallocate { .. }) => Some("fallocate"),
         _ => None,
     })
 }
 
-fn write(file: &str, at: u64, bytes: &[u8], how: WriteMethod, data: &mut Data) -> (String, String) {
+fn write(
+    file: &str,
+    at: u64,
+    bytes: &[u8],
+    how: WriteMethod,
+    data: &mut EmbeddedData,
+) -> (String, String) {
     let len = bytes.len() as u64;
     let (flag, call) = match how {
         WriteMethod::Plain => ("", "pwrite"),
@@ -205,7 +217,7 @@ mod tests {
     use explode_ramdisk::files::OpenFlags;
 
     use super::*;
-    use crate::choose::{Kind, Label};
+    use crate::choose::{ChoiceKind, Label};
 
     #[test]
     fn dd_counts_in_the_largest_unit() {
@@ -217,7 +229,8 @@ mod tests {
 
     #[test]
     fn calls_are_commands() {
-        let call = |call: FsCall| command(&What::Call(call), &mut Data::default()).0;
+        let call =
+            |call: FsCall| command(&LoggedAction::Call(call), &mut EmbeddedData::default()).0;
         let path = || "/a".to_owned();
         assert_eq!(
             call(FsCall::Rename { from: path(), to: "/d/it's".into() }),
@@ -277,22 +290,25 @@ mod tests {
 
     #[test]
     fn a_name_ends_no_comment() {
-        let done = |what: What, error: Option<&str>| Done { what, error: error.map(str::to_owned) };
+        let done = |what: LoggedAction, error: Option<&str>| LoggedCall {
+            what,
+            error: error.map(str::to_owned),
+        };
         let flags = OpenFlags::CREATE;
         let create = FsCall::Open { path: "/a\nevil".into(), flags };
         let steps = [
-            done(What::Mutate(1), None),
-            done(What::Call(create), Some("no\nevil")),
-            done(What::Shell("echo a\x1b".to_owned()), None),
+            done(LoggedAction::Mutate(1), None),
+            done(LoggedAction::Call(create), Some("no\nevil")),
+            done(LoggedAction::Shell("echo a\x1b".to_owned()), None),
         ];
         let choice = Choice {
-            kind: Kind::Action,
+            kind: ChoiceKind::Action,
             options: 1,
             value: 0,
             name: Some("add\nevil".to_owned()),
             label: Label::named("mutate"),
         };
-        let lines = lines(&steps, &[vec![choice]], &mut Data::default());
+        let lines = lines(&steps, &[vec![choice]], &mut EmbeddedData::default());
         let [step, failed, shell] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!(step, "# Step 1: add\\nevil");
         assert_eq!(failed, "# (open(\"/a\\nevil\", O_CREAT) failed: no\\nevil)");

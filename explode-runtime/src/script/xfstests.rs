@@ -5,11 +5,11 @@
 //! it by dm-flakey, as the suite's own tests do: then it is the kernel under test that has not
 //! written it. Else the disk is the recorded one.
 
-use super::case::Case;
-use super::sh::{LIBRARY, Parts, RECORDED, all};
+use super::case::Reproduction;
+use super::sh::{LIBRARY, RECORDED, ScriptParts, all};
 use super::steps::comment;
 use crate::base::quoted;
-use crate::choose::{Choice, Kind};
+use crate::choose::{Choice, ChoiceKind};
 use crate::crash::Epoch;
 
 /// What only tests do.
@@ -21,7 +21,7 @@ const FLAKEY: &str = include_str!("flakey.sh");
 
 /// A test, and what it prints where nothing is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Test {
+pub struct XfstestsCase {
     /// The name of its file; that of the output has `.out` besides.
     pub name: String,
     /// The script.
@@ -30,13 +30,13 @@ pub struct Test {
     pub golden: String,
 }
 
-impl Case {
+impl Reproduction {
     /// The test; `path` is where the trace stands. Its name is one that the suite takes, and none
     /// of its own.
-    pub fn xfstest(&self, path: &str, id: &str) -> Test {
+    pub fn xfstest(&self, path: &str, id: &str) -> XfstestsCase {
         let name = format!("999-explode-{id}");
         let is_dropped = self.is_dropped();
-        let Parts { settings, functions, data, programs } = self.parts();
+        let ScriptParts { settings, functions, data, programs } = self.parts();
         let honesty = if is_dropped { self.dropped(path) } else { self.honesty(path) };
         let mut lines = vec![
             "#! /bin/bash".to_owned(),
@@ -74,7 +74,7 @@ impl Case {
         lines.push(String::new());
         let script = format!("{}\n{}\n{SUITE}", lines.join("\n"), parts.join("\n"));
         let golden = format!("QA output created by {name}\nSilence is golden\n");
-        Test { name, script, golden }
+        XfstestsCase { name, script, golden }
     }
 
     /// Is the crash disk what is there if, when the workload is done, all writes are dropped? Then
@@ -85,13 +85,13 @@ impl Case {
     fn is_dropped(&self) -> bool {
         let at_end = matches!(self.trace.epoch, Some(Epoch::Now | Epoch::End));
         let of_itself = |choice: &Choice| {
-            !matches!(choice.kind, Kind::Action | Kind::Input) && choice.rank() > 0
+            !matches!(choice.kind, ChoiceKind::Action | ChoiceKind::Input) && choice.rank() > 0
         };
         let mut rest = self.done.iter().skip_while(|done| !done.gives_back()).skip(1);
         self.submitted
             && at_end
             && !self.choices.iter().flatten().any(of_itself)
-            && !rest.any(crate::events::Done::takes)
+            && !rest.any(crate::events::LoggedCall::takes)
     }
 
     /// What the test that drops writes shows, and what not.

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::plain::Plain;
-use crate::base::Fault;
-use crate::faults::media::{Medium, Site};
+use super::plain::ShellLayer;
+use crate::base::StepError;
+use crate::faults::media::{MediaBlock, MediaView};
 
 /// What a component can do as it is now, mounted or not. It is asked for each time, and by default
 /// there is nothing.
@@ -19,7 +19,7 @@ pub struct Abilities<'a> {
     /// only unmount gives up.
     pub must_unmount: bool,
     /// Writes out what the component holds in memory.
-    pub settle: Option<&'a dyn Settle>,
+    pub write_out: Option<&'a dyn Settle>,
     /// Describes the contents of the component's devices.
     pub inspect: Option<&'a dyn Inspect>,
     /// Makes the check that benchmarks compare with.
@@ -42,7 +42,7 @@ impl<'a> Abilities<'a> {
 
     /// The component writes out what it holds.
     pub fn settle(self, settle: &'a dyn Settle) -> Abilities<'a> {
-        Abilities { settle: Some(settle), ..self }
+        Abilities { write_out: Some(settle), ..self }
     }
 
     /// The component describes its devices.
@@ -68,7 +68,7 @@ pub trait Settle {
     ///
     /// # Errors
     /// The component cannot write.
-    fn settle(&self) -> Result<(), Fault>;
+    fn settle(&self) -> Result<(), StepError>;
 }
 
 /// A component that knows what its devices contain.
@@ -82,7 +82,7 @@ pub trait Inspect {
 
     /// The blocks that hold the component's contents and may go bad, in an order that is the same
     /// in every run.
-    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
         let _ = medium;
         Vec::new()
     }
@@ -90,16 +90,16 @@ pub trait Inspect {
 
 /// Checks one crash disk as a plain loop would: repair, mount, read everything, unmount, on the
 /// block device at this node. It is called on a thread of its own, whose sync(2) it may switch off.
-pub type Floor = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
+pub type BaselineCheck = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
 
 /// A component whose check can be made without explode, for benchmarks.
 pub trait Baseline {
     /// Returns the check.
-    fn baseline(&self) -> Floor;
+    fn baseline(&self) -> BaselineCheck;
 }
 
 /// A component that a shell can stand in for.
 pub trait AsShell {
     /// Describes what a shell does in its place.
-    fn as_shell(&self) -> Plain;
+    fn as_shell(&self) -> ShellLayer;
 }

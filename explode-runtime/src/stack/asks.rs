@@ -9,7 +9,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::base::Blame;
-use crate::choose::{Label, Point, choose_lent};
+use crate::choose::{ChoicePoint, Label, choose_lent};
 use crate::devices::{Devices, HostId};
 use crate::events::asked;
 use crate::verdict::{Broken, BrokenKind};
@@ -57,7 +57,7 @@ impl Desk {
     }
 
     /// A mutate begins (`on`), or has ended.
-    pub fn hear(&self, on: bool) {
+    pub fn listen(&self, on: bool) {
         if self.hears.get() != Hears::Never {
             self.hears.set(if on { Hears::Mutate } else { Hears::Idle });
         }
@@ -127,7 +127,7 @@ impl Asks {
             Some(host) => Label::named(name).on(format_args!("{host}, {}", self.component)),
             None => Label::named(name).on(&self.component),
         };
-        choose_lent(&Point::action(options, label)) as usize
+        choose_lent(&ChoicePoint::action(options, label)) as usize
     }
 
     /// Asks for checks of every disk that a crash at this very moment could leave. The checker's

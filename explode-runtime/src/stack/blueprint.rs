@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::component::Component;
-use super::components::{Components, Maker};
+use super::components::{ComponentMaker, Components};
 use super::facts::Facts;
 use super::spec::StackSpec;
 use crate::base::{Factory, Options, UsageError};
@@ -29,7 +29,7 @@ pub(super) struct PlannedLayer {
 
 /// Makes the components of a layer.
 enum LayerMaker {
-    OfReadOptions(Maker),
+    OfReadOptions(ComponentMaker),
     OfOptions(Factory<dyn Component>, Options),
 }
 

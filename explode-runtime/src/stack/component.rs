@@ -12,10 +12,10 @@ use explode_ramdisk::{Files, RamDisk};
 use super::abilities::Abilities;
 use super::asks::Asks;
 use super::facts::Facts;
-use crate::base::Fault;
+use crate::base::StepError;
 use crate::devices::DiskSet;
 use crate::events::CallLog;
-use crate::writeset::Rules;
+use crate::writeset::DeviceRules;
 
 /// What recovery found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,22 +67,22 @@ impl fmt::Debug for Surface {
 
 /// Where shell commands find a layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Paths {
+pub struct LayerPaths {
     /// What it offers, if that has a path.
     pub path: Option<PathBuf>,
     /// The block device that it is, or is on by way of first children.
     pub device: Option<PathBuf>,
 }
 
-impl Paths {
+impl LayerPaths {
     /// What they are in a script.
-    pub fn in_script() -> Paths {
-        Paths { path: Some("$mnt".into()), device: Some("$dev".into()) }
+    pub fn in_script() -> LayerPaths {
+        LayerPaths { path: Some("$mnt".into()), device: Some("$dev".into()) }
     }
 }
 
 /// The paths of some layers, which are looked up when they are first asked for: few components do.
-pub type LazyPaths<'a> = LazyCell<Vec<Paths>, &'a dyn Fn() -> Vec<Paths>>;
+pub type LazyLayerPaths<'a> = LazyCell<Vec<LayerPaths>, &'a dyn Fn() -> Vec<LayerPaths>>;
 
 /// What a component stands on when one of its methods is called.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ pub struct Below<'a> {
     /// Each child's surface, in order.
     pub children: &'a [Surface],
     /// Where a shell command finds each child and the device that it is on, in order.
-    pub paths: &'a LazyPaths<'a>,
+    pub paths: &'a LazyLayerPaths<'a>,
     /// The devices of the stack, for components that are devices.
     pub devices: &'a dyn DiskSet,
     /// The first device of this component, if [`Facts::devices`] is not 0.
@@ -102,7 +102,7 @@ pub struct Below<'a> {
     /// kernel it is there.
     pub place: &'a Path,
     /// The rules of the devices.
-    pub rules: Rules,
+    pub rules: DeviceRules,
     /// Seeds whatever the component draws at random; the same at each replay.
     pub seed: u64,
     /// By this the component asks explode. It is kept at the mount by those who ask in their
@@ -122,39 +122,42 @@ impl Below<'_> {
     }
 
     /// The files that the first child offers.
-    pub fn files(&self) -> Result<Rc<dyn Files>, Fault> {
+    pub fn files(&self) -> Result<Rc<dyn Files>, StepError> {
         match self.children.first() {
             Some(Surface::Files(files)) => Ok(Rc::clone(files)),
-            other => Err(Fault::new(format!("needs files below it, and has {}", Missing(other)))),
+            other => Err(StepError::new(format!(
+                "needs files below it, and has {}",
+                MissingChild(other)
+            ))),
         }
     }
 
     /// The block device that child `index` offers.
-    pub fn disk(&self, index: usize) -> Result<RamDisk, Fault> {
+    pub fn disk(&self, index: usize) -> Result<RamDisk, StepError> {
         match self.children.get(index) {
             Some(Surface::Disk(disk)) => Ok(disk.clone()),
-            other => Err(Fault::new(format!(
+            other => Err(StepError::new(format!(
                 "needs a simulated disk as child {index}, and has {}",
-                Missing(other)
+                MissingChild(other)
             ))),
         }
     }
 
     /// The node of the block device that child `index` offers.
-    pub fn block(&self, index: usize) -> Result<PathBuf, Fault> {
+    pub fn block(&self, index: usize) -> Result<PathBuf, StepError> {
         match self.children.get(index) {
             Some(Surface::Block(node)) => Ok(node.clone()),
-            other => Err(Fault::new(format!(
+            other => Err(StepError::new(format!(
                 "needs a block device as child {index}, and has {}",
-                Missing(other)
+                MissingChild(other)
             ))),
         }
     }
 }
 
-struct Missing<'a>(Option<&'a Surface>);
+struct MissingChild<'a>(Option<&'a Surface>);
 
-impl fmt::Display for Missing<'_> {
+impl fmt::Display for MissingChild<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(surface) => write!(f, "{surface:?}"),
@@ -166,23 +169,23 @@ impl fmt::Display for Missing<'_> {
 /// One layer of storage (EX-26 to EX-32). Every method has a default.
 pub trait Component {
     /// Makes the system for the first time. The children are mounted.
-    fn init(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         Ok(())
     }
 
     /// Makes the system ready for use. Failing on a crash disk is an error of the checked system.
-    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         Ok(())
     }
 
     /// Puts the system to rest and drops what it has in memory.
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         Ok(())
     }
 
     /// Repairs the system after a crash, before it is mounted. The children are mounted. It is not
     /// called at any other time.
-    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, StepError> {
         Ok(Recovery::Clean)
     }
 

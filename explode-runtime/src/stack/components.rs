@@ -39,21 +39,21 @@ pub struct ComponentDef {
 }
 
 /// Makes components whose options were read.
-pub type Maker = Rc<dyn Fn() -> Box<dyn Component>>;
+pub type ComponentMaker = Rc<dyn Fn() -> Box<dyn Component>>;
 
 /// Reads the options of components.
-pub type OptionsReader = Arc<dyn Fn(&Options) -> Result<Maker, UsageError> + Send + Sync>;
+pub type OptionsReader = Arc<dyn Fn(&Options) -> Result<ComponentMaker, UsageError> + Send + Sync>;
 
 /// A system that this build does not have.
 #[derive(Clone, Copy, Debug)]
-pub struct Absent {
+pub struct FeatureGated {
     /// The name of its component; those of its targets are that, or go on with `-` or `+`.
     pub name: &'static str,
     /// The cargo feature that has it.
     pub feature: &'static str,
 }
 
-impl Absent {
+impl FeatureGated {
     /// Is this the name of the component, or of a target on it?
     fn is_named(&self, name: &str) -> bool {
         name.strip_prefix(self.name)
@@ -88,7 +88,7 @@ impl ComponentDef {
     pub fn of_maker(
         name: impl Into<Cow<'static, str>>,
         about: impl Into<Cow<'static, str>>,
-        read: impl Fn(&Options) -> Result<Maker, UsageError> + Send + Sync + 'static,
+        read: impl Fn(&Options) -> Result<ComponentMaker, UsageError> + Send + Sync + 'static,
     ) -> ComponentDef {
         let read: OptionsReader = Arc::new(read);
         let build = OptionsReader::clone(&read);
@@ -140,7 +140,7 @@ impl ComponentDef {
     }
 
     /// Reads these options, which were checked. Returns `None` if each component reads its own.
-    pub(super) fn maker(&self, options: &Options) -> Result<Option<Maker>, UsageError> {
+    pub(super) fn maker(&self, options: &Options) -> Result<Option<ComponentMaker>, UsageError> {
         self.read.as_ref().map(|read| read(options)).transpose()
     }
 
@@ -161,7 +161,7 @@ impl fmt::Debug for ComponentDef {
 pub struct Components {
     defs: Vec<ComponentDef>,
     /// The systems that other builds have.
-    pub absent: Vec<Absent>,
+    pub absent: Vec<FeatureGated>,
 }
 
 impl Components {
@@ -199,7 +199,7 @@ impl Components {
         known: impl IntoIterator<Item = &'a str>,
     ) -> UsageError {
         match self.absent.iter().find(|absent| absent.is_named(name)) {
-            Some(Absent { feature, .. }) => UsageError(format!(
+            Some(FeatureGated { feature, .. }) => UsageError(format!(
                 "{what} '{name}' is not in this build; it is in one with the cargo feature \
                  '{feature}': cargo run --features \
                  {feature} -- run ..."

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::faults::FaultMenu;
-use crate::faults::background::Between;
-use crate::faults::kernel::Failures;
-use crate::faults::media::Media;
+use crate::faults::background::BackgroundWork;
+use crate::faults::kernel::KernelFaults;
+use crate::faults::media::MediaFaults;
 use crate::verdict::Profile;
 
 /// What is known of a component by its options alone. It is asked for once per built stack, and
@@ -109,19 +109,19 @@ impl Facts {
     }
 
     /// Sets what may go bad on the component's devices before a mutate.
-    pub fn media(mut self, media: Media) -> Facts {
+    pub fn media(mut self, media: MediaFaults) -> Facts {
         self.faults.media = media;
         self
     }
 
     /// Sets the functions of the kernel that may fail in a mutate.
-    pub fn kernel_failures(mut self, failures: Failures) -> Facts {
+    pub fn kernel_failures(mut self, failures: KernelFaults) -> Facts {
         self.faults.kernel = failures;
         self
     }
 
     /// Sets what the kernel may do on its own between two calls.
-    pub fn background(mut self, background: Between) -> Facts {
+    pub fn background(mut self, background: BackgroundWork) -> Facts {
         self.faults.background = background;
         self
     }

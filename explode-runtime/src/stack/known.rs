@@ -7,17 +7,17 @@ use std::rc::Rc;
 use explode_ramdisk::Image;
 use itertools::Itertools as _;
 
-use super::abilities::Floor;
+use super::abilities::BaselineCheck;
 use super::blueprint::PlannedLayer;
 use super::component::Surface;
-use super::plain::{Plain, PlainFileSystem};
+use super::plain::{ShellFileSystem, ShellLayer};
 use super::promised::promised;
-use super::stack::{Level, Stack};
+use super::stack::{MountedLayer, Stack};
 use crate::events::CallLog;
-use crate::faults::background::Between;
-use crate::faults::kernel::Failures;
-use crate::faults::media::{Media, Medium, Site};
-use crate::verdict::{Excluded, Profile};
+use crate::faults::background::BackgroundWork;
+use crate::faults::kernel::KernelFaults;
+use crate::faults::media::{MediaBlock, MediaFaults, MediaView};
+use crate::verdict::{ExcludedPromises, Profile};
 
 /// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck
 /// and fsck.minix put into `lost+found` what they find, and `nilfs_cleanerd` holds on to `.nilfs`.
@@ -34,12 +34,12 @@ impl Stack {
     /// what the layers below keep if it asks for that
     /// ([`Facts::promises_as_below`](super::Facts::promises_as_below)).
     pub fn profile(&self) -> Option<Profile> {
-        promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
+        promised(&self.levels.iter().map(MountedLayer::standing).collect::<Vec<_>>())
     }
 
     /// The promises that the profile excludes.
-    pub fn excluded(&self) -> Excluded {
-        Excluded::by(self.profile().as_ref())
+    pub fn excluded(&self) -> ExcludedPromises {
+        ExcludedPromises::by(self.profile().as_ref())
     }
 
     /// Describes the contents of a sector of a device, if the component of the device can, or the
@@ -71,26 +71,27 @@ impl Stack {
     }
 
     /// The functions of the kernel that may fail in a mutate.
-    pub fn failures(&self) -> Failures {
+    pub fn failures(&self) -> KernelFaults {
         let all = self.levels.iter().map(|level| level.plan.facts.faults.kernel.clone());
-        all.fold(Failures::default(), Failures::and)
+        all.fold(KernelFaults::default(), KernelFaults::and)
     }
 
     /// What the kernel may do on its own between two calls.
-    pub(crate) fn between(&self) -> Between {
+    pub(crate) fn between(&self) -> BackgroundWork {
         let all = self.levels.iter().map(|level| level.plan.facts.faults.background);
-        all.fold(Between::default(), Between::and)
+        all.fold(BackgroundWork::default(), BackgroundWork::and)
     }
 
     /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for
     /// sure.
-    pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(Media, Site)> {
-        let of = |level: &Level| {
-            let Level { plan, component, .. } = level;
+    pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(MediaFaults, MediaBlock)> {
+        let of = |level: &MountedLayer| {
+            let MountedLayer { plan, component, .. } = level;
             let PlannedLayer { name, facts, first_device, .. } = &**plan;
             let media = facts.faults.media;
             let block_bytes = self.rules.block_bytes;
-            let medium = Medium { layer: name, first_device: *first_device, durable, block_bytes };
+            let medium =
+                MediaView { layer: name, first_device: *first_device, durable, block_bytes };
             let inspect = component.abilities().inspect.filter(|_| !media.is_sound());
             let sites = inspect.map_or_else(Vec::new, |inspect| inspect.media_sites(&medium));
             sites.into_iter().map(move |site| (media, site))
@@ -135,7 +136,8 @@ impl Stack {
 
     /// What its components keep where no event shows it, with their names.
     pub fn hides(&self) -> Vec<(String, &'static str)> {
-        let hidden = |level: &Level| Some((level.plan.name.clone(), level.plan.facts.unobserved?));
+        let hidden =
+            |level: &MountedLayer| Some((level.plan.name.clone(), level.plan.facts.unobserved?));
         self.levels.iter().filter_map(hidden).collect()
     }
 
@@ -172,11 +174,12 @@ impl Stack {
     ///
     /// # Errors
     /// It is something else; in words.
-    pub(crate) fn as_shell(&self) -> Result<(u64, PlainFileSystem), String> {
-        let as_shell = |level: &Level| Some(level.component.abilities().as_shell?.as_shell());
-        let layers: Vec<Option<Plain>> = self.levels.iter().map(as_shell).collect();
+    pub(crate) fn as_shell(&self) -> Result<(u64, ShellFileSystem), String> {
+        let as_shell =
+            |level: &MountedLayer| Some(level.component.abilities().as_shell?.as_shell());
+        let layers: Vec<Option<ShellLayer>> = self.levels.iter().map(as_shell).collect();
         match &layers[..] {
-            [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => {
+            [Some(ShellLayer::Disk(bytes)), Some(ShellLayer::FileSystem(system))] => {
                 Ok((*bytes, system.clone()))
             }
             _ => {
@@ -192,20 +195,20 @@ impl Stack {
 
     /// The threads that its components have named, each with the name of its layer.
     pub fn threads(&self) -> Vec<(&str, u32)> {
-        let threads = |level: &Level| level.component.threads();
+        let threads = |level: &MountedLayer| level.component.threads();
         let named = self.levels.iter().map(|level| (level.plan.name.as_str(), threads(level)));
         named.flat_map(|(name, threads)| threads.into_iter().map(move |pid| (name, pid))).collect()
     }
 
     /// The first layer that depends on something besides its devices, if there is one.
-    pub fn not_skipping(&self) -> Option<&str> {
+    pub fn why_every_check_is_made(&self) -> Option<&str> {
         let layer = self.levels.iter().find(|level| !level.plan.facts.reads_only_its_disks)?;
         Some(&layer.plan.name)
     }
 
     /// The check of a crash disk without explode, and the block device for it. `None` unless the
     /// stack is one component on one block device, mounted, and the component has such a check.
-    pub fn baseline(&self) -> Option<(PathBuf, Floor)> {
+    pub fn baseline(&self) -> Option<(PathBuf, BaselineCheck)> {
         let [device, system] = &self.levels[..] else { return None };
         match device.component.surface() {
             Surface::Block(node) => Some((node, system.component.abilities().baseline?.baseline())),

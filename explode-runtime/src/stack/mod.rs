@@ -20,14 +20,14 @@ mod spec;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod stack;
 
-pub use abilities::{Abilities, AsShell, Baseline, Floor, Inspect, Settle};
+pub use abilities::{Abilities, AsShell, Baseline, BaselineCheck, Inspect, Settle};
 pub use asks::Asks;
 pub use blueprint::Blueprint;
 pub use carried::{Carried, carried, is_of_commands};
-pub use component::{Below, Component, LazyPaths, Paths, Recovery, Surface};
-pub use components::{Absent, ComponentDef, Components, Maker, OptionsReader};
+pub use component::{Below, Component, LayerPaths, LazyLayerPaths, Recovery, Surface};
+pub use components::{ComponentDef, ComponentMaker, Components, FeatureGated, OptionsReader};
 pub use facts::Facts;
 pub use known::RESERVED;
-pub use plain::{Plain, PlainFileSystem};
+pub use plain::{ShellFileSystem, ShellLayer};
 pub use spec::{COMMANDS, Layer, StackSpec};
 pub use stack::Stack;

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 /// One layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Plain {
+pub enum ShellLayer {
     /// A block device of so many bytes.
     Disk(u64),
     /// A file system of the kernel on one.
-    FileSystem(PlainFileSystem),
+    FileSystem(ShellFileSystem),
 }
 
 /// A file system of the kernel. Programs are written with their arguments, separated by spaces; the
 /// device follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlainFileSystem {
+pub struct ShellFileSystem {
     /// Its name for mount(8).
     pub driver: String,
     /// The options of the mount, separated by commas.

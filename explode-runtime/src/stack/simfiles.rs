@@ -12,10 +12,10 @@ use self::profile::profile;
 use super::abilities::{Abilities, Inspect};
 use super::component::{Below, Component, Surface};
 use super::facts::Facts;
-use crate::base::{Fault, Mode, OptionDef, Options, UsageError};
-use crate::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use crate::base::{Mode, OptionDef, Options, StepError, UsageError};
+use crate::faults::media::{MEDIA_OPTIONS, MediaBlock, MediaFaults, MediaView};
 use crate::stack::ComponentDef;
-use crate::writeset::{Atom, Rules};
+use crate::writeset::{Atom, DeviceRules};
 
 /// The name in the registry.
 pub const NAME: &str = "simfiles";
@@ -37,19 +37,19 @@ const SYNC: OptionDef = OptionDef {
 const DEVICES: u32 = 1 << 20;
 
 struct SimFilesComponent {
-    media: Media,
+    media: MediaFaults,
     sync: bool,
     files: Option<Rc<SimFiles>>,
     first_device: u32,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    let (media, sync) = (Media::of(options)?, options.bool("sync", false)?);
+    let (media, sync) = (MediaFaults::of(options)?, options.bool("sync", false)?);
     Ok(Box::new(SimFilesComponent { media, sync, files: None, first_device: 0 }))
 }
 
 /// What is written as a whole: the block, or the sector where sectors tear.
-fn granule(rules: &Rules) -> Granule {
+fn granule(rules: &DeviceRules) -> Granule {
     Granule(match rules.atom {
         Atom::Sector => 512,
         Atom::Block | Atom::Request => rules.block_bytes,
@@ -57,7 +57,7 @@ fn granule(rules: &Rules) -> Granule {
 }
 
 impl Component for SimFilesComponent {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let files = SimFiles::mount(
             below.devices.storage()?.clone(),
             below.first_device,
@@ -68,7 +68,7 @@ impl Component for SimFilesComponent {
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         // A clean end leaves nothing unsynced, as umount(2) does.
         if let Some(files) = self.files.take() {
             files.sync()?;
@@ -91,11 +91,11 @@ impl Component for SimFilesComponent {
 
 impl Inspect for SimFilesComponent {
     fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
-        self.files.as_ref()?.whose(self.first_device + device, sector)
+        self.files.as_ref()?.describe_sector(self.first_device + device, sector)
     }
 
     /// Names and sizes do not go bad.
-    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
         let files = self.files.iter().flat_map(|files| files.list());
         files.flat_map(|(path, dev, bytes)| medium.file(&path, dev, bytes)).collect()
     }

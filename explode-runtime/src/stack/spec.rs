@@ -7,7 +7,7 @@ use crate::base::{Options, UsageError};
 
 /// One component of a stack, as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "LayerText", into = "LayerText")]
 pub struct Layer {
     /// Its name in this stack.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Layer {
 /// The same as it is written, in traces too.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct LayerText {
     name: String,
     #[serde(rename = "use")]
     component: String,
@@ -36,18 +36,18 @@ struct Written {
     defaults: Options,
 }
 
-impl From<Written> for Layer {
-    fn from(written: Written) -> Layer {
-        let Written { name, component, children, options, defaults } = written;
+impl From<LayerText> for Layer {
+    fn from(written: LayerText) -> Layer {
+        let LayerText { name, component, children, options, defaults } = written;
         Layer { name, component, children, options: options.with_defaults(defaults) }
     }
 }
 
-impl From<Layer> for Written {
-    fn from(layer: Layer) -> Written {
+impl From<Layer> for LayerText {
+    fn from(layer: Layer) -> LayerText {
         let Layer { name, component, children, options } = layer;
         let defaults = options.defaults();
-        Written { name, component, children, options, defaults }
+        LayerText { name, component, children, options, defaults }
     }
 }
 

@@ -14,24 +14,24 @@ use tracing::debug_span;
 use super::abilities::Settle;
 use super::asks::{Asks, Desk};
 use super::blueprint::{Blueprint, PlannedLayer};
-use super::component::{Below, Component, LazyPaths, Paths, Recovery, Surface};
-use super::promised::Standing;
+use super::component::{Below, Component, LayerPaths, LazyLayerPaths, Recovery, Surface};
+use super::promised::LayerRef;
 use super::spec::StackSpec;
-use crate::base::{Blame, Fault, UsageError};
+use crate::base::{Blame, StepError, UsageError};
 use crate::devices::{Devices, DiskSet, HostId, Side};
 use crate::events::CallLog;
 use crate::stack::Components;
-use crate::verdict::{Broken, BrokenKind, Failure, Stage, Verdict, Violation};
-use crate::writeset::Rules;
+use crate::verdict::{Broken, BrokenKind, CheckError, DiskStage, Verdict, Violation};
+use crate::writeset::DeviceRules;
 
 /// A stack on some devices.
 pub struct Stack {
     blueprint: Blueprint,
     pub(super) devices: Devices,
     desk: Rc<Desk>,
-    pub(super) rules: Rules,
+    pub(super) rules: DeviceRules,
     seed: u64,
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<MountedLayer>,
     /// Where the calls on its files are written down, if they are.
     pub(super) log: Option<CallLog>,
     /// Where the calls of its components are placed among the events, if they are.
@@ -42,7 +42,7 @@ pub struct Stack {
     pub(super) unsupported_calls: Vec<String>,
 }
 
-pub(super) struct Level {
+pub(super) struct MountedLayer {
     pub(super) plan: Rc<PlannedLayer>,
     pub(super) component: Box<dyn Component>,
     place: PathBuf,
@@ -60,7 +60,7 @@ impl Stack {
         spec: &StackSpec,
         components: &Components,
         devices: Devices,
-        rules: Rules,
+        rules: DeviceRules,
         seed: u64,
     ) -> Result<Stack, UsageError> {
         let (blueprint, made) = Blueprint::of(spec, components)?;
@@ -74,7 +74,7 @@ impl Stack {
     pub fn build_again(
         blueprint: &Blueprint,
         devices: Devices,
-        rules: Rules,
+        rules: DeviceRules,
         seed: u64,
     ) -> Result<Stack, UsageError> {
         let made = blueprint.make()?;
@@ -85,15 +85,15 @@ impl Stack {
         blueprint: Blueprint,
         made: Vec<Box<dyn Component>>,
         devices: Devices,
-        rules: Rules,
+        rules: DeviceRules,
         seed: u64,
     ) -> Stack {
         let places = places(&*devices);
         let level = |(plan, component): (&Rc<PlannedLayer>, _)| {
             let (plan, place) = (Rc::clone(plan), places.join(&plan.name));
-            Level { plan, component, place, mounted: false, followed: None }
+            MountedLayer { plan, component, place, mounted: false, followed: None }
         };
-        let levels: Vec<Level> = blueprint.layers.iter().zip(made).map(level).collect();
+        let levels: Vec<MountedLayer> = blueprint.layers.iter().zip(made).map(level).collect();
         if let Some(kernel) = devices.kernel() {
             kernel.make_folders(
                 &levels.iter().map(|level| level.place.as_path()).collect::<Vec<_>>(),
@@ -119,7 +119,7 @@ impl Stack {
     }
 
     /// The first start: init then mount, bottom up.
-    pub fn start_first(&mut self) -> Result<(), Fault> {
+    pub fn start_first(&mut self) -> Result<(), StepError> {
         self.bottom_up(|component, below| {
             component.init(below)?;
             component.mount(below)
@@ -127,7 +127,7 @@ impl Stack {
     }
 
     /// A later start: mount, bottom up.
-    pub fn start(&mut self) -> Result<(), Fault> {
+    pub fn start(&mut self) -> Result<(), StepError> {
         self.bottom_up(|component, below| component.mount(below))
     }
 
@@ -136,7 +136,7 @@ impl Stack {
     ///
     /// # Errors
     /// There are not so many, or one cannot be mounted.
-    pub(crate) fn start_file_systems(&mut self, wanted: u32) -> Result<Vec<PathBuf>, Fault> {
+    pub(crate) fn start_file_systems(&mut self, wanted: u32) -> Result<Vec<PathBuf>, StepError> {
         let mut found = Vec::new();
         for level in 0..self.levels.len() {
             if found.len() as u32 == wanted {
@@ -148,9 +148,8 @@ impl Stack {
             found.extend(self.levels[level].file_system());
         }
         if (found.len() as u32) < wanted {
-            return Err(
-                Fault::new("a file system of the stack is not there any more").blame(Blame::Tool)
-            );
+            return Err(StepError::new("a file system of the stack is not there any more")
+                .blame(Blame::Tool));
         }
         Ok(found)
     }
@@ -167,18 +166,20 @@ impl Stack {
     /// The violation `recover-failed` or `mount-failed`, what is broken, or what `announce` says.
     pub fn recover(
         &mut self,
-        announce: &mut dyn FnMut(Stage) -> Result<(), Failure>,
-    ) -> Result<Recovery, Failure> {
-        let failed = |verdict: Verdict, fault: Fault| match fault.blame {
-            Blame::System => Violation::new(verdict, verdict.as_str(), fault.to_string()).into(),
+        announce: &mut dyn FnMut(DiskStage) -> Result<(), CheckError>,
+    ) -> Result<Recovery, CheckError> {
+        let failed = |verdict: Verdict, fault: StepError| match fault.blame {
+            Blame::CheckedSystem => {
+                Violation::new(verdict, verdict.as_str(), fault.to_string()).into()
+            }
             Blame::Promise(promise) => Violation::new(verdict, promise, fault.to_string()).into(),
-            Blame::Tool => Failure::Broken(fault.of(verdict.as_str()).into()),
+            Blame::Tool => CheckError::Broken(fault.of(verdict.as_str()).into()),
         };
         let mut found = Recovery::Clean;
         self.desk.is_of_crash();
         for level in 0..self.levels.len() {
             let name = self.levels[level].plan.name.clone();
-            announce(Stage::Recover)?;
+            announce(DiskStage::Recover)?;
             let recovery = debug_span!("recover", layer = &*name)
                 .in_scope(|| self.call(level, |component, below| component.recover(below)));
             let recovery =
@@ -186,7 +187,7 @@ impl Stack {
             if recovery == Recovery::Repaired {
                 found = Recovery::Repaired;
             }
-            announce(Stage::Mount)?;
+            announce(DiskStage::Mount)?;
             let mounted = debug_span!("mount", layer = &*name)
                 .in_scope(|| self.call(level, |component, below| component.mount(below)));
             mounted.map_err(|fault| failed(Verdict::MountFailed, fault.of(&name)))?;
@@ -196,7 +197,7 @@ impl Stack {
     }
 
     /// The end: unmount, top down.
-    pub fn stop(&mut self) -> Result<(), Fault> {
+    pub fn stop(&mut self) -> Result<(), StepError> {
         self.devices.hold_still(false)?;
         for level in (0..self.levels.len()).rev() {
             if std::mem::take(&mut self.levels[level].mounted) {
@@ -219,9 +220,9 @@ impl Stack {
 
     /// A mutate begins on it (`on`), or has ended: only in between its components, and the kernel,
     /// may ask for crash checks.
-    pub(crate) fn hear(&self, on: bool) {
-        self.desk.hear(on);
-        self.devices.kernel().into_iter().for_each(|kernel| kernel.hear(on));
+    pub(crate) fn listen(&self, on: bool) {
+        self.desk.listen(on);
+        self.devices.kernel().into_iter().for_each(|kernel| kernel.listen(on));
     }
 
     /// By this the checker asks for crash checks on behalf of the programs that it runs.
@@ -244,16 +245,19 @@ impl Stack {
     ///
     /// # Errors
     /// A component that cannot.
-    pub fn settle(&self) -> Result<(), Fault> {
+    pub fn settle(&self) -> Result<(), StepError> {
         self.levels.iter().try_for_each(|level| {
-            let settle = level.component.abilities().settle;
+            let settle = level.component.abilities().write_out;
             settle.map_or(Ok(()), Settle::settle).map_err(|fault| fault.of(&level.plan.name))
         })
     }
 
     /// Where a shell command finds what the top component offers.
-    pub fn paths(&self) -> Paths {
-        self.levels.len().checked_sub(1).map_or_else(Paths::default, |top| paths(&self.levels, top))
+    pub fn paths(&self) -> LayerPaths {
+        self.levels
+            .len()
+            .checked_sub(1)
+            .map_or_else(LayerPaths::default, |top| paths(&self.levels, top))
     }
 
     /// The devices.
@@ -267,7 +271,7 @@ impl Stack {
     }
 
     /// The files that the top component offers.
-    pub fn files(&self) -> Result<Rc<dyn Files>, Fault> {
+    pub fn files(&self) -> Result<Rc<dyn Files>, StepError> {
         match self.top() {
             Surface::Files(files) => match &self.log {
                 Some(log) => Ok(log.around(files)),
@@ -278,7 +282,7 @@ impl Stack {
     }
 
     /// The block device that the top component offers.
-    pub fn disk(&self) -> Result<RamDisk, Fault> {
+    pub fn disk(&self) -> Result<RamDisk, StepError> {
         match self.top() {
             Surface::Disk(disk) => Ok(disk),
             other => Err(wrong_top("a simulated disk", &other)),
@@ -286,11 +290,11 @@ impl Stack {
     }
 
     /// The engine that the top component offers.
-    pub fn engine<T: Any>(&self) -> Result<Rc<T>, Fault> {
+    pub fn engine<T: Any>(&self) -> Result<Rc<T>, StepError> {
         let wanted = || format!("an engine ({})", last_segment(std::any::type_name::<T>()));
         match self.top() {
             Surface::Engine(engine) => engine.downcast().map_err(|_| {
-                Fault::new(format!(
+                StepError::new(format!(
                     "this checker needs {}, and the stack's top offers another",
                     wanted()
                 ))
@@ -301,8 +305,8 @@ impl Stack {
 
     fn bottom_up(
         &mut self,
-        step: impl Fn(&mut dyn Component, &Below<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        step: impl Fn(&mut dyn Component, &Below<'_>) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
         for level in 0..self.levels.len() {
             self.call(level, &step).map_err(|fault| fault.of(&self.levels[level].plan.name))?;
             self.levels[level].mounted = true;
@@ -313,7 +317,7 @@ impl Stack {
 
     /// Before anything is done on what has just been mounted: its calls are followed, if they are
     /// wanted.
-    fn follow(&mut self, level: usize) -> Result<(), Fault> {
+    fn follow(&mut self, level: usize) -> Result<(), StepError> {
         let Some(disks) = self.devices.kernel().filter(|disks| disks.notes_operations()) else {
             return Ok(());
         };
@@ -334,7 +338,7 @@ impl Stack {
         // Children stand before their parents.
         let (below, above) = levels.split_at_mut(level);
         let below = &*below;
-        let Level { plan, component, place, .. } = &mut above[0];
+        let MountedLayer { plan, component, place, .. } = &mut above[0];
         let children: Vec<Surface> =
             plan.children.iter().map(|child| surface(below, *child)).collect();
         let children = match placed {
@@ -342,7 +346,7 @@ impl Stack {
             None => children,
         };
         let look_up = || plan.children.iter().map(|child| paths(below, *child)).collect();
-        let paths = LazyPaths::new(&look_up);
+        let paths = LazyLayerPaths::new(&look_up);
         let PlannedLayer { name, facts, first_device, buffers, .. } = &**plan;
         let below = Below {
             children: &children,
@@ -370,7 +374,7 @@ impl Stack {
 }
 
 /// What a layer offers, or the layer that it stands on.
-fn surface(levels: &[Level], level: usize) -> Surface {
+fn surface(levels: &[MountedLayer], level: usize) -> Surface {
     match (levels[level].component.surface(), levels[level].plan.children.first()) {
         (Surface::Child, Some(child)) => surface(levels, *child),
         (surface, _) => surface,
@@ -378,20 +382,21 @@ fn surface(levels: &[Level], level: usize) -> Surface {
 }
 
 /// Where a shell command finds a layer.
-fn paths(levels: &[Level], level: usize) -> Paths {
-    let Level { plan, component, .. } = &levels[level];
-    let child = || plan.children.first().map_or_else(Paths::default, |child| paths(levels, *child));
+fn paths(levels: &[MountedLayer], level: usize) -> LayerPaths {
+    let MountedLayer { plan, component, .. } = &levels[level];
+    let child =
+        || plan.children.first().map_or_else(LayerPaths::default, |child| paths(levels, *child));
     match component.surface() {
-        Surface::Block(node) => Paths { path: Some(node.clone()), device: Some(node) },
+        Surface::Block(node) => LayerPaths { path: Some(node.clone()), device: Some(node) },
         _ => match component.abilities().path {
-            Some(path) => Paths { path: Some(path), device: child().device },
+            Some(path) => LayerPaths { path: Some(path), device: child().device },
             None => child(),
         },
     }
 }
 
-impl Level {
-    pub(super) fn standing(&self) -> Standing<'_> {
+impl MountedLayer {
+    pub(super) fn standing(&self) -> LayerRef<'_> {
         (&self.plan.facts, &self.plan.children)
     }
 
@@ -439,8 +444,8 @@ impl std::fmt::Debug for Stack {
 }
 
 /// The top of a stack is not what its checker drives.
-fn wrong_top(wanted: &str, found: &Surface) -> Fault {
-    Fault::new(format!("this checker needs {wanted}, and the stack's top offers {found:?}"))
+fn wrong_top(wanted: &str, found: &Surface) -> StepError {
+    StepError::new(format!("this checker needs {wanted}, and the stack's top offers {found:?}"))
 }
 
 /// A type's name without the modules that it is in.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::tag::{Secret, Tagged};
 use crate::base::{MOST_TRACE_BYTES, Mode, Options, read_at_most};
 use crate::choose::Choice;
-use crate::crash::{Epoch, Kept, names};
-use crate::plan::{Origin, Plan, Settings};
+use crate::crash::{Epoch, KeptPiece, names};
+use crate::plan::{Plan, RunOrigin, RunSettings};
 use crate::stack::{Carried, StackSpec};
-use crate::trace::ErrorFound;
+use crate::trace::FoundError;
 use crate::verdict::{StepName, Verdict};
 
 /// The format that this version writes and reads.
@@ -42,7 +42,7 @@ pub struct Trace {
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub checker_defaults: Options,
     /// The effective options of the run, its seed included.
-    pub options: Settings,
+    pub options: RunSettings,
     /// The identity of the pristine disks, 32 hexadecimal digits; the stack's description makes
     /// them anew.
     pub pristine: String,
@@ -114,9 +114,9 @@ pub enum TraceError {
 
 impl Trace {
     /// The trace of an error.
-    pub fn of(plan: &Plan, origin: &Origin, error: &ErrorFound) -> Trace {
+    pub fn of(plan: &Plan, origin: &RunOrigin, error: &FoundError) -> Trace {
         let way = &error.way;
-        let record = |(id, kept): &(String, Vec<Kept>)| CrashDiskRecord {
+        let record = |(id, kept): &(String, Vec<KeptPiece>)| CrashDiskRecord {
             id: id.clone(),
             blocks: names(kept),
         };

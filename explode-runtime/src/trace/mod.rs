@@ -6,6 +6,6 @@ mod tag;
 mod witness;
 
 pub use format::{CrashDiskRecord, Trace, TraceError};
-pub use outcome::{NotSeen, Replay};
+pub use outcome::{NotReproduced, ReplayResult};
 pub use tag::{Secret, Tagged};
-pub use witness::{ErrorFound, Place, Way};
+pub use witness::{FoundError, Position, Witness};

@@ -4,15 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::format::Trace;
 use crate::choose::Divergence;
-use crate::verdict::{Death, Violation};
+use crate::verdict::{Violation, WorkerDeath};
 
 /// Why a replay did not show the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum NotSeen {
+pub enum NotReproduced {
     /// The step that hung, or ended its process, completed.
-    CameToAnEnd,
+    #[serde(rename = "came-to-an-end")]
+    StepFinished,
     /// The process died, in another step or of something else.
     Died,
     /// A mutate itself has found something else.
@@ -27,22 +28,22 @@ pub enum NotSeen {
     Diverged,
 }
 
-impl NotSeen {
+impl NotReproduced {
     /// All of them.
-    pub const ALL: [NotSeen; 7] = [
-        NotSeen::CameToAnEnd,
-        NotSeen::Died,
-        NotSeen::OtherViolation,
-        NotSeen::NoRequest,
-        NotSeen::NoDisk,
-        NotSeen::NothingWrong,
-        NotSeen::Diverged,
+    pub const ALL: [NotReproduced; 7] = [
+        NotReproduced::StepFinished,
+        NotReproduced::Died,
+        NotReproduced::OtherViolation,
+        NotReproduced::NoRequest,
+        NotReproduced::NoDisk,
+        NotReproduced::NothingWrong,
+        NotReproduced::Diverged,
     ];
 }
 
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Replay {
+pub enum ReplayResult {
     /// The same verdict, for the same reason.
     Reproduced {
         /// What was found now.
@@ -52,37 +53,40 @@ pub enum Replay {
         by_search: bool,
     },
     /// The way was the same, the verdict was not; and what was there instead.
-    NotReproduced(NotSeen, String),
+    NotReproduced(NotReproduced, String),
     /// Another way.
     Diverged(Divergence),
 }
 
-impl Replay {
+impl ReplayResult {
     /// Why it has not shown the error; none if it has.
-    pub fn not_seen(&self) -> Option<NotSeen> {
+    pub fn not_seen(&self) -> Option<NotReproduced> {
         match self {
-            Replay::Reproduced { .. } => None,
-            Replay::NotReproduced(reason, _) => Some(*reason),
-            Replay::Diverged(_) => Some(NotSeen::Diverged),
+            ReplayResult::Reproduced { .. } => None,
+            ReplayResult::NotReproduced(reason, _) => Some(*reason),
+            ReplayResult::Diverged(_) => Some(NotReproduced::Diverged),
         }
     }
 }
 
 impl Trace {
     /// What it means for this trace that its replay ended the process, or did not end.
-    pub fn replay_of(&self, death: &Death) -> Replay {
+    pub fn replay_of(&self, death: &WorkerDeath) -> ReplayResult {
         match death.step.name() {
-            Some(step) if Some(step) == self.died && !death.from_outside => {
+            Some(step) if Some(step) == self.died && !death.killed_externally => {
                 let violation = death.violation(step);
                 if violation.signature(&self.checker) == self.signature {
-                    return Replay::Reproduced { violation, by_search: false };
+                    return ReplayResult::Reproduced { violation, by_search: false };
                 }
-                Replay::NotReproduced(
-                    NotSeen::Died,
+                ReplayResult::NotReproduced(
+                    NotReproduced::Died,
                     format!("the replay died otherwise: {}", violation.message),
                 )
             }
-            _ => Replay::NotReproduced(NotSeen::Died, format!("the replay itself died {death}")),
+            _ => ReplayResult::NotReproduced(
+                NotReproduced::Died,
+                format!("the replay itself died {death}"),
+            ),
         }
     }
 }

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::check::Checker;
 use crate::choose::{Choice, choices_hash};
 use crate::explore::State;
-use crate::trace::Place;
+use crate::trace::Position;
 
 /// So many chopped states are kept. States with a chop in common are mostly explored one after the
 /// other.
@@ -25,49 +25,49 @@ const KEPT: usize = 128;
 
 /// After which calls of mutate there is a chop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Chops {
+pub(super) enum ChopPoints {
     /// After each so many, if another one follows.
     Every(u32),
     /// After these, as a trace has them.
     At(Vec<u32>),
 }
 
-impl Chops {
+impl ChopPoints {
     /// Those of a run with this option.
-    pub fn of(chop: Option<u32>) -> Chops {
-        chop.map_or_else(|| Chops::At(Vec::new()), Chops::Every)
+    pub fn of(chop: Option<u32>) -> ChopPoints {
+        chop.map_or_else(|| ChopPoints::At(Vec::new()), ChopPoints::Every)
     }
 
     /// Is there one after so many calls, of which this is not the last?
     pub fn is_between(&self, mutates: u32) -> bool {
         match self {
-            Chops::Every(period) => mutates > 0 && mutates.is_multiple_of(*period),
-            Chops::At(list) => list.contains(&mutates),
+            ChopPoints::Every(period) => mutates > 0 && mutates.is_multiple_of(*period),
+            ChopPoints::At(list) => list.contains(&mutates),
         }
     }
 
     /// Is there one after the last call of all? A trace that ends in a chop has one.
     pub fn is_last(&self, mutates: u32) -> bool {
-        matches!(self, Chops::At(list) if list.contains(&mutates))
+        matches!(self, ChopPoints::At(list) if list.contains(&mutates))
     }
 }
 
 /// A state right after a chop.
-pub(super) struct Chopped {
+pub(super) struct ChopState {
     /// What the devices hold.
     pub image: Image,
     /// The checker, which has no part of the stack.
     pub checker: Box<dyn Checker>,
     /// How far it is.
-    pub place: Place,
+    pub place: Position,
     /// How many choices led there.
     pub choices: usize,
 }
 
-impl Chopped {
-    fn fork(&self) -> Option<Chopped> {
-        let Chopped { image, place, choices, .. } = self;
-        Some(Chopped {
+impl ChopState {
+    fn fork(&self) -> Option<ChopState> {
+        let ChopState { image, place, choices, .. } = self;
+        Some(ChopState {
             image: image.clone(),
             checker: self.checker.fork()?,
             place: *place,
@@ -79,16 +79,16 @@ impl Chopped {
 /// Chopped states by the way that leads there; the one that was not wanted longest is the first to
 /// go.
 #[derive(Default)]
-pub(super) struct Cache {
-    states: BTreeMap<u128, (Chopped, u64)>,
+pub(super) struct ChopCache {
+    states: BTreeMap<u128, (ChopState, u64)>,
     uses: u64,
 }
 
-impl Cache {
+impl ChopCache {
     /// Keeps a state; `choices` lead to it.
-    pub fn keep(&mut self, choices: &[Choice], chopped: Chopped) {
+    pub fn keep(&mut self, choices: &[Choice], chopped: ChopState) {
         self.uses += 1;
-        self.states.insert(Way::of(choices).key(chopped.place.mutates), (chopped, self.uses));
+        self.states.insert(PathHash::of(choices).key(chopped.place.mutates), (chopped, self.uses));
         if self.states.len() > KEPT {
             let oldest = self.states.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| *key);
             oldest.and_then(|key| self.states.remove(&key));
@@ -96,8 +96,8 @@ impl Cache {
     }
 
     /// A copy of the last chopped state on the way to `state`, if one is here.
-    pub fn last_before(&mut self, state: &State, chops: &Chops) -> Option<Chopped> {
-        let fits = |chopped: &Chopped| {
+    pub fn last_before(&mut self, state: &State, chops: &ChopPoints) -> Option<ChopState> {
+        let fits = |chopped: &ChopState| {
             chopped.place.mutates <= state.depth && chopped.choices <= state.choices.len()
         };
         let places: Vec<(u32, usize)> = self
@@ -109,7 +109,7 @@ impl Cache {
             .dedup()
             .collect();
         let most = places.iter().map(|(_, choices)| *choices).max()?;
-        let mut ways = vec![Way::default()];
+        let mut ways = vec![PathHash::default()];
         for choice in &state.choices[..most] {
             ways.push(ways[ways.len() - 1].then(choice));
         }
@@ -122,7 +122,7 @@ impl Cache {
     }
 }
 
-impl std::fmt::Debug for Cache {
+impl std::fmt::Debug for ChopCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} chopped states", self.states.len())
     }
@@ -130,16 +130,16 @@ impl std::fmt::Debug for Cache {
 
 /// A hash of choices that is made one choice after the other.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way(u128);
+struct PathHash(u128);
 
-impl Way {
-    fn of(choices: &[Choice]) -> Way {
-        choices.iter().fold(Way::default(), |way, choice| way.then(choice))
+impl PathHash {
+    fn of(choices: &[Choice]) -> PathHash {
+        choices.iter().fold(PathHash::default(), |way, choice| way.then(choice))
     }
 
-    fn then(self, choice: &Choice) -> Way {
+    fn then(self, choice: &Choice) -> PathHash {
         let both = [self.0, choices_hash(std::slice::from_ref(choice))];
-        Way(xxh3_128(&both.map(u128::to_le_bytes).concat()))
+        PathHash(xxh3_128(&both.map(u128::to_le_bytes).concat()))
     }
 
     /// Of the state that this leads to by so many calls of mutate: some make no choices.
@@ -152,19 +152,19 @@ impl Way {
 mod tests {
     use super::*;
     use crate::check::Cx;
-    use crate::choose::{Kind, Label};
+    use crate::choose::{ChoiceKind, Label};
     use crate::crash::Epoch;
     use crate::stack::Stack;
-    use crate::verdict::Failure;
+    use crate::verdict::CheckError;
 
     #[derive(Clone)]
     struct Nothing;
 
     impl Checker for Nothing {
-        fn mutate(&mut self, _cx: &mut Cx<'_>) -> Result<(), Failure> {
+        fn mutate(&mut self, _cx: &mut Cx<'_>) -> Result<(), CheckError> {
             Ok(())
         }
-        fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
             Ok(())
         }
         fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -175,7 +175,7 @@ mod tests {
     fn choices(values: &[u32]) -> Vec<Choice> {
         let label = Label { site: "here".to_owned(), ..Label::default() };
         let choice = |value: &u32| Choice {
-            kind: Kind::Action,
+            kind: ChoiceKind::Action,
             options: 1000,
             value: *value,
             name: None,
@@ -184,9 +184,9 @@ mod tests {
         values.iter().map(choice).collect()
     }
 
-    fn keep(cache: &mut Cache, values: &[u32], mutates: u32) {
-        let place = Place { mutates, ..Place::default() };
-        let chopped = Chopped {
+    fn keep(cache: &mut ChopCache, values: &[u32], mutates: u32) {
+        let place = Position { mutates, ..Position::default() };
+        let chopped = ChopState {
             image: Image::new(),
             checker: Box::new(Nothing),
             place,
@@ -196,16 +196,16 @@ mod tests {
     }
 
     /// Mutates and choices of the state that was found.
-    fn find(cache: &mut Cache, values: &[u32], depth: u32) -> Option<(u32, usize)> {
+    fn find(cache: &mut ChopCache, values: &[u32], depth: u32) -> Option<(u32, usize)> {
         let state = State { choices: choices(values), depth };
         cache
-            .last_before(&state, &Chops::Every(2))
+            .last_before(&state, &ChopPoints::Every(2))
             .map(|chopped| (chopped.place.mutates, chopped.choices))
     }
 
     #[test]
     fn the_last_chop_on_the_way_is_found() {
-        let mut cache = Cache::default();
+        let mut cache = ChopCache::default();
         keep(&mut cache, &[1, 2], 2);
         keep(&mut cache, &[1, 2, 3], 4);
         assert_eq!(find(&mut cache, &[1], 1), None);
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_is_not_wanted_goes_first() {
-        let mut cache = Cache::default();
+        let mut cache = ChopCache::default();
         (0..KEPT as u32).for_each(|value| keep(&mut cache, &[value], 2));
         assert!(find(&mut cache, &[0], 2).is_some());
         keep(&mut cache, &[999], 2);

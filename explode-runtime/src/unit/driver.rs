@@ -6,29 +6,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::debug_span;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::ended::Early;
+use super::ended::UnitStop;
 use super::lent::Lent;
 use super::sources::{Asking, Sources};
-use super::work::SoFar;
-use crate::base::{Fault, panic_words};
-use crate::check::{Ask, At, Checker, Cx, DiskCheck, Driver, Whole};
-use crate::choose::{Choice, Point, lend};
-use crate::crash::When;
+use super::work::UnitProgress;
+use crate::base::{StepError, panic_words};
+use crate::check::{BeforeMutate, Checker, CrashRequest, Cx, DiskCheck, Driver, Whole};
+use crate::choose::{Choice, ChoicePoint, lend};
+use crate::crash::Instants;
 use crate::events::Event;
-use crate::explore::Arrival;
+use crate::explore::ReachedState;
 use crate::faults::kernel::failed;
 use crate::faults::media;
-use crate::judge::Pipeline;
+use crate::judge::CrashPipeline;
 use crate::stack::Stack;
-use crate::trace::Place;
-use crate::verdict::{Broken, Failure, Step};
+use crate::trace::Position;
+use crate::verdict::{Broken, CheckError, WorkerStep};
 
 /// A unit that runs, as its mutates see it.
 pub(super) struct UnitDriver<'a, 'w, 'r> {
     pub asking: &'a Asking<'w>,
-    pub pipeline: Pipeline<'r>,
+    pub pipeline: CrashPipeline<'r>,
     /// Where the unit is.
-    pub place: Place,
+    pub place: Position,
     /// Calls of mutate that were explored.
     pub operations: u64,
     sources: &'a Sources,
@@ -36,7 +36,7 @@ pub(super) struct UnitDriver<'a, 'w, 'r> {
     explored: bool,
     /// The first contradiction of the log: from there on the write set is wrong, and no disk of it
     /// is looked at.
-    contradiction: Option<Fault>,
+    contradiction: Option<StepError>,
     /// What crash checks could not do. It is never excused.
     unchecked: Option<Broken>,
 }
@@ -45,12 +45,12 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     pub fn new(
         asking: &'a Asking<'w>,
         sources: &'a Sources,
-        pipeline: Pipeline<'r>,
+        pipeline: CrashPipeline<'r>,
     ) -> UnitDriver<'a, 'w, 'r> {
         UnitDriver {
             asking,
             pipeline,
-            place: Place::default(),
+            place: Position::default(),
             operations: 0,
             sources,
             explored: false,
@@ -60,15 +60,18 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     }
 
     /// Announces a step that may hang or end this process.
-    pub fn about_to(&mut self, step: Step) {
+    pub fn before(&mut self, step: WorkerStep) {
         let chooser = self.asking.chooser.get();
-        let so_far =
-            SoFar { choices: chooser.made(), operations: self.operations, place: self.place };
-        self.asking.work.get_mut().about_to(step, &so_far);
+        let so_far = UnitProgress {
+            choices: chooser.made(),
+            operations: self.operations,
+            place: self.place,
+        };
+        self.asking.work.get_mut().before(step, &so_far);
     }
 
     /// Called when a stack of the unit was started.
-    pub fn started(&mut self, stack: &Stack) -> Result<(), Fault> {
+    pub fn started(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.sources.started(stack)
     }
 
@@ -79,26 +82,26 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         stack: &Stack,
         checker: &mut dyn Checker,
         explored: bool,
-    ) -> Result<(), Early> {
+    ) -> Result<(), UnitStop> {
         let _span = debug_span!("mutate", number = mutates).entered();
         self.place.mutates = mutates;
         self.operations += u64::from(explored);
         self.explored = explored;
-        self.about_to(self.place.step());
+        self.before(self.place.step());
         let prepared = self.sources.before_mutate(stack, self.asking, &mut self.pipeline);
-        prepared.map_err(|fault| Early::Broken(fault.into()))?;
-        stack.hear(true);
+        prepared.map_err(|fault| UnitStop::Broken(fault.into()))?;
+        stack.listen(true);
         self.kernel_turn(stack, true);
         let lent = Lent { asking: self.asking, mutate: Some((self.sources, stack)) };
         let mutate = || checker.mutate(&mut Cx::new(stack, self));
         let result = catch_unwind(AssertUnwindSafe(|| lend(&lent, mutate)));
         self.kernel_turn(stack, false);
-        stack.hear(false);
+        stack.listen(false);
         let result = result.unwrap_or_else(|panic| {
-            Err(Failure::broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
+            Err(CheckError::broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
         });
         let result = result.and_then(|()| match stack.refused() {
-            Some(why) => Err(Failure::Broken(why)),
+            Some(why) => Err(CheckError::Broken(why)),
             None if !stack.has_asked() => Ok(()),
             None => self.answer_requests(stack, &Whole(checker)),
         });
@@ -106,28 +109,28 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     }
 
     /// What a mutate that returned this means for the unit.
-    fn ended(&mut self, result: Result<(), Failure>) -> Result<(), Early> {
+    fn ended(&mut self, result: Result<(), CheckError>) -> Result<(), UnitStop> {
         if let Some(trouble) = self.sources.trouble() {
-            return Err(Early::Broken(trouble.into()));
+            return Err(UnitStop::Broken(trouble.into()));
         }
         // The caller looks at the divergence first.
         if self.asking.has_diverged() {
-            return Err(Early::Stopped);
+            return Err(UnitStop::Stopped);
         }
         if let Some(why) = self.unchecked.take() {
-            return Err(Early::Broken(why));
+            return Err(UnitStop::Broken(why));
         }
         if let Some(fault) = self.contradiction.take() {
-            return Err(Early::Broken(fault.into()));
+            return Err(UnitStop::Broken(fault.into()));
         }
         match result {
             Ok(()) => Ok(()),
-            Err(Failure::Stop) => Err(Early::Stopped),
-            Err(Failure::Violation(violation)) => Err(Early::Violated(violation, self.place)),
+            Err(CheckError::Stop) => Err(UnitStop::Stopped),
+            Err(CheckError::Violation(violation)) => Err(UnitStop::Violated(violation, self.place)),
             // What cannot be done after a block has gone bad, or a function has failed, says
             // nothing; there is no way on from here.
-            Err(Failure::Broken(_)) if self.has_gone_bad() => Err(Early::Stopped),
-            Err(Failure::Broken(why)) => Err(Early::Broken(why)),
+            Err(CheckError::Broken(_)) if self.has_gone_bad() => Err(UnitStop::Stopped),
+            Err(CheckError::Broken(why)) => Err(UnitStop::Broken(why)),
         }
     }
 
@@ -142,7 +145,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     /// the answer counts only if there are `more` mutates.
     pub fn reached(&mut self, checker: &dyn Checker, depth: u32, more: bool) -> bool {
         let bytes = checker.get_sig();
-        let arrival = Arrival {
+        let arrival = ReachedState {
             signature: self.signature(bytes.as_deref(), depth),
             depth,
             choices: self.asking.chooser.get().made().len() as u64,
@@ -165,37 +168,44 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
 
     /// Checks the disks at each open request since the last turn, with the checker as it is now
     /// (EX-66).
-    fn answer_requests(&mut self, stack: &Stack, checker: &dyn DiskCheck) -> Result<(), Failure> {
+    fn answer_requests(
+        &mut self,
+        stack: &Stack,
+        checker: &dyn DiskCheck,
+    ) -> Result<(), CheckError> {
         while let Some(name) = self.pipeline.next_request(stack.devices())? {
             let args = [name];
-            let (begin, at) = (&args[..], Some(At::Request));
-            self.check(stack, &Ask { checker, when: When::Now, begin, args: begin, at })?;
+            let (begin, at) = (&args[..], Some(BeforeMutate::Request));
+            self.check(
+                stack,
+                &CrashRequest { checker, when: Instants::Now, begin, args: begin, at },
+            )?;
         }
         Ok(())
     }
 
-    fn check(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure> {
+    fn check(&mut self, stack: &Stack, request: &CrashRequest<'_>) -> Result<(), CheckError> {
         if self.contradiction.is_some() {
-            return Err(Failure::Stop);
+            return Err(CheckError::Stop);
         }
         let chooser = self.asking.chooser.get();
         let choices = chooser.made();
-        let here = SoFar { choices, operations: self.operations, place: self.place };
+        let here = UnitProgress { choices, operations: self.operations, place: self.place };
         self.place.interval += 1;
         // After a divergence nothing says anything any more, nor where the kernel's choices are not
         // known.
         let checked = if chooser.diverged().is_some() || self.sources.trouble().is_some() {
-            Err(Failure::Stop)
+            Err(CheckError::Stop)
         } else if self.explored {
             self.asking.work.get_mut().crashes(&mut self.pipeline, stack, request, &here)
         } else {
-            self.pipeline.skip(stack.devices(), request.when).map_err(Failure::from)
+            self.pipeline.skip(stack.devices(), request.when).map_err(CheckError::from)
         };
         self.asking
             .work
             .get_mut()
-            .about_to(self.place.step(), &SoFar { place: self.place, ..here });
-        if let Err(Failure::Broken(why)) = &checked {
+            .before(self.place.step(), &UnitProgress { place: self.place, ..here });
+        if let Err(CheckError::Broken(why)) = &checked {
             self.unchecked.get_or_insert_with(|| why.clone());
         }
         checked
@@ -203,7 +213,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
 }
 
 impl Driver for UnitDriver<'_, '_, '_> {
-    fn choose(&mut self, point: &Point<'_>) -> u32 {
+    fn choose(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.asking.choose(point)
     }
 
@@ -213,16 +223,20 @@ impl Driver for UnitDriver<'_, '_, '_> {
         }
     }
 
-    fn check_crashes(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure> {
+    fn check_crashes(
+        &mut self,
+        stack: &Stack,
+        request: &CrashRequest<'_>,
+    ) -> Result<(), CheckError> {
         self.answer_requests(stack, request.checker)?;
         self.check(stack, request)
     }
 
-    fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, Fault> {
+    fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, StepError> {
         self.pipeline.read_log(stack.devices())
     }
 
-    fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), Fault> {
+    fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), StepError> {
         self.pipeline.mark(stack.devices(), name)
     }
 

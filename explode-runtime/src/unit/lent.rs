@@ -1,7 +1,7 @@
 //! The sequence of choices as components see it (EX-11).
 
 use super::sources::{Asking, Sources};
-use crate::choose::{Lendable, Point};
+use crate::choose::{ChoicePoint, Lendable};
 use crate::stack::Stack;
 
 /// The sequence of a unit, lent to the components of its stack.
@@ -15,7 +15,7 @@ pub(super) struct Lent<'a, 'w> {
 impl Lendable for Lent<'_, '_> {
     /// In a mutate a choice is made only in the turn of the checked system: what the checker does
     /// for itself is not checked.
-    fn choose(&self, point: &Point<'_>) -> Option<u32> {
+    fn choose(&self, point: &ChoicePoint<'_>) -> Option<u32> {
         let Some((sources, stack)) = self.mutate else { return self.asking.choose_if_free(point) };
         if !sources.is_kernel_turn() {
             return None;

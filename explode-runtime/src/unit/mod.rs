@@ -24,7 +24,7 @@ mod steps;
 mod system;
 mod work;
 
-pub use ended::{Early, Ended};
+pub use ended::{UnitRun, UnitStop};
 pub use runner::Runner;
-pub use system::{About, Open, System, Systems, open};
-pub use work::{SoFar, Work};
+pub use system::{OpenSystem, System, SystemFacts, Systems, open};
+pub use work::{UnitHooks, UnitProgress};

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use explode_ramdisk::Image;
 
-use super::chops::{Cache, Chops};
+use super::chops::{ChopCache, ChopPoints};
 use crate::devices::Backend;
-use crate::plan::{Origin, Plan, Registry};
+use crate::plan::{Plan, Registry, RunOrigin};
 use crate::stack::Blueprint;
 use crate::verdict::Profile;
 
@@ -20,16 +20,16 @@ pub struct Runner<'a> {
     pub(super) backend: &'a dyn Backend,
     pub(super) pristine: Image,
     pub(super) profile: Option<Profile>,
-    pub(super) hides: Vec<(String, &'static str)>,
-    pub(super) leaves_out: Vec<String>,
+    pub(super) unobserved: Vec<(String, &'static str)>,
+    pub(super) unsupported_calls: Vec<String>,
     /// There are files after the first start.
-    pub(super) begins_with_files: bool,
-    pub(super) not_skipping: Option<String>,
+    pub(super) starts_populated: bool,
+    pub(super) why_every_check_is_made: Option<String>,
     pub(super) reads_log: bool,
-    pub(super) origin: Origin,
+    pub(super) origin: RunOrigin,
     pub(super) keep_events: bool,
-    pub(super) chops: Chops,
-    pub(super) chopped: RefCell<Cache>,
+    pub(super) chops: ChopPoints,
+    pub(super) chopped: RefCell<ChopCache>,
 }
 
 impl Runner<'_> {
@@ -40,17 +40,17 @@ impl Runner<'_> {
 
     /// What the stack keeps where no event shows it.
     pub fn hides(&self) -> &[(String, &'static str)] {
-        &self.hides
+        &self.unobserved
     }
 
     /// What the stack does not have, and the checker does without.
     pub fn leaves_out(&self) -> &[String] {
-        &self.leaves_out
+        &self.unsupported_calls
     }
 
     /// Why every check has to be made; none if one can stand for another.
     pub fn not_skipping(&self) -> Option<&str> {
-        self.not_skipping.as_deref()
+        self.why_every_check_is_made.as_deref()
     }
 
     /// From now on units end with their events, and each is run from the pristine disks on.
@@ -60,7 +60,7 @@ impl Runner<'_> {
 
     /// From now on there are chops after these calls of mutate, whatever the plan says.
     pub fn chop_at(&mut self, mutates: &[u32]) {
-        self.chops = Chops::At(mutates.to_vec());
+        self.chops = ChopPoints::At(mutates.to_vec());
     }
 
     /// What is the same of every stack of the plan.
@@ -74,7 +74,7 @@ impl Runner<'_> {
     }
 
     /// What it began with.
-    pub fn origin(&self) -> &Origin {
+    pub fn origin(&self) -> &RunOrigin {
         &self.origin
     }
 }

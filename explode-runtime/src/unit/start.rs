@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use explode_ramdisk::{Image, Recording};
 
 use super::runner::Runner;
-use crate::base::{Fault, Mode, RunError, UsageError};
+use crate::base::{Mode, RunError, StepError, UsageError};
 use crate::check::{CheckerFacts, Unsupported};
 use crate::devices::{Backend, HostId, Side};
-use crate::plan::{Origin, Plan, Registry};
+use crate::plan::{Plan, Registry, RunOrigin};
 use crate::stack::Stack;
-use crate::unit::chops::Chops;
+use crate::unit::chops::ChopPoints;
 use crate::verdict::Profile;
 
 impl<'a> Runner<'a> {
@@ -27,7 +27,7 @@ impl<'a> Runner<'a> {
         plan.check(registry)?;
         let plan = &plan.completed(registry)?;
         let mut stack = build(registry, plan, backend, Image::new(), Recording::Off)?;
-        let broken = |fault: Fault| RunError::from(fault.of("the first start failed"));
+        let broken = |fault: StepError| RunError::from(fault.of("the first start failed"));
         stack.start_first().map_err(broken)?;
         // What cannot be probed is refused here, not in the middle of the run.
         if let Some(disks) = stack.devices().kernel() {
@@ -48,7 +48,7 @@ impl<'a> Runner<'a> {
         });
         stack.stop().map_err(broken)?;
         let facts = facts?;
-        let not_skipping = not_skipping(plan, &stack, &facts);
+        let not_skipping = why_every_check_is_made(plan, &stack, &facts);
         let versions = versions(&stack, backend);
         let pristine = stack.devices().image().map_err(broken)?;
         let blueprint = stack.blueprint();
@@ -63,13 +63,13 @@ impl<'a> Runner<'a> {
         } else {
             Vec::new()
         };
-        let origin = Origin {
+        let origin = RunOrigin {
             versions,
             pristine: pristine.identity().to_string(),
             stack: plan.stack.clone(),
             checker_defaults: plan.checker_options.defaults(),
         };
-        let (chops, chopped) = (Chops::of(plan.settings.chop), RefCell::default());
+        let (chops, chopped) = (ChopPoints::of(plan.settings.chop), RefCell::default());
         Ok(Runner {
             registry,
             plan: plan.clone(),
@@ -77,10 +77,10 @@ impl<'a> Runner<'a> {
             backend,
             pristine,
             profile,
-            hides,
-            leaves_out,
-            begins_with_files,
-            not_skipping,
+            unobserved: hides,
+            unsupported_calls: leaves_out,
+            starts_populated: begins_with_files,
+            why_every_check_is_made: not_skipping,
             reads_log: facts.reads_log,
             origin,
             keep_events: false,
@@ -110,7 +110,7 @@ const SHOWN: usize = 3;
 /// Returns an error if the profile excludes all promises that the checker is about.
 fn not_promised(profile: Option<&Profile>, facts: &CheckerFacts) -> Result<(), RunError> {
     let excluded =
-        profile.and_then(|profile| Some(profile.cite(profile.excludes_all(&facts.about)?)));
+        profile.and_then(|profile| Some(profile.cite(profile.excludes_all(&facts.promises)?)));
     excluded.map_or(Ok(()), |line| Err(RunError::NotPromised(line)))
 }
 
@@ -157,7 +157,7 @@ fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
 }
 
 /// Why no check can stand for another, if that is so.
-fn not_skipping(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> Option<String> {
+fn why_every_check_is_made(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> Option<String> {
     if !plan.settings.skip {
         return Some("--no-skip".to_owned());
     }
@@ -167,7 +167,7 @@ fn not_skipping(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> Option<Stri
     }
     let elsewhere =
         |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
-    if let Some(layer) = stack.not_skipping() {
+    if let Some(layer) = stack.why_every_check_is_made() {
         return Some(elsewhere("component", layer));
     }
     if stack.may_go_bad() {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use explode_ramdisk::Image;
 
-use super::ended::Ended;
+use super::ended::UnitRun;
 use super::runner::Runner;
-use super::work::Work;
+use super::work::UnitHooks;
 use crate::base::RunError;
 use crate::devices::Backend;
 use crate::explore::Unit;
-use crate::plan::{Origin, Plan, Registry};
+use crate::plan::{Plan, Registry, RunOrigin};
 use crate::verdict::Profile;
 
 /// A system under test. A run of it is a pure function of the answers to its choices.
@@ -21,14 +21,15 @@ pub trait System {
     /// Runs a unit: goes to its state by its script, then makes its mutates.
     ///
     /// Every point is answered by the script, and past its end by `work`. After each mutate, and
-    /// before the first one, it calls [`Work::reached`]; wherever a crash is to be looked at
-    /// [`Work::crashes`], with the stack and the pipeline of the host that crashes. Where hosts
-    /// differ, the arguments of a check name its host: equal disks with equal arguments are checked
-    /// once. Nothing else may decide what it does: no clock, no random number, no earlier unit.
-    fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended;
+    /// before the first one, it calls [`UnitHooks::reached`]; wherever a crash is to be looked at
+    /// [`UnitHooks::crashes`], with the stack and the pipeline of the host that crashes. Where
+    /// hosts differ, the arguments of a check name its host: equal disks with equal arguments are
+    /// checked once. Nothing else may decide what it does: no clock, no random number, no earlier
+    /// unit.
+    fn run(&self, unit: &Unit, work: &mut dyn UnitHooks) -> UnitRun;
 
     /// What is known of it.
-    fn about(&self) -> About<'_>;
+    fn about(&self) -> SystemFacts<'_>;
 
     /// From now on units end with their events, and each is run from the pristine disks on.
     fn keep_events(&mut self);
@@ -39,31 +40,32 @@ pub trait System {
 
 /// What is known of a system once it has started.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+pub struct SystemFacts<'a> {
     /// What it promises.
     pub profile: Option<&'a Profile>,
     /// State that the event log does not show: the layer, and what it is.
-    pub hides: &'a [(String, &'static str)],
+    pub unobserved: &'a [(String, &'static str)],
     /// The calls that it does not have.
-    pub leaves_out: &'a [String],
+    pub unsupported_calls: &'a [String],
     /// Why every check has to be made; none if one can stand for another.
-    pub not_skipping: Option<&'a str>,
+    pub why_every_check_is_made: Option<&'a str>,
     /// The disks that every run begins with.
     pub pristine: &'a Image,
     /// What a run begins with.
-    pub origin: &'a Origin,
+    pub origin: &'a RunOrigin,
 }
 
 /// A system, or why it cannot be opened.
-pub type Opened<'a> = Result<Box<dyn System + 'a>, RunError>;
+pub type OpenedSystem<'a> = Result<Box<dyn System + 'a>, RunError>;
 
 /// Opens the system of a plan in a backend.
-pub type Open = dyn for<'a> Fn(&'a Registry, &Plan, &'a dyn Backend) -> Opened<'a> + Send + Sync;
+pub type OpenSystem =
+    dyn for<'a> Fn(&'a Registry, &Plan, &'a dyn Backend) -> OpenedSystem<'a> + Send + Sync;
 
 /// Systems that are more than a stack with its checker, by the names of their checkers. A registry
 /// holds them as an [extension](Registry::extensions).
 #[derive(Clone, Default)]
-pub struct Systems(BTreeMap<String, Arc<Open>>);
+pub struct Systems(BTreeMap<String, Arc<OpenSystem>>);
 
 impl Systems {
     /// Registers a system: a plan with this checker is run by what `open` returns.
@@ -107,16 +109,16 @@ pub fn open<'a>(
 }
 
 impl System for Runner<'_> {
-    fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
+    fn run(&self, unit: &Unit, work: &mut dyn UnitHooks) -> UnitRun {
         Runner::run(self, unit, work)
     }
 
-    fn about(&self) -> About<'_> {
-        About {
+    fn about(&self) -> SystemFacts<'_> {
+        SystemFacts {
             profile: self.profile(),
-            hides: self.hides(),
-            leaves_out: self.leaves_out(),
-            not_skipping: self.not_skipping(),
+            unobserved: self.hides(),
+            unsupported_calls: self.leaves_out(),
+            why_every_check_is_made: self.not_skipping(),
             pristine: self.pristine(),
             origin: self.origin(),
         }

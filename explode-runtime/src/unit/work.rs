@@ -1,18 +1,18 @@
 //! Who makes the crash checks of a unit, and what is said to it of how far the unit is.
 
-use crate::check::Ask;
-use crate::choose::{Choice, Point};
+use crate::check::CrashRequest;
+use crate::choose::{Choice, ChoicePoint};
 use crate::events::CallLog;
-use crate::explore::Arrival;
-use crate::judge::Pipeline;
+use crate::explore::ReachedState;
+use crate::judge::CrashPipeline;
 use crate::stack::Stack;
-use crate::trace::Place;
-use crate::verdict::{Failure, Step};
+use crate::trace::Position;
+use crate::verdict::{CheckError, WorkerStep};
 
 /// Who makes the crash checks of a unit, hears of its states and answers its choices.
-pub trait Work {
+pub trait UnitHooks {
     /// The answer to a point past the end of the script.
-    fn fallback(&mut self, point: &Point<'_>) -> u32;
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32;
 
     /// The answers that it will give next, as far as they are known: the kernel's own choices
     /// cannot wait for them.
@@ -21,7 +21,7 @@ pub trait Work {
     }
 
     /// The kernel has chosen, past the end of the script and by what was known
-    /// [`ahead`](Work::ahead), if anything.
+    /// [`ahead`](UnitHooks::ahead), if anything.
     fn chosen(&mut self, _choice: &Choice) {}
 
     /// Where the calls on the stack are written down, if they are.
@@ -35,33 +35,33 @@ pub trait Work {
     }
 
     /// A step that may hang, or end this process, comes next.
-    fn about_to(&mut self, _step: Step, _so_far: &SoFar<'_>) {}
+    fn before(&mut self, _step: WorkerStep, _so_far: &UnitProgress<'_>) {}
 
     /// A checker asks for crash checks, in a mutate that is being explored.
     ///
     /// # Errors
-    /// [`Failure::Stop`] when this state is not to be explored further.
+    /// [`CheckError::Stop`] when this state is not to be explored further.
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure>;
+        ask: &CrashRequest<'_>,
+        so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError>;
 
     /// A mutate has returned, or the checker has begun (depth 0): in this state, whose signature
     /// has these bytes if the checker gives any. Shall the unit go on? The answer counts only if
     /// there are `more` mutates.
-    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool;
+    fn reached(&mut self, arrival: ReachedState, signature: Option<&[u8]>, more: bool) -> bool;
 }
 
 /// How far a unit is.
 #[derive(Clone, Copy, Debug)]
-pub struct SoFar<'a> {
+pub struct UnitProgress<'a> {
     /// Every choice made.
     pub choices: &'a [Choice],
     /// Calls of mutate that were explored.
     pub operations: u64,
     /// Where it is.
-    pub place: Place,
+    pub place: Position,
 }

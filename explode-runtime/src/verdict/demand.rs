@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 /// What must be so after a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Demand {
+pub enum ShellDemand {
     /// There is a directory.
     Directory(String),
     /// There is nothing.
     Nothing(String),
     /// There is a file, and it holds one of these.
-    File(String, Vec<Contents>),
+    File(String, Vec<FileContents>),
     /// There is nothing, or a file that holds one of these.
-    Perhaps(String, Vec<Contents>),
+    Perhaps(String, Vec<FileContents>),
     /// There is a symbolic link, and it holds this.
     Symlink(String, String),
     /// What is there has this mode.
@@ -33,7 +33,7 @@ pub enum Demand {
 
 /// What of a file must be so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Contents {
+pub struct FileContents {
     /// The smallest size that it may have, in bytes, and the largest if there is one.
     pub least: u64,
     /// The largest.
@@ -42,10 +42,10 @@ pub struct Contents {
     pub parts: Vec<(u64, Vec<u8>)>,
 }
 
-impl Contents {
+impl FileContents {
     /// Exactly these bytes.
-    pub fn exactly(bytes: &[u8]) -> Contents {
+    pub fn exactly(bytes: &[u8]) -> FileContents {
         let size = bytes.len() as u64;
-        Contents { least: size, most: Some(size), parts: vec![(0, bytes.to_vec())] }
+        FileContents { least: size, most: Some(size), parts: vec![(0, bytes.to_vec())] }
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::verdict::Violation;
-use crate::base::{Broken, BrokenKind, Fault};
+use crate::base::{Broken, BrokenKind, StepError};
 
 /// Why a mutate or a check ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum CheckError {
     /// The checked system broke a promise.
     Violation(Violation),
     /// The checker, a component or the tool failed; nothing is said of the checked system.
@@ -17,33 +17,33 @@ pub enum Failure {
     Stop,
 }
 
-impl Failure {
+impl CheckError {
     /// The checker or a component failed.
-    pub fn broken(message: impl fmt::Display) -> Failure {
+    pub fn broken(message: impl fmt::Display) -> CheckError {
         BrokenKind::Component.of(message).into()
     }
 }
 
-impl From<Violation> for Failure {
-    fn from(violation: Violation) -> Failure {
-        Failure::Violation(violation)
+impl From<Violation> for CheckError {
+    fn from(violation: Violation) -> CheckError {
+        CheckError::Violation(violation)
     }
 }
 
-impl From<Broken> for Failure {
-    fn from(broken: Broken) -> Failure {
-        Failure::Broken(broken)
+impl From<Broken> for CheckError {
+    fn from(broken: Broken) -> CheckError {
+        CheckError::Broken(broken)
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Failure {
+impl From<StepError> for CheckError {
+    fn from(fault: StepError) -> CheckError {
         Broken::from(fault).into()
     }
 }
 
-impl From<nix::errno::Errno> for Failure {
-    fn from(errno: nix::errno::Errno) -> Failure {
-        Failure::broken(errno)
+impl From<nix::errno::Errno> for CheckError {
+    fn from(errno: nix::errno::Errno) -> CheckError {
+        CheckError::broken(errno)
     }
 }

@@ -9,11 +9,11 @@ mod step;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod verdict;
 
-pub use death::Death;
-pub use demand::{Contents, Demand};
-pub use failure::Failure;
-pub use profile::{Excluded, Profile, Promise};
-pub use step::{Stage, Step, StepName};
+pub use death::WorkerDeath;
+pub use demand::{FileContents, ShellDemand};
+pub use failure::CheckError;
+pub use profile::{ExcludedPromises, Profile, Promise};
+pub use step::{DiskStage, StepName, WorkerStep};
 pub use verdict::{Verdict, Violation};
 
 pub use crate::base::{Broken, BrokenKind};

@@ -5,7 +5,7 @@
 //! Two rules keep an exclusion from saying too much:
 //!
 //! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be
-//!   excluded reports one that is kept, if there is one ([`Excluded`]);
+//!   excluded reports one that is kept, if there is one ([`ExcludedPromises`]);
 //! * a promise that is empty is not kept: a run of a checker that says what it is about
 //!   ([`CheckerFacts::about`](crate::check::CheckerFacts::about)) is refused if all of that is
 //!   excluded ([`Profile::excludes_all`]).
@@ -54,8 +54,8 @@ impl Profile {
     /// what is excluded below is excluded, with the words from there.
     #[must_use = "this returns the profile of both"]
     pub fn on(self, below: &Profile) -> Profile {
-        let excluded_here = Excluded::by(Some(&self));
-        let excluded_below = Excluded::by(Some(below));
+        let excluded_here = ExcludedPromises::by(Some(&self));
+        let excluded_below = ExcludedPromises::by(Some(below));
         let own = self
             .promises
             .into_iter()
@@ -81,13 +81,13 @@ impl fmt::Display for Promise {
 
 /// The promises that a stack's profile excludes, as a checker remembers them from its `init` on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Excluded(BTreeSet<&'static str>);
+pub struct ExcludedPromises(BTreeSet<&'static str>);
 
-impl Excluded {
+impl ExcludedPromises {
     /// Those of a profile.
-    pub fn by(profile: Option<&Profile>) -> Excluded {
+    pub fn by(profile: Option<&Profile>) -> ExcludedPromises {
         let lines = profile.into_iter().flat_map(|profile| &profile.promises);
-        Excluded(lines.filter(|line| !line.kept).map(|line| line.name).collect())
+        ExcludedPromises(lines.filter(|line| !line.kept).map(|line| line.name).collect())
     }
 
     /// Is breaking this promise by design?
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn what_has_no_line_is_held_to() {
-        let excluded = Excluded::by(Some(&profile()));
+        let excluded = ExcludedPromises::by(Some(&profile()));
         assert!(excluded.contains("weak") && excluded.contains("weaker"));
         assert!(!excluded.contains("strong") && !excluded.contains("without a line"));
-        assert!(!Excluded::by(None).contains("weak"));
+        assert!(!ExcludedPromises::by(None).contains("weak"));
     }
 
     #[test]

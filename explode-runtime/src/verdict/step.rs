@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a worker is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Step {
+pub enum WorkerStep {
     /// Work of the tool's own, which may take any time: restoring disks, going through
     /// combinations.
     Between,
@@ -30,7 +30,7 @@ pub enum Step {
         /// How many crashes during recovery led to it.
         crashes: u32,
         /// What happens to the disk.
-        stage: Stage,
+        stage: DiskStage,
     },
     /// A chop: the stack is unmounted, and mounted again.
     Chop {
@@ -43,7 +43,7 @@ pub enum Step {
 
 /// What is done with a crash disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Stage {
+pub enum DiskStage {
     /// A component recovers.
     Recover,
     /// A component is mounted.
@@ -75,19 +75,19 @@ pub enum StepName {
     Finish,
 }
 
-impl Step {
+impl WorkerStep {
     /// Its kind; none between steps.
     pub fn name(self) -> Option<StepName> {
         match self {
-            Step::Between => None,
-            Step::FirstStart | Step::Start => Some(StepName::Start),
-            Step::Init => Some(StepName::Init),
-            Step::Mutate { .. } => Some(StepName::Mutate),
-            Step::Disk { stage: Stage::Recover, .. } => Some(StepName::Recover),
-            Step::Disk { stage: Stage::Mount, .. } => Some(StepName::Mount),
-            Step::Disk { stage: Stage::Check, .. } => Some(StepName::Check),
-            Step::Chop { .. } => Some(StepName::Chop),
-            Step::Finish => Some(StepName::Finish),
+            WorkerStep::Between => None,
+            WorkerStep::FirstStart | WorkerStep::Start => Some(StepName::Start),
+            WorkerStep::Init => Some(StepName::Init),
+            WorkerStep::Mutate { .. } => Some(StepName::Mutate),
+            WorkerStep::Disk { stage: DiskStage::Recover, .. } => Some(StepName::Recover),
+            WorkerStep::Disk { stage: DiskStage::Mount, .. } => Some(StepName::Mount),
+            WorkerStep::Disk { stage: DiskStage::Check, .. } => Some(StepName::Check),
+            WorkerStep::Chop { .. } => Some(StepName::Chop),
+            WorkerStep::Finish => Some(StepName::Finish),
         }
     }
 }

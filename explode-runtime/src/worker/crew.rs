@@ -1,35 +1,39 @@
 //! The workers of a run, as the supervisor sees them.
 
-use super::listener::{Listener, Started};
-use super::order::Order;
+use super::listener::{UnitListener, WorkerStarted};
+use super::order::UnitOrder;
 use super::unit_result::UnitResult;
 use crate::base::RunError;
-use crate::dedup::Known;
-use crate::verdict::{BrokenKind, Death, Step, Verdict};
+use crate::dedup::KnownChecks;
+use crate::verdict::{BrokenKind, Verdict, WorkerDeath, WorkerStep};
 
 /// Starts workers and hands units to them. At most one runs at a time.
-pub trait Crew {
+pub trait Workers {
     /// Starts a worker in place of the one before. It knows no checks yet.
     ///
     /// # Errors
     /// [`StartError`].
-    fn start(&mut self, keep_events: bool) -> Result<Started, StartError>;
+    fn start(&mut self, keep_events: bool) -> Result<WorkerStarted, StartError>;
 
     /// Sends the worker the checks that are merged.
     ///
     /// # Errors
     /// The worker is gone.
-    fn know(&mut self, known: &Known) -> Result<(), Death>;
+    fn learn(&mut self, known: &KnownChecks) -> Result<(), WorkerDeath>;
 
     /// Lets the worker run a unit.
     ///
     /// # Errors
     /// The worker is gone.
-    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death>;
+    fn run(
+        &mut self,
+        order: &UnitOrder,
+        listener: &mut dyn UnitListener,
+    ) -> Result<UnitResult, WorkerDeath>;
 
     /// Stops the worker if only one can run at a time, so that another one can replay. Returns true
     /// if the worker must be started again.
-    fn rest(&mut self) -> bool {
+    fn yield_machine(&mut self) -> bool {
         false
     }
 }
@@ -38,16 +42,21 @@ pub trait Crew {
 #[derive(Debug)]
 pub enum StartError {
     /// The worker reported why.
-    Said(RunError),
+    Refused(RunError),
     /// The worker died.
-    Died(Death),
+    Died(WorkerDeath),
 }
 
 impl From<StartError> for RunError {
     fn from(error: StartError) -> RunError {
         match error {
-            StartError::Said(error) => error,
-            StartError::Died(Death { step: Step::FirstStart, message, verdict, .. }) => {
+            StartError::Refused(error) => error,
+            StartError::Died(WorkerDeath {
+                step: WorkerStep::FirstStart,
+                message,
+                verdict,
+                ..
+            }) => {
                 let next = if verdict == Some(Verdict::Hang) {
                     "; --deadline gives it longer"
                 } else {

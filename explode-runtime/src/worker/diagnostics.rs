@@ -34,7 +34,7 @@ pub enum Field {
 
 /// Which diagnostics are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct DiagnosticsWanted {
     /// Spans are kept and sent.
     pub spans: bool,
     /// Which lines are logged, as in `RUST_LOG`; empty for none.
@@ -43,7 +43,7 @@ pub struct Wanted {
 
 /// What a worker sends of its diagnostics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct TakenDiagnostics {
     /// The spans that have closed since the last time.
     pub spans: Vec<Span>,
     /// The lines of log that the worker cannot write to standard error.
@@ -53,14 +53,14 @@ pub struct Taken {
 /// The diagnostics of the process that a worker runs in.
 pub trait Diagnostics {
     /// Begins to keep what is wanted.
-    fn begin(&self, wanted: &Wanted);
+    fn begin(&self, wanted: &DiagnosticsWanted);
 
     /// The time of the clock of spans, in nanoseconds.
     fn now(&self) -> u64;
 
     /// Returns what was kept since the last call. With `all` false: none if it is better to wait
     /// for more.
-    fn take(&self, all: bool) -> Option<Taken>;
+    fn take(&self, all: bool) -> Option<TakenDiagnostics>;
 }
 
 /// No diagnostics: for workers that are not asked for any.
@@ -68,13 +68,13 @@ pub trait Diagnostics {
 pub struct NoDiagnostics;
 
 impl Diagnostics for NoDiagnostics {
-    fn begin(&self, _wanted: &Wanted) {}
+    fn begin(&self, _wanted: &DiagnosticsWanted) {}
 
     fn now(&self) -> u64 {
         0
     }
 
-    fn take(&self, _all: bool) -> Option<Taken> {
+    fn take(&self, _all: bool) -> Option<TakenDiagnostics> {
         None
     }
 }
@@ -82,7 +82,7 @@ impl Diagnostics for NoDiagnostics {
 /// The supervisor's side: asks workers for diagnostics, and gets them.
 pub trait Observer {
     /// What each worker is asked for.
-    fn wanted(&self) -> Wanted;
+    fn wanted(&self) -> DiagnosticsWanted;
 
     /// Returns the number of a new worker.
     fn hired(&self) -> u32;
@@ -91,12 +91,12 @@ pub trait Observer {
     fn now(&self) -> u64;
 
     /// Receives what a worker has sent; its spans have the time of the supervisor's clock.
-    fn observed(&self, worker: u32, taken: Taken);
+    fn observed(&self, worker: u32, taken: TakenDiagnostics);
 }
 
-impl Taken {
+impl TakenDiagnostics {
     /// Moves the spans to another clock, which was at `to` when theirs was at `from`.
-    pub(super) fn moved(mut self, from: u64, to: u64) -> Taken {
+    pub(super) fn moved(mut self, from: u64, to: u64) -> TakenDiagnostics {
         for span in &mut self.spans {
             span.begin = (span.begin + to).saturating_sub(from);
         }
@@ -117,7 +117,7 @@ mod tests {
             nanos: Some(7),
             fields: Vec::new(),
         };
-        let taken = |begins: &[u64]| Taken {
+        let taken = |begins: &[u64]| TakenDiagnostics {
             spans: begins.iter().copied().map(span).collect(),
             lines: String::new(),
         };

@@ -3,21 +3,21 @@
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image};
 use serde::{Deserialize, Serialize};
 
-use crate::events::Done;
-use crate::stack::PlainFileSystem;
-use crate::verdict::Demand;
+use crate::events::LoggedCall;
+use crate::stack::ShellFileSystem;
+use crate::verdict::ShellDemand;
 
 /// Everything that a script needs, besides the trace and its story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// What was done, up to the crash.
-    pub done: Vec<Done>,
+    pub done: Vec<LoggedCall>,
     /// The bytes of the disk, and the file system on it; or why no shell can do it.
-    pub plain: Result<(u64, PlainFileSystem), String>,
+    pub plain: Result<(u64, ShellFileSystem), String>,
     /// What the check demands, if a shell can test it.
-    pub demands: Option<Vec<Demand>>,
+    pub demands: Option<Vec<ShellDemand>>,
     /// The disks.
-    pub disks: Result<Disks, String>,
+    pub disks: Result<DiskContents, String>,
     /// The crash disk is what is there if all writes are dropped from the crash on, and those
     /// before it are not: it has everything that was submitted by then, and nothing else. Never so
     /// of a crash during recovery.
@@ -25,34 +25,34 @@ pub struct Evidence {
 }
 
 /// A block of 4096 bytes: its number, and its bytes.
-pub type Block = (u64, Vec<u8>);
+pub type ChangedBlock = (u64, Vec<u8>);
 
 /// The disks of a crash, as what makes each of them different.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Disks {
+pub struct DiskContents {
     /// The blocks of the pristine disk that are not zeroes.
-    pub pristine: Vec<Block>,
+    pub pristine: Vec<ChangedBlock>,
     /// Those that the crash disk has, and the pristine one does not.
-    pub crash: Vec<Block>,
+    pub crash: Vec<ChangedBlock>,
     /// Those that the disk to compare with has, and the crash disk does not; none without such a
     /// disk.
-    pub other: Option<Vec<Block>>,
+    pub other: Option<Vec<ChangedBlock>>,
 }
 
-impl Disks {
+impl DiskContents {
     /// Of a stack on one device.
     pub(crate) fn of(
         pristine: &Image,
         crash: Option<&Image>,
         other: Option<Image>,
-    ) -> Result<Disks, String> {
+    ) -> Result<DiskContents, String> {
         let crash = crash.ok_or("its crash disk is not there")?;
         if [pristine, crash].iter().any(|image| image.devices().any(|device| device != 0)) {
             return Err("its stack is on several devices".to_owned());
         }
         let disk = |image: &Image| image.disk(0).cloned().unwrap_or_default();
         let (pristine, crash) = (disk(pristine), disk(crash));
-        Ok(Disks {
+        Ok(DiskContents {
             pristine: changes(&Disk::new(), &pristine),
             crash: changes(&pristine, &crash),
             other: other.map(|other| changes(&crash, &disk(&other))),
@@ -61,7 +61,7 @@ impl Disks {
 }
 
 /// The blocks in which a disk differs from the one before.
-fn changes(before: &Disk, after: &Disk) -> Vec<Block> {
+fn changes(before: &Disk, after: &Disk) -> Vec<ChangedBlock> {
     let mut numbers = after.changed_blocks(before);
     numbers.sort_unstable();
     let block = |number: u64| (number, after.block(number).to_vec());

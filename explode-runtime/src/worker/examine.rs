@@ -9,56 +9,58 @@ use std::sync::Arc;
 use explode_ramdisk::{Identity, Image, Recording};
 use tracing::{debug_span, field};
 
-use super::listener::Listener;
-use super::memo::{Entry, How, Memo, Put, Recalled, Shown};
-use super::order::{Order, Outcome, Past};
-use super::unit_result::{Segment, Snapshot, UnitResult};
-use crate::base::{Count, Fault};
-use crate::check::Ask;
-use crate::choose::{Answers, Choice, Point};
-use crate::crash::{Counts, CrashDisk};
-use crate::dedup::{ByKey, noted_as};
-use crate::explore::{Arrival, Sketch};
-use crate::judge::equivalence::Answer;
-use crate::judge::equivalence::unit::Skipping;
+use super::listener::UnitListener;
+use super::memo::{Memo, MemoEntry, MemoPut, MemoSource, Recalled, Shown};
+use super::order::{DeathOutcome, FatalCheck, UnitOrder};
+use super::unit_result::{Segment, UnitResult, UnitSnapshot};
+use crate::base::{ExactCount, StepError};
+use crate::check::CrashRequest;
+use crate::choose::{Answers, Choice, ChoicePoint};
+use crate::crash::{CrashDisk, IntervalCounts};
+use crate::dedup::{KeyHasherBuilder, nested_key};
+use crate::explore::{ReachedState, Sketch};
+use crate::judge::equivalence::KnownVerdict;
+use crate::judge::equivalence::unit::Equivalence;
 use crate::judge::{
-    Candidate, Check, Crash, DiskName, JudgeHooks, Judged, Judgement, Pipeline,
+    CandidateDisk, Check, CheckEnding, CheckOutcome, Crash, CrashPipeline, DiskName, JudgeHooks,
     judge as judge_disk, key as key_of,
 };
 use crate::plan::Plan;
 use crate::stack::Stack;
-use crate::trace::{ErrorFound, Place, Way};
-use crate::unit::{Early, SoFar, System, Work};
-use crate::verdict::{Broken, BrokenKind, Failure, Profile, Stage, Step, StepName, Violation};
+use crate::trace::{FoundError, Position, Witness};
+use crate::unit::{System, UnitHooks, UnitProgress, UnitStop};
+use crate::verdict::{
+    Broken, BrokenKind, CheckError, DiskStage, Profile, StepName, Violation, WorkerStep,
+};
 
 /// Runs a unit, makes its checks, and notes their results.
-pub(super) struct Examiner<'a> {
+pub(super) struct UnitExplorer<'a> {
     plan: &'a Plan,
     profile: Option<&'a Profile>,
     memo: &'a mut Memo,
-    order: &'a Order,
+    order: &'a UnitOrder,
     answers: Box<dyn Answers>,
-    listener: &'a mut dyn Listener,
-    skipping: Option<Skipping>,
+    listener: &'a mut dyn UnitListener,
+    skipping: Option<Equivalence>,
     result: UnitResult,
     /// The part of the result that has not ended yet.
     segment: Segment,
-    put: Put,
+    put: MemoPut,
     /// The states that it has met, where that may end it.
-    states: HashSet<u128, ByKey>,
+    states: HashSet<u128, KeyHasherBuilder>,
     /// How many checks of crash disks were made.
     checked: u64,
 }
 
 /// One crash disk of a request, with what its checks need of the unit.
 struct Checking<'e, 'a> {
-    examiner: &'e mut Examiner<'a>,
+    examiner: &'e mut UnitExplorer<'a>,
     has: Here<'e>,
-    candidate: &'e Candidate<'e>,
+    candidate: &'e CandidateDisk<'e>,
     /// Whose checks can stand for each other: equal epochs, arguments and check_keys.
     tree: u128,
     /// The verdict that a check made all the same must have.
-    spot_check: Option<Answer>,
+    spot_check: Option<KnownVerdict>,
     /// The checks that are being made: the outermost, and those of crashes during its recovery.
     open: Vec<Open>,
 }
@@ -66,7 +68,7 @@ struct Checking<'e, 'a> {
 /// A check that is being made.
 #[derive(Default)]
 struct Open {
-    entry: Entry,
+    entry: MemoEntry,
     /// The unit had to end before the check was made.
     stopped: bool,
 }
@@ -75,20 +77,20 @@ struct Open {
 #[derive(Clone, Copy)]
 struct Here<'a> {
     choices: &'a [Choice],
-    place: Place,
+    place: Position,
     operations: u64,
 }
 
-impl<'a> Examiner<'a> {
+impl<'a> UnitExplorer<'a> {
     pub fn new(
         plan: &'a Plan,
         profile: Option<&'a Profile>,
         memo: &'a mut Memo,
-        order: &'a Order,
+        order: &'a UnitOrder,
         answers: Box<dyn Answers>,
-        listener: &'a mut dyn Listener,
-    ) -> Examiner<'a> {
-        Examiner {
+        listener: &'a mut dyn UnitListener,
+    ) -> UnitExplorer<'a> {
+        UnitExplorer {
             plan,
             profile,
             memo,
@@ -98,7 +100,7 @@ impl<'a> Examiner<'a> {
             skipping: None,
             result: UnitResult::default(),
             segment: Segment::default(),
-            put: Put::default(),
+            put: MemoPut::default(),
             states: HashSet::default(),
             checked: 0,
         }
@@ -107,19 +109,19 @@ impl<'a> Examiner<'a> {
     /// Runs the unit to its end.
     pub fn run(mut self, system: &dyn System) -> UnitResult {
         self.memo.begin(self.order.last_counts);
-        let skipping = system.about().not_skipping.is_none();
-        self.skipping = skipping.then(|| Skipping::new(self.plan.settings.seed));
+        let skipping = system.about().why_every_check_is_made.is_none();
+        self.skipping = skipping.then(|| Equivalence::new(self.plan.settings.seed));
         let ended = system.run(&self.order.unit, &mut self);
         match ended.early {
-            None | Some(Early::Stopped) => {}
-            Some(Early::Violated(violation, place)) => {
-                let way = Way { choices: ended.choices.clone(), place, ..Way::default() };
+            None | Some(UnitStop::Stopped) => {}
+            Some(UnitStop::Violated(violation, place)) => {
+                let way = Witness { choices: ended.choices.clone(), place, ..Witness::default() };
                 let shown = self.shown(violation, None);
                 let index = self.error(&shown, || way);
                 self.segment.seen.push(index);
             }
-            Some(Early::Broken(why)) => self.segment.add_broken(why),
-            Some(Early::Diverged(divergence)) => {
+            Some(UnitStop::Broken(why)) => self.segment.add_broken(why),
+            Some(UnitStop::Diverged(divergence)) => {
                 let what = "the checked system is not deterministic";
                 let why = format!("restoring a state took another path: {divergence}; {what}");
                 self.segment.add_broken(BrokenKind::NotReproduced.of(why));
@@ -153,14 +155,14 @@ impl<'a> Examiner<'a> {
 
     /// The index of the error of this violation; the way to it is asked for only if it is the first
     /// of its signature.
-    fn error(&mut self, shown: &Shown, way: impl FnOnce() -> Way) -> u32 {
+    fn error(&mut self, shown: &Shown, way: impl FnOnce() -> Witness) -> u32 {
         let errors = &mut self.result.errors;
         let known = errors.iter().position(|error| error.is_like(&shown.violation));
         let index = known.unwrap_or(errors.len());
         if known.is_none() {
             let Shown { violation, by_design, died } = shown;
             let (violation, by_design) = (violation.clone(), by_design.clone());
-            errors.push(ErrorFound { violation, by_design, died: *died, way: way() });
+            errors.push(FoundError { violation, by_design, died: *died, way: way() });
         }
         index as u32
     }
@@ -176,25 +178,30 @@ impl<'a> Examiner<'a> {
     }
 
     /// Says what comes next; if the worker is wary of it, with all that is known so far.
-    fn announce(&mut self, step: Step, operations: u64, way: impl FnOnce() -> Way) {
-        if self.order.wary.contains(&step) {
+    fn announce(&mut self, step: WorkerStep, operations: u64, way: impl FnOnce() -> Witness) {
+        if self.order.snapshot_before.contains(&step) {
             let way = way();
             let choices = way.choices.len() as u64;
             let operations = operations - self.operations();
             let mut result = UnitResult { choices: way.choices.clone(), ..self.result.clone() };
             result.segments.push(Segment { choices, operations, ..self.segment.clone() });
-            self.listener.wary(step, Snapshot { result, way });
+            self.listener.snapshot_before(step, UnitSnapshot { result, way });
         }
-        self.listener.about_to(step, self.checked);
+        self.listener.next_step(step, self.checked);
     }
 }
 
 impl Here<'_> {
     /// What leads over a disk of this candidate, and then over these.
-    fn way_over(&self, candidate: &Candidate<'_>, check: &Check<'_>, path: &[DiskName]) -> Way {
+    fn way_over(
+        &self,
+        candidate: &CandidateDisk<'_>,
+        check: &Check<'_>,
+        path: &[DiskName],
+    ) -> Witness {
         let Here { choices, place, .. } = *self;
         let mut disks = check.before.iter().cloned().chain(name(check)).chain(path.iter().cloned());
-        Way {
+        Witness {
             epoch: Some(check.crash.epoch),
             args: check.crash.args.to_vec(),
             disk: disks.next(),
@@ -208,14 +215,14 @@ impl Here<'_> {
 
 impl Checking<'_, '_> {
     /// What ended earlier workers is not checked again.
-    fn past(&self, check: &Check<'_>) -> Option<Judged> {
-        let is_it = |past: &&Past| past.key == check.key && past.crashes == check.crashes();
+    fn past(&self, check: &Check<'_>) -> Option<CheckOutcome> {
+        let is_it = |past: &&FatalCheck| past.key == check.key && past.crashes == check.crashes();
         let past = self.examiner.order.past.iter().find(is_it)?;
         let (judgement, died) = match past.outcome.clone() {
-            Outcome::Error(violation, step) => (Judgement::Violated(violation), Some(step)),
-            Outcome::Broken(why) => (Judgement::Broken(why), None),
+            DeathOutcome::Error(violation, step) => (CheckEnding::Violated(violation), Some(step)),
+            DeathOutcome::Broken(why) => (CheckEnding::Broken(why), None),
         };
-        Some(Judged { died, ..Judged::known(judgement, Arc::default()) })
+        Some(CheckOutcome { died, ..CheckOutcome::known(judgement, Arc::default()) })
     }
 
     /// A violation was met at this check, or over these disks from there: it is an error of the
@@ -232,7 +239,7 @@ impl Checking<'_, '_> {
 
     /// Compares a check that was made with one that could have stood for it, or remembers it for
     /// others.
-    fn compare(&mut self, check: &Check<'_>, image: &Image, judged: Judged) -> Judged {
+    fn compare(&mut self, check: &Check<'_>, image: &Image, judged: CheckOutcome) -> CheckOutcome {
         let deeper = check.crashes() < check.crash.depth;
         let disk = check.disk.map_or_else(|| image.identity(), CrashDisk::identity);
         let Some(known) = self.spot_check.take() else {
@@ -244,9 +251,9 @@ impl Checking<'_, '_> {
             }
             return judged;
         };
-        if judged.judgement == Judgement::Stopped {
+        if judged.judgement == CheckEnding::Stopped {
             // It was stopped, and the verdict is known.
-            return Judged::known(known.judgement(), known.recovery.unwrap_or_default());
+            return CheckOutcome::known(known.judgement(), known.recovery.unwrap_or_default());
         }
         if let Some(difference) = known.difference(&judged, deeper) {
             let (other, epoch) = (known.disk, check.crash.epoch);
@@ -271,7 +278,7 @@ impl JudgeHooks for Checking<'_, '_> {
             let further = check.crash.depth - check.crashes();
             let recalled = self.examiner.memo.nested(key, further);
             if let Some(open) = self.open.last_mut() {
-                open.entry.nested.push(noted_as(key, further));
+                open.entry.nested.push(nested_key(key, further));
                 open.entry.is_unsound |= recalled.as_ref().is_some_and(Recalled::is_unsound);
             }
             if let Some(recalled) = recalled {
@@ -279,11 +286,11 @@ impl JudgeHooks for Checking<'_, '_> {
                 return Some(!recalled.is_unsound());
             }
         }
-        self.open.push(Open { entry: Entry { key, ..Entry::default() }, stopped: false });
+        self.open.push(Open { entry: MemoEntry { key, ..MemoEntry::default() }, stopped: false });
         None
     }
 
-    fn outcome(&mut self, check: &Check<'_>, image: &Image) -> Option<Judged> {
+    fn outcome(&mut self, check: &Check<'_>, image: &Image) -> Option<CheckOutcome> {
         let deeper = check.crashes() < check.crash.depth;
         let skipping = self.examiner.skipping.as_mut();
         let known = skipping.and_then(|skipping| skipping.find(self.tree, image, deeper));
@@ -291,13 +298,13 @@ impl JudgeHooks for Checking<'_, '_> {
             self.examiner.checked += 1;
         }
         if let Some(open) = self.open.last_mut().filter(|_| known.is_some()) {
-            open.entry.how = How::Equivalent;
+            open.entry.how = MemoSource::Equivalent;
         }
         let skipping = self.examiner.skipping.as_ref();
         let is_spot_check = skipping.is_some_and(|skipping| skipping.is_spot_check(check.key));
         match known {
             Some(known) if !is_spot_check => {
-                Some(Judged::known(known.judgement(), known.recovery.unwrap_or_default()))
+                Some(CheckOutcome::known(known.judgement(), known.recovery.unwrap_or_default()))
             }
             known => {
                 self.spot_check = known;
@@ -310,7 +317,7 @@ impl JudgeHooks for Checking<'_, '_> {
         self.examiner.skipping.is_some()
     }
 
-    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+    fn before(&mut self, check: &Check<'_>, stage: DiskStage) -> bool {
         let (has, candidate) = (self.has, self.candidate);
         let way = || has.way_over(candidate, check, &[]);
         self.examiner.announce(check.step(stage), has.operations, way);
@@ -318,23 +325,28 @@ impl JudgeHooks for Checking<'_, '_> {
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        self.examiner.listener.about_to(Step::Between, self.examiner.checked);
+        self.examiner.listener.next_step(WorkerStep::Between, self.examiner.checked);
     }
 
-    fn judged(&mut self, check: &Check<'_>, image: &Image, outcome: Judged) -> (Judged, bool) {
+    fn judged(
+        &mut self,
+        check: &Check<'_>,
+        image: &Image,
+        outcome: CheckOutcome,
+    ) -> (CheckOutcome, bool) {
         let outcome = self.compare(check, image, outcome);
         let sound = match &outcome.judgement {
-            Judgement::Ok | Judgement::Repaired => true,
-            Judgement::Broken(why) => {
+            CheckEnding::Ok | CheckEnding::Repaired => true,
+            CheckEnding::Broken(why) => {
                 self.examiner.segment.add_broken(why.clone());
                 true
             }
-            Judgement::Stopped => {
+            CheckEnding::Stopped => {
                 self.examiner.result.stopped = true;
                 self.open.iter_mut().next_back().into_iter().for_each(|open| open.stopped = true);
                 true
             }
-            Judgement::Violated(violation) => {
+            CheckEnding::Violated(violation) => {
                 let shown = self.examiner.shown(violation.clone(), outcome.died);
                 self.met(check, &shown, &[]);
                 let sound = shown.by_design.is_some();
@@ -348,9 +360,9 @@ impl JudgeHooks for Checking<'_, '_> {
         (outcome, sound)
     }
 
-    fn descended(&mut self, _check: &Check<'_>, counts: Result<Counts, Fault>) {
+    fn descended(&mut self, _check: &Check<'_>, counts: Result<IntervalCounts, StepError>) {
         match (counts, self.open.last_mut()) {
-            (Ok(counts), Some(open)) => open.entry.left_out = Count(counts.left_out),
+            (Ok(counts), Some(open)) => open.entry.left_out = ExactCount(counts.left_out),
             (Err(fault), _) => self.examiner.segment.add_broken(Broken::from(fault)),
             (Ok(_), None) => {}
         }
@@ -380,8 +392,8 @@ fn name(check: &Check<'_>) -> Option<DiskName> {
     check.disk.map(|disk| (disk.identity().to_string(), disk.kept()))
 }
 
-impl Work for Examiner<'_> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for UnitExplorer<'_> {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let value = self.answers.answer(point);
         self.chosen(&Choice::of(point, value));
         value
@@ -397,21 +409,21 @@ impl Work for Examiner<'_> {
         self.stopped()
     }
 
-    fn about_to(&mut self, step: Step, so_far: &SoFar<'_>) {
-        let SoFar { choices, operations, place } = *so_far;
-        let way = || Way { choices: choices.to_vec(), place, ..Way::default() };
+    fn before(&mut self, step: WorkerStep, so_far: &UnitProgress<'_>) {
+        let UnitProgress { choices, operations, place } = *so_far;
+        let way = || Witness { choices: choices.to_vec(), place, ..Witness::default() };
         self.announce(step, operations, way);
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
-        let SoFar { choices, operations, place } = *so_far;
-        self.listener.about_to(Step::Between, self.checked);
+        ask: &CrashRequest<'_>,
+        so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
+        let UnitProgress { choices, operations, place } = *so_far;
+        self.listener.next_step(WorkerStep::Between, self.checked);
         let judge = pipeline.judge();
         let (interval, when) = (place.interval, ask.when);
         let span = debug_span!("crash_request", interval, ?when, crash_disks = field::Empty);
@@ -422,7 +434,7 @@ impl Work for Examiner<'_> {
         let mut sound = true;
         let counts =
             pipeline.candidates(stack.devices(), ask, (place.interval, choices), |candidate| {
-                let Candidate { key, told, args, rest, disk, .. } = *candidate;
+                let CandidateDisk { key, judged_as: told, args, rest, disk, .. } = *candidate;
                 let crash = Crash::of(judge, ask, candidate, judge.crash_depth());
                 let tree = key_of(Identity::default(), told, args, rest);
                 let has = Here { choices, place, operations };
@@ -460,19 +472,19 @@ impl Work for Examiner<'_> {
         span.record("crash_disks", field::display(&counts.crash_disks));
         self.segment.crash_disks += counts.crash_disks;
         self.segment.left_out += counts.left_out;
-        if sound && !self.result.stopped { Ok(()) } else { Err(Failure::Stop) }
+        if sound && !self.result.stopped { Ok(()) } else { Err(CheckError::Stop) }
     }
 
     /// The run ends at so many states as its bound says: a unit that has met as many by itself need
     /// not go on.
-    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool {
+    fn reached(&mut self, arrival: ReachedState, signature: Option<&[u8]>, more: bool) -> bool {
         let bound = self.plan.settings.states.filter(|_| more || !self.states.is_empty());
         if bound.is_some() {
             self.states.insert(arrival.signature);
         }
         let sketch = signature.filter(|_| self.order.sketches).map(Sketch::of);
         let (choices, operations) = (arrival.choices as usize, u64::from(arrival.depth > 0));
-        self.segment.arrival = Some(Arrival { sketch, ..arrival });
+        self.segment.arrival = Some(ReachedState { sketch, ..arrival });
         self.end_segment(choices, operations);
         let goes_on = bound.is_none_or(|bound| (self.states.len() as u64) < bound);
         self.result.is_cut = more && !goes_on;

@@ -92,36 +92,37 @@ impl FrameReader {
 
 #[cfg(test)]
 mod tests {
-    use crate::explore::{Arrival, Sketch};
+    use crate::explore::{ReachedState, Sketch};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::choose::{Choice, Kind, Label};
-    use crate::dedup::{Keys, Known};
-    use crate::verdict::{Broken, BrokenKind, Stage, Step, StepName};
+    use crate::choose::{Choice, ChoiceKind, Label};
+    use crate::dedup::{KeyList, KnownChecks};
+    use crate::verdict::{Broken, BrokenKind, DiskStage, StepName, WorkerStep};
     use crate::worker::{
-        LeftOut, Order, Past, Said, Segment, Snapshot, Started, ToWorker, UnitResult,
+        FatalCheck, FromWorker, LeftOut, Segment, ToWorker, UnitOrder, UnitResult, UnitSnapshot,
+        WorkerStarted,
     };
 
     fn glass() -> Broken {
         BrokenKind::Tool.of("glass")
     }
 
-    fn said() -> Vec<Said> {
+    fn said() -> Vec<FromWorker> {
         let label =
             Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
         let choice = Choice {
-            kind: Kind::Action,
+            kind: ChoiceKind::Action,
             options: 2,
             value: 1,
             name: Some("one".to_owned()),
             label,
         };
         let segment = Segment {
-            checked: Keys(vec![1, u128::MAX]),
+            checked: KeyList(vec![1, u128::MAX]),
             nested_left_out: vec![LeftOut { number: 9, count: 7.into() }],
-            shown: vec![(0, Keys(vec![1]))],
-            arrival: Some(Arrival {
+            shown: vec![(0, KeyList(vec![1]))],
+            arrival: Some(ReachedState {
                 signature: u128::MAX,
                 depth: 3,
                 choices: 5,
@@ -133,30 +134,36 @@ mod tests {
         let mut result = UnitResult { segments: vec![segment], ..UnitResult::default() };
         result.add_broken(glass());
         vec![
-            Said::Ready("0.1.0".to_owned()),
-            Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
-            Said::Chose(choice),
-            Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),
-            Said::Wary(
-                Step::Finish,
-                Box::new(Snapshot { result: result.clone(), ..Snapshot::default() }),
+            FromWorker::Ready("0.1.0".to_owned()),
+            FromWorker::Started(WorkerStarted {
+                unobserved: vec!["much".to_owned()],
+                ..WorkerStarted::default()
+            }),
+            FromWorker::Chose(choice),
+            FromWorker::AboutTo(
+                WorkerStep::Disk { key: 5, crashes: 1, stage: DiskStage::Mount },
+                9,
             ),
-            Said::End(Box::new(result)),
+            FromWorker::Wary(
+                WorkerStep::Finish,
+                Box::new(UnitSnapshot { result: result.clone(), ..UnitSnapshot::default() }),
+            ),
+            FromWorker::End(Box::new(result)),
         ]
     }
 
     fn to_worker() -> Vec<ToWorker> {
         let violation =
             crate::verdict::Violation::new(crate::verdict::Verdict::Hang, "check", "no end");
-        let outcome = crate::worker::Outcome::Error(violation, StepName::Check);
-        let past = vec![Past { key: 3, crashes: 0, outcome }];
+        let outcome = crate::worker::DeathOutcome::Error(violation, StepName::Check);
+        let past = vec![FatalCheck { key: 3, crashes: 0, outcome }];
         vec![
-            ToWorker::Know(Known::default()),
-            ToWorker::Run(Box::new(Order {
+            ToWorker::Know(KnownChecks::default()),
+            ToWorker::Run(Box::new(UnitOrder {
                 past,
-                wary: vec![Step::Start],
+                snapshot_before: vec![WorkerStep::Start],
                 stream_choices: true,
-                ..Order::default()
+                ..UnitOrder::default()
             })),
             ToWorker::Stop,
         ]
@@ -187,7 +194,7 @@ mod tests {
     fn messages_arrive_as_they_were_sent() {
         let bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
         for piece in [1, 3, 1000, bytes.len()] {
-            assert_eq!(read::<Said>(&bytes, piece), (said(), true));
+            assert_eq!(read::<FromWorker>(&bytes, piece), (said(), true));
         }
         let bytes: Vec<u8> = to_worker().iter().flat_map(|word| encode(word).unwrap()).collect();
         assert_eq!(read::<ToWorker>(&bytes, 7), (to_worker(), true));
@@ -196,18 +203,18 @@ mod tests {
     #[test]
     fn a_length_that_is_too_long_is_nonsense() {
         let length = (FRAME_MAX as u32 + 1).to_le_bytes();
-        assert_eq!(read::<Said>(&length, 4), (Vec::new(), false));
+        assert_eq!(read::<FromWorker>(&length, 4), (Vec::new(), false));
     }
 
     proptest! {
         #[test]
         fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400),
             piece in 1_usize..50) {
-            read::<Said>(&bytes, piece);
+            read::<FromWorker>(&bytes, piece);
             read::<ToWorker>(&bytes, piece);
             // The same where it looks like one whole message.
             let framed = [&(bytes.len() as u32).to_le_bytes()[..], &bytes].concat();
-            read::<Said>(&framed, piece);
+            read::<FromWorker>(&framed, piece);
             read::<ToWorker>(&framed, piece);
         }
 
@@ -217,7 +224,7 @@ mod tests {
             let mut bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
             let at = at.index(bytes.len());
             bytes[at] ^= flip;
-            read::<Said>(&bytes, piece);
+            read::<FromWorker>(&bytes, piece);
             let words = to_worker();
             let mut bytes: Vec<u8> = words.iter().flat_map(|word| encode(word).unwrap()).collect();
             let at = at % bytes.len();

@@ -4,23 +4,23 @@ use std::fmt;
 
 use tracing::info_span;
 
-use super::crew::{Crew, StartError};
-use super::examine::Examiner;
-use super::listener::{Listener, Started};
+use super::crew::{StartError, Workers};
+use super::examine::UnitExplorer;
+use super::listener::{UnitListener, WorkerStarted};
 use super::memo::Memo;
-use super::order::Order;
+use super::order::UnitOrder;
 use super::unit_result::UnitResult;
 use crate::base::RunError;
-use crate::dedup::Known;
+use crate::dedup::KnownChecks;
 use crate::devices::Backend;
 use crate::plan::{Plan, Registry};
 use crate::unit::{System, open};
-use crate::verdict::{BrokenKind, Death};
-use crate::worker::probe::{Probe, Probed};
-use crate::worker::probe::{Talk, run_probe};
+use crate::verdict::{BrokenKind, WorkerDeath};
+use crate::worker::probe::{ProbeChannel, run_probe};
+use crate::worker::probe::{ProbeOrder, ProbeResult};
 
 /// Runs units in the caller's thread.
-pub struct InThread<'a> {
+pub struct InThreadWorkers<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
     backend: &'a dyn Backend,
@@ -33,47 +33,60 @@ struct Working<'a> {
     memo: Memo,
 }
 
-impl<'a> InThread<'a> {
+impl<'a> InThreadWorkers<'a> {
     /// For a plan, in a backend.
-    pub fn new(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -> InThread<'a> {
-        InThread { registry, plan, backend, working: None }
+    pub fn new(
+        registry: &'a Registry,
+        plan: &'a Plan,
+        backend: &'a dyn Backend,
+    ) -> InThreadWorkers<'a> {
+        InThreadWorkers { registry, plan, backend, working: None }
     }
 
-    /// As [`Crew::start`].
+    /// As [`Workers::start`].
     ///
     /// # Errors
     /// Those of [`open`].
-    pub fn begin(&mut self, keep_events: bool) -> Result<Started, RunError> {
+    pub fn begin(&mut self, keep_events: bool) -> Result<WorkerStarted, RunError> {
         let _span = info_span!("first_start").entered();
         let mut system = open(self.registry, self.plan, self.backend)?;
         if keep_events {
             system.keep_events();
         }
         let about = system.about();
-        let hides = about.hides.iter().map(|(name, what)| format!("{name}: {what}")).collect();
-        let not_skipping = about.not_skipping.map(str::to_owned);
-        let leaves_out = about.leaves_out.to_vec();
-        let started = Started { origin: about.origin.clone(), hides, leaves_out, not_skipping };
+        let hides = about.unobserved.iter().map(|(name, what)| format!("{name}: {what}")).collect();
+        let not_skipping = about.why_every_check_is_made.map(str::to_owned);
+        let leaves_out = about.unsupported_calls.to_vec();
+        let started = WorkerStarted {
+            origin: about.origin.clone(),
+            unobserved: hides,
+            unsupported_calls: leaves_out,
+            why_every_check_is_made: not_skipping,
+        };
         let memo = Memo::new(self.plan.settings.crash_depth);
         self.working = Some(Working { system, memo });
         Ok(started)
     }
 
     /// These checks are merged.
-    pub(super) fn add(&mut self, known: &Known) {
-        self.working.iter_mut().for_each(|working| working.memo.know(known));
+    pub(super) fn add(&mut self, known: &KnownChecks) {
+        self.working.iter_mut().for_each(|working| working.memo.learn(known));
     }
 
     /// Runs a unit.
     ///
     /// # Panics
     /// Before it has begun.
-    pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitResult {
+    pub(super) fn unit(
+        &mut self,
+        order: &UnitOrder,
+        listener: &mut dyn UnitListener,
+    ) -> UnitResult {
         let Working { system, memo } = self.working.as_mut().expect(STARTED);
         match self.registry.policies.answers(&order.unit.policy) {
             Ok(answers) => {
                 let profile = system.about().profile;
-                Examiner::new(self.plan, profile, memo, order, answers, listener).run(&**system)
+                UnitExplorer::new(self.plan, profile, memo, order, answers, listener).run(&**system)
             }
             Err(error) => {
                 let mut result = UnitResult::default();
@@ -87,7 +100,7 @@ impl<'a> InThread<'a> {
     ///
     /// # Panics
     /// Before it has begun.
-    pub(super) fn probe(&self, order: &Probe, talk: &mut dyn Talk) -> Probed {
+    pub(super) fn probe(&self, order: &ProbeOrder, talk: &mut dyn ProbeChannel) -> ProbeResult {
         let Working { system, .. } = self.working.as_ref().expect(STARTED);
         run_probe(&**system, order, talk)
     }
@@ -96,23 +109,27 @@ impl<'a> InThread<'a> {
 /// The panic message if the caller has not started the worker.
 const STARTED: &str = "a worker is started before it runs anything";
 
-impl fmt::Debug for InThread<'_> {
+impl fmt::Debug for InThreadWorkers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InThread").field("plan", self.plan).finish_non_exhaustive()
     }
 }
 
-impl Crew for InThread<'_> {
-    fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
-        self.begin(keep_events).map_err(StartError::Said)
+impl Workers for InThreadWorkers<'_> {
+    fn start(&mut self, keep_events: bool) -> Result<WorkerStarted, StartError> {
+        self.begin(keep_events).map_err(StartError::Refused)
     }
 
-    fn know(&mut self, known: &Known) -> Result<(), Death> {
+    fn learn(&mut self, known: &KnownChecks) -> Result<(), WorkerDeath> {
         self.add(known);
         Ok(())
     }
 
-    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death> {
+    fn run(
+        &mut self,
+        order: &UnitOrder,
+        listener: &mut dyn UnitListener,
+    ) -> Result<UnitResult, WorkerDeath> {
         Ok(self.unit(order, listener))
     }
 }

@@ -2,35 +2,36 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::unit_result::Snapshot;
+use super::unit_result::UnitSnapshot;
 use crate::choose::Choice;
-use crate::plan::Origin;
-use crate::verdict::Step;
+use crate::plan::RunOrigin;
+use crate::verdict::WorkerStep;
 
 /// The first report of a worker: what it has started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Started {
+pub struct WorkerStarted {
     /// The versions and disks that the run begins with.
-    pub origin: Origin,
+    pub origin: RunOrigin,
     /// State of components that the event log does not show. No crash disk contains changes to it.
-    pub hides: Vec<String>,
+    pub unobserved: Vec<String>,
     /// Calls that the stack does not have, and that the checker omits.
-    pub leaves_out: Vec<String>,
+    pub unsupported_calls: Vec<String>,
     /// Why every check is run; `None` if checks with a known verdict are skipped.
-    pub not_skipping: Option<String>,
+    pub why_every_check_is_made: Option<String>,
 }
 
 /// Receives a unit's progress and answers its requests.
-pub trait Listener {
-    /// Receives a choice past the end of the script, if [asked for](super::Order::stream_choices).
+pub trait UnitListener {
+    /// Receives a choice past the end of the script, if [asked
+    /// for](super::UnitOrder::stream_choices).
     fn chose(&mut self, _choice: &Choice) {}
 
     /// Receives the next step, and how many checks the unit has made. Called more often than once a
     /// step, so that the listener can watch the time.
-    fn about_to(&mut self, step: Step, checked: u64);
+    fn next_step(&mut self, step: WorkerStep, checked: u64);
 
     /// Receives everything that is known before a step at which a worker has died.
-    fn wary(&mut self, _step: Step, _snapshot: Snapshot) {}
+    fn snapshot_before(&mut self, _step: WorkerStep, _snapshot: UnitSnapshot) {}
 
     /// Returns true if the unit must end before its next check.
     fn stop(&mut self) -> bool;

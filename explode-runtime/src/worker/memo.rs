@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::unit_result::{LeftOut, Segment};
-use crate::base::Count;
-use crate::dedup::{ByKey, Checks, Known, noted_as};
+use crate::base::ExactCount;
+use crate::dedup::{KeyHasherBuilder, KnownChecks, SeenChecks, nested_key};
 use crate::judge::DiskName;
-use crate::trace::ErrorFound;
+use crate::trace::FoundError;
 use crate::verdict::{StepName, Violation};
 
 /// What a worker remembers of its checks.
@@ -20,25 +20,25 @@ use crate::verdict::{StepName, Violation};
 pub(super) struct Memo {
     /// How many crashes during recovery are followed.
     depth: u32,
-    merged: Checks,
+    merged: SeenChecks,
     /// Those that are not merged, by number.
-    own: HashMap<u128, Own, ByKey>,
+    own: HashMap<u128, OwnMemo, KeyHasherBuilder>,
     /// Those that the unit that was run last has put into its result.
-    last: Known,
+    last: KnownChecks,
 }
 
 /// A check that is not merged.
 #[derive(Clone, Debug)]
-pub(super) enum Own {
+pub(super) enum OwnMemo {
     /// It is sound, and nothing follows.
-    Plain(How),
+    Plain(MemoSource),
     /// All others.
-    More(Rc<Entry>),
+    More(Rc<MemoEntry>),
 }
 
 /// How the verdict of a check was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum MemoSource {
     #[default]
     Checked,
     Equivalent,
@@ -46,14 +46,14 @@ pub(super) enum How {
 
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct MemoEntry {
     pub key: u128,
-    pub how: How,
+    pub how: MemoSource,
     /// The violation that it has shown itself.
     pub shows: Option<Rc<Shown>>,
     /// The numbers of the checks of crashes during its recovery.
     pub nested: Vec<u128>,
-    pub left_out: Count,
+    pub left_out: ExactCount,
     /// It or one that follows from it has shown a violation that is not by design.
     pub is_unsound: bool,
     /// The first violation of each signature, its own or of one that follows, with the disks that
@@ -75,28 +75,28 @@ pub(super) enum Recalled {
     /// It is merged; is it unsound?
     Merged(bool),
     /// It is not.
-    Own(Own),
+    Own(OwnMemo),
 }
 
 impl Recalled {
     pub fn is_unsound(&self) -> bool {
         match self {
             Recalled::Merged(unsound) => *unsound,
-            Recalled::Own(Own::Plain(_)) => false,
-            Recalled::Own(Own::More(entry)) => entry.is_unsound,
+            Recalled::Own(OwnMemo::Plain(_)) => false,
+            Recalled::Own(OwnMemo::More(entry)) => entry.is_unsound,
         }
     }
 
     /// The first violation of each signature, unless that is merged.
     pub fn firsts(&self) -> &[(Rc<Shown>, Vec<DiskName>)] {
         match self {
-            Recalled::Own(Own::More(entry)) => &entry.firsts,
+            Recalled::Own(OwnMemo::More(entry)) => &entry.firsts,
             _ => &[],
         }
     }
 }
 
-impl Entry {
+impl MemoEntry {
     /// Adds a violation that was met over these disks, if none of its signature was.
     pub fn add_first(&mut self, shown: &Rc<Shown>, path: &[DiskName]) {
         let is_like = |(known, _): &(Rc<Shown>, Vec<DiskName>)| known.is_like(shown);
@@ -117,14 +117,19 @@ impl Shown {
 impl Memo {
     /// Nothing is known; so many crashes during recovery are followed.
     pub fn new(depth: u32) -> Memo {
-        Memo { depth, merged: Checks::default(), own: HashMap::default(), last: Known::default() }
+        Memo {
+            depth,
+            merged: SeenChecks::default(),
+            own: HashMap::default(),
+            last: KnownChecks::default(),
+        }
     }
 
     /// These checks are merged.
-    pub fn know(&mut self, known: &Known) {
-        self.merged.know(known);
+    pub fn learn(&mut self, known: &KnownChecks) {
+        self.merged.learn(known);
         if !self.own.is_empty() {
-            known.seen.0.iter().for_each(|key| _ = self.own.remove(&noted_as(*key, self.depth)));
+            known.seen.0.iter().for_each(|key| _ = self.own.remove(&nested_key(*key, self.depth)));
             known.crash_crash.0.iter().for_each(|number| _ = self.own.remove(number));
         }
     }
@@ -133,18 +138,18 @@ impl Memo {
     pub fn begin(&mut self, counts: bool) {
         let last = std::mem::take(&mut self.last);
         if counts {
-            self.know(&last);
+            self.learn(&last);
         }
     }
 
     /// A unit has ended that has put these checks into its result.
-    pub fn end(&mut self, put: Put) {
+    pub fn end(&mut self, put: MemoPut) {
         self.last = put.known;
     }
 
     /// What is remembered of the check of a crash disk.
     pub fn disk(&self, key: u128) -> Option<Recalled> {
-        let number = noted_as(key, self.depth);
+        let number = nested_key(key, self.depth);
         if self.merged.has(key) {
             return Some(Recalled::Merged(self.merged.is_error(number)));
         }
@@ -154,7 +159,7 @@ impl Memo {
     /// What is remembered of the check of a disk that a crash during recovery leaves, where so many
     /// `further` crashes are followed.
     pub fn nested(&self, key: u128, further: u32) -> Option<Recalled> {
-        let number = noted_as(key, further);
+        let number = nested_key(key, further);
         if self.merged.has_crash_crash(number) {
             return Some(Recalled::Merged(self.merged.is_error(number)));
         }
@@ -168,47 +173,60 @@ impl Memo {
         if self.merged.has(key) {
             return Some(Recalled::Merged(self.merged.is_error(number)));
         }
-        let own = self.own.get(&noted_as(key, self.depth))?;
+        let own = self.own.get(&nested_key(key, self.depth))?;
         Some(Recalled::Own(own.alone()))
     }
 
     /// Remembers a check, of which so many `further` crashes are followed.
-    pub fn remember(&mut self, further: u32, entry: Entry) {
-        let number = noted_as(entry.key, further);
+    pub fn remember(&mut self, further: u32, entry: MemoEntry) {
+        let number = nested_key(entry.key, further);
         let plain = entry.shows.is_none() && entry.nested.is_empty() && entry.left_out.is_zero();
-        let own = if plain { Own::Plain(entry.how) } else { Own::More(Rc::new(entry)) };
+        let own = if plain { OwnMemo::Plain(entry.how) } else { OwnMemo::More(Rc::new(entry)) };
         self.own.insert(number, own);
     }
 
     /// Puts the check of a crash disk into a result, with all that follows from it. Its errors are
     /// there.
-    pub fn put_disk(&self, key: u128, put: &mut Put, errors: &[ErrorFound], into: &mut Segment) {
-        let number = noted_as(key, self.depth);
+    pub fn put_disk(
+        &self,
+        key: u128,
+        put: &mut MemoPut,
+        errors: &[FoundError],
+        into: &mut Segment,
+    ) {
+        let number = nested_key(key, self.depth);
         if !put.disks.insert(number) {
             return;
         }
         put.known.seen.0.push(key);
         let own = self.own.get(&number);
-        let how = own.map(Own::how).unwrap_or_default();
-        let keys = if how == How::Equivalent { &mut into.equivalent } else { &mut into.checked };
+        let how = own.map(OwnMemo::how).unwrap_or_default();
+        let keys =
+            if how == MemoSource::Equivalent { &mut into.equivalent } else { &mut into.checked };
         keys.0.push(key);
-        if let Some(Own::More(entry)) = own {
+        if let Some(OwnMemo::More(entry)) = own {
             self.put_entry(number, entry, put, errors, into);
         }
     }
 
-    fn put_nested(&self, number: u128, put: &mut Put, errors: &[ErrorFound], into: &mut Segment) {
+    fn put_nested(
+        &self,
+        number: u128,
+        put: &mut MemoPut,
+        errors: &[FoundError],
+        into: &mut Segment,
+    ) {
         if self.merged.has_crash_crash(number) || !put.nested.insert(number) {
             return;
         }
         put.known.crash_crash.0.push(number);
         into.nested.0.push(number);
         match self.own.get(&number) {
-            Some(Own::More(entry)) => self.put_entry(number, entry, put, errors, into),
-            Some(Own::Plain(_)) => {}
+            Some(OwnMemo::More(entry)) => self.put_entry(number, entry, put, errors, into),
+            Some(OwnMemo::Plain(_)) => {}
             // Known as a crash disk: its number is its key.
             None => {
-                if let Some(Own::More(entry)) = self.own.get(&noted_as(number, self.depth)) {
+                if let Some(OwnMemo::More(entry)) = self.own.get(&nested_key(number, self.depth)) {
                     put_shown(entry, put, errors, into);
                 }
             }
@@ -218,9 +236,9 @@ impl Memo {
     fn put_entry(
         &self,
         number: u128,
-        entry: &Entry,
-        put: &mut Put,
-        errors: &[ErrorFound],
+        entry: &MemoEntry,
+        put: &mut MemoPut,
+        errors: &[FoundError],
         into: &mut Segment,
     ) {
         if entry.is_unsound {
@@ -234,49 +252,49 @@ impl Memo {
     }
 }
 
-fn put_shown(entry: &Entry, put: &mut Put, errors: &[ErrorFound], into: &mut Segment) {
+fn put_shown(entry: &MemoEntry, put: &mut MemoPut, errors: &[FoundError], into: &mut Segment) {
     let Some(shown) = &entry.shows else { return };
     if shown.by_design.is_none() {
-        put.unsound(noted_as(entry.key, 0), into);
+        put.unsound(nested_key(entry.key, 0), into);
     }
     if let Some(index) = errors.iter().position(|error| error.is_like(&shown.violation)) {
         into.add_shown(index as u32, entry.key);
     }
 }
 
-impl Own {
-    fn how(&self) -> How {
+impl OwnMemo {
+    fn how(&self) -> MemoSource {
         match self {
-            Own::Plain(how) => *how,
-            Own::More(entry) => entry.how,
+            OwnMemo::Plain(how) => *how,
+            OwnMemo::More(entry) => entry.how,
         }
     }
 
     /// The same without what follows from it.
-    fn alone(&self) -> Own {
-        let Own::More(entry) = self else { return self.clone() };
-        let Some(shown) = &entry.shows else { return Own::Plain(entry.how) };
-        Own::More(Rc::new(Entry {
+    fn alone(&self) -> OwnMemo {
+        let OwnMemo::More(entry) = self else { return self.clone() };
+        let Some(shown) = &entry.shows else { return OwnMemo::Plain(entry.how) };
+        OwnMemo::More(Rc::new(MemoEntry {
             key: entry.key,
             how: entry.how,
             shows: Some(Rc::clone(shown)),
             is_unsound: shown.by_design.is_none(),
             firsts: vec![(Rc::clone(shown), Vec::new())],
-            ..Entry::default()
+            ..MemoEntry::default()
         }))
     }
 }
 
 /// The checks that a unit has put into its result.
 #[derive(Debug, Default)]
-pub(super) struct Put {
-    disks: HashSet<u128, ByKey>,
-    nested: HashSet<u128, ByKey>,
-    unsound: HashSet<u128, ByKey>,
-    known: Known,
+pub(super) struct MemoPut {
+    disks: HashSet<u128, KeyHasherBuilder>,
+    nested: HashSet<u128, KeyHasherBuilder>,
+    unsound: HashSet<u128, KeyHasherBuilder>,
+    known: KnownChecks,
 }
 
-impl Put {
+impl MemoPut {
     fn unsound(&mut self, number: u128, into: &mut Segment) {
         if self.unsound.insert(number) {
             self.known.errors.0.push(number);

@@ -1,13 +1,13 @@
 //! Workers: they run the system. This is how their supervisor sees them
 //! (`docs/internals/architecture.md`).
 //!
-//! A worker has the stack, the write set, the disks and the checks. It runs one [`Order`] after the
-//! other, and reports to its [`Listener`] what it is [about to do](Listener::about_to) before each
-//! step that may hang or kill it. The whole result of a unit is its
+//! A worker has the stack, the write set, the disks and the checks. It runs one [`UnitOrder`] after
+//! the other, and reports to its [`UnitListener`] what it is [about to do](UnitListener::next_step)
+//! before each step that may hang or kill it. The whole result of a unit is its
 //! [`UnitResult`]: until then nothing of it counts, so that a unit that is repeated counts once.
 //!
-//! A [`Crew`] is where workers come from: this very thread ([`InThread`]), or processes and guests
-//! on the other side of a wire ([`Remote`]).
+//! A [`Workers`] is where workers come from: this very thread ([`InThreadWorkers`]), or processes
+//! and guests on the other side of a wire ([`RemoteWorkers`]).
 
 mod crew;
 mod diagnostics;
@@ -27,17 +27,19 @@ mod serve;
 mod unit_result;
 mod wire;
 
-pub use crew::{Crew, StartError};
-pub use diagnostics::{Diagnostics, Field, NoDiagnostics, Observer, Span, Taken, Wanted};
-pub use evidence::{Block, Disks, Evidence};
+pub use crew::{StartError, Workers};
+pub use diagnostics::{
+    Diagnostics, DiagnosticsWanted, Field, NoDiagnostics, Observer, Span, TakenDiagnostics,
+};
+pub use evidence::{ChangedBlock, DiskContents, Evidence};
 pub use frame::{FrameReader, encode};
-pub use in_thread::InThread;
-pub use listener::{Listener, Started};
-pub use order::{Order, Outcome, Past};
+pub use in_thread::InThreadWorkers;
+pub use listener::{UnitListener, WorkerStarted};
+pub use order::{DeathOutcome, FatalCheck, UnitOrder};
 pub use own_thread::spawn_thread;
-pub use page::Page;
-pub use remote::{Body, Remote, Spawn, WorkerEnded};
+pub use page::StepPage;
+pub use remote::{RemoteWorkers, SpawnTransport, Transport, TransportEnd};
 pub use replay::replay;
 pub use serve::serve;
-pub use unit_result::{LeftOut, Segment, Snapshot, UnitResult};
-pub use wire::{Failed, Said, ToWorker};
+pub use unit_result::{LeftOut, Segment, UnitResult, UnitSnapshot};
+pub use wire::{FromWorker, ToWorker, WorkerError};

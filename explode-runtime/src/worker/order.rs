@@ -3,17 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::explore::Unit;
-use crate::verdict::{Broken, Step, StepName, Violation};
+use crate::verdict::{Broken, StepName, Violation, WorkerStep};
 
 /// What a worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct UnitOrder {
     /// The unit that it runs.
     pub unit: Unit,
     /// Checks that have ended earlier workers, and what is said of them: they are not made again.
-    pub past: Vec<Past>,
+    pub past: Vec<FatalCheck>,
     /// Steps that have ended a worker once: before each, all that is known so far is said.
-    pub wary: Vec<Step>,
+    pub snapshot_before: Vec<WorkerStep>,
     /// Shall the listener hear of each choice past the end of the script? What a unit has chosen
     /// when it dies is not known else.
     pub stream_choices: bool,
@@ -23,27 +23,27 @@ pub struct Order {
     pub last_counts: bool,
 }
 
-impl Order {
+impl UnitOrder {
     /// To run a unit.
-    pub fn new(unit: &Unit) -> Order {
-        Order { unit: unit.clone(), ..Order::default() }
+    pub fn new(unit: &Unit) -> UnitOrder {
+        UnitOrder { unit: unit.clone(), ..UnitOrder::default() }
     }
 }
 
 /// A check that is not made again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
+pub struct FatalCheck {
     /// The key of the check.
     pub key: u128,
     /// How many crashes during recovery led to its disk.
     pub crashes: u32,
     /// What is said of it.
-    pub outcome: Outcome,
+    pub outcome: DeathOutcome,
 }
 
 /// What is said of a step that has ended workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum DeathOutcome {
     /// It does so each time: an error of the checked system, in this step.
     Error(Violation, StepName),
     /// It does so now and then.

@@ -13,8 +13,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::diagnostics::NoDiagnostics;
-use super::page::Page;
-use super::remote::{Body, WorkerEnded};
+use super::page::StepPage;
+use super::remote::{Transport, TransportEnd};
 use super::serve::serve;
 use crate::base::{RunError, panic_words};
 use crate::devices::InProcess;
@@ -28,12 +28,12 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// There are no more threads or files to be had.
-pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Body>, RunError> {
+pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Transport>, RunError> {
     let started = move || -> io::Result<OwnThread> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let file = tempfile::tempfile()?;
-        let page = Page::create(&file)?;
+        let page = StepPage::create(&file)?;
         let registry = registry.clone();
         let work = move || serve_on(&registry, its, &file);
         let thread = thread::Builder::new().name("explode worker".to_owned()).spawn(work)?;
@@ -45,7 +45,7 @@ pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Body>, RunError> {
 }
 
 fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<()> {
-    let page = Page::map(page)?;
+    let page = StepPage::map(page)?;
     let input = OwnedFd::from(stream.try_clone()?);
     serve(registry, &InProcess, input, stream, Some(&page), &NoDiagnostics)
 }
@@ -53,9 +53,9 @@ fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<
 /// A thread that serves.
 struct OwnThread {
     stream: UnixStream,
-    page: Page,
+    page: StepPage,
     thread: Option<JoinHandle<io::Result<()>>>,
-    ended: Option<WorkerEnded>,
+    ended: Option<TransportEnd>,
 }
 
 impl OwnThread {
@@ -79,7 +79,7 @@ impl OwnThread {
     }
 }
 
-impl Body for OwnThread {
+impl Transport for OwnThread {
     fn reader(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
@@ -88,7 +88,7 @@ impl Body for OwnThread {
         self.stream.as_fd()
     }
 
-    fn page(&self) -> Option<&Page> {
+    fn page(&self) -> Option<&StepPage> {
         Some(&self.page)
     }
 
@@ -97,10 +97,10 @@ impl Body for OwnThread {
         Duration::ZERO
     }
 
-    fn end(&mut self, patience: Duration) -> WorkerEnded {
+    fn end(&mut self, patience: Duration) -> TransportEnd {
         if self.ended.is_none() {
             let message = self.finish(patience.max(LAST_WORDS));
-            self.ended = Some(WorkerEnded { verdict: None, message, from_outside: false });
+            self.ended = Some(TransportEnd { verdict: None, message, killed_externally: false });
         }
         self.ended.clone().expect("it was just set")
     }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-use crate::verdict::Step;
+use crate::verdict::WorkerStep;
 
 const BYTES: usize = 4096;
 const WORDS: usize = BYTES / 8;
@@ -26,25 +26,25 @@ const STEP_WORDS: usize = 8;
 
 /// The page.
 #[derive(Debug)]
-pub struct Page {
+pub struct StepPage {
     at: NonNull<AtomicU64>,
 }
 
-impl Page {
+impl StepPage {
     /// A new page in an empty file, which is best in memory.
     ///
     /// # Errors
     /// There is no memory.
-    pub fn create(file: &File) -> Result<Page, Errno> {
+    pub fn create(file: &File) -> Result<StepPage, Errno> {
         nix::unistd::ftruncate(file, BYTES as i64)?;
-        Page::map(file)
+        StepPage::map(file)
     }
 
-    /// The page of a file that [`Page::create`] has made.
+    /// The page of a file that [`StepPage::create`] has made.
     ///
     /// # Errors
     /// It is no such file.
-    pub fn map(file: &File) -> Result<Page, Errno> {
+    pub fn map(file: &File) -> Result<StepPage, Errno> {
         if file.metadata().map_or(0, |metadata| metadata.len()) != BYTES as u64 {
             return Err(Errno::EINVAL);
         }
@@ -52,11 +52,11 @@ impl Page {
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice; nothing of ours is there.
         let at = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, file, 0)? };
-        Ok(Page { at: at.cast() })
+        Ok(StepPage { at: at.cast() })
     }
 
     /// The worker: what comes next, and how many checks the unit has made.
-    pub fn announce(&self, step: Step, checked: u64) {
+    pub fn announce(&self, step: WorkerStep, checked: u64) {
         let words = self.words();
         let count = words[COUNT].load(Ordering::Relaxed).wrapping_add(1);
         let slot = SLOTS[(count & 1) as usize];
@@ -71,7 +71,7 @@ impl Page {
 
     /// The supervisor: how many announcements there were, the newest one, and how many checks the
     /// unit has made.
-    pub fn announced(&self) -> (u64, Step, u64) {
+    pub fn announced(&self) -> (u64, WorkerStep, u64) {
         let words = self.words();
         loop {
             let count = words[COUNT].load(Ordering::Acquire);
@@ -85,7 +85,7 @@ impl Page {
             if words[COUNT].load(Ordering::Relaxed) == count {
                 let step = if count == 0 { None } else { postcard::from_bytes(&bytes).ok() };
                 // A worker that writes where it must not may leave anything here.
-                return (count, step.unwrap_or(Step::Between), checked);
+                return (count, step.unwrap_or(WorkerStep::Between), checked);
             }
         }
     }
@@ -107,7 +107,7 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for StepPage {
     fn drop(&mut self) {
         // SAFETY: this very mapping, and there is no reference into it. An error could only mean
         // that it is not one.
@@ -118,16 +118,16 @@ impl Drop for Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::Stage;
+    use crate::verdict::DiskStage;
 
     #[test]
     fn the_newest_announcement_is_seen_through_another_mapping() {
         let file = tempfile::tempfile().unwrap();
-        let page = Page::create(&file).unwrap();
-        let other = Page::map(&file).unwrap();
-        assert_eq!(page.announced(), (0, Step::Between, 0));
-        let step = Step::Disk { key: u128::MAX, crashes: u32::MAX, stage: Stage::Check };
-        other.announce(Step::Start, 0);
+        let page = StepPage::create(&file).unwrap();
+        let other = StepPage::map(&file).unwrap();
+        assert_eq!(page.announced(), (0, WorkerStep::Between, 0));
+        let step = WorkerStep::Disk { key: u128::MAX, crashes: u32::MAX, stage: DiskStage::Check };
+        other.announce(WorkerStep::Start, 0);
         other.announce(step, u64::MAX);
         assert_eq!(page.announced(), (2, step, u64::MAX));
         page.set_stop(true);

@@ -6,20 +6,20 @@ use explode_ramdisk::Image;
 use tracing::info_span;
 
 use crate::base::RunError;
-use crate::check::Ask;
-use crate::choose::{Choice, Divergence, Point};
+use crate::check::CrashRequest;
+use crate::choose::{Choice, ChoicePoint, Divergence};
 use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
-use crate::explore::{Arrival, Unit};
+use crate::explore::{ReachedState, Unit};
 use crate::judge::{
-    Candidate, Check, Crash, Descend, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
-    stood_still,
+    CandidateDisk, Check, CheckEnding, CheckOutcome, Crash, CrashPipeline, Descend, JudgeHooks,
+    judge as judge_disk, stood_still,
 };
 use crate::plan::Registry;
 use crate::stack::Stack;
-use crate::trace::{CrashDiskRecord, NotSeen, Replay, Trace};
-use crate::unit::{Early, SoFar, Work, open};
-use crate::verdict::{Failure, Stage, Step, Violation};
+use crate::trace::{CrashDiskRecord, NotReproduced, ReplayResult, Trace};
+use crate::unit::{UnitHooks, UnitProgress, UnitStop, open};
+use crate::verdict::{CheckError, DiskStage, Violation, WorkerStep};
 
 /// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the
 /// process does so.
@@ -30,7 +30,7 @@ pub fn replay(
     registry: &Registry,
     trace: &Trace,
     backend: &dyn Backend,
-) -> Result<Replay, RunError> {
+) -> Result<ReplayResult, RunError> {
     replay_heard(registry, trace, backend, &mut |_| {})
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn replay_heard(
     registry: &Registry,
     trace: &Trace,
     backend: &dyn Backend,
-    hear: &mut dyn FnMut(Step),
-) -> Result<Replay, RunError> {
+    hear: &mut dyn FnMut(WorkerStep),
+) -> Result<ReplayResult, RunError> {
     let plan = trace.plan();
     let first_start = info_span!("first_start").entered();
     let mut system = open(registry, &plan, backend)?;
@@ -48,54 +48,57 @@ pub(crate) fn replay_heard(
     system.chop_at(&trace.chops);
     let unit = Unit { script: trace.choices.clone(), mutates: trace.mutates, ..Unit::default() };
     let mut search =
-        Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
+        DiskSearch { trace, hear, past_end: None, found: None, looked: None, by_search: false };
     let ended = system.run(&unit, &mut search);
-    let Search { past_end, found, looked, by_search, .. } = search;
+    let DiskSearch { past_end, found, looked, by_search, .. } = search;
     if let Some(divergence) = past_end {
-        return Ok(Replay::Diverged(divergence));
+        return Ok(ReplayResult::Diverged(divergence));
     }
     match &ended.early {
-        Some(Early::Diverged(divergence)) => return Ok(Replay::Diverged((**divergence).clone())),
-        Some(Early::Broken(why)) => return Err(why.clone().into()),
+        Some(UnitStop::Diverged(divergence)) => {
+            return Ok(ReplayResult::Diverged((**divergence).clone()));
+        }
+        Some(UnitStop::Broken(why)) => return Err(why.clone().into()),
         _ => {}
     }
     let index = ended.choices.len();
     if let Some(recorded) = trace.choices.get(index) {
-        return Ok(Replay::Diverged(Divergence::unasked(index, recorded.clone())));
+        return Ok(ReplayResult::Diverged(Divergence::unasked(index, recorded.clone())));
     }
     if let Some(step) = trace.died {
-        return Ok(not_seen(NotSeen::CameToAnEnd, format!("step {step} came to an end")));
+        return Ok(not_seen(NotReproduced::StepFinished, format!("step {step} came to an end")));
     }
     Ok(match (ended.early, found, looked) {
-        (Some(Early::Violated(violation, _)), _, _) => match trace.epoch {
+        (Some(UnitStop::Violated(violation, _)), _, _) => match trace.epoch {
             None if violation.signature(&trace.checker) == trace.signature => {
-                Replay::Reproduced { violation, by_search: false }
+                ReplayResult::Reproduced { violation, by_search: false }
             }
             _ => not_seen(
-                NotSeen::OtherViolation,
+                NotReproduced::OtherViolation,
                 format!("mutate itself found: {}", violation.message),
             ),
         },
-        (_, Some(violation), _) => Replay::Reproduced { violation, by_search },
+        (_, Some(violation), _) => ReplayResult::Reproduced { violation, by_search },
         (_, None, _) if trace.epoch.is_none() => {
-            not_seen(NotSeen::NothingWrong, "mutate found nothing wrong")
+            not_seen(NotReproduced::NothingWrong, "mutate found nothing wrong")
         }
-        (_, None, None) => {
-            not_seen(NotSeen::NoRequest, "the request for crash checks that found it was not made")
-        }
+        (_, None, None) => not_seen(
+            NotReproduced::NoRequest,
+            "the request for crash checks that found it was not made",
+        ),
         (_, None, Some(0)) => not_seen(
-            NotSeen::NoDisk,
+            NotReproduced::NoDisk,
             "no crash can leave the recorded disk in the recorded epoch, with these arguments",
         ),
         (_, None, Some(looked)) => {
             let why = format!("{looked} crash disks looked at, none failed that way");
-            not_seen(NotSeen::NothingWrong, why)
+            not_seen(NotReproduced::NothingWrong, why)
         }
     })
 }
 
-fn not_seen(reason: NotSeen, why: impl Into<String>) -> Replay {
-    Replay::NotReproduced(reason, why.into())
+fn not_seen(reason: NotReproduced, why: impl Into<String>) -> ReplayResult {
+    ReplayResult::NotReproduced(reason, why.into())
 }
 
 impl CrashDiskRecord {
@@ -107,15 +110,15 @@ impl CrashDiskRecord {
 
 /// Goes from a crash disk through crashes during recovery to the check, and looks whether it shows
 /// the trace's error.
-struct Recorded<'a> {
+struct RecordedWitness<'a> {
     trace: &'a Trace,
-    hear: &'a mut dyn FnMut(Step),
+    hear: &'a mut dyn FnMut(WorkerStep),
     /// Only the recorded way will do; else any way of as many crashes.
     exactly: bool,
     found: Option<Violation>,
 }
 
-impl JudgeHooks for Recorded<'_> {
+impl JudgeHooks for RecordedWitness<'_> {
     fn known(&mut self, check: &Check<'_>) -> Option<bool> {
         let is_another = || {
             let wanted = check.crashes().checked_sub(1).map(|at| &self.trace.recovery[at as usize]);
@@ -126,17 +129,22 @@ impl JudgeHooks for Recorded<'_> {
         (self.found.is_some() || is_another()).then_some(true)
     }
 
-    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+    fn before(&mut self, check: &Check<'_>, stage: DiskStage) -> bool {
         (self.hear)(check.step(stage));
         true
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        (self.hear)(Step::Between);
+        (self.hear)(WorkerStep::Between);
     }
 
-    fn judged(&mut self, check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
-        if let Judgement::Violated(violation) = &outcome.judgement
+    fn judged(
+        &mut self,
+        check: &Check<'_>,
+        _image: &Image,
+        outcome: CheckOutcome,
+    ) -> (CheckOutcome, bool) {
+        if let CheckEnding::Violated(violation) = &outcome.judgement
             && check.crashes() == check.crash.depth
             && violation.signature(&self.trace.checker) == self.trace.signature
         {
@@ -146,7 +154,7 @@ impl JudgeHooks for Recorded<'_> {
         (outcome, sound)
     }
 
-    fn descend(&mut self, check: &Check<'_>, _outcome: &Judged) -> Descend {
+    fn descend(&mut self, check: &Check<'_>, _outcome: &CheckOutcome) -> Descend {
         match self.trace.recovery.get(check.crashes() as usize) {
             Some(next) if self.exactly => Descend::Named(next.blocks.clone()),
             _ => Descend::All,
@@ -155,9 +163,9 @@ impl JudgeHooks for Recorded<'_> {
 }
 
 /// Looks for the trace's crash disk in the trace's interval.
-struct Search<'a> {
+struct DiskSearch<'a> {
     trace: &'a Trace,
-    hear: &'a mut dyn FnMut(Step),
+    hear: &'a mut dyn FnMut(WorkerStep),
     past_end: Option<Divergence>,
     found: Option<Violation>,
     /// How many disks were checked; none before the trace's interval.
@@ -165,9 +173,9 @@ struct Search<'a> {
     by_search: bool,
 }
 
-impl Work for Search<'_> {
+impl UnitHooks for DiskSearch<'_> {
     /// The trace has every answer up to the finding: a point that asks for more is on another way.
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let asked = Some((point.options, point.kind, point.label.clone()));
         let index = self.trace.choices.len();
         self.past_end.get_or_insert(Divergence { index, recorded: None, asked, answered: None });
@@ -179,21 +187,21 @@ impl Work for Search<'_> {
         self.past_end.get_or_insert(Divergence::by_answer(index, None, choice.clone()));
     }
 
-    fn about_to(&mut self, step: Step, _so_far: &SoFar<'_>) {
+    fn before(&mut self, step: WorkerStep, _so_far: &UnitProgress<'_>) {
         (self.hear)(step);
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         let place = so_far.place;
-        (self.hear)(Step::Between);
+        (self.hear)(WorkerStep::Between);
         if self.past_end.is_some() {
-            return Err(Failure::Stop);
+            return Err(CheckError::Stop);
         }
         let Some(wanted) =
             self.trace.crash_disk.as_ref().filter(|_| place.interval == self.trace.interval)
@@ -206,8 +214,8 @@ impl Work for Search<'_> {
         let asked = pipeline.asked(stack.devices(), ask, (place.interval, so_far.choices))?;
         self.by_search = format!("{:032x}", asked.log_hash()) != self.trace.log;
         let by_search = self.by_search;
-        let mut visit = |candidate: &Candidate<'_>| {
-            let Candidate { disk, epoch, args, key, .. } = candidate;
+        let mut visit = |candidate: &CandidateDisk<'_>| {
+            let CandidateDisk { disk, epoch, args, key, .. } = candidate;
             let recorded =
                 || Some(*epoch) == self.trace.epoch && *args == self.trace.args && wanted.is(disk);
             let wanted = self.found.is_none() && (self.by_search || recorded());
@@ -218,7 +226,8 @@ impl Work for Search<'_> {
             let trace = self.trace;
             let crash = Crash::of(judge, ask, candidate, trace.recovery.len() as u32);
             let exactly = !self.by_search;
-            let mut recorded = Recorded { trace, hear: &mut *self.hear, exactly, found: None };
+            let mut recorded =
+                RecordedWitness { trace, hear: &mut *self.hear, exactly, found: None };
             judge_disk(&crash, *key, disk, &mut recorded);
             self.found = recorded.found;
         };
@@ -229,10 +238,10 @@ impl Work for Search<'_> {
         }
         stood_still(stack.devices())?;
         self.looked = Some(looked);
-        Err(Failure::Stop)
+        Err(CheckError::Stop)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         self.past_end.is_none()
     }
 }

@@ -6,21 +6,21 @@ use std::rc::Rc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::diagnostics::{Diagnostics, Wanted};
+use super::diagnostics::{Diagnostics, DiagnosticsWanted};
 use super::frame::{FrameReader, encode};
-use super::in_thread::InThread;
-use super::listener::Listener;
-use super::page::Page;
-use super::unit_result::Snapshot;
-use super::wire::{Said, ToWorker};
+use super::in_thread::InThreadWorkers;
+use super::listener::UnitListener;
+use super::page::StepPage;
+use super::unit_result::UnitSnapshot;
+use super::wire::{FromWorker, ToWorker};
 use crate::base::{Mode, RunError};
 use crate::choose::Choice;
 use crate::devices::{Backend, Backends};
 use crate::plan::{Plan, Registry};
 use crate::trace::Trace;
-use crate::verdict::Step;
-use crate::worker::probe::Talk;
-use crate::worker::probe::{Next, ProbeSaid};
+use crate::verdict::WorkerStep;
+use crate::worker::probe::ProbeChannel;
+use crate::worker::probe::{ProbeCommand, ProbeReply};
 use crate::worker::replay::replay_heard;
 
 /// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are
@@ -35,52 +35,53 @@ pub fn serve(
     backends: &dyn Backends,
     input: OwnedFd,
     output: impl Write,
-    page: Option<&Page>,
+    page: Option<&StepPage>,
     diagnostics: &dyn Diagnostics,
 ) -> io::Result<()> {
     let reader = FrameReader::default();
     let observing = Observing { diagnostics, wanted: false, since: 0 };
-    let wire = Wire { input, reader, output, page, observing, stop: false, failed: None };
-    Serving { registry, backends, wire, backend: None }.serve()
+    let wire = SupervisorLink { input, reader, output, page, observing, stop: false, failed: None };
+    Server { registry, backends, wire, backend: None }.serve()
 }
 
-struct Serving<'a, W> {
+struct Server<'a, W> {
     registry: &'a Registry,
     backends: &'a dyn Backends,
-    wire: Wire<'a, W>,
+    wire: SupervisorLink<'a, W>,
     /// One for all: EKM serves one user at a time, and disks that are there need not be made again.
     backend: Option<Rc<dyn Backend>>,
 }
 
-impl<W: Write> Serving<'_, W> {
+impl<W: Write> Server<'_, W> {
     fn serve(&mut self) -> io::Result<()> {
-        self.wire.say(&Said::Ready(env!("CARGO_PKG_VERSION").to_owned()))?;
-        let mut next = self.wire.hear()?;
+        self.wire.send(&FromWorker::Ready(env!("CARGO_PKG_VERSION").to_owned()))?;
+        let mut next = self.wire.receive()?;
         while let Some(order) = next {
             next = match order {
                 ToWorker::Observe(wanted) => {
                     self.wire.observing.begin(&wanted);
-                    self.wire.hear()?
+                    self.wire.receive()?
                 }
                 ToWorker::Start(plan, keep_events) => self.work(&plan, keep_events)?,
                 ToWorker::Replay(trace) => {
-                    let said =
-                        self.replay(&trace).unwrap_or_else(|error| Said::Failed(error.into()));
+                    let said = self
+                        .replay(&trace)
+                        .unwrap_or_else(|error| FromWorker::Failed(error.into()));
                     self.wire.check()?;
                     self.wire.end(&said)?;
-                    self.wire.hear()?
+                    self.wire.receive()?
                 }
-                other => return Err(nonsense(&other)),
+                other => return Err(unexpected_message(&other)),
             };
         }
         Ok(())
     }
 
-    fn replay(&mut self, trace: &Trace) -> Result<Said, RunError> {
+    fn replay(&mut self, trace: &Trace) -> Result<FromWorker, RunError> {
         let backend = self.backend(trace.mode)?;
-        self.wire.about_to(Step::FirstStart, 0);
-        let mut hear = |step| self.wire.about_to(step, 0);
-        replay_heard(self.registry, trace, &*backend, &mut hear).map(Said::Replayed)
+        self.wire.next_step(WorkerStep::FirstStart, 0);
+        let mut hear = |step| self.wire.next_step(step, 0);
+        replay_heard(self.registry, trace, &*backend, &mut hear).map(FromWorker::Replayed)
     }
 
     /// Runs units of a plan; returns the first word that is not about it.
@@ -89,26 +90,28 @@ impl<W: Write> Serving<'_, W> {
         let backend = match self.backend(plan.mode) {
             Ok(backend) => backend,
             Err(error) => {
-                self.wire.say(&Said::Failed(error.into()))?;
-                return self.wire.hear();
+                self.wire.send(&FromWorker::Failed(error.into()))?;
+                return self.wire.receive();
             }
         };
-        let mut thread = InThread::new(registry, plan, &*backend);
-        self.wire.about_to(Step::FirstStart, 0);
+        let mut thread = InThreadWorkers::new(registry, plan, &*backend);
+        self.wire.next_step(WorkerStep::FirstStart, 0);
         let started = thread.begin(keep_events);
-        self.wire.about_to(Step::Between, 0);
+        self.wire.next_step(WorkerStep::Between, 0);
         let begun = started.is_ok();
-        self.wire.end(&started.map_or_else(|error| Said::Failed(error.into()), Said::Started))?;
+        self.wire.end(
+            &started.map_or_else(|error| FromWorker::Failed(error.into()), FromWorker::Started),
+        )?;
         loop {
-            match self.wire.hear()? {
+            match self.wire.receive()? {
                 Some(ToWorker::Know(known)) if begun => thread.add(&known),
                 Some(ToWorker::Run(order)) if begun => {
-                    self.unit(|wire| Said::End(Box::new(thread.unit(&order, wire))))?;
+                    self.unit(|wire| FromWorker::End(Box::new(thread.unit(&order, wire))))?;
                 }
                 Some(ToWorker::Probe(order)) if begun => {
                     let probed = thread.probe(&order, &mut self.wire);
                     self.wire.check()?;
-                    self.wire.end(&Said::Probe(Box::new(ProbeSaid::Ended(probed))))?;
+                    self.wire.end(&FromWorker::Probe(Box::new(ProbeReply::Ended(probed))))?;
                 }
                 // It came when the unit had ended already.
                 Some(ToWorker::Stop) => {}
@@ -117,7 +120,7 @@ impl<W: Write> Serving<'_, W> {
         }
     }
 
-    fn unit(&mut self, run: impl FnOnce(&mut dyn Listener) -> Said) -> io::Result<()> {
+    fn unit(&mut self, run: impl FnOnce(&mut dyn UnitListener) -> FromWorker) -> io::Result<()> {
         self.wire.stop = false;
         let said = run(&mut self.wire);
         self.wire.check()?;
@@ -139,7 +142,7 @@ struct Observing<'a> {
 }
 
 impl Observing<'_> {
-    fn begin(&mut self, wanted: &Wanted) {
+    fn begin(&mut self, wanted: &DiagnosticsWanted) {
         self.diagnostics.begin(wanted);
         self.wanted = true;
     }
@@ -152,39 +155,39 @@ impl Observing<'_> {
     }
 
     /// What is to be sent, if anything.
-    fn take(&self, all: bool) -> Option<Said> {
+    fn take(&self, all: bool) -> Option<FromWorker> {
         let taken = self.wanted.then(|| self.diagnostics.take(all)).flatten();
-        taken.map(|taken| Said::Observed(self.since, Box::new(taken)))
+        taken.map(|taken| FromWorker::Observed(self.since, Box::new(taken)))
     }
 }
 
 /// The supervisor, as the listener of a unit.
-struct Wire<'a, W> {
+struct SupervisorLink<'a, W> {
     input: OwnedFd,
     reader: FrameReader,
     output: W,
-    page: Option<&'a Page>,
+    page: Option<&'a StepPage>,
     observing: Observing<'a>,
     stop: bool,
     /// Why nothing can be said any more; the unit is stopped.
     failed: Option<io::Error>,
 }
 
-impl<W: Write> Wire<'_, W> {
-    fn say(&mut self, said: &Said) -> io::Result<()> {
+impl<W: Write> SupervisorLink<'_, W> {
+    fn send(&mut self, said: &FromWorker) -> io::Result<()> {
         self.output.write_all(&encode(said)?)?;
         self.output.flush()
     }
 
     /// Says how an order has ended, after the diagnostics of it.
-    fn end(&mut self, said: &Said) -> io::Result<()> {
+    fn end(&mut self, said: &FromWorker) -> io::Result<()> {
         let observed = self.observing.take(true);
-        observed.map_or(Ok(()), |observed| self.say(&observed))?;
-        self.say(said)
+        observed.map_or(Ok(()), |observed| self.send(&observed))?;
+        self.send(said)
     }
 
     /// The next word; none when the supervisor is gone.
-    fn hear(&mut self) -> io::Result<Option<ToWorker>> {
+    fn receive(&mut self) -> io::Result<Option<ToWorker>> {
         loop {
             if let Some(word) = self.reader.take()? {
                 self.observing.heard();
@@ -197,24 +200,28 @@ impl<W: Write> Wire<'_, W> {
     }
 
     /// Says something while a unit runs.
-    fn tell(&mut self, said: &Said) {
+    fn notify(&mut self, said: &FromWorker) {
         if self.failed.is_none() {
-            self.failed = self.say(said).err();
+            self.failed = self.send(said).err();
         }
     }
 
     /// Says something while a unit runs, and hears what `answer` takes of the words that come.
-    fn ask<T>(&mut self, said: &Said, answer: impl Fn(&ToWorker) -> Option<T>) -> Option<T> {
-        self.tell(said);
+    fn request<T>(
+        &mut self,
+        said: &FromWorker,
+        answer: impl Fn(&ToWorker) -> Option<T>,
+    ) -> Option<T> {
+        self.notify(said);
         while self.failed.is_none() {
             let word = self
-                .hear()
+                .receive()
                 .and_then(|word| word.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()));
             match word {
                 Ok(ToWorker::Stop) => self.stop = true,
                 Ok(word) => match answer(&word) {
                     Some(answer) => return Some(answer),
-                    None => self.failed = Some(nonsense(&word)),
+                    None => self.failed = Some(unexpected_message(&word)),
                 },
                 Err(error) => self.failed = Some(error),
             }
@@ -236,30 +243,30 @@ impl<W: Write> Wire<'_, W> {
         while let Some(word) = self.reader.take()? {
             match word {
                 ToWorker::Stop => self.stop = true,
-                other => return Err(nonsense(&other)),
+                other => return Err(unexpected_message(&other)),
             }
         }
         Ok(())
     }
 }
 
-impl<W: Write> Listener for Wire<'_, W> {
+impl<W: Write> UnitListener for SupervisorLink<'_, W> {
     fn chose(&mut self, choice: &Choice) {
-        self.tell(&Said::Chose(choice.clone()));
+        self.notify(&FromWorker::Chose(choice.clone()));
     }
 
-    fn about_to(&mut self, step: Step, checked: u64) {
+    fn next_step(&mut self, step: WorkerStep, checked: u64) {
         if let Some(observed) = self.observing.take(false) {
-            self.tell(&observed);
+            self.notify(&observed);
         }
         match self.page {
             Some(page) => page.announce(step, checked),
-            None => self.tell(&Said::AboutTo(step, checked)),
+            None => self.notify(&FromWorker::AboutTo(step, checked)),
         }
     }
 
-    fn wary(&mut self, step: Step, snapshot: Snapshot) {
-        self.tell(&Said::Wary(step, Box::new(snapshot)));
+    fn snapshot_before(&mut self, step: WorkerStep, snapshot: UnitSnapshot) {
+        self.notify(&FromWorker::Wary(step, Box::new(snapshot)));
     }
 
     fn stop(&mut self) -> bool {
@@ -271,25 +278,26 @@ impl<W: Write> Listener for Wire<'_, W> {
     }
 }
 
-impl<W: Write> Talk for Wire<'_, W> {
-    fn before(&mut self, step: Step) {
-        Listener::about_to(self, step, 0);
+impl<W: Write> ProbeChannel for SupervisorLink<'_, W> {
+    fn before(&mut self, step: WorkerStep) {
+        UnitListener::next_step(self, step, 0);
     }
 
-    fn report(&mut self, said: ProbeSaid) {
-        Wire::tell(self, &Said::Probe(Box::new(said)));
+    fn report(&mut self, said: ProbeReply) {
+        SupervisorLink::notify(self, &FromWorker::Probe(Box::new(said)));
     }
 
-    fn next(&mut self, said: ProbeSaid) -> Next {
-        let next = Wire::ask(self, &Said::Probe(Box::new(said)), |word| match word {
-            ToWorker::Next(next) => Some(next.clone()),
-            _ => None,
-        });
-        next.unwrap_or(Next::Enough)
+    fn next(&mut self, said: ProbeReply) -> ProbeCommand {
+        let next =
+            SupervisorLink::request(self, &FromWorker::Probe(Box::new(said)), |word| match word {
+                ToWorker::Next(next) => Some(next.clone()),
+                _ => None,
+            });
+        next.unwrap_or(ProbeCommand::Enough)
     }
 }
 
-fn nonsense(word: &ToWorker) -> io::Error {
+fn unexpected_message(word: &ToWorker) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
         format!("the supervisor says {word:?}, which fits nothing"),

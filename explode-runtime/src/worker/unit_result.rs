@@ -4,11 +4,11 @@
 use explode_ramdisk::Event;
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Count, as_json};
+use crate::base::{ExactCount, as_json};
 use crate::choose::Choice;
-use crate::dedup::Keys;
-use crate::explore::Arrival;
-use crate::trace::{ErrorFound, Way};
+use crate::dedup::KeyList;
+use crate::explore::ReachedState;
+use crate::trace::{FoundError, Witness};
 use crate::verdict::Broken;
 
 /// The result of a unit, as far as it went.
@@ -21,7 +21,7 @@ pub struct UnitResult {
     /// each mutate.
     pub segments: Vec<Segment>,
     /// The first error of each signature.
-    pub errors: Vec<ErrorFound>,
+    pub errors: Vec<FoundError>,
     /// It had to stop early: its counts are not those of the whole unit.
     pub stopped: bool,
     /// It met as many states as the run may reach, and did not do what follows.
@@ -35,7 +35,7 @@ pub struct UnitResult {
 ///
 /// A check is here if it is not merged, as far as the worker knows: once, with all that a crash
 /// during its recovery leads to. Its number is [that of its key and of how many further crashes are
-/// followed](crate::dedup::noted_as).
+/// followed](crate::dedup::nested_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// How many choices were made by its end, those of the unit's state included.
@@ -44,30 +44,30 @@ pub struct Segment {
     pub operations: u64,
     /// The sum over all emissions.
     #[serde(with = "as_json")]
-    pub crash_disks: Count,
+    pub crash_disks: ExactCount,
     /// Disks that no sample met.
     #[serde(with = "as_json")]
-    pub left_out: Count,
+    pub left_out: ExactCount,
     /// The keys of checks that were made.
-    pub checked: Keys,
+    pub checked: KeyList,
     /// The keys of checks whose verdict was known from another.
-    pub equivalent: Keys,
+    pub equivalent: KeyList,
     /// The keys of checks that a stop has left.
-    pub pending: Keys,
+    pub pending: KeyList,
     /// The numbers of the checks of crashes during recovery.
-    pub nested: Keys,
+    pub nested: KeyList,
     /// How many disks of crashes during its recovery no sample met, by the number of a check.
     pub nested_left_out: Vec<LeftOut>,
     /// The numbers of checks that have shown an error, or after which a crash during recovery has.
-    pub unsound: Keys,
+    pub unsound: KeyList,
     /// The keys of checks that have shown an error, by the index of the error.
-    pub shown: Vec<(u32, Keys)>,
+    pub shown: Vec<(u32, KeyList)>,
     /// Errors that were seen without a check, by their index.
     pub seen: Vec<u32>,
     /// What was broken, with how often.
     pub broken: Vec<(Broken, u64)>,
     /// The state that it ends with.
-    pub arrival: Option<Arrival>,
+    pub arrival: Option<ReachedState>,
 }
 
 /// How many disks of crashes during its recovery no sample met, of a check.
@@ -77,7 +77,7 @@ pub struct LeftOut {
     pub number: u128,
     /// How many.
     #[serde(with = "as_json")]
-    pub count: Count,
+    pub count: ExactCount,
 }
 
 impl UnitResult {
@@ -87,7 +87,7 @@ impl UnitResult {
     }
 
     /// An error that was seen without a check.
-    pub fn add_error(&mut self, error: ErrorFound) {
+    pub fn add_error(&mut self, error: FoundError) {
         let known = self.errors.iter().position(|known| known.is_like(&error.violation));
         let index = known.unwrap_or(self.errors.len());
         if index == self.errors.len() {
@@ -107,7 +107,7 @@ impl UnitResult {
 
     /// About how much memory it takes, in bytes.
     pub fn weight(&self) -> usize {
-        let keys = |keys: &Keys| keys.0.len() * size_of::<u128>();
+        let keys = |keys: &KeyList| keys.0.len() * size_of::<u128>();
         let of = |segment: &Segment| {
             let Segment { checked, equivalent, pending, nested, unsound, shown, broken, .. } =
                 segment;
@@ -133,16 +133,16 @@ impl Segment {
     pub(super) fn add_shown(&mut self, error: u32, key: u128) {
         match self.shown.iter_mut().find(|(known, _)| *known == error) {
             Some((_, keys)) => keys.0.push(key),
-            None => self.shown.push((error, Keys(vec![key]))),
+            None => self.shown.push((error, KeyList(vec![key]))),
         }
     }
 }
 
 /// What is known of a unit before one of its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct UnitSnapshot {
     /// Its result so far.
     pub result: UnitResult,
     /// What leads to the step.
-    pub way: Way,
+    pub way: Witness,
 }

@@ -5,16 +5,16 @@ use super::limits::{MOST_IN_FLIGHT, MOST_IN_WORLDS, MOST_UNSTARTED};
 /// An event that contradicts the log before it, and its place.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("event {index}: {error}")]
-pub struct EventError {
+pub struct LogContradiction {
     /// Its index in the log, from 0.
     pub index: usize,
     /// What is wrong with it.
-    pub error: LogError,
+    pub error: Contradiction,
 }
 
 /// An event that contradicts the log before it.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum LogError {
+pub enum Contradiction {
     /// A completion of nothing.
     #[error("no request with id {0} is in flight")]
     UnknownId(u64),
@@ -46,9 +46,9 @@ pub enum LogError {
     TooManyInFlight(u64),
 }
 
-impl LogError {
+impl Contradiction {
     /// Is the log sound, and only more than is supported?
     pub fn is_limit(&self) -> bool {
-        !matches!(self, LogError::UnknownId(_) | LogError::IdInFlight(_))
+        !matches!(self, Contradiction::UnknownId(_) | Contradiction::IdInFlight(_))
     }
 }

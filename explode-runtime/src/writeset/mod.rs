@@ -2,7 +2,7 @@
 //!
 //! It is the fault model of `docs/model/fault-model.md` as a state: per device the durable contents
 //! D and the pending pieces. The log's events change it ([`WriteSet::apply`]); which disks it
-//! allows is asked through its [`World`]s. It knows nothing of emissions, limits or checks
+//! allows is asked through its [`PreflushWorld`]s. It knows nothing of emissions, limits or checks
 //! (`crash/` does), only when one is due: [`WriteSet::shrinks`]. Spec: EX-67 to EX-77.
 
 mod event_error;
@@ -14,8 +14,8 @@ mod rules;
 mod world;
 mod write_set;
 
-pub use event_error::{EventError, LogError};
-pub use piece::Written;
-pub use rules::{Atom, Completion, Rules};
-pub use world::{Slot, Version, World};
+pub use event_error::{Contradiction, LogContradiction};
+pub use piece::PieceBytes;
+pub use rules::{Atom, Completion, DeviceRules};
+pub use world::{PreflushWorld, VersionedRange, VisibleVersion};
 pub use write_set::WriteSet;

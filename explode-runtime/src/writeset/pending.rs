@@ -10,7 +10,7 @@ use super::piece::Piece;
 
 /// Pieces by serial number: a larger number is a newer piece. No piece here is empty.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingPieces {
     pub pieces: BTreeMap<u64, Rc<Piece>>,
     /// Sectors whose only-dirty pieces are hidden.
     pub locked: RangeSet<u64>,
@@ -22,7 +22,7 @@ pub(super) struct Pending {
 /// The chunks of level n have 2^n sectors; those of the lowest level have eight.
 const LOWEST: u32 = 3;
 
-impl Pending {
+impl PendingPieces {
     /// The newest piece that shares a sector with `new`, if it is the same.
     pub fn find(&self, new: &Piece) -> Option<u64> {
         let span = new.span();

@@ -10,7 +10,7 @@ use explode_ramdisk::{
 };
 use rangemap::RangeSet;
 
-use super::rules::{Atom, Rules};
+use super::rules::{Atom, DeviceRules};
 
 /// One pending piece of a device, and what has happened to it.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Piece {
     pub sectors: RangeSet<u64>,
     /// The sectors that it had at first.
     made_with: Range<u64>,
-    contents: Contents,
+    contents: PieceContents,
     /// Each sector's share of an identity, computed when first asked for.
     identities: OnceCell<Box<[Identity]>>,
     /// The bytes as a block of a disk, if they are just one; made when first asked for.
@@ -42,7 +42,7 @@ pub(super) struct Piece {
 
 /// What a piece writes. Zeroes take no memory, however many sectors they fill.
 #[derive(Clone, Debug)]
-enum Contents {
+enum PieceContents {
     /// The bytes of all sectors that the piece was made with.
     Data(Bytes),
     Zeroes,
@@ -50,7 +50,7 @@ enum Contents {
 
 /// The bytes of some sectors of a piece.
 #[derive(Clone, Copy, Debug)]
-pub enum Written<'a> {
+pub enum PieceBytes<'a> {
     /// These.
     Data(&'a [u8]),
     /// Zeroes.
@@ -58,7 +58,7 @@ pub enum Written<'a> {
 }
 
 impl Piece {
-    fn new(made_with: Range<u64>, contents: Contents) -> Piece {
+    fn new(made_with: Range<u64>, contents: PieceContents) -> Piece {
         Piece {
             sectors: RangeSet::from([made_with.clone()]),
             made_with,
@@ -76,11 +76,13 @@ impl Piece {
     }
 
     /// What it writes to some of its sectors.
-    pub fn written(&self, sectors: &Range<u64>) -> Written<'_> {
+    pub fn written(&self, sectors: &Range<u64>) -> PieceBytes<'_> {
         let at = |sector: u64| (sector - self.made_with.start) as usize * SECTOR_BYTES;
         match &self.contents {
-            Contents::Data(data) => Written::Data(&data[at(sectors.start)..at(sectors.end)]),
-            Contents::Zeroes => Written::Zeroes,
+            PieceContents::Data(data) => {
+                PieceBytes::Data(&data[at(sectors.start)..at(sectors.end)])
+            }
+            PieceContents::Zeroes => PieceBytes::Zeroes,
         }
     }
 
@@ -88,20 +90,20 @@ impl Piece {
     pub fn write_to(&self, disk: &mut Disk) {
         for range in self.sectors.iter() {
             match self.written(range) {
-                Written::Data(data) => disk.write(range.start, data),
-                Written::Zeroes => disk.write_zeroes(range.clone()),
+                PieceBytes::Data(data) => disk.write(range.start, data),
+                PieceBytes::Zeroes => disk.write_zeroes(range.clone()),
             }
         }
     }
 
     /// Does it write zeroes?
     pub fn is_zeroes(&self) -> bool {
-        matches!(self.contents, Contents::Zeroes)
+        matches!(self.contents, PieceContents::Zeroes)
     }
 
     /// The number and the bytes of the block that it is, if it still has all of one and no more.
     pub fn block(&self) -> Option<(u64, &Block)> {
-        let Contents::Data(data) = &self.contents else { return None };
+        let PieceContents::Data(data) = &self.contents else { return None };
         let block = self
             .block
             .get_or_init(|| Some(Arc::new(<[u8; BLOCK_BYTES]>::try_from(&data[..]).ok()?)));
@@ -114,7 +116,7 @@ impl Piece {
 
     /// The share of one of its sectors in the identity of a disk.
     pub fn identity(&self, sector: u64) -> Identity {
-        let Contents::Data(data) = &self.contents else { return Identity::default() };
+        let PieceContents::Data(data) = &self.contents else { return Identity::default() };
         let first = self.made_with.start;
         let all = self.identities.get_or_init(|| {
             let chunks = data.chunks_exact(SECTOR_BYTES);
@@ -132,11 +134,10 @@ impl Piece {
     pub fn same_as(&self, other: &Piece) -> bool {
         let all_zero = |data: &[u8]| data.iter().all(|byte| *byte == 0);
         let same = |range: &Range<u64>| match (self.written(range), other.written(range)) {
-            (Written::Data(one), Written::Data(other)) => one == other,
-            (Written::Data(data), Written::Zeroes) | (Written::Zeroes, Written::Data(data)) => {
-                all_zero(data)
-            }
-            (Written::Zeroes, Written::Zeroes) => true,
+            (PieceBytes::Data(one), PieceBytes::Data(other)) => one == other,
+            (PieceBytes::Data(data), PieceBytes::Zeroes)
+            | (PieceBytes::Zeroes, PieceBytes::Data(data)) => all_zero(data),
+            (PieceBytes::Zeroes, PieceBytes::Zeroes) => true,
         };
         self.sectors == other.sectors && self.sectors.iter().all(same)
     }
@@ -157,7 +158,7 @@ impl Piece {
 pub(super) fn cut(
     sector: u64,
     payload: &Payload,
-    rules: &Rules,
+    rules: &DeviceRules,
 ) -> impl Iterator<Item = Piece> + use<> {
     let data = match payload {
         Payload::Data(data) => Some(data.clone()),
@@ -171,21 +172,21 @@ pub(super) fn cut(
         start = (first / unit + 1).saturating_mul(unit).min(end);
         let at = |s: u64| (s - sector) as usize * SECTOR_BYTES;
         let contents = || match &data {
-            Some(data) => Contents::Data(data.slice(at(first)..at(start))),
-            None => Contents::Zeroes,
+            Some(data) => PieceContents::Data(data.slice(at(first)..at(start))),
+            None => PieceContents::Zeroes,
         };
         (first < end).then(|| Piece::new(first..start, contents()))
     })
 }
 
 /// How many pieces [`cut`] makes.
-pub(super) fn pieces_of(sector: u64, len: u64, rules: &Rules) -> u64 {
+pub(super) fn pieces_of(sector: u64, len: u64, rules: &DeviceRules) -> u64 {
     let (unit, sectors) = (unit(rules), len / SECTOR_BYTES as u64);
     if sectors == 0 { 0 } else { (sector + sectors - 1) / unit - sector / unit + 1 }
 }
 
 /// The sectors between two places where pieces are cut.
-fn unit(rules: &Rules) -> u64 {
+fn unit(rules: &DeviceRules) -> u64 {
     match rules.atom {
         Atom::Block => u64::from(rules.block_bytes) / SECTOR_BYTES as u64,
         Atom::Sector => 1,

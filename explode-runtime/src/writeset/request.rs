@@ -2,7 +2,7 @@
 
 /// A request on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
+pub(super) struct InFlight {
     pub dev: u32,
     pub submitted: u64,
     /// The pieces that it carries; none for a flush.

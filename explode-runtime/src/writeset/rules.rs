@@ -29,7 +29,7 @@ pub enum Atom {
 /// The rules of the device that a crash interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rules {
+pub struct DeviceRules {
     /// When a completed write is durable.
     pub completion: Completion,
     /// What is kept or lost whole.
@@ -40,9 +40,9 @@ pub struct Rules {
     pub replace_versions: bool,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
+impl Default for DeviceRules {
+    fn default() -> DeviceRules {
+        DeviceRules {
             completion: Completion::Volatile,
             atom: Atom::Block,
             block_bytes: 4096,

@@ -8,35 +8,35 @@ use std::rc::Rc;
 use explode_ramdisk::{Block, Identity, Image};
 use rangemap::RangeSet;
 
-use super::piece::{Piece, Written};
-use super::request::Request;
+use super::piece::{Piece, PieceBytes};
+use super::request::InFlight;
 use super::write_set::WriteSet;
 
 /// One world: a set of writes with PREFLUSH whose flush has ended, the others' has not.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct PreflushWorld {
     /// The durable contents D.
     pub durable: Image,
     /// The ranges with at least one visible version, by device and first sector.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<VersionedRange>,
     /// The instant from which on this world has been possible.
     pub since: u64,
 }
 
 /// One range of a device with its visible versions. A crash leaves none of them in it, or one.
 #[derive(Clone, Debug)]
-pub struct Slot {
+pub struct VersionedRange {
     /// The device.
     pub dev: u32,
     /// Its sectors.
     pub sectors: RangeSet<u64>,
     /// Its visible versions, oldest first.
-    pub versions: Vec<Version>,
+    pub versions: Vec<VisibleVersion>,
 }
 
 /// A visible version of a range.
 #[derive(Clone, Debug)]
-pub struct Version {
+pub struct VisibleVersion {
     /// 1 is the oldest pending piece of the range, visible or not.
     pub number: u32,
     /// The order in which pieces reach the disk.
@@ -48,9 +48,9 @@ pub struct Version {
     piece: Rc<Piece>,
 }
 
-impl Version {
+impl VisibleVersion {
     /// What it writes to some of its sectors.
-    pub fn written(&self, sectors: &Range<u64>) -> Written<'_> {
+    pub fn written(&self, sectors: &Range<u64>) -> PieceBytes<'_> {
         self.piece.written(sectors)
     }
 
@@ -70,7 +70,7 @@ impl Version {
     }
 }
 
-impl Slot {
+impl VersionedRange {
     /// The first sector.
     pub fn first_sector(&self) -> u64 {
         self.sectors.first().map_or(0, |range| range.start)
@@ -96,7 +96,7 @@ impl WriteSet {
     /// The worlds of this instant: world i is the one in which the flushes of the
     /// [`unstarted`](WriteSet::unstarted) writes in the bits of i have ended. In the first none has
     /// ended, in the last all have.
-    pub fn worlds(&self) -> Vec<World> {
+    pub fn worlds(&self) -> Vec<PreflushWorld> {
         let waiting = self.waiting();
         let subsets = 0..1u32 << waiting.len();
         let worlds = subsets.map(|subset| {
@@ -107,7 +107,7 @@ impl WriteSet {
     }
 
     /// The world in which the flushes of these requests, in the order of their submits, have ended.
-    fn after_flushes(&self, ended: impl Iterator<Item = u64>) -> World {
+    fn after_flushes(&self, ended: impl Iterator<Item = u64>) -> PreflushWorld {
         let mut set = Cow::Borrowed(self);
         let mut since = 0;
         for id in ended {
@@ -116,20 +116,21 @@ impl WriteSet {
             since = request.submitted;
             set.show(request.dev, &request.pieces, since);
             set.make_durable(request.dev, &request.flushes);
-            set.requests.insert(id, Request { started: true, flushes: Vec::new(), ..request });
+            set.requests.insert(id, InFlight { started: true, flushes: Vec::new(), ..request });
         }
-        World { durable: set.durable.clone(), slots: set.slots(), since }
+        PreflushWorld { durable: set.durable.clone(), slots: set.slots(), since }
     }
 
-    fn slots(&self) -> Vec<Slot> {
+    fn slots(&self) -> Vec<VersionedRange> {
         let mut slots = Vec::new();
         for (dev, pending) in &self.devices {
-            let mut by_sectors: BTreeMap<&RangeSet<u64>, (u32, Vec<Version>)> = BTreeMap::new();
+            let mut by_sectors: BTreeMap<&RangeSet<u64>, (u32, Vec<VisibleVersion>)> =
+                BTreeMap::new();
             for (serial, piece) in &pending.pieces {
                 let (number, versions) = by_sectors.entry(&piece.sectors).or_default();
                 *number += 1;
                 if self.visible(pending, piece) {
-                    versions.push(Version {
+                    versions.push(VisibleVersion {
                         number: *number,
                         serial: *serial,
                         since: piece.since,
@@ -139,7 +140,7 @@ impl WriteSet {
                 }
             }
             by_sectors.retain(|_, (_, versions)| !versions.is_empty());
-            slots.extend(by_sectors.into_iter().map(|(sectors, (_, versions))| Slot {
+            slots.extend(by_sectors.into_iter().map(|(sectors, (_, versions))| VersionedRange {
                 dev: *dev,
                 sectors: sectors.clone(),
                 versions,

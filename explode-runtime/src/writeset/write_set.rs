@@ -6,20 +6,20 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
 
-use super::event_error::LogError;
+use super::event_error::Contradiction;
 use super::limits::{MOST_IN_FLIGHT, MOST_IN_WORLDS, MOST_PIECES, MOST_UNSTARTED};
-use super::pending::Pending;
+use super::pending::PendingPieces;
 use super::piece::{Piece, cut, pieces_of};
-use super::request::Request;
-use super::rules::{Completion, Rules};
+use super::request::InFlight;
+use super::rules::{Completion, DeviceRules};
 
 /// The state of all devices; see the documentation of [`writeset`](super).
 #[derive(Clone, Debug)]
 pub struct WriteSet {
-    rules: Rules,
+    rules: DeviceRules,
     pub(super) durable: Image,
-    pub(super) devices: BTreeMap<u32, Pending>,
-    pub(super) requests: BTreeMap<u64, Request>,
+    pub(super) devices: BTreeMap<u32, PendingPieces>,
+    pub(super) requests: BTreeMap<u64, InFlight>,
     next_serial: u64,
     instant: u64,
     most_pieces: u64,
@@ -29,7 +29,7 @@ pub struct WriteSet {
 
 impl WriteSet {
     /// Devices that durably hold `base`, with nothing pending.
-    pub fn new(base: Image, rules: Rules) -> WriteSet {
+    pub fn new(base: Image, rules: DeviceRules) -> WriteSet {
         WriteSet {
             rules,
             durable: base,
@@ -60,7 +60,7 @@ impl WriteSet {
     }
 
     /// Applies one event. After an error the write set is as it was.
-    pub fn apply(&mut self, event: &Event) -> Result<(), LogError> {
+    pub fn apply(&mut self, event: &Event) -> Result<(), Contradiction> {
         self.may_apply(event)?;
         if !matches!(event, Event::Mark { .. }) {
             self.instant += 1;
@@ -108,19 +108,19 @@ impl WriteSet {
 
     /// Sectors of the medium go bad (fault-model.md, section 11). A piece that reaches them makes
     /// them good again.
-    pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
-        self.durable.disk_mut(dev).spoil(sectors, fault);
+    pub fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.durable.disk_mut(dev).damage(sectors, fault);
     }
 
-    fn may_apply(&self, event: &Event) -> Result<(), LogError> {
+    fn may_apply(&self, event: &Event) -> Result<(), Contradiction> {
         match event {
             Event::Submit { id, .. } | Event::Flush { id, .. }
                 if self.requests.contains_key(id) =>
             {
-                Err(LogError::IdInFlight(*id))
+                Err(Contradiction::IdInFlight(*id))
             }
             Event::Complete { id, .. } if !self.requests.contains_key(id) => {
-                Err(LogError::UnknownId(*id))
+                Err(Contradiction::UnknownId(*id))
             }
             Event::Submit { payload, flags, .. }
                 if flags.preflush
@@ -128,7 +128,7 @@ impl WriteSet {
                     && self.requests.values().filter(|request| !request.started).count()
                         == MOST_UNSTARTED =>
             {
-                Err(LogError::TooManyWorlds)
+                Err(Contradiction::TooManyWorlds)
             }
             Event::Submit { dev, sector, payload, flags, .. } => {
                 self.may_hold(*dev, *sector, payload)?;
@@ -143,7 +143,7 @@ impl WriteSet {
     }
 
     /// Are there not too many pieces with those of this payload?
-    fn may_hold(&self, dev: u32, sector: u64, payload: &Payload) -> Result<(), LogError> {
+    fn may_hold(&self, dev: u32, sector: u64, payload: &Payload) -> Result<(), Contradiction> {
         let there: u64 = self.devices.values().map(|pending| pending.pieces.len() as u64).sum();
         let cut_in = pieces_of(sector, payload.len(), &self.rules);
         let mut pieces = there + cut_in;
@@ -154,18 +154,18 @@ impl WriteSet {
             pieces -= cut(sector, payload, &self.rules).filter(found).count() as u64;
         }
         if pieces > self.most_pieces {
-            return Err(LogError::TooManyPieces { pieces, most: self.most_pieces });
+            return Err(Contradiction::TooManyPieces { pieces, most: self.most_pieces });
         }
         let unstarted = self.requests.values().filter(|request| !request.started).count();
         let worlds = 1 << unstarted;
         if pieces * worlds > MOST_IN_WORLDS {
-            return Err(LogError::TooManyInWorlds { pieces, worlds });
+            return Err(Contradiction::TooManyInWorlds { pieces, worlds });
         }
         Ok(())
     }
 
     /// Is not too much in flight with a request for so many pieces?
-    fn may_carry(&self, dev: u32, pieces: u64, flags: Flags) -> Result<(), LogError> {
+    fn may_carry(&self, dev: u32, pieces: u64, flags: Flags) -> Result<(), Contradiction> {
         let pending = self.devices.get(&dev).filter(|_| flags.preflush);
         let most =
             self.in_flight + pieces + pending.map_or(0, |pending| pending.pieces.len() as u64);
@@ -174,7 +174,9 @@ impl WriteSet {
         }
         let flushes = pending.map_or(0, |pending| pending.acknowledged().len() as u64);
         match self.in_flight + pieces + flushes {
-            in_flight if in_flight > MOST_IN_FLIGHT => Err(LogError::TooManyInFlight(in_flight)),
+            in_flight if in_flight > MOST_IN_FLIGHT => {
+                Err(Contradiction::TooManyInFlight(in_flight))
+            }
             _ => Ok(()),
         }
     }
@@ -185,7 +187,7 @@ impl WriteSet {
     /// It is enough to ask this of the world in which no flush has ended: what another one shows
     /// besides is carried by a request, and only completions take that away.
     pub fn shrinks(&self, event: &Event) -> bool {
-        let dirty_visible = |pending: &Pending, serial: &u64| {
+        let dirty_visible = |pending: &PendingPieces, serial: &u64| {
             let piece = &pending.pieces[serial];
             piece.only_dirty && self.visible(pending, piece)
         };
@@ -229,7 +231,7 @@ impl WriteSet {
     pub fn merges(&self, event: &Event) -> bool {
         let Event::Complete { id, error: true } = event else { return false };
         let undone =
-            |request: &Request| !request.started && self.still(request.dev, &request.flushes);
+            |request: &InFlight| !request.started && self.still(request.dev, &request.flushes);
         self.requests.get(id).is_some_and(undone)
     }
 
@@ -282,7 +284,7 @@ impl WriteSet {
         let started = !flags.preflush || pieces.is_empty();
         let size = (pieces.len() + flushes.len()) as u64;
         self.in_flight += size;
-        let request = Request {
+        let request = InFlight {
             dev,
             submitted: self.instant,
             pieces,
@@ -329,7 +331,7 @@ impl WriteSet {
             .is_some_and(|pending| serials.iter().any(|serial| pending.pieces.contains_key(serial)))
     }
 
-    fn durable_at_completion(&self, request: &Request) -> bool {
+    fn durable_at_completion(&self, request: &InFlight) -> bool {
         request.fua || self.rules.completion == Completion::Durable
     }
 
@@ -403,7 +405,7 @@ impl WriteSet {
 
     /// Can a crash leave the piece on the disk, in the world that `requests` describe?
     /// (fault-model.md, section 4)
-    pub(super) fn visible(&self, pending: &Pending, piece: &Piece) -> bool {
+    pub(super) fn visible(&self, pending: &PendingPieces, piece: &Piece) -> bool {
         let reached = if piece.only_dirty {
             !pending.is_locked(piece)
         } else {
@@ -414,7 +416,7 @@ impl WriteSet {
         reached && !piece.replaced
     }
 
-    fn device(&mut self, dev: u32) -> &mut Pending {
+    fn device(&mut self, dev: u32) -> &mut PendingPieces {
         self.devices.entry(dev).or_default()
     }
 }

@@ -5,15 +5,15 @@
 use std::path::Path;
 
 use explode_ramdisk::RamDisk;
-use explode_runtime::base::{Bounds, Fault, Mode, Options, RunError, UsageError};
+use explode_runtime::base::{Mode, Options, RunError, StepError, TargetBounds, UsageError};
 use explode_runtime::check::{Checker, CheckerDef};
 use explode_runtime::devices::InProcess;
 use explode_runtime::explore::Strategy;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{Confirmation, Local, explore, explore_by};
+use explode_runtime::run::{Confirmation, LocalSink, explore, explore_by};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, StackSpec, Surface};
-use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::worker::replay;
 
 /// A disk of 64 sectors.
@@ -24,7 +24,7 @@ pub fn disk() -> ComponentDef {
 struct Disk(Option<RamDisk>);
 
 impl Component for Disk {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.0 = Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64));
         Ok(())
     }
@@ -51,7 +51,7 @@ pub fn plan(depth: u32) -> Plan {
         stack: StackSpec::default().plug("disk", Options::none()),
         checker: "test".into(),
         checker_options: Options::none(),
-        bounds: Bounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        bounds: TargetBounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
         expect: "clean".into(),
     };
@@ -104,13 +104,13 @@ pub fn run_by(strategy: Option<Box<dyn Strategy>>, registry: &Registry, plan: &P
         let outcome = replay(registry, &trace, &InProcess).expect("the replay runs");
         traces.push(trace);
         match outcome {
-            Replay::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
+            ReplayResult::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
             other => Confirmation::Not(format!("{other:?}")),
         }
     };
     let out = folder.path().join("run");
     let mut sink = |message: &Message| messages.push(message.clone());
-    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     let result = match strategy {
         None => explore(registry, plan, &InProcess, &mut audience),
         Some(strategy) => explore_by(strategy, registry, plan, &InProcess, &mut audience),

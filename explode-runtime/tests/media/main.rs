@@ -7,14 +7,14 @@ mod common;
 mod mirror;
 mod write_set;
 
-use explode_runtime::base::{Bounds, Options};
+use explode_runtime::base::{Options, TargetBounds};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
-use explode_runtime::choose::Kind;
+use explode_runtime::choose::ChoiceKind;
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::{Layer, Stack, StackSpec};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use common::Said;
 use mirror::{BLOCK, BLOCKS, Mirror};
@@ -28,10 +28,10 @@ struct Holds {
 }
 
 impl Holds {
-    fn judge(&self, mirror: &Mirror, legal: impl Fn(usize) -> Vec<u8>) -> Result<(), Failure> {
+    fn judge(&self, mirror: &Mirror, legal: impl Fn(usize) -> Vec<u8>) -> Result<(), CheckError> {
         for block in 0..BLOCKS {
             let Ok(found) = mirror.read(block) else {
-                return Err(Failure::broken("neither copy can be read"));
+                return Err(CheckError::broken("neither copy can be read"));
             };
             if !legal(block as usize).iter().any(|letter| found == vec![*letter; BLOCK - 8]) {
                 let message = format!("block {block} begins with {:?}", &found[..4]);
@@ -43,7 +43,7 @@ impl Holds {
 }
 
 impl Checker for Holds {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let mirror = cx.stack().engine::<Mirror>()?;
         let block = cx.choose(2);
         self.fills += 1;
@@ -55,7 +55,7 @@ impl Checker for Holds {
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         self.judge(stack.engine::<Mirror>()?.as_ref(), |block| match epoch {
             Epoch::Begin => vec![self.before[block]],
             Epoch::InBetween => vec![self.before[block], self.after[block]],
@@ -101,7 +101,7 @@ fn run_by(strategy: &StrategyName, depth: u32, kind: &str, faults: &str, most: u
         stack: StackSpec(vec![disk("d0"), disk("d1"), mirror]),
         checker: "test".into(),
         checker_options: Options::none(),
-        bounds: Bounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        bounds: TargetBounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
         expect: "clean".into(),
     };
@@ -138,7 +138,7 @@ fn garbage_is_caught_unless_there_are_checksums() {
     assert_eq!(found, ["test/corrupt/held"]);
     assert!(said.findings()[0].replayed);
     let choice = &said.traces[0].choices[1];
-    assert_eq!((choice.kind, choice.options, choice.value), (Kind::IoFailure, 3, 1));
+    assert_eq!((choice.kind, choice.options, choice.value), (ChoiceKind::IoFailure, 3, 1));
     assert_eq!(
         (choice.name.as_deref(), choice.label.site.as_str()),
         (Some("d0 block 0 garbage"), "media")
@@ -182,7 +182,7 @@ fn walks_draw_what_goes_bad() {
         let bad = said.traces[0]
             .choices
             .iter()
-            .filter(|choice| choice.kind == Kind::IoFailure && choice.value > 0);
+            .filter(|choice| choice.kind == ChoiceKind::IoFailure && choice.value > 0);
         assert_eq!(bad.count(), 1, "{strategy}: within the budget");
         assert_eq!(counts(&run_by(&strategy, 3, "careless", "none", 1))[3..], [0, 0], "{strategy}");
     }

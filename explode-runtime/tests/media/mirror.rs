@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Mode, OptionDef};
-use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use explode_runtime::base::{Mode, OptionDef, StepError};
+use explode_runtime::faults::media::{MEDIA_OPTIONS, MediaBlock, MediaFaults, MediaView};
 use explode_runtime::stack::{
     Abilities, Below, Component, ComponentDef, Facts, Inspect, Recovery, Surface,
 };
@@ -19,19 +19,19 @@ pub const BLOCKS: u64 = 2;
 /// A disk of so many blocks that may go bad.
 pub fn disk() -> ComponentDef {
     ComponentDef::new("disk", "a disk for tests", |options| {
-        Ok(Box::new(Disk { media: Media::of(options)?, disk: None }))
+        Ok(Box::new(Disk { media: MediaFaults::of(options)?, disk: None }))
     })
     .modes([Mode::Mem])
     .options(MEDIA_OPTIONS)
 }
 
 struct Disk {
-    media: Media,
+    media: MediaFaults,
     disk: Option<RamDisk>,
 }
 
 impl Component for Disk {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.disk =
             Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, BLOCKS * 8));
         Ok(())
@@ -48,7 +48,7 @@ impl Component for Disk {
 }
 
 impl Inspect for Disk {
-    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
         medium.disk(BLOCKS * 8)
     }
 }
@@ -146,17 +146,17 @@ struct Component_ {
 }
 
 impl Component_ {
-    fn open(&mut self, below: &Below<'_>) -> Result<Rc<Mirror>, Fault> {
+    fn open(&mut self, below: &Below<'_>) -> Result<Rc<Mirror>, StepError> {
         let mirror = Mirror { kind: self.kind, disks: [below.disk(0)?, below.disk(1)?] };
         Ok(Rc::clone(self.mirror.insert(Rc::new(mirror))))
     }
 }
 
 impl Component for Component_ {
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.open(below).map(drop)
     }
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         Ok(self.open(below)?.resync())
     }
     fn surface(&self) -> Surface {

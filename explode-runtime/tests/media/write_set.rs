@@ -1,8 +1,8 @@
 //! What of a bad block a crash can leave: it is bad until a write has reached it.
 
 use explode_ramdisk::{Disk, Event, Flags, Image, Payload, ReadFault};
-use explode_runtime::crash::{Limits, When, walk};
-use explode_runtime::writeset::{Rules, WriteSet};
+use explode_runtime::crash::{Instants, SampleLimits, walk};
+use explode_runtime::writeset::{DeviceRules, WriteSet};
 
 fn image(letter: u8) -> Image {
     Image::from_iter([(0, Disk::from_bytes(&[letter; 8192]))])
@@ -12,7 +12,7 @@ fn image(letter: u8) -> Image {
 /// has the identity that the disk reports.
 fn disks(write_set: &WriteSet) -> Vec<(bool, u8)> {
     let mut found = Vec::new();
-    walk(&mut write_set.clone(), &[], When::Now, &Limits::default(), |disk| {
+    walk(&mut write_set.clone(), &[], Instants::Now, &SampleLimits::default(), |disk| {
         let image = disk.image();
         assert_eq!(image.identity(), disk.identity());
         let block = image.disk(0).unwrap();
@@ -37,9 +37,9 @@ fn flush(id: u64) -> [Event; 2] {
 /// A scrub writes what was there: the same bytes, and another disk.
 #[test]
 fn a_block_is_bad_until_a_write_has_reached_it() {
-    let mut write_set = WriteSet::new(image(1), Rules::default());
+    let mut write_set = WriteSet::new(image(1), DeviceRules::default());
     let sound = write_set.durable().identity();
-    write_set.spoil(0, 0..8, ReadFault::Unreadable);
+    write_set.damage(0, 0..8, ReadFault::Unreadable);
     assert_ne!(write_set.durable().identity(), sound);
     assert_eq!(disks(&write_set), [(false, 1)]);
     let mut apply = |events: [Event; 2]| {
@@ -61,7 +61,7 @@ fn a_block_is_bad_until_a_write_has_reached_it() {
 fn each_sector_heals_by_itself() {
     let mut disk = Disk::from_bytes(&[1; 4096]);
     let sound = disk.identity();
-    disk.spoil(0..8, ReadFault::Unreadable);
+    disk.damage(0..8, ReadFault::Unreadable);
     disk.write(2, &[1; 1024]);
     assert_eq!(disk.unreadable().collect::<Vec<_>>(), [0, 1, 4, 5, 6, 7]);
     assert!(
@@ -79,15 +79,15 @@ fn each_sector_heals_by_itself() {
 fn garbage_is_the_same_for_the_same_seed_and_goes_when_it_is_overwritten() {
     let spoilt = |seed| {
         let mut disk = Disk::from_bytes(&[1; 4096]);
-        disk.spoil(0..8, ReadFault::Garbage { seed });
+        disk.damage(0..8, ReadFault::Garbage { seed });
         disk
     };
     let (disk, again, other) = (spoilt(1), spoilt(1), spoilt(2));
     assert_eq!(disk, again);
     assert_ne!(disk, other);
     assert_ne!(disk.sector(0), disk.sector(1));
-    let mut write_set = WriteSet::new(image(1), Rules::default());
-    write_set.spoil(0, 0..8, ReadFault::Garbage { seed: 1 });
+    let mut write_set = WriteSet::new(image(1), DeviceRules::default());
+    write_set.damage(0, 0..8, ReadFault::Garbage { seed: 1 });
     write(1, 2).iter().for_each(|event| write_set.apply(event).unwrap());
     assert_eq!(disks(&write_set), [(true, disk.sector(0)[0]), (true, 2)]);
 }

@@ -3,13 +3,14 @@
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use explode_runtime::dedup::Known;
+use explode_runtime::dedup::KnownChecks;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
-use explode_runtime::run::{Confirmation, Helpers, Local, StrategyName, Supervisor};
-use explode_runtime::verdict::Death;
+use explode_runtime::run::{Confirmation, Helpers, LocalSink, StrategyName, Supervisor};
+use explode_runtime::verdict::WorkerDeath;
 use explode_runtime::worker::{
-    Crew, Listener, Order, Remote, StartError, Started, UnitResult, spawn_thread,
+    RemoteWorkers, StartError, UnitListener, UnitOrder, UnitResult, WorkerStarted, Workers,
+    spawn_thread,
 };
 
 use crate::common;
@@ -27,7 +28,7 @@ struct Units {
 
 /// A crew whose units are counted.
 struct Counted<'a> {
-    crew: Remote<'a>,
+    crew: RemoteWorkers<'a>,
     units: &'a Units,
     /// 0 is the supervisor's.
     number: usize,
@@ -35,16 +36,20 @@ struct Counted<'a> {
     waits: bool,
 }
 
-impl Crew for Counted<'_> {
-    fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
+impl Workers for Counted<'_> {
+    fn start(&mut self, keep_events: bool) -> Result<WorkerStarted, StartError> {
         self.crew.start(keep_events)
     }
 
-    fn know(&mut self, known: &Known) -> Result<(), Death> {
-        self.crew.know(known)
+    fn learn(&mut self, known: &KnownChecks) -> Result<(), WorkerDeath> {
+        self.crew.learn(known)
     }
 
-    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death> {
+    fn run(
+        &mut self,
+        order: &UnitOrder,
+        listener: &mut dyn UnitListener,
+    ) -> Result<UnitResult, WorkerDeath> {
         let result = self.crew.run(order, listener)?;
         let mut ran = self.units.ran.lock().unwrap();
         ran[self.number] += 1;
@@ -58,8 +63,8 @@ impl Crew for Counted<'_> {
         Ok(result)
     }
 
-    fn rest(&mut self) -> bool {
-        self.crew.rest()
+    fn yield_machine(&mut self) -> bool {
+        self.crew.yield_machine()
     }
 }
 
@@ -70,13 +75,13 @@ fn run(registry: &Registry, plan: &Plan, workers: usize) -> (Summary, [usize; 2]
     let mut sink = |_: &Message| {};
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("run");
-    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     let mut spawn = || spawn_thread(registry);
-    let crew = Remote::new(plan, &mut spawn);
+    let crew = RemoteWorkers::new(plan, &mut spawn);
     let mut crew = Counted { crew, units: &units, number: 0, waits: workers > 1 };
-    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
+    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
         let mut spawn = || spawn_thread(registry);
-        let crew = Remote::new(plan, &mut spawn);
+        let crew = RemoteWorkers::new(plan, &mut spawn);
         work(&mut Counted { crew, units: &units, number: 1, waits: false });
     };
     let lost = |why: &str| panic!("{why}");

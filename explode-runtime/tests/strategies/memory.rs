@@ -1,8 +1,8 @@
 //! What states take that wait.
 
-use explode_runtime::choose::{Choice, Kind, Label, Point};
+use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint, Label};
 use explode_runtime::explore::{
-    Arrival, Exhaust, Finished, Frontier, MostDifferent, Reached, Sketch, State, Strategy,
+    Exhaust, FinishedUnit, Frontier, MostDifferent, Novelty, ReachedState, Sketch, State, Strategy,
 };
 
 /// The most that a waiting state may take, in bytes.
@@ -20,20 +20,20 @@ fn fill_by(strategy: &mut Exhaust, waiting: usize, make: impl Fn(&[Choice]) -> V
         let values: Vec<u8> = choices.iter().map(|choice| choice.value as u8).collect();
         let sketch = Sketch::of(&values);
         let depth = unit.state.depth + 1;
-        let arrival = Arrival { depth, sketch: Some(sketch), ..Arrival::default() };
-        let arrivals = [(arrival, Reached::New)];
-        strategy.observe(&Finished {
+        let arrival = ReachedState { depth, sketch: Some(sketch), ..ReachedState::default() };
+        let arrivals = [(arrival, Novelty::New)];
+        strategy.observe(&FinishedUnit {
             unit: &unit,
             choices: &choices,
             arrivals: &arrivals,
-            reached: Reached::New,
+            reached: Novelty::New,
         });
     }
 }
 
 /// The same, where each mutate chooses among `options`.
 fn fill(strategy: &mut Exhaust, options: u32, waiting: usize) {
-    let point = Point::action(options, Label::named("toy"));
+    let point = ChoicePoint::action(options, Label::named("toy"));
     fill_by(strategy, waiting, |script| {
         vec![Choice::of(&point, script.first().map_or(0, |choice| choice.value))]
     });
@@ -60,11 +60,14 @@ fn points_of_the_kernel() -> Vec<Vec<Label>> {
 fn makes_a_call(labels: &[Vec<Label>], script: &[Choice]) -> Vec<Choice> {
     let mut answers = script.iter().map(|choice| choice.value);
     let call = answers.next().unwrap_or(0);
-    let mut made = vec![Choice::of(&Point::action(CALLS, Label::named("call")), call)];
+    let mut made = vec![Choice::of(&ChoicePoint::action(CALLS, Label::named("call")), call)];
     let names = [format!("fail: {}", "function < its_caller < ".repeat(10)), String::new()];
     for label in &labels[call as usize] {
-        let point =
-            Point { kind: Kind::SlabFailure, names: &names, ..Point::action(2, label.clone()) };
+        let point = ChoicePoint {
+            kind: ChoiceKind::SlabFailure,
+            names: &names,
+            ..ChoicePoint::action(2, label.clone())
+        };
         let value = answers.next().unwrap_or(point.normal());
         made.push(Choice::of(&point, value));
         if value != point.normal() {

@@ -7,7 +7,7 @@ use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::Failure;
+use explode_runtime::verdict::CheckError;
 
 use crate::common;
 
@@ -25,7 +25,7 @@ struct Digits {
 }
 
 impl Checker for Digits {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let which = cx.choose(2);
         self.digits[which] = (self.digits[which] + 1) % 4;
         self.way.push(which);
@@ -33,7 +33,7 @@ impl Checker for Digits {
         Ok(())
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 
@@ -64,7 +64,7 @@ fn explore(build: Build, strategy: &StrategyName, depth: u32) -> (u64, u64, Vec<
     let explored = (0..ways.len()).filter(last).map(|at| ways[at].clone()).collect();
     let summary = said.summary();
     assert!(summary.complete && summary.findings.is_zero() && summary.broken.is_zero());
-    let count = |count: &explode_runtime::base::Count| count.to_string().parse().unwrap();
+    let count = |count: &explode_runtime::base::ExactCount| count.to_string().parse().unwrap();
     (count(&summary.states), count(&summary.operations), explored)
 }
 

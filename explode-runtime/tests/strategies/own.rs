@@ -2,13 +2,13 @@
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
-use explode_runtime::choose::{Answers, Point, Policy};
+use explode_runtime::choose::{Answers, ChoicePoint, Policy};
 use explode_runtime::crash::Epoch;
-use explode_runtime::explore::{Finished, Strategy, Unit};
+use explode_runtime::explore::{FinishedUnit, Strategy, Unit};
 use explode_runtime::plan::Registry;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::Failure;
+use explode_runtime::verdict::CheckError;
 
 use crate::common;
 
@@ -31,7 +31,7 @@ impl Strategy for Typed {
         (!self.done).then_some(unit)
     }
 
-    fn observe(&mut self, finished: &Finished<'_>) {
+    fn observe(&mut self, finished: &FinishedUnit<'_>) {
         let made = finished.choices.iter().map(|choice| choice.value as u8);
         assert_eq!(made.collect::<Vec<_>>(), self.answers);
         self.done = true;
@@ -42,7 +42,7 @@ impl Strategy for Typed {
 struct InTurn(std::vec::IntoIter<u8>);
 
 impl Answers for InTurn {
-    fn answer(&mut self, _point: &Point<'_>) -> u32 {
+    fn answer(&mut self, _point: &ChoicePoint<'_>) -> u32 {
         self.0.next().map_or(0, u32::from)
     }
 }
@@ -61,13 +61,13 @@ pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> 
 struct Nothing;
 
 impl Checker for Nothing {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         cx.choose(5);
         cx.choose(2);
         Ok(())
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! PCT: its guarantee, by counting walks of fixed seeds on schedules whose bugs have known depths.
 
-use explode_runtime::choose::{Answers, Kind, Label, Point, Policies, Policy};
+use explode_runtime::choose::{Answers, ChoiceKind, ChoicePoint, Label, Policies, Policy};
 
 const THREADS: usize = 4;
 const STEPS: usize = 6;
@@ -28,8 +28,8 @@ fn schedule(policy: &Policy) -> Vec<usize> {
         }
         let names: Vec<String> = able.iter().map(|thread| format!("thread {thread}")).collect();
         let label = Label { site: "scheduler".to_owned(), ..Label::default() };
-        let point = Point {
-            kind: Kind::Schedule,
+        let point = ChoicePoint {
+            kind: ChoiceKind::Schedule,
             options: able.len() as u32,
             names: &names,
             weights: &[],
@@ -122,7 +122,8 @@ fn priorities_are_a_random_order() {
 fn points_without_identities_are_drawn() {
     let mut answers = answers(&pct(1, 3, 10)(1));
     let mut times = [0_u32; 3];
-    (0..3000)
-        .for_each(|_| times[answers.answer(&Point::action(3, Label::default())) as usize] += 1);
+    (0..3000).for_each(|_| {
+        times[answers.answer(&ChoicePoint::action(3, Label::default())) as usize] += 1
+    });
     assert!(times.iter().all(|times| (900..1100).contains(times)), "{times:?}");
 }

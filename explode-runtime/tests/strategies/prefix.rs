@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::explore::Prefix;
+use explode_runtime::explore::TracePrefix;
 use explode_runtime::plan::Plan;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use crate::common;
 
@@ -25,7 +25,7 @@ struct Lock {
 }
 
 impl Checker for Lock {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         self.way.push(cx.choose(5) * 2 + cx.choose(2));
         WAYS.with_borrow_mut(|ways| ways.push(self.way.clone()));
         let wrong =
@@ -37,7 +37,7 @@ impl Checker for Lock {
         }
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }
@@ -62,7 +62,8 @@ fn beginning(depth: u32) -> Plan {
     );
     let mut plan = common::plan(depth);
     plan.settings.strategy = StrategyName::Prefix("trace.json".to_owned());
-    plan.settings.prefix = Some(Prefix { choices: trace.choices.clone(), mutates: trace.mutates });
+    plan.settings.prefix =
+        Some(TracePrefix { choices: trace.choices.clone(), mutates: trace.mutates });
     WAYS.with_borrow_mut(Vec::clear);
     plan
 }

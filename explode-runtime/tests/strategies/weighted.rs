@@ -4,17 +4,17 @@ use std::cell::RefCell;
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
-use explode_runtime::choose::{Label, Point, Policies, Policy};
+use explode_runtime::choose::{ChoicePoint, Label, Policies, Policy};
 use explode_runtime::crash::Epoch;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use crate::common;
 
 fn drawn(seed: u64, weights: &[u32], options: u32) -> Vec<u32> {
     let mut answers = Policies::default().answers(&Policy::Weighted { seed, walk: 1 }).unwrap();
-    let point = Point { weights, ..Point::action(options, Label::default()) };
+    let point = ChoicePoint { weights, ..ChoicePoint::action(options, Label::default()) };
     let mut times = vec![0; options as usize];
     (0..10_000).for_each(|_| times[answers.answer(&point) as usize] += 1);
     times
@@ -49,7 +49,7 @@ struct Reads {
 }
 
 impl Checker for Reads {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let step = cx.choose_weighted(&[98, 2, 0]);
         STEPS.with_borrow_mut(|steps| steps[step] += 1);
         self.writes += u32::from(step == 1);
@@ -62,7 +62,7 @@ impl Checker for Reads {
         }
     }
 
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         Ok(())
     }
 }

@@ -5,12 +5,12 @@
 use std::cell::Cell;
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
-use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, TargetBounds, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, StackSpec};
-use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::common::disk;
@@ -63,7 +63,7 @@ pub fn plan(options: &Options) -> Plan {
         stack: StackSpec::default().plug("disk", Options::none()).plug("toy", options.clone()),
         checker: "test".into(),
         checker_options: options.clone(),
-        bounds: Bounds { depth: 2, limit: 600, samples: 300, crash_depth: 1 },
+        bounds: TargetBounds { depth: 2, limit: 600, samples: 300, crash_depth: 1 },
         seeded: false,
         expect: "clean".into(),
     };
@@ -146,7 +146,7 @@ fn mix(one: u64, other: u64) -> u64 {
 struct Toy(Nature);
 
 impl Component for Toy {
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let disk = below.disk(0)?;
         if self.0.memory != Memory::Nothing {
             let byte = 1 + u8::from(self.0.memory == Memory::Recovery && each_third());
@@ -155,7 +155,7 @@ impl Component for Toy {
         }
         let at = self.0.wander(&disk, 10, true);
         match at % 12 {
-            0 => Err(Fault::new("it gives up")),
+            0 => Err(StepError::new("it gives up")),
             1..5 => Ok(Recovery::Repaired),
             _ => Ok(Recovery::Clean),
         }
@@ -175,7 +175,7 @@ struct Toss {
 }
 
 impl Checker for Toss {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = cx.stack().disk()?;
         self.mutates += 1;
         let action = if self.nature.memory == Memory::Nothing { cx.choose(2) as u64 } else { 0 };
@@ -202,7 +202,7 @@ impl Checker for Toss {
         }
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let disk = stack.disk()?;
         if self.nature.memory != Memory::Nothing {
             // What it reads is all that can be seen of it.
@@ -214,7 +214,7 @@ impl Checker for Toss {
         match self.nature.wander(&disk, 20, false) % 12 {
             0 => Err(Violation::new(Verdict::Corrupt, "heads", "heads").into()),
             1 => Err(Violation::new(Verdict::Lost, "tails", "tails").into()),
-            2 => Err(Failure::broken("it stands on its edge")),
+            2 => Err(CheckError::broken("it stands on its edge")),
             _ => Ok(()),
         }
     }

@@ -11,7 +11,7 @@ use crate::{Identity, ReadFault, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identit
 
 impl Disk {
     /// Sectors go bad.
-    pub fn spoil(&mut self, sectors: Range<u64>, fault: ReadFault) {
+    pub fn damage(&mut self, sectors: Range<u64>, fault: ReadFault) {
         match fault {
             ReadFault::Garbage { seed } => {
                 sectors.for_each(|sector| self.write(sector, &garbage(seed, sector)))

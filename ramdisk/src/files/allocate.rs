@@ -3,14 +3,20 @@
 
 use nix::errno::Errno;
 
-use super::inode::Number;
+use super::inode::InodeNumber;
 use super::tree::Tree;
 use super::{Fallocate, Result};
 
 impl Tree {
     /// As fallocate(2). `EINVAL` for nothing, and where whole granules before the end of the file
     /// are asked for; `EFBIG`.
-    pub fn fallocate(&mut self, file: Number, how: Fallocate, offset: u64, len: u64) -> Result<()> {
+    pub fn fallocate(
+        &mut self,
+        file: InodeNumber,
+        how: Fallocate,
+        offset: u64,
+        len: u64,
+    ) -> Result<()> {
         let size = self.inode(file).size();
         let end = offset
             .checked_add(len)
@@ -46,7 +52,7 @@ impl Tree {
     }
 
     /// Writes what a file holds to another one, which is empty (`EINVAL`).
-    pub fn clone_file(&mut self, from: Number, to: Number) -> Result<()> {
+    pub fn clone_file(&mut self, from: InodeNumber, to: InodeNumber) -> Result<()> {
         if self.inode(to).size() > 0 {
             return Err(Errno::EINVAL);
         }
@@ -55,7 +61,7 @@ impl Tree {
         self.write(to, 0, &bytes)
     }
 
-    fn read_range(&self, file: Number, start: u64, end: u64) -> Result<Vec<u8>> {
+    fn read_range(&self, file: InodeNumber, start: u64, end: u64) -> Result<Vec<u8>> {
         let mut bytes = vec![0; (end - start) as usize];
         self.read(file, start, &mut bytes)?;
         Ok(bytes)

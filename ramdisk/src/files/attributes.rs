@@ -18,10 +18,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use nix::errno::Errno;
 
-use super::inode::{Number, SIZE_SECTOR};
-use super::tree::{Place, Tree};
-use super::{Kind, Result};
-use crate::{Read, SECTOR_BYTES, ZERO_SECTOR};
+use super::inode::{InodeNumber, SIZE_SECTOR};
+use super::tree::{Tree, TreePosition};
+use super::{FileKind, Result};
+use crate::{ReadRange, SECTOR_BYTES, ZERO_SECTOR};
 
 /// The sector of an inode's device that holds its mode.
 pub const MODE_SECTOR: u64 = SIZE_SECTOR + 1;
@@ -45,21 +45,21 @@ pub fn what(sector: u64) -> Option<&'static str> {
 impl Tree {
     /// Makes a symbolic link: its name, and what it holds. `ENAMETOOLONG` if that is more than 510
     /// bytes, `ENOENT` for nothing.
-    pub fn create_symlink(&mut self, place: &Place<'_>, target: &str) -> Result<()> {
+    pub fn create_symlink(&mut self, place: &TreePosition<'_>, target: &str) -> Result<()> {
         if target.is_empty() {
             return Err(Errno::ENOENT);
         }
         let sector = sector(&[&(target.len() as u16).to_le_bytes(), target.as_bytes()]);
         let sector = sector.ok_or(Errno::ENAMETOOLONG)?;
-        let number = self.create(place, Kind::Symlink)?;
+        let number = self.create(place, FileKind::Symlink)?;
         self.dirty(number, 0, sector);
         Ok(())
     }
 
     /// What a symbolic link holds; `EINVAL` for anything else, `EIO` for what
     /// [`create_symlink`](Tree::create_symlink) has not made.
-    pub fn target(&self, number: Number) -> Result<String> {
-        if self.inode(number).kind() != Kind::Symlink {
+    pub fn target(&self, number: InodeNumber) -> Result<String> {
+        if self.inode(number).kind() != FileKind::Symlink {
             return Err(Errno::EINVAL);
         }
         let sector = self.sector(number, 0)?;
@@ -69,26 +69,26 @@ impl Tree {
     }
 
     /// Sets a mode.
-    pub fn set_mode(&mut self, number: Number, mode: u32) {
+    pub fn set_mode(&mut self, number: InodeNumber, mode: u32) {
         let mode = mode as u16 & MODE | SET;
         self.dirty_attribute(number, MODE_SECTOR, &[&mode.to_le_bytes()]);
     }
 
     /// A mode: what was set, or that of a new inode.
-    pub fn mode(&self, number: Number) -> Result<u32> {
+    pub fn mode(&self, number: InodeNumber) -> Result<u32> {
         let sector = self.sector(number, MODE_SECTOR)?;
         let mode = u16::from_le_bytes([sector[0], sector[1]]);
         Ok(match (mode & SET, self.inode(number).kind()) {
-            (0, Kind::Directory) => 0o755,
-            (0, Kind::File) => 0o644,
-            (0, Kind::Symlink) => 0o777,
+            (0, FileKind::Directory) => 0o755,
+            (0, FileKind::File) => 0o644,
+            (0, FileKind::Symlink) => 0o777,
             _ => (mode & MODE).into(),
         })
     }
 
     /// Sets an extended attribute. `ENOSPC` if it does not fit into a sector, or if another name
     /// has the same one.
-    pub fn set_attribute(&mut self, number: Number, name: &str, value: &[u8]) -> Result<()> {
+    pub fn set_attribute(&mut self, number: InodeNumber, name: &str, value: &[u8]) -> Result<()> {
         let at = sector_of(name);
         let other = self.sector(number, at)?;
         if other != ZERO_SECTOR && decode(&other)?.0 != name {
@@ -105,7 +105,7 @@ impl Tree {
     }
 
     /// Takes an extended attribute away; `ENODATA` if it is not there.
-    pub fn remove_attribute(&mut self, number: Number, name: &str) -> Result<()> {
+    pub fn remove_attribute(&mut self, number: InodeNumber, name: &str) -> Result<()> {
         if self.attributes(number)?.iter().all(|(other, _)| other != name) {
             return Err(Errno::ENODATA);
         }
@@ -114,9 +114,9 @@ impl Tree {
     }
 
     /// The extended attributes, names in order.
-    pub fn attributes(&self, number: Number) -> Result<Vec<(String, Vec<u8>)>> {
+    pub fn attributes(&self, number: InodeNumber) -> Result<Vec<(String, Vec<u8>)>> {
         let dev = self.device(number);
-        self.storage.note(Read::Device { dev });
+        self.storage.note(ReadRange::Device { dev });
         let image = self.storage.peek();
         let Some(disk) = image.disk(dev) else { return Ok(Vec::new()) };
         let found = disk.used_sectors(XATTR_SECTORS).map(|at| decode(&self.sector(number, at)?));
@@ -125,14 +125,14 @@ impl Tree {
         Ok(found)
     }
 
-    fn sector(&self, number: Number, at: u64) -> Result<[u8; SECTOR_BYTES]> {
+    fn sector(&self, number: InodeNumber, at: u64) -> Result<[u8; SECTOR_BYTES]> {
         let mut sector = ZERO_SECTOR;
         self.storage.try_read(self.device(number), at * SECTOR_BYTES as u64, &mut sector)?;
         Ok(sector)
     }
 
     /// Changes a sector, to what is known to fit.
-    fn dirty_attribute(&mut self, number: Number, at: u64, parts: &[&[u8]]) {
+    fn dirty_attribute(&mut self, number: InodeNumber, at: u64, parts: &[&[u8]]) {
         self.inode_mut(number).dirty_attributes.insert(at);
         self.storage.dirty(self.device(number), at, sector(parts).expect("it fits"));
     }

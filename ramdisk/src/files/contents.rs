@@ -10,17 +10,17 @@ use bytes::Bytes;
 use nix::errno::Errno;
 
 use super::Result;
-use super::inode::{Body, Number, SIZE_SECTOR};
+use super::inode::{InodeBody, InodeNumber, SIZE_SECTOR};
 use super::runs::Runs;
 use super::tree::Tree;
-use crate::{Read, SECTOR_BYTES, ZERO_SECTOR};
+use crate::{ReadRange, SECTOR_BYTES, ZERO_SECTOR};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
 
 impl Tree {
     /// Fills `buf` from a file's byte `offset` on, up to the end of the file; returns how many
     /// bytes that is. `EIO` where the medium cannot be read.
-    pub fn read(&self, file: Number, offset: u64, buf: &mut [u8]) -> Result<usize> {
+    pub fn read(&self, file: InodeNumber, offset: u64, buf: &mut [u8]) -> Result<usize> {
         let left = self.inode(file).size().saturating_sub(offset);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
         self.storage.try_read(self.device(file), offset, &mut buf[..len])?;
@@ -31,7 +31,7 @@ impl Tree {
     /// zeroes, then the granules that it touches are written whole, then the size if it grew.
     /// `EFBIG` beyond the largest file; `EIO` where what is around the data in a granule cannot be
     /// read.
-    pub fn write(&mut self, file: Number, offset: u64, data: &[u8]) -> Result<()> {
+    pub fn write(&mut self, file: InodeNumber, offset: u64, data: &[u8]) -> Result<()> {
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= self.granule.most());
         let end = end.ok_or(Errno::EFBIG)?;
         if data.is_empty() {
@@ -48,7 +48,7 @@ impl Tree {
 
     /// Sets a file's size; `EFBIG` beyond the largest file, `EIO` where the granule at the old end
     /// cannot be read.
-    pub fn resize(&mut self, file: Number, size: u64) -> Result<()> {
+    pub fn resize(&mut self, file: InodeNumber, size: u64) -> Result<()> {
         if size > self.granule.most() {
             return Err(Errno::EFBIG);
         }
@@ -57,9 +57,9 @@ impl Tree {
         Ok(())
     }
 
-    fn set_size(&mut self, file: Number, new: u64) {
+    fn set_size(&mut self, file: InodeNumber, new: u64) {
         let inode = self.inode_mut(file);
-        let Body::File { size } = &mut inode.body else { return };
+        let InodeBody::File { size } = &mut inode.body else { return };
         if std::mem::replace(size, new) == new {
             return;
         }
@@ -71,7 +71,13 @@ impl Tree {
 
     /// The bytes of a range of a file, as they are seen, with `data` over them from byte `offset`
     /// on.
-    fn patched(&self, file: Number, range: Range<u64>, offset: u64, data: &[u8]) -> Result<Bytes> {
+    fn patched(
+        &self,
+        file: InodeNumber,
+        range: Range<u64>,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<Bytes> {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         let (head, rest) = bytes.split_at_mut((offset - range.start) as usize);
         let (middle, tail) = rest.split_at_mut(data.len());
@@ -84,7 +90,7 @@ impl Tree {
     /// Writes zeroes to the granules of a range that begins at the end of the file, where they hold
     /// something else. Only the first of them has bytes to read, so a call that fails has changed
     /// nothing.
-    fn clear_gap(&mut self, file: Number, gap: Range<u64>) -> Result<()> {
+    fn clear_gap(&mut self, file: InodeNumber, gap: Range<u64>) -> Result<()> {
         if gap.is_empty() {
             return Ok(());
         }
@@ -97,10 +103,10 @@ impl Tree {
     }
 
     /// The granules, in sectors, that hold a byte that is not zero in a range of a file's device.
-    fn granules_in_use(&self, file: Number, range: Range<u64>) -> Runs {
+    fn granules_in_use(&self, file: InodeNumber, range: Range<u64>) -> Runs {
         let mut runs = Runs::default();
         let image = self.storage.peek();
-        self.storage.note(Read::Device { dev: self.device(file) });
+        self.storage.note(ReadRange::Device { dev: self.device(file) });
         let Some(disk) = image.disk(self.device(file)) else { return runs };
         for sector in disk.used_sectors(range.start / SECTOR..range.end.div_ceil(SECTOR)) {
             let start = sector * SECTOR;

@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::Kind;
+use super::FileKind;
 use super::runs::Runs;
 
 /// The number of an inode; 0 is the root directory.
-pub type Number = u32;
+pub type InodeNumber = u32;
 
 /// The sector of a file's device that holds its size; contents end before it.
 pub const SIZE_SECTOR: u64 = 1 << 40;
@@ -18,14 +18,14 @@ pub const SIZE_SECTOR: u64 = 1 << 40;
 #[derive(Debug)]
 pub struct Inode {
     /// What it is, and what is remembered of it.
-    pub body: Body,
+    pub body: InodeBody,
     /// Names that lead to it; one more for the root, which has none.
     pub links: u32,
     /// Open handles.
     pub handles: u32,
     /// The directories that have lost a name of it and are not synced since: there the name can
     /// come back.
-    pub lingers_in: BTreeSet<Number>,
+    pub lingers_in: BTreeSet<InodeNumber>,
     /// Contents or slots that were changed and not synced since.
     pub dirty: Runs,
     /// Was the size changed, and not synced since?
@@ -36,7 +36,7 @@ pub struct Inode {
 
 /// What only one kind of inode has.
 #[derive(Debug)]
-pub enum Body {
+pub enum InodeBody {
     /// A file of so many bytes.
     File { size: u64 },
     /// A directory.
@@ -49,32 +49,32 @@ pub enum Body {
 #[derive(Debug, Default)]
 pub struct Directory {
     /// Each name that this mount has seen here. A name keeps its slot when it goes.
-    pub names: BTreeMap<String, Name>,
+    pub names: BTreeMap<String, DirEntry>,
     /// The slot of the next name that is new here.
     pub next_slot: u64,
     /// The inodes that have lost a name here since the last sync: those that linger in this
     /// directory.
-    pub removed: BTreeSet<Number>,
+    pub removed: BTreeSet<InodeNumber>,
 }
 
 /// One name of a directory.
 #[derive(Clone, Copy, Debug)]
-pub struct Name {
+pub struct DirEntry {
     /// Its sector of the directory's device.
     pub slot: u64,
     /// The inode it leads to, if it is there.
-    pub leads_to: Option<Number>,
+    pub leads_to: Option<InodeNumber>,
     /// The inode it led to last, whether it does so or not.
-    pub led_to: Option<Number>,
+    pub led_to: Option<InodeNumber>,
 }
 
 impl Inode {
     /// An empty one that nothing leads to.
-    pub fn new(kind: Kind) -> Inode {
+    pub fn new(kind: FileKind) -> Inode {
         let body = match kind {
-            Kind::File => Body::File { size: 0 },
-            Kind::Directory => Body::Directory(Directory::default()),
-            Kind::Symlink => Body::Symlink,
+            FileKind::File => InodeBody::File { size: 0 },
+            FileKind::Directory => InodeBody::Directory(Directory::default()),
+            FileKind::Symlink => InodeBody::Symlink,
         };
         Inode {
             body,
@@ -88,19 +88,19 @@ impl Inode {
     }
 
     /// What it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FileKind {
         match self.body {
-            Body::File { .. } => Kind::File,
-            Body::Directory(_) => Kind::Directory,
-            Body::Symlink => Kind::Symlink,
+            InodeBody::File { .. } => FileKind::File,
+            InodeBody::Directory(_) => FileKind::Directory,
+            InodeBody::Symlink => FileKind::Symlink,
         }
     }
 
     /// Bytes of a file; 0 for anything else.
     pub fn size(&self) -> u64 {
         match self.body {
-            Body::File { size } => size,
-            Body::Directory(_) | Body::Symlink => 0,
+            InodeBody::File { size } => size,
+            InodeBody::Directory(_) | InodeBody::Symlink => 0,
         }
     }
 
@@ -125,8 +125,8 @@ impl Inode {
         let runs = std::mem::take(&mut self.dirty);
         let size = std::mem::take(&mut self.dirty_size).then_some(SIZE_SECTOR..SIZE_SECTOR + 1);
         match self.kind() {
-            Kind::File | Kind::Symlink => runs.iter().chain(size).collect(),
-            Kind::Directory => runs.iter().flatten().map(|slot| slot..slot + 1).collect(),
+            FileKind::File | FileKind::Symlink => runs.iter().chain(size).collect(),
+            FileKind::Directory => runs.iter().flatten().map(|slot| slot..slot + 1).collect(),
         }
     }
 
@@ -138,7 +138,7 @@ impl Inode {
 
 impl Directory {
     /// The inode that a name leads to.
-    pub fn find(&self, name: &str) -> Option<Number> {
+    pub fn find(&self, name: &str) -> Option<InodeNumber> {
         self.names.get(name).and_then(|name| name.leads_to)
     }
 
@@ -148,14 +148,14 @@ impl Directory {
     }
 
     /// Makes `name` lead to `target`, in memory; returns its slot and where it led before.
-    pub fn point(&mut self, name: &str, target: Option<Number>) -> (u64, Option<Number>) {
+    pub fn point(&mut self, name: &str, target: Option<InodeNumber>) -> (u64, Option<InodeNumber>) {
         if let Some(known) = self.names.get_mut(name) {
             known.led_to = target.or(known.led_to);
             return (known.slot, std::mem::replace(&mut known.leads_to, target));
         }
         let slot = self.next_slot;
         self.next_slot += 1;
-        self.names.insert(name.to_owned(), Name { slot, leads_to: target, led_to: target });
+        self.names.insert(name.to_owned(), DirEntry { slot, leads_to: target, led_to: target });
         (slot, None)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::inode::Body;
+use super::inode::InodeBody;
 use super::tree::{ROOT, Tree};
 
 impl Tree {
@@ -16,9 +16,9 @@ impl Tree {
             let mut next = Vec::new();
             for (path, number) in level {
                 match &self.inode(number).body {
-                    Body::Symlink => {}
-                    Body::File { size } => files.push((path, self.device(number), *size)),
-                    Body::Directory(directory) => {
+                    InodeBody::Symlink => {}
+                    InodeBody::File { size } => files.push((path, self.device(number), *size)),
+                    InodeBody::Directory(directory) => {
                         let there = directory
                             .names
                             .iter()

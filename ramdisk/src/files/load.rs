@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use nix::errno::Errno;
 
 use super::granule::Granule;
-use super::inode::{Body, Directory, Inode, Name, Number, SIZE_SECTOR};
+use super::inode::{DirEntry, Directory, Inode, InodeBody, InodeNumber, SIZE_SECTOR};
 use super::tree::{INODES, ROOT, Tree};
-use super::{Kind, Result, slot};
-use crate::{Disk, Image, Read, Storage, ZERO_SECTOR};
+use super::{FileKind, Result, slot};
+use crate::{Disk, Image, ReadRange, Storage, ZERO_SECTOR};
 
 impl Tree {
     /// The tree that `storage` holds. `EINVAL` for a granule that is not whole sectors, or device
@@ -22,13 +22,13 @@ impl Tree {
         let granule = granule.checked()?;
         let image = storage.peek();
         let mut inodes =
-            BTreeMap::from([(ROOT, Inode { links: 1, ..Inode::new(Kind::Directory) })]);
+            BTreeMap::from([(ROOT, Inode { links: 1, ..Inode::new(FileKind::Directory) })]);
         let mut unread = vec![ROOT];
         while let Some(number) = unread.pop() {
-            storage.note(Read::Device { dev: base + number });
+            storage.note(ReadRange::Device { dev: base + number });
             let (directory, targets) = read_directory(image.disk(base + number))?;
             if let Some(inode) = inodes.get_mut(&number) {
-                inode.body = Body::Directory(directory);
+                inode.body = InodeBody::Directory(directory);
             }
             for (kind, target) in targets {
                 let inode = inodes.entry(target).or_insert_with(|| Inode::new(kind));
@@ -38,9 +38,9 @@ impl Tree {
                 inode.links += 1;
                 match &mut inode.body {
                     _ if inode.links > 1 => {}
-                    Body::Symlink => {}
-                    Body::Directory(_) => unread.push(target),
-                    Body::File { size } => {
+                    InodeBody::Symlink => {}
+                    InodeBody::Directory(_) => unread.push(target),
+                    InodeBody::File { size } => {
                         storage.note_sector(base + target, SIZE_SECTOR);
                         *size = read_size(image.disk(base + target), granule)?;
                     }
@@ -58,13 +58,13 @@ impl Tree {
 }
 
 /// The names of a directory, and what each leads to.
-fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(Kind, Number)>)> {
+fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(FileKind, InodeNumber)>)> {
     let mut directory = Directory::default();
     let mut targets = Vec::new();
     let Some(disk) = disk else { return Ok((directory, targets)) };
     for sector in disk.used_sectors(0..SIZE_SECTOR) {
         let (kind, number, name) = slot::decode(disk.sector(sector))?;
-        let name_here = Name { slot: sector, leads_to: Some(number), led_to: Some(number) };
+        let name_here = DirEntry { slot: sector, leads_to: Some(number), led_to: Some(number) };
         if number >= INODES || directory.names.insert(name.to_owned(), name_here).is_some() {
             return Err(Errno::EIO);
         }

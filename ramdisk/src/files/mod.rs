@@ -66,7 +66,7 @@ pub enum Synced {
 
 /// What some files can do, and others cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ability {
+pub enum FsAbility {
     /// [`Files::syncfs`].
     Syncfs,
     /// [`Files::open_synced`].
@@ -79,7 +79,7 @@ pub enum Ability {
 
 /// What kind of node a name leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A directory.
@@ -120,7 +120,7 @@ pub enum Fallocate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The inode number.
     pub inode: u32,
     /// Bytes of a file; 0 for anything else.
@@ -155,7 +155,7 @@ pub trait Files {
     /// Asks about a path.
     fn stat(&self, path: &str) -> Result<Stat>;
     /// The names in a directory, in order.
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>>;
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>>;
     /// Makes a directory.
     fn mkdir(&self, path: &str) -> Result<()>;
     /// Removes an empty directory.
@@ -173,7 +173,7 @@ pub trait Files {
     fn sync(&self) -> Result<()>;
 
     /// Can they do this? What they cannot is `EOPNOTSUPP`.
-    fn can(&self, _ability: Ability) -> bool {
+    fn can(&self, _ability: FsAbility) -> bool {
         false
     }
     /// `sync(2)` as it is, of all file systems of the machine.

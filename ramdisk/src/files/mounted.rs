@@ -3,14 +3,14 @@
 use nix::errno::Errno;
 
 use super::granule::Granule;
-use super::inode::Number;
-use super::tree::{Place, ROOT, Tree};
-use super::{Fd, Kind, OpenFlags, Result, Stat, Synced};
+use super::inode::InodeNumber;
+use super::tree::{ROOT, Tree, TreePosition};
+use super::{Fd, FileKind, OpenFlags, Result, Stat, Synced};
 use crate::Storage;
 
 /// The tree and who has what of it open.
 #[derive(Debug)]
-pub struct Mounted {
+pub struct MountedSimFiles {
     pub tree: Tree,
     /// Is every change durable at once?
     pub synchronous: bool,
@@ -21,14 +21,14 @@ pub struct Mounted {
 /// An open file.
 #[derive(Clone, Copy, Debug)]
 struct Handle {
-    file: Number,
+    file: InodeNumber,
     synced: Option<Synced>,
 }
 
-impl Mounted {
+impl MountedSimFiles {
     /// Nothing is open; errors as [`Tree::load`].
-    pub fn new(storage: Storage, base: u32, granule: Granule) -> Result<Mounted> {
-        Ok(Mounted {
+    pub fn new(storage: Storage, base: u32, granule: Granule) -> Result<MountedSimFiles> {
+        Ok(MountedSimFiles {
             tree: Tree::load(storage, base, granule)?,
             synchronous: false,
             open: Vec::new(),
@@ -36,7 +36,7 @@ impl Mounted {
     }
 
     /// The file of a handle; `EBADF`.
-    pub fn file(&self, fd: Fd) -> Result<Number> {
+    pub fn file(&self, fd: Fd) -> Result<InodeNumber> {
         Ok(self.handle(fd)?.file)
     }
 
@@ -51,11 +51,11 @@ impl Mounted {
         let file = match (there, place) {
             (Some(_), _) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
             (Some(number), _) => match self.tree.inode(number).kind() {
-                Kind::File => number,
-                Kind::Directory => return Err(Errno::EISDIR),
-                Kind::Symlink => return Err(Errno::ELOOP),
+                FileKind::File => number,
+                FileKind::Directory => return Err(Errno::EISDIR),
+                FileKind::Symlink => return Err(Errno::ELOOP),
             },
-            (None, Some(place)) if flags.create => self.tree.create(&place, Kind::File)?,
+            (None, Some(place)) if flags.create => self.tree.create(&place, FileKind::File)?,
             (None, _) => return Err(Errno::ENOENT),
         };
         if flags.truncate {
@@ -65,7 +65,7 @@ impl Mounted {
     }
 
     /// A handle of a file, by the smallest number that is free.
-    pub fn hold(&mut self, file: Number, synced: Option<Synced>) -> Fd {
+    pub fn hold(&mut self, file: InodeNumber, synced: Option<Synced>) -> Fd {
         self.tree.inode_mut(file).handles += 1;
         let fd = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         self.open.resize(self.open.len().max(fd + 1), None);
@@ -95,20 +95,24 @@ impl Mounted {
     }
 
     /// What is known of an inode.
-    pub fn stat(&self, inode: Number) -> Stat {
+    pub fn stat(&self, inode: InodeNumber) -> Stat {
         let found = self.tree.inode(inode);
         Stat { kind: found.kind(), inode, size: found.size(), links: found.links }
     }
 
     /// Where a path ends, and what is there; `ENOENT` for nothing, `at_root` for the root.
-    pub fn existing<'p>(&self, path: &'p str, at_root: Errno) -> Result<(Place<'p>, Number, Kind)> {
+    pub fn existing<'p>(
+        &self,
+        path: &'p str,
+        at_root: Errno,
+    ) -> Result<(TreePosition<'p>, InodeNumber, FileKind)> {
         let place = self.tree.place(path)?.ok_or(at_root)?;
         let number = place.inode.ok_or(Errno::ENOENT)?;
         Ok((place, number, self.tree.inode(number).kind()))
     }
 
     /// Where a path ends, if nothing is there; else `EEXIST`.
-    pub fn vacant<'p>(&self, path: &'p str) -> Result<Place<'p>> {
+    pub fn vacant<'p>(&self, path: &'p str) -> Result<TreePosition<'p>> {
         let place = self.tree.place(path)?.ok_or(Errno::EEXIST)?;
         if place.inode.is_some() { Err(Errno::EEXIST) } else { Ok(place) }
     }
@@ -117,15 +121,15 @@ impl Mounted {
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (old, moved, kind) = self.existing(from, Errno::EBUSY)?;
         let new = self.tree.place(to)?.ok_or(Errno::EBUSY)?;
-        if kind == Kind::Directory && self.tree.passes(to, moved)? {
+        if kind == FileKind::Directory && self.tree.passes(to, moved)? {
             return Err(Errno::EINVAL);
         }
         match new.inode {
             Some(same) if same == moved => return Ok(()),
             Some(replaced) => match (kind, self.tree.inode(replaced).kind()) {
-                (Kind::Directory, Kind::Directory) => self.must_be_empty(replaced)?,
-                (Kind::Directory, _) => return Err(Errno::ENOTDIR),
-                (_, Kind::Directory) => return Err(Errno::EISDIR),
+                (FileKind::Directory, FileKind::Directory) => self.must_be_empty(replaced)?,
+                (FileKind::Directory, _) => return Err(Errno::ENOTDIR),
+                (_, FileKind::Directory) => return Err(Errno::EISDIR),
                 _ => {}
             },
             None => {}
@@ -150,13 +154,17 @@ impl Mounted {
 
     /// A path's inode, if it is a file or directory; symbolic links have no attributes (`EPERM`, as
     /// xattr(7) has it).
-    pub fn with_attributes(&self, path: &str) -> Result<Number> {
+    pub fn with_attributes(&self, path: &str) -> Result<InodeNumber> {
         let number = self.tree.lookup(path)?;
-        if self.tree.inode(number).kind() == Kind::Symlink { Err(Errno::EPERM) } else { Ok(number) }
+        if self.tree.inode(number).kind() == FileKind::Symlink {
+            Err(Errno::EPERM)
+        } else {
+            Ok(number)
+        }
     }
 
     /// `ENOTEMPTY` for a directory with names, `ENOTDIR` for a file.
-    pub fn must_be_empty(&self, directory: Number) -> Result<()> {
+    pub fn must_be_empty(&self, directory: InodeNumber) -> Result<()> {
         if self.tree.directory(directory)?.is_empty() { Ok(()) } else { Err(Errno::ENOTEMPTY) }
     }
 }

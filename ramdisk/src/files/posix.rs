@@ -2,7 +2,7 @@
 //!
 //! Every name, every size and every block of contents is written to a [`Storage`] by itself, and
 //! nothing orders two of them but the syncs: `docs/model/fault-model.md`, section 7. This file is
-//! the handle and its calls; [`Mounted`] is behind it.
+//! the handle and its calls; [`MountedSimFiles`] is behind it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,8 +10,8 @@ use std::rc::Rc;
 use nix::errno::Errno;
 
 use super::granule::Granule;
-use super::mounted::Mounted;
-use super::{Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced};
+use super::mounted::MountedSimFiles;
+use super::{Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced};
 use crate::Storage;
 
 /// A simulated file system. Its clones are the same one, with the same open files.
@@ -19,7 +19,7 @@ use crate::Storage;
 /// An image of zeroes is an empty one. What is not synced when the last clone goes stays so: to
 /// mount the same storage a second time, call [`sync`](Files::sync) before, as unmounting would.
 #[derive(Clone, Debug)]
-pub struct SimFiles(Rc<RefCell<Mounted>>);
+pub struct SimFiles(Rc<RefCell<MountedSimFiles>>);
 
 impl SimFiles {
     /// Mounts what `storage` holds on its devices from `base` on, 2^20 of them.
@@ -27,7 +27,7 @@ impl SimFiles {
     /// `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into 32
     /// bits; `EIO` for contents that no crash can leave.
     pub fn mount(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
-        Ok(SimFiles(Rc::new(RefCell::new(Mounted::new(storage, base, granule)?))))
+        Ok(SimFiles(Rc::new(RefCell::new(MountedSimFiles::new(storage, base, granule)?))))
     }
 
     /// The same, mounted so that every change is durable when its call returns.
@@ -49,9 +49,9 @@ impl SimFiles {
 
     /// What stands in a sector of a device, in words: contents of a file, its size, or a name; none
     /// if nothing is known of it.
-    pub fn whose(&self, device: u32, sector: u64) -> Option<String> {
+    pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let mounted = self.0.borrow();
-        mounted.tree.whose(device.checked_sub(mounted.tree.base)?, sector)
+        mounted.tree.describe_sector(device.checked_sub(mounted.tree.base)?, sector)
     }
 
     /// Every file that a path leads to, once: the first path, its device, its size in bytes.
@@ -61,7 +61,11 @@ impl SimFiles {
 
     /// A call that changes what is seen, whole: an operation of the log. One that fails has changed
     /// nothing.
-    fn operation<T>(&self, name: &str, call: impl FnOnce(&mut Mounted) -> Result<T>) -> Result<T> {
+    fn operation<T>(
+        &self,
+        name: &str,
+        call: impl FnOnce(&mut MountedSimFiles) -> Result<T>,
+    ) -> Result<T> {
         let mut mounted = self.0.borrow_mut();
         let done = call(&mut mounted);
         mounted.tree.storage.operation(name);
@@ -122,7 +126,7 @@ impl Files for SimFiles {
         Ok(mounted.stat(mounted.tree.lookup(path)?))
     }
 
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let mounted = self.0.borrow();
         let directory = mounted.tree.directory(mounted.tree.lookup(path)?)?;
         let there =
@@ -133,7 +137,7 @@ impl Files for SimFiles {
     fn mkdir(&self, path: &str) -> Result<()> {
         self.operation("mkdir", |mounted| {
             let place = mounted.vacant(path)?;
-            mounted.tree.create(&place, Kind::Directory).map(drop)
+            mounted.tree.create(&place, FileKind::Directory).map(drop)
         })
     }
 
@@ -149,7 +153,7 @@ impl Files for SimFiles {
         self.operation("link", |mounted| {
             let (_, number, kind) = mounted.existing(from, Errno::EPERM)?;
             let place = mounted.vacant(to)?;
-            if kind == Kind::Directory {
+            if kind == FileKind::Directory {
                 return Err(Errno::EPERM);
             }
             mounted.tree.point(&place, Some(number))
@@ -160,7 +164,7 @@ impl Files for SimFiles {
     fn unlink(&self, path: &str) -> Result<()> {
         self.operation("unlink", |mounted| {
             let (place, _, kind) = mounted.existing(path, Errno::EPERM)?;
-            if kind == Kind::Directory {
+            if kind == FileKind::Directory {
                 return Err(Errno::EPERM);
             }
             mounted.tree.point(&place, None)
@@ -184,8 +188,8 @@ impl Files for SimFiles {
         Ok(())
     }
 
-    fn can(&self, ability: Ability) -> bool {
-        ability != Ability::Synchronous || self.0.borrow().synchronous
+    fn can(&self, ability: FsAbility) -> bool {
+        ability != FsAbility::Synchronous || self.0.borrow().synchronous
     }
 
     fn syncfs(&self) -> Result<()> {
@@ -266,7 +270,7 @@ impl Files for SimFiles {
         let mut mounted = self.0.borrow_mut();
         let number = mounted.tree.lookup(directory)?;
         mounted.tree.directory(number)?;
-        let file = mounted.tree.make(Kind::File)?;
+        let file = mounted.tree.make(FileKind::File)?;
         Ok(mounted.hold(file, None))
     }
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use nix::errno::Errno;
 
 use super::path::NAME_BYTES;
-use super::{Kind, Result};
+use super::{FileKind, Result};
 use crate::{SECTOR_BYTES, ZERO_SECTOR};
 
 const NAME_AT: usize = 6;
@@ -22,13 +22,13 @@ const NAME_AT: usize = 6;
 ///
 /// # Panics
 /// If the name is longer than 255 bytes.
-pub fn encode(kind: Kind, inode: u32, name: &str) -> Bytes {
+pub fn encode(kind: FileKind, inode: u32, name: &str) -> Bytes {
     assert!(name.len() <= NAME_BYTES, "a name of {} bytes does not fit into a slot", name.len());
     let mut sector = ZERO_SECTOR;
     sector[0] = match kind {
-        Kind::File => 1,
-        Kind::Directory => 2,
-        Kind::Symlink => 3,
+        FileKind::File => 1,
+        FileKind::Directory => 2,
+        FileKind::Symlink => 3,
     };
     sector[1] = name.len() as u8;
     sector[2..NAME_AT].copy_from_slice(&inode.to_le_bytes());
@@ -42,11 +42,11 @@ pub fn nothing() -> Bytes {
 }
 
 /// What a sector that is not all zeroes says; `EIO` if [`encode`] cannot have made it.
-pub fn decode(sector: &[u8]) -> Result<(Kind, u32, &str)> {
+pub fn decode(sector: &[u8]) -> Result<(FileKind, u32, &str)> {
     let kind = match sector[0] {
-        1 => Kind::File,
-        2 => Kind::Directory,
-        3 => Kind::Symlink,
+        1 => FileKind::File,
+        2 => FileKind::Directory,
+        3 => FileKind::Symlink,
         _ => return Err(Errno::EIO),
     };
     let inode = u32::from_le_bytes([sector[2], sector[3], sector[4], sector[5]]);

@@ -17,14 +17,14 @@ use bytes::Bytes;
 use nix::errno::Errno;
 
 use super::granule::Granule;
-use super::inode::{Body, Directory, Inode, Number};
-use super::{Kind, Result, path, slot};
-use crate::{Flags, Payload, Read, SECTOR_BYTES, Storage};
+use super::inode::{Directory, Inode, InodeBody, InodeNumber};
+use super::{FileKind, Result, path, slot};
+use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
 
 /// The root directory.
-pub const ROOT: Number = 0;
+pub const ROOT: InodeNumber = 0;
 /// How many inode numbers there are.
-pub const INODES: Number = 1 << 20;
+pub const INODES: InodeNumber = 1 << 20;
 
 /// The inodes of a mounted file system.
 #[derive(Debug)]
@@ -32,40 +32,44 @@ pub struct Tree {
     pub(super) storage: Storage,
     pub(super) base: u32,
     pub(super) granule: Granule,
-    pub(super) inodes: BTreeMap<Number, Inode>,
-    pub(super) next: Number,
+    pub(super) inodes: BTreeMap<InodeNumber, Inode>,
+    pub(super) next: InodeNumber,
 }
 
 /// Where a path ends: a name in a directory, that leads to an inode or nowhere.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'p> {
+pub struct TreePosition<'p> {
     /// The directory.
-    pub directory: Number,
+    pub directory: InodeNumber,
     /// The name.
     pub name: &'p str,
     /// The inode it leads to.
-    pub inode: Option<Number>,
+    pub inode: Option<InodeNumber>,
 }
 
 impl Tree {
     /// The inode of a path; `ENOENT`, `ENOTDIR`, and what [`path::names`] says.
-    pub fn lookup(&self, path: &str) -> Result<Number> {
+    pub fn lookup(&self, path: &str) -> Result<InodeNumber> {
         self.walk(&path::names(path)?)
     }
 
     /// Where a path ends; nothing for the root.
-    pub fn place<'p>(&self, path: &'p str) -> Result<Option<Place<'p>>> {
+    pub fn place<'p>(&self, path: &'p str) -> Result<Option<TreePosition<'p>>> {
         match path::names(path)?.split_last() {
             None => Ok(None),
             Some((name, parents)) => {
                 let directory = self.walk(parents)?;
-                Ok(Some(Place { directory, name, inode: self.directory(directory)?.find(name) }))
+                Ok(Some(TreePosition {
+                    directory,
+                    name,
+                    inode: self.directory(directory)?.find(name),
+                }))
             }
         }
     }
 
     /// Does the way to a path, without its last name, lead through `inode`?
-    pub fn passes(&self, path: &str, inode: Number) -> Result<bool> {
+    pub fn passes(&self, path: &str, inode: InodeNumber) -> Result<bool> {
         let mut at = ROOT;
         for name in path::names(path)? {
             if at == inode {
@@ -79,47 +83,47 @@ impl Tree {
         Ok(false)
     }
 
-    fn walk(&self, names: &[&str]) -> Result<Number> {
+    fn walk(&self, names: &[&str]) -> Result<InodeNumber> {
         names.iter().try_fold(ROOT, |at, name| self.directory(at)?.find(name).ok_or(Errno::ENOENT))
     }
 
     /// An inode that is known to be there.
-    pub fn inode(&self, number: Number) -> &Inode {
+    pub fn inode(&self, number: InodeNumber) -> &Inode {
         self.inodes.get(&number).expect("a name, a handle or an unsynced directory keeps the inode")
     }
 
     /// An inode that is known to be there, to change it.
-    pub fn inode_mut(&mut self, number: Number) -> &mut Inode {
+    pub fn inode_mut(&mut self, number: InodeNumber) -> &mut Inode {
         self.inodes
             .get_mut(&number)
             .expect("a name, a handle or an unsynced directory keeps the inode")
     }
 
     /// The names of a directory; `ENOTDIR` for anything else.
-    pub fn directory(&self, number: Number) -> Result<&Directory> {
+    pub fn directory(&self, number: InodeNumber) -> Result<&Directory> {
         match &self.inode(number).body {
-            Body::Directory(directory) => Ok(directory),
-            Body::File { .. } | Body::Symlink => Err(Errno::ENOTDIR),
+            InodeBody::Directory(directory) => Ok(directory),
+            InodeBody::File { .. } | InodeBody::Symlink => Err(Errno::ENOTDIR),
         }
     }
 
-    fn directory_mut(&mut self, number: Number) -> Result<&mut Directory> {
+    fn directory_mut(&mut self, number: InodeNumber) -> Result<&mut Directory> {
         match &mut self.inode_mut(number).body {
-            Body::Directory(directory) => Ok(directory),
-            Body::File { .. } | Body::Symlink => Err(Errno::ENOTDIR),
+            InodeBody::Directory(directory) => Ok(directory),
+            InodeBody::File { .. } | InodeBody::Symlink => Err(Errno::ENOTDIR),
         }
     }
 
     /// Makes an inode with a name; `ENOSPC` if there are no more numbers.
-    pub fn create(&mut self, place: &Place<'_>, kind: Kind) -> Result<Number> {
+    pub fn create(&mut self, place: &TreePosition<'_>, kind: FileKind) -> Result<InodeNumber> {
         let number = self.make(kind)?;
         self.point(place, Some(number))?;
         Ok(number)
     }
 
     /// Makes an inode that nothing leads to; `ENOSPC` if there are no more numbers.
-    pub fn make(&mut self, kind: Kind) -> Result<Number> {
-        self.storage.note(Read::Highest { first: self.base, last: self.base + (INODES - 1) });
+    pub fn make(&mut self, kind: FileKind) -> Result<InodeNumber> {
+        self.storage.note(ReadRange::Highest { first: self.base, last: self.base + (INODES - 1) });
         if self.next >= INODES {
             return Err(Errno::ENOSPC);
         }
@@ -130,8 +134,8 @@ impl Tree {
     }
 
     /// Makes a name lead to `target`, or nowhere; `ENOTDIR` if it does not stand in a directory.
-    pub fn point(&mut self, place: &Place<'_>, target: Option<Number>) -> Result<()> {
-        let Place { directory: at, name, .. } = *place;
+    pub fn point(&mut self, place: &TreePosition<'_>, target: Option<InodeNumber>) -> Result<()> {
+        let TreePosition { directory: at, name, .. } = *place;
         let directory = self.directory_mut(at)?;
         let (sector, before) = directory.point(name, target);
         directory.removed.extend(before);
@@ -153,34 +157,34 @@ impl Tree {
     }
 
     /// The device of an inode.
-    pub fn device(&self, number: Number) -> u32 {
+    pub fn device(&self, number: InodeNumber) -> u32 {
         self.base + number
     }
 
     /// Changes sectors of an inode's device.
-    pub fn dirty(&mut self, number: Number, sector: u64, bytes: Bytes) {
+    pub fn dirty(&mut self, number: InodeNumber, sector: u64, bytes: Bytes) {
         let behind = sector + (bytes.len() / SECTOR_BYTES) as u64;
         self.inode_mut(number).dirty.insert(sector..behind);
         self.storage.dirty(self.device(number), sector, bytes);
     }
 
     /// Makes an inode's contents and size, or its names, and its attributes durable.
-    pub fn sync(&mut self, number: Number) {
+    pub fn sync(&mut self, number: InodeNumber) {
         let dirty = self.inode_mut(number).take_dirty();
         self.write_back(number, dirty);
-        if let Body::Directory(directory) = &mut self.inode_mut(number).body {
+        if let InodeBody::Directory(directory) = &mut self.inode_mut(number).body {
             let removed = std::mem::take(&mut directory.removed);
             self.settle(number, removed);
         }
     }
 
     /// Makes a file's contents and size durable.
-    pub fn sync_data(&mut self, file: Number) {
+    pub fn sync_data(&mut self, file: InodeNumber) {
         let dirty = self.inode_mut(file).take_dirty_data();
         self.write_back(file, dirty);
     }
 
-    fn write_back(&mut self, number: Number, runs: Vec<std::ops::Range<u64>>) {
+    fn write_back(&mut self, number: InodeNumber, runs: Vec<std::ops::Range<u64>>) {
         let device = self.device(number);
         for run in runs {
             let mut bytes = vec![0; (run.end - run.start) as usize * SECTOR_BYTES];
@@ -206,7 +210,7 @@ impl Tree {
 
     /// Forgets an inode if it cannot be reached any more: what is dirty of it will never be
     /// written.
-    pub fn forget_if_lost(&mut self, number: Number) {
+    pub fn forget_if_lost(&mut self, number: InodeNumber) {
         let Some(inode) = self.inodes.get_mut(&number).filter(|inode| inode.is_lost()) else {
             return;
         };
@@ -214,14 +218,16 @@ impl Tree {
             let len = (run.end - run.start) * SECTOR_BYTES as u64;
             self.storage.clean(self.base + number, run.start, len);
         }
-        if let Some(Inode { body: Body::Directory(directory), .. }) = self.inodes.remove(&number) {
+        if let Some(Inode { body: InodeBody::Directory(directory), .. }) =
+            self.inodes.remove(&number)
+        {
             self.settle(number, directory.removed);
         }
     }
 
     /// No name that was removed from a directory can come back there: it is synced, or gone for
     /// good itself.
-    fn settle(&mut self, directory: Number, removed: impl IntoIterator<Item = Number>) {
+    fn settle(&mut self, directory: InodeNumber, removed: impl IntoIterator<Item = InodeNumber>) {
         for number in removed {
             self.inode_mut(number).lingers_in.remove(&directory);
             self.forget_if_lost(number);

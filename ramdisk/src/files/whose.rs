@@ -1,14 +1,14 @@
 //! What stands in a sector of a device, in words.
 
 use super::attributes;
-use super::inode::{Body, Name, Number, SIZE_SECTOR};
+use super::inode::{DirEntry, InodeBody, InodeNumber, SIZE_SECTOR};
 use super::tree::{ROOT, Tree};
 use crate::SECTOR_BYTES;
 
 impl Tree {
     /// What stands in a sector of an inode's device: contents of a file, its size, a name, a mode,
     /// or an attribute; none for what nothing is known of.
-    pub fn whose(&self, number: Number, sector: u64) -> Option<String> {
+    pub fn describe_sector(&self, number: InodeNumber, sector: u64) -> Option<String> {
         let inode = self.inodes.get(&number)?;
         let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
         let path = self.path_of(number, |name| name.leads_to).or_else(removed);
@@ -17,17 +17,17 @@ impl Tree {
             return Some(format!("{what} of {path}"));
         }
         match &inode.body {
-            Body::Symlink => {
+            InodeBody::Symlink => {
                 let link = path
                     .unwrap_or_else(|| format!("a symbolic link without a name, inode {number}"));
                 Some(format!("the target of {link}"))
             }
-            Body::Directory(directory) => {
+            InodeBody::Directory(directory) => {
                 let (name, _) = directory.names.iter().find(|(_, name)| name.slot == sector)?;
                 let folder = path.unwrap_or_else(|| format!("(directory {number})"));
                 Some(format!("the name {}/{name}", folder.trim_end_matches('/')))
             }
-            Body::File { .. } => {
+            InodeBody::File { .. } => {
                 let file = path.unwrap_or_else(|| format!("a file without a name, inode {number}"));
                 Some(match sector {
                     SIZE_SECTOR => format!("the size of {file}"),
@@ -39,14 +39,18 @@ impl Tree {
 
     /// A path that leads to an inode, as `leads` has it: the first one, names in order, directories
     /// before what is in them.
-    fn path_of(&self, wanted: Number, leads: fn(&Name) -> Option<Number>) -> Option<String> {
+    fn path_of(
+        &self,
+        wanted: InodeNumber,
+        leads: fn(&DirEntry) -> Option<InodeNumber>,
+    ) -> Option<String> {
         if wanted == ROOT {
             return Some("/".to_owned());
         }
         let mut seen = vec![ROOT];
         let mut waiting = std::collections::VecDeque::from([(ROOT, String::new())]);
         while let Some((at, path)) = waiting.pop_front() {
-            let Body::Directory(directory) = &self.inodes.get(&at)?.body else { continue };
+            let InodeBody::Directory(directory) = &self.inodes.get(&at)?.body else { continue };
             for (name, target) in
                 directory.names.iter().filter_map(|(name, at)| Some((name, leads(at)?)))
             {
@@ -78,13 +82,13 @@ mod tests {
         files.pwrite(fd, 0, &[1; 5000]).unwrap();
         let file = files.device(files.fstat(fd).unwrap().inode);
         let directory = files.device(files.stat("/d").unwrap().inode);
-        let whose = |dev, sector| files.whose(dev, sector).unwrap_or_default();
+        let whose = |dev, sector| files.describe_sector(dev, sector).unwrap_or_default();
         assert_eq!(whose(100, 0), "the name /d");
         assert_eq!(whose(directory, 0), "the name /d/f");
         assert_eq!(whose(file, 8), "/d/f at byte 4096");
         assert_eq!(whose(file, 1 << 40), "the size of /d/f");
-        assert_eq!(files.whose(100, 1), None);
-        assert_eq!(files.whose(99, 0), None);
+        assert_eq!(files.describe_sector(100, 1), None);
+        assert_eq!(files.describe_sector(99, 0), None);
         files.link("/d/f", "/g").unwrap();
         files.unlink("/d/f").unwrap();
         assert_eq!(whose(file, 0), "/g at byte 0");

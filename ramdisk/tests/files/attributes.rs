@@ -1,7 +1,7 @@
 //! Symbolic links, modes, extended attributes, exchanges and ranges: what is seen, before and after
 //! the files are mounted again, and errors.
 
-use explode_ramdisk::files::{Fallocate, Kind, OpenFlags, Renaming};
+use explode_ramdisk::files::{Fallocate, FileKind, OpenFlags, Renaming};
 use explode_ramdisk::{Files, SimFiles};
 use nix::errno::Errno;
 
@@ -19,7 +19,7 @@ fn symbolic_links() {
     files.symlink("anywhere", "/s").unwrap();
     for files in [&files, &again(&files)] {
         assert_eq!(files.readlink("/s").unwrap(), "anywhere");
-        assert_eq!(files.readdir("/").unwrap(), [("s".to_owned(), Kind::Symlink)]);
+        assert_eq!(files.readdir("/").unwrap(), [("s".to_owned(), FileKind::Symlink)]);
         assert_eq!(files.open("/s", OpenFlags::EXISTING), Err(Errno::ELOOP));
         assert_eq!(files.stat("/s/x"), Err(Errno::ENOTDIR));
         assert_eq!(files.chmod("/s", 0o600), Err(Errno::EPERM));
@@ -60,7 +60,7 @@ fn modes_and_extended_attributes() {
             let expected = [("user.a".to_owned(), vec![7; 400]), ("user.b".to_owned(), Vec::new())];
             assert_eq!(files.xattrs(path).unwrap(), expected);
         }
-        assert_eq!(files.readdir("/d").unwrap(), [("x".to_owned(), Kind::File)]);
+        assert_eq!(files.readdir("/d").unwrap(), [("x".to_owned(), FileKind::File)]);
     }
 }
 

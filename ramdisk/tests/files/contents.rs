@@ -1,6 +1,6 @@
 //! Reading what was written, names and links, and mounting the live image again.
 
-use explode_ramdisk::files::{Kind, OpenFlags, Stat};
+use explode_ramdisk::files::{FileKind, OpenFlags, Stat};
 use explode_ramdisk::{Files, SimFiles};
 
 use crate::script::{BLOCK, fresh, make, on};
@@ -11,7 +11,7 @@ fn an_image_of_zeroes_is_an_empty_file_system() {
     assert_eq!(files.readdir("/").unwrap(), []);
     assert_eq!(
         files.stat("/").unwrap(),
-        Stat { kind: Kind::Directory, inode: 0, size: 0, links: 1 }
+        Stat { kind: FileKind::Directory, inode: 0, size: 0, links: 1 }
     );
     files.sync().unwrap();
     files.sync_dir("/").unwrap();
@@ -54,7 +54,10 @@ fn links_share_contents_and_are_counted() {
     files.link("/f", "/d/g").unwrap();
     files.pwrite(fd, 0, b"two").unwrap();
     assert_eq!(files.read_file("/d/g").unwrap(), b"two");
-    assert_eq!(files.stat("/d/g").unwrap(), Stat { kind: Kind::File, inode: 1, size: 3, links: 2 });
+    assert_eq!(
+        files.stat("/d/g").unwrap(),
+        Stat { kind: FileKind::File, inode: 1, size: 3, links: 2 }
+    );
     files.unlink("/f").unwrap();
     assert_eq!(files.fstat(fd).unwrap().links, 1);
     files.rename("/d/g", "/f").unwrap();
@@ -93,8 +96,8 @@ fn a_directory_moves_with_all_that_is_in_it() {
     assert_eq!(files.read_file("/b/a/c/f").unwrap(), b"x");
     files.rename("/b/a/c", "/c").unwrap();
     files.rename("/b", "/c/b").unwrap();
-    assert_eq!(files.readdir("/").unwrap(), [("c".to_owned(), Kind::Directory)]);
-    let inside = [("b".to_owned(), Kind::Directory), ("f".to_owned(), Kind::File)];
+    assert_eq!(files.readdir("/").unwrap(), [("c".to_owned(), FileKind::Directory)]);
+    let inside = [("b".to_owned(), FileKind::Directory), ("f".to_owned(), FileKind::File)];
     assert_eq!(files.readdir("/c").unwrap(), inside);
 }
 

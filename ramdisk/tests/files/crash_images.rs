@@ -1,13 +1,13 @@
 //! Mounting what a crash has left, made by hand: the odd cases.
 
-use explode_ramdisk::files::{Kind, OpenFlags};
+use explode_ramdisk::files::{FileKind, OpenFlags};
 use explode_ramdisk::{Disk, Files, Image, SimFiles};
 use nix::errno::Errno;
 
 use crate::script::{SIZE_SECTOR, make, on, padded, slot};
 
 /// What a name leads to, and the name.
-type Slot<'a> = (Kind, u32, &'a str);
+type Slot<'a> = (FileKind, u32, &'a str);
 
 /// Devices with these slots each.
 fn image(directories: &[(u32, &[Slot<'_>])]) -> Image {
@@ -19,8 +19,8 @@ fn image(directories: &[(u32, &[Slot<'_>])]) -> Image {
     directories.iter().map(|(dev, slots)| (*dev, disk(slots))).collect()
 }
 
-const FILE: Kind = Kind::File;
-const DIRECTORY: Kind = Kind::Directory;
+const FILE: FileKind = FileKind::File;
+const DIRECTORY: FileKind = FileKind::Directory;
 
 #[test]
 fn a_name_without_its_inode() {

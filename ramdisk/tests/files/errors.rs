@@ -1,6 +1,6 @@
 //! Each error of each call.
 
-use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags};
+use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags};
 use explode_ramdisk::{Disk, Event, Files, Image, Recording, SECTOR_BYTES, SimFiles, Storage};
 use nix::errno::Errno;
 
@@ -205,7 +205,7 @@ fn no_inode_is_left() {
     assert_eq!(files.mkdir("/more"), Err(Errno::ENOSPC));
     assert_eq!(files.open("/more", OpenFlags::CREATE), Err(Errno::ENOSPC));
     assert_eq!(files.storage().take_log(), []);
-    assert_eq!(files.readdir("/").unwrap(), [("last".to_owned(), Kind::Directory)]);
+    assert_eq!(files.readdir("/").unwrap(), [("last".to_owned(), FileKind::Directory)]);
     assert_eq!(crate::script::on(files.storage().image()).mkdir("/more"), Err(Errno::ENOSPC));
 }
 
@@ -227,7 +227,7 @@ fn mount_takes_whole_sectors_and_devices_that_are_there() {
 
 #[test]
 fn damaged_slots() {
-    let good = slot(Kind::File, 1, "name");
+    let good = slot(FileKind::File, 1, "name");
     let changed = |at: usize, byte: u8| {
         let mut sector = good.to_vec();
         sector[at] = byte;
@@ -244,9 +244,9 @@ fn damaged_slots() {
         ("a byte behind the name", changed(511, 1)),
         ("the root", changed(2, 0)),
         ("inode 2^20", changed(4, 0x10)),
-        ("the root as a directory", slot(Kind::Directory, 0, "name").to_vec()),
-        ("twice", [&good[..], &slot(Kind::File, 2, "name")].concat()),
-        ("two kinds", [&good[..], &slot(Kind::Directory, 1, "other")].concat()),
+        ("the root as a directory", slot(FileKind::Directory, 0, "name").to_vec()),
+        ("twice", [&good[..], &slot(FileKind::File, 2, "name")].concat()),
+        ("two kinds", [&good[..], &slot(FileKind::Directory, 1, "other")].concat()),
     ] {
         assert_eq!(mount(one(&sector), 0, 4096), Err(Errno::EIO), "{what}");
     }
@@ -257,7 +257,7 @@ fn damaged_sizes() {
     let with_size = |sector: &[u8]| {
         let mut disk = Disk::new();
         disk.write(SIZE_SECTOR, sector);
-        Image::from_iter([(0, Disk::from_bytes(&slot(Kind::File, 1, "f"))), (1, disk)])
+        Image::from_iter([(0, Disk::from_bytes(&slot(FileKind::File, 1, "f"))), (1, disk)])
     };
     let most = SIZE_SECTOR * SECTOR_BYTES as u64;
     assert_eq!(mount(with_size(&padded(&most.to_le_bytes(), SECTOR_BYTES)), 0, 4096), Ok(()));

@@ -1,6 +1,6 @@
 //! The events of each row of the table of `docs/model/fault-model.md`, section 7, exactly.
 
-use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags};
+use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags};
 use explode_ramdisk::{Files, Image, Recording, SimFiles, Storage};
 
 use crate::script::{BLOCK, Script, fresh, make, padded, slot};
@@ -22,13 +22,13 @@ fn block(byte: u8) -> Vec<u8> {
 fn names() {
     let files = fresh();
     files.open("/f", OpenFlags::CREATE).unwrap();
-    Script::new().name(0, 0, Kind::File, 1, "f").expect(&files);
+    Script::new().name(0, 0, FileKind::File, 1, "f").expect(&files);
     files.open("/f", OpenFlags::CREATE).unwrap();
     Script::new().expect(&files);
     files.mkdir("/d").unwrap();
-    Script::new().name(0, 1, Kind::Directory, 2, "d").expect(&files);
+    Script::new().name(0, 1, FileKind::Directory, 2, "d").expect(&files);
     files.link("/f", "/d/g").unwrap();
-    Script::new().name(2, 0, Kind::File, 1, "g").expect(&files);
+    Script::new().name(2, 0, FileKind::File, 1, "g").expect(&files);
     files.unlink("/d/g").unwrap();
     Script::new().no_name(2, 0).expect(&files);
     files.rmdir("/d").unwrap();
@@ -45,12 +45,12 @@ fn a_name_keeps_its_slot_and_no_other_gets_it() {
     files.mkdir("/b").unwrap();
     files.mkdir("/a").unwrap();
     Script::new()
-        .name(0, 0, Kind::Directory, 1, "a")
+        .name(0, 0, FileKind::Directory, 1, "a")
         .no_name(0, 0)
-        .name(0, 0, Kind::Directory, 2, "a")
+        .name(0, 0, FileKind::Directory, 2, "a")
         .no_name(0, 0)
-        .name(0, 1, Kind::Directory, 3, "b")
-        .name(0, 0, Kind::Directory, 4, "a")
+        .name(0, 1, FileKind::Directory, 3, "b")
+        .name(0, 0, FileKind::Directory, 4, "a")
         .expect(&files);
 }
 
@@ -62,9 +62,9 @@ fn rename_is_the_new_name_then_the_old() {
     files.mkdir("/d").unwrap();
     files.storage().take_log();
     files.rename("/f", "/g").unwrap();
-    Script::new().name(0, 1, Kind::File, 1, "g").no_name(0, 0).expect(&files);
+    Script::new().name(0, 1, FileKind::File, 1, "g").no_name(0, 0).expect(&files);
     files.rename("/g", "/d/h").unwrap();
-    Script::new().name(3, 0, Kind::File, 1, "h").no_name(0, 1).expect(&files);
+    Script::new().name(3, 0, FileKind::File, 1, "h").no_name(0, 1).expect(&files);
     files.rename("/d/h", "/d/h").unwrap();
     Script::new().expect(&files);
     files.link("/d/h", "/f").unwrap();
@@ -76,7 +76,7 @@ fn rename_is_the_new_name_then_the_old() {
     files.mkdir("/e").unwrap();
     files.storage().take_log();
     files.rename("/e", "/d").unwrap();
-    Script::new().name(0, 2, Kind::Directory, 4, "d").no_name(0, 3).expect(&files);
+    Script::new().name(0, 2, FileKind::Directory, 4, "d").no_name(0, 3).expect(&files);
 }
 
 #[test]
@@ -234,15 +234,15 @@ fn sync_dir_is_its_names() {
     // pending.
     Script::new()
         .written(0, 0, padded(&[], 512))
-        .written(0, 1, slot(Kind::File, 1, "b"))
+        .written(0, 1, slot(FileKind::File, 1, "b"))
         .written(0, 3, padded(&[], 512))
-        .written(0, 4, slot(Kind::Directory, 5, "e"))
+        .written(0, 4, slot(FileKind::Directory, 5, "e"))
         .flushed(0)
         .expect(&files);
     files.sync_dir("/").unwrap();
     Script::new().flushed(0).expect(&files);
     files.sync_dir("/e").unwrap();
-    Script::new().written(5, 0, slot(Kind::Directory, 6, "inside")).flushed(5).expect(&files);
+    Script::new().written(5, 0, slot(FileKind::Directory, 6, "inside")).flushed(5).expect(&files);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn sync_is_all_devices_with_something_dirty_in_order() {
     Script::new()
         .written(1, 0, padded(b"A", BLOCK))
         .flushed(1)
-        .written(2, 1, slot(Kind::Directory, 5, "e"))
+        .written(2, 1, slot(FileKind::Directory, 5, "e"))
         .flushed(2)
         .written(4, 0, padded(b"C", BLOCK))
         .flushed(4)
@@ -292,7 +292,7 @@ fn another_granule_and_other_devices() {
     files.pwrite(fd, 1000, b"next").unwrap();
     let next = [&[0; 1000 - 512][..], b"next"].concat();
     Script::new()
-        .name(100, 0, Kind::File, 1, "f")
+        .name(100, 0, FileKind::File, 1, "f")
         .dirty(101, 0, padded(b"small", 512))
         .size(101, 5)
         .dirty(101, 1, padded(&next, 512))

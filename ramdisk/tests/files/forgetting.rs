@@ -1,6 +1,6 @@
 //! When the dirty contents of an inode that cannot be reached are cleaned, and when not yet.
 
-use explode_ramdisk::files::{Kind, OpenFlags};
+use explode_ramdisk::files::{FileKind, OpenFlags};
 use explode_ramdisk::{Files, SimFiles};
 
 use crate::script::{BLOCK, SIZE_SECTOR, Script, fresh, make, padded, slot};
@@ -95,7 +95,7 @@ fn what_a_rename_replaced() {
     files.storage().take_log();
     files.sync_dir("/").unwrap();
     let names =
-        Script::new().written(0, 0, slot(Kind::File, 2, "f")).written(0, 1, padded(&[], 512));
+        Script::new().written(0, 0, slot(FileKind::File, 2, "f")).written(0, 1, padded(&[], 512));
     forgotten(names.flushed(0)).expect(&files);
 }
 
@@ -141,7 +141,7 @@ fn sync_forgets_before_it_comes_to_the_contents() {
     files.storage().take_log();
     files.sync().unwrap();
     let names =
-        Script::new().written(0, 0, padded(&[], 512)).written(0, 1, slot(Kind::File, 2, "g"));
+        Script::new().written(0, 0, padded(&[], 512)).written(0, 1, slot(FileKind::File, 2, "g"));
     forgotten(names.flushed(0))
         .written(2, 0, padded(b"kept", BLOCK))
         .size_written(2, 4)

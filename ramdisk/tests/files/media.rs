@@ -13,7 +13,7 @@ fn damaged() -> (Storage, SimFiles, explode_ramdisk::files::Fd) {
     files.sync().unwrap();
     let [(path, device, bytes)] = &files.list()[..] else { panic!("{:?}", files.list()) };
     assert_eq!((path.as_str(), *bytes), ("/f", 12_000));
-    storage.spoil(*device, 8..16, ReadFault::Unreadable);
+    storage.damage(*device, 8..16, ReadFault::Unreadable);
     storage.take_log();
     (storage, files, fd)
 }

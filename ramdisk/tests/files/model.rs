@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use explode_ramdisk::Files;
-use explode_ramdisk::files::{Fd, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Fd, FileKind, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 
 /// All paths; the root is the empty one. Directories are where no file is.
@@ -67,10 +67,13 @@ impl State {
     fn stat(&self, node: Node) -> Stat {
         let links = self.paths.values().filter(|other| **other == node).count() as u32;
         match node {
-            Node::Directory => Stat { kind: Kind::Directory, inode: 0, size: 0, links: 1 },
-            Node::File(file) => {
-                Stat { kind: Kind::File, inode: 0, size: self.contents[file].len() as u64, links }
-            }
+            Node::Directory => Stat { kind: FileKind::Directory, inode: 0, size: 0, links: 1 },
+            Node::File(file) => Stat {
+                kind: FileKind::File,
+                inode: 0,
+                size: self.contents[file].len() as u64,
+                links,
+            },
         }
     }
 }
@@ -161,7 +164,7 @@ impl Files for Model {
         Ok(state.stat(state.existing(key(path))?))
     }
 
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let state = self.0.borrow();
         if state.existing(key(path))? != Node::Directory {
             return Err(Errno::ENOTDIR);

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use explode_ramdisk::files::{
-    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced,
 };
 
 /// They note each call with its arguments.
@@ -63,7 +63,7 @@ macro_rules! noting {
     };
 }
 
-const STAT: Stat = Stat { kind: Kind::File, inode: 3, size: 0, links: 1 };
+const STAT: Stat = Stat { kind: FileKind::File, inode: 3, size: 0, links: 1 };
 
 noting! {
     open(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING) -> Result<Fd> = Ok(Fd(7));
@@ -75,8 +75,8 @@ noting! {
     fsync(fd: Fd = Fd(7)) -> Result<()> = Ok(());
     fdatasync(fd: Fd = Fd(7)) -> Result<()> = Ok(());
     stat(path: &str = "/a") -> Result<Stat> = Ok(STAT);
-    readdir(path: &str = "/") -> Result<Vec<(String, Kind)>> =
-        Ok(vec![("a".to_owned(), Kind::File)]);
+    readdir(path: &str = "/") -> Result<Vec<(String, FileKind)>> =
+        Ok(vec![("a".to_owned(), FileKind::File)]);
     mkdir(path: &str = "/d") -> Result<()> = Ok(());
     rmdir(path: &str = "/d") -> Result<()> = Ok(());
     link(from: &str = "/a", to: &str = "/b") -> Result<()> = Ok(());
@@ -84,7 +84,7 @@ noting! {
     rename(from: &str = "/a", to: &str = "/b") -> Result<()> = Ok(());
     sync_dir(path: &str = "/") -> Result<()> = Ok(());
     sync() -> Result<()> = Ok(());
-    can(ability: Ability = Ability::Mapped) -> bool = true;
+    can(ability: FsAbility = FsAbility::Mapped) -> bool = true;
     sync_machine() -> Result<()> = Ok(());
     syncfs() -> Result<()> = Ok(());
     open_synced(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING,

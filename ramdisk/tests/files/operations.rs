@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use explode_ramdisk::Files;
-use explode_ramdisk::files::{Fd, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Fd, FileKind, OpenFlags, Result, Stat};
 use proptest::prelude::*;
 
 /// A call. Paths are few and handles small numbers, so that calls meet each other.
@@ -35,8 +35,8 @@ pub enum Answer {
     Done,
     Opened(Fd),
     Bytes(Vec<u8>),
-    Is(Kind, u64, u32),
-    Names(Vec<(String, Kind)>),
+    Is(FileKind, u64, u32),
+    Names(Vec<(String, FileKind)>),
 }
 
 fn path() -> impl Strategy<Value = String> {
@@ -121,14 +121,14 @@ pub fn call(files: &dyn Files, op: &Op) -> Result<Answer> {
 pub fn tree(files: &dyn Files) -> BTreeMap<String, (Answer, Vec<u8>)> {
     let mut seen = BTreeMap::new();
     let mut entered = BTreeSet::new();
-    let mut unread = vec![("/".to_owned(), Kind::Directory)];
+    let mut unread = vec![("/".to_owned(), FileKind::Directory)];
     while let Some((path, kind)) = unread.pop() {
         let stat = files.stat(&path).unwrap();
         let contents =
-            if kind == Kind::File { files.read_file(&path).unwrap() } else { Vec::new() };
+            if kind == FileKind::File { files.read_file(&path).unwrap() } else { Vec::new() };
         // The model has no inode numbers, and no directory with two names.
         let new = stat.inode == 0 && path != "/" || entered.insert(stat.inode);
-        if kind == Kind::Directory && new {
+        if kind == FileKind::Directory && new {
             let parent = if path == "/" { "" } else { &path };
             let names = files.readdir(&path).unwrap();
             unread.extend(names.into_iter().map(|(name, kind)| (format!("{parent}/{name}"), kind)));

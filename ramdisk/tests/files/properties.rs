@@ -1,7 +1,7 @@
 //! Random calls: the answers are the model's, the log says what the syncs promise, and whatever a
 //! crash leaves can be used.
 
-use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags};
+use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags};
 use explode_ramdisk::{Event, Files, Image, Recording, SimFiles, Storage};
 use proptest::prelude::*;
 
@@ -53,7 +53,7 @@ impl Logged {
             }
             Op::SyncDir(path) => {
                 if let Ok(stat) = self.files.stat(path) {
-                    assert!(stat.kind == Kind::File || !unsynced.contains(&stat.inode));
+                    assert!(stat.kind == FileKind::File || !unsynced.contains(&stat.inode));
                 }
             }
             Op::Fsync(fd) | Op::Fdatasync(fd) => {

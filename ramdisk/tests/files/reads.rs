@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use explode_ramdisk::files::Granule;
-use explode_ramdisk::{Event, Image, Read, Recording, SimFiles, Storage, Values};
+use explode_ramdisk::{Event, Image, ReadRange, Recording, SimFiles, Storage, Values};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -14,7 +14,7 @@ use crate::replay::Replay;
 const BASE: u32 = 3;
 
 /// What calls on an image have answered, what they have written, and what they have read.
-fn outcome(image: &Image, granule: u32, ops: &[Op]) -> (String, Vec<Event>, Vec<Read>) {
+fn outcome(image: &Image, granule: u32, ops: &[Op]) -> (String, Vec<Event>, Vec<ReadRange>) {
     let storage = Storage::new(image.clone(), Recording::On);
     storage.note_reads();
     let files = SimFiles::mount(storage.clone(), BASE, Granule(granule)).unwrap();

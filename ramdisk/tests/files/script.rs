@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags};
+use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags};
 use explode_ramdisk::{
     Event, Files, Flags, Image, Payload, Recording, SECTOR_BYTES, SimFiles, Storage,
 };
@@ -30,8 +30,8 @@ pub fn make(files: &SimFiles, path: &str, data: &[u8]) -> Fd {
 }
 
 /// The slot of a name.
-pub fn slot(kind: Kind, inode: u32, name: &str) -> Bytes {
-    let mut bytes = vec![if kind == Kind::File { 1 } else { 2 }, name.len() as u8];
+pub fn slot(kind: FileKind, inode: u32, name: &str) -> Bytes {
+    let mut bytes = vec![if kind == FileKind::File { 1 } else { 2 }, name.len() as u8];
     bytes.extend(inode.to_le_bytes());
     bytes.extend(name.as_bytes());
     padded(&bytes, SECTOR_BYTES)
@@ -61,7 +61,7 @@ impl Script {
         self
     }
 
-    pub fn name(self, directory: u32, at: u64, kind: Kind, inode: u32, name: &str) -> Script {
+    pub fn name(self, directory: u32, at: u64, kind: FileKind, inode: u32, name: &str) -> Script {
         self.dirty(directory, at, slot(kind, inode, name))
     }
 

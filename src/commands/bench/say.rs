@@ -1,31 +1,31 @@
 //! The output of measurements.
 
-use crate::bench::{BenchReport, Restore, Tracing};
+use crate::bench::{BenchReport, EkmCost, RestoreCost};
 use explode_runtime::report::status_line;
 use serde_json::{Value, json};
 
-use super::Measured;
+use super::BenchMeasured;
 use super::plans::Variant;
 
 /// The clocks of guest and host may differ by this share, and a second, before that is said.
 const CLOCKS: f64 = 0.02;
 
 /// One object (docs/reference/json.md).
-pub fn json(measured: &Measured<'_>) -> Value {
+pub fn json(measured: &BenchMeasured<'_>) -> Value {
     match measured {
-        Measured::Checks(variant, report, host_seconds) => {
+        BenchMeasured::Checks(variant, report, host_seconds) => {
             let mut line = json!(report);
             line["type"] = json!("bench");
             line["set"] = json!(variant.set);
             line["host_seconds"] = json!(host_seconds);
             line
         }
-        Measured::Restore(restore) => {
+        BenchMeasured::Restore(restore) => {
             let mut line = json!(restore);
             line["type"] = json!("restore");
             line
         }
-        Measured::Tracing(tracing) => {
+        BenchMeasured::Tracing(tracing) => {
             let mut line = json!(tracing);
             line["type"] = json!("tracing");
             line
@@ -34,19 +34,21 @@ pub fn json(measured: &Measured<'_>) -> Value {
 }
 
 /// Lines for a person.
-pub fn text(measured: &Measured<'_>) -> Vec<String> {
+pub fn text(measured: &BenchMeasured<'_>) -> Vec<String> {
     match measured {
-        Measured::Checks(variant, report, host_seconds) => checks(variant, report, *host_seconds),
-        Measured::Restore(Restore { mib, blocks, restore_us }) => {
+        BenchMeasured::Checks(variant, report, host_seconds) => {
+            checks(variant, report, *host_seconds)
+        }
+        BenchMeasured::Restore(RestoreCost { mib, blocks, restore_us }) => {
             let text = format!("{restore_us:>8.1} us for {blocks} blocks on {mib} MiB");
             vec![status_line("restore", &text)]
         }
-        Measured::Tracing(tracing) => self::tracing(tracing),
+        BenchMeasured::Tracing(tracing) => self::tracing(tracing),
     }
 }
 
-fn tracing(tracing: &Tracing) -> Vec<String> {
-    let Tracing { calls, points, rounds, off_us, on_us, probed_us, armed_us, read_us } = tracing;
+fn tracing(tracing: &EkmCost) -> Vec<String> {
+    let EkmCost { calls, points, rounds, off_us, on_us, probed_us, armed_us, read_us } = tracing;
     let more = |us: f64| format!("{us:>8.1} us, {:+.1} percent", (us / off_us - 1.0) * 100.0);
     vec![
         status_line(

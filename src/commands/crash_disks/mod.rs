@@ -4,9 +4,11 @@ mod base;
 mod input;
 mod output_files;
 
-use explode_runtime::base::{Count, Exit};
-use explode_runtime::crash::{self, CrashDisk, Kept, Limits, LogDisk, LogDisksError, SampleSeed};
-use explode_runtime::writeset::EventError;
+use explode_runtime::base::{ExactCount, Exit};
+use explode_runtime::crash::{
+    self, CrashDisk, KeptPiece, LogDisk, LogDisksError, SampleLimits, SampleSeed,
+};
+use explode_runtime::writeset::LogContradiction;
 use serde::Serialize;
 
 use crate::cli::{CrashDisksArgs, Format};
@@ -30,7 +32,7 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     output_files::check_folder(args)?;
     let input = Input::read(args)?;
     let seed = SampleSeed { seed: args.seed, ..SampleSeed::default() };
-    let limits = Limits { limit: args.limit, samples: args.samples, seed };
+    let limits = SampleLimits { limit: args.limit, samples: args.samples, seed };
     let rules = super::rules(&args.device);
     let (before, interval, after) = (input.before(), input.interval(), input.after());
     // An image is written when it is there: all of them together may be more than there is memory.
@@ -49,7 +51,7 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     let found =
         crash::crash_disks(input.base.clone(), before, interval, after, rules, &limits, &mut new);
     let found = found.map_err(|wrong| match wrong {
-        LogDisksError::Event(EventError { index, error }) => {
+        LogDisksError::Event(LogContradiction { index, error }) => {
             let advice = if error.is_limit() { SMALLER } else { "" };
             input.refuse(index, format!("{error}{advice}"))
         }
@@ -58,7 +60,7 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     written?;
     found.disks.iter().for_each(|disk| tell(args.format, disk));
     let distinct = found.disks.len() as u64;
-    let (crash_disks, left_out) = (Count(found.crash_disks), Count(found.left_out));
+    let (crash_disks, left_out) = (ExactCount(found.crash_disks), ExactCount(found.left_out));
     match args.format {
         Format::Jsonl => say(&Line::Summary { crash_disks, distinct, left_out }),
         Format::Human => {
@@ -75,7 +77,7 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Line<'a> {
     Disk { id: String, epochs: Vec<&'a str>, blocks: Vec<(u32, u64, u32)> },
-    Summary { crash_disks: Count, distinct: u64, left_out: Count },
+    Summary { crash_disks: ExactCount, distinct: u64, left_out: ExactCount },
 }
 
 fn say(line: &Line<'_>) {
@@ -87,11 +89,11 @@ fn tell(format: Format, disk: &LogDisk) {
     let epochs: Vec<&str> = disk.epochs.iter().map(|epoch| epoch.as_str()).collect();
     match format {
         Format::Jsonl => {
-            let block = |kept: &Kept| (kept.dev, kept.sector, kept.version);
+            let block = |kept: &KeptPiece| (kept.dev, kept.sector, kept.version);
             say(&Line::Disk { id, epochs, blocks: disk.kept.iter().map(block).collect() });
         }
         Format::Human => {
-            let block = |kept: &Kept| format!("{}:{}v{}", kept.dev, kept.sector, kept.version);
+            let block = |kept: &KeptPiece| format!("{}:{}v{}", kept.dev, kept.sector, kept.version);
             let blocks: Vec<String> = disk.kept.iter().map(block).collect();
             output::line(&format!("{id}  {:<20}  {}", epochs.join(","), blocks.join(" ")));
         }

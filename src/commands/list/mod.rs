@@ -11,14 +11,14 @@ use explode_runtime::stack::{Layer, StackSpec, simfiles};
 use explode_runtime::verdict::{Profile, Promise};
 use serde_json::{Value, json};
 
-use crate::cli::{Format, ListArgs, What};
+use crate::cli::{Format, ListArgs, ListKind};
 use crate::matrix::Row;
 use crate::output;
 
 /// Lists what can be named.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     match (args.what, args.systems.first()) {
-        (Some(What::Profiles), _) => return profiles(registry, &args.systems, args.format),
+        (Some(ListKind::Profiles), _) => return profiles(registry, &args.systems, args.format),
         (_, Some(name)) => {
             let text = format!(
                 "'{name}' is too much; systems are named after profiles: explode list profiles \
@@ -29,27 +29,27 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         _ => {}
     }
     match (args.what, args.format) {
-        (Some(What::SeededBugs), format) => return seeded_bugs(registry, format),
-        (None | Some(What::Targets), Format::Human) if !args.all => {
+        (Some(ListKind::SeededBugs), format) => return seeded_bugs(registry, format),
+        (None | Some(ListKind::Targets), Format::Human) if !args.all => {
             return first_view(registry);
         }
         _ => {}
     }
-    let wanted = |what: fn(&What) -> bool| args.what.as_ref().is_none_or(what);
+    let wanted = |what: fn(&ListKind) -> bool| args.what.as_ref().is_none_or(what);
     let mut lines = Vec::new();
-    if wanted(|what| matches!(what, What::Targets)) {
+    if wanted(|what| matches!(what, ListKind::Targets)) {
         lines.extend(registry.targets.iter().map(|each| target(registry, each)));
     }
-    if wanted(|what| matches!(what, What::Stacks)) {
+    if wanted(|what| matches!(what, ListKind::Stacks)) {
         lines.extend(stacks(registry));
     }
-    if wanted(|what| matches!(what, What::Components)) {
+    if wanted(|what| matches!(what, ListKind::Components)) {
         lines.extend(registry.components.iter().map(|def| {
             let modes: Vec<_> = def.modes.iter().copied().map(Mode::as_str).collect();
             named("component", &def.name, &modes.join(","), &def.about, &def.options)
         }));
     }
-    if wanted(|what| matches!(what, What::Checkers)) {
+    if wanted(|what| matches!(what, ListKind::Checkers)) {
         // What a checker needs is said by its stack.
         let checker =
             |def: &CheckerDef| named("checker", &def.name, "mem,vm,here", &def.about, &def.options);

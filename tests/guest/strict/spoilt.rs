@@ -3,7 +3,7 @@
 
 use std::fs::OpenOptions;
 
-use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options};
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, StackSpec};
 
 use super::damages::{DAMAGES, Damage};
@@ -32,7 +32,7 @@ fn def() -> ComponentDef {
 }
 
 impl Component for Spoil {
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let Some(damage) = self.0 else { return Ok(Recovery::Clean) };
         let disk = OpenOptions::new().read(true).write(true).open(below.block(0)?);
         let changed = disk.and_then(|disk| {
@@ -42,7 +42,9 @@ impl Component for Spoil {
         });
         match changed {
             Ok(1..) => Ok(Recovery::Clean),
-            other => Err(Fault::new(format!("nothing was damaged: {other:?}")).blame(Blame::Tool)),
+            other => {
+                Err(StepError::new(format!("nothing was damaged: {other:?}")).blame(Blame::Tool))
+            }
         }
     }
 }

@@ -52,7 +52,7 @@ pub enum VmError {
 
 /// The kinds of [`VmError`], as exit codes tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum VmErrorKind {
     /// A requirement is missing: exit code 3.
     Missing,
     /// The tool or the machine is broken: exit code 4.
@@ -64,11 +64,11 @@ pub enum Kind {
 impl VmError {
     /// The kind, which decides the exit code.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> VmErrorKind {
         match self {
-            Self::Missing { .. } => Kind::Missing,
-            Self::Broken { .. } | Self::Build { .. } => Kind::Broken,
-            Self::Usage(_) => Kind::Usage,
+            Self::Missing { .. } => VmErrorKind::Missing,
+            Self::Broken { .. } | Self::Build { .. } => VmErrorKind::Broken,
+            Self::Usage(_) => VmErrorKind::Usage,
         }
     }
 
@@ -91,14 +91,14 @@ fn under(heading: &str, lines: &str) -> String {
 }
 
 /// Says what was being done when an operation of the operating system failed.
-pub(crate) trait Context<T> {
+pub(crate) trait ErrorContext<T> {
     /// `doing` completes "cannot ...", for example "read /etc/passwd".
     fn doing(self, doing: impl Display) -> Result<T>;
     /// The same for an operation on a path.
     fn at(self, doing: &str, path: &Path) -> Result<T>;
 }
 
-impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
+impl<T, E: Into<io::Error>> ErrorContext<T> for std::result::Result<T, E> {
     fn doing(self, doing: impl Display) -> Result<T> {
         self.map_err(|error| {
             let error = error.into();

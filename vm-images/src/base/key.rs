@@ -6,11 +6,11 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// The inputs of an entry, in order. Equal inputs, equal entry.
 #[derive(Clone, Debug, Default)]
-pub struct Key {
+pub struct CacheKey {
     inputs: String,
 }
 
-impl Key {
+impl CacheKey {
     /// A key with its first input: the version of the recipe, to be raised when the way of building
     /// changes.
     #[must_use]

@@ -7,11 +7,11 @@ mod progress;
 mod spawn;
 mod waiting;
 
-pub(crate) use error::{Context, MORE_SPACE};
-pub use error::{Kind, Result, VmError};
+pub(crate) use error::{ErrorContext, MORE_SPACE};
+pub use error::{Result, VmError, VmErrorKind};
 pub(crate) use files::own_file;
-pub use key::Key;
-pub use progress::{Progress, Silent};
+pub use key::CacheKey;
+pub use progress::{BuildProgress, Silent};
 pub use spawn::spawn;
-pub(crate) use waiting::Clock;
+pub(crate) use waiting::HostClock;
 pub use waiting::kept_waiting;

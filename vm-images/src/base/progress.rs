@@ -1,7 +1,7 @@
 //! How long work tells what it is doing; the command line decides how that looks.
 
 /// Takes what a build says about itself. All methods may be called from any thread.
-pub trait Progress: Sync {
+pub trait BuildProgress: Sync {
     /// A new step begins, for example "unpacking the kernel's source". Ends the step before.
     fn step(&self, what: &str);
 
@@ -13,6 +13,6 @@ pub trait Progress: Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Progress for Silent {
+impl BuildProgress for Silent {
     fn step(&self, _what: &str) {}
 }

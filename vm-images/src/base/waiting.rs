@@ -24,16 +24,16 @@ fn of_thread(thread: &Path) -> Option<Duration> {
 }
 
 /// Counts the time from a moment on, but for that in which the process was kept from running.
-pub(crate) struct Clock {
+pub(crate) struct HostClock {
     process: u32,
     begin: Instant,
     kept: Duration,
 }
 
-impl Clock {
+impl HostClock {
     /// From now on.
-    pub(crate) fn of(process: u32) -> Clock {
-        Clock { process, begin: Instant::now(), kept: kept_waiting(process) }
+    pub(crate) fn of(process: u32) -> HostClock {
+        HostClock { process, begin: Instant::now(), kept: kept_waiting(process) }
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn time_in_which_others_run_does_not_count() {
         let mut children = [busy(), busy()];
-        let clock = Clock::of(children[0].id());
+        let clock = HostClock::of(children[0].id());
         // Both want one processor: each is kept waiting while the other runs.
         while kept_waiting(children[0].id()).saturating_sub(clock.kept) < Duration::from_millis(20)
         {

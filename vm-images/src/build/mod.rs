@@ -4,7 +4,7 @@ mod options;
 
 pub use options::{BuildOptions, PACKAGES_VARIABLE};
 
-use crate::base::Progress;
+use crate::base::BuildProgress;
 use crate::cache::Cache;
 
 /// What all builds have in common.
@@ -15,5 +15,5 @@ pub(crate) struct Build<'a> {
     /// What is not built by the recipe.
     pub options: &'a BuildOptions,
     /// Receives every step that takes time.
-    pub progress: &'a dyn Progress,
+    pub progress: &'a dyn BuildProgress,
 }

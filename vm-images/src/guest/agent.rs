@@ -7,7 +7,7 @@ use std::process::Command;
 
 use itertools::Itertools as _;
 
-use crate::base::{Context, Result, VmError};
+use crate::base::{ErrorContext, Result, VmError};
 use crate::host::command;
 use crate::image::cpio::Archive;
 use crate::image::elf;

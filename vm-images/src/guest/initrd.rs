@@ -7,7 +7,7 @@ use std::io::{self, BufWriter};
 use super::agent::{FOLDER, add_agent};
 use super::memory::MemoryFile;
 use super::spec::GuestSpec;
-use crate::base::{Context, Result};
+use crate::base::{ErrorContext, Result};
 use crate::image::cpio::Archive;
 
 /// The base image and the second archive, one after the other.
@@ -53,11 +53,11 @@ mod tests {
 
     use super::*;
     use crate::guest::Agent;
-    use crate::kernel::Kernel;
+    use crate::kernel::BuiltKernel;
 
     #[test]
     fn this_program_is_packed_with_its_loader_libraries_and_arguments() {
-        let kernel = Kernel {
+        let kernel = BuiltKernel {
             tree: PathBuf::new(),
             boot_image: PathBuf::new(),
             changes: false,

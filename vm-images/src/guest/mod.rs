@@ -18,7 +18,7 @@ pub use memory::MemoryFile;
 pub(crate) use probe::{
     can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
 };
-pub use programs::{Wanted, find_program};
+pub use programs::{WantedProgram, find_program};
 pub use qemu::program as qemu;
 pub use running::{Guest, GuestReader, GuestWriter};
 pub use shell::shell;

@@ -13,10 +13,10 @@ use super::accelerator::Accelerator;
 use super::qemu;
 use super::running::Guest;
 use super::spec::GuestSpec;
-use crate::base::{Key, Result};
+use crate::base::{CacheKey, Result};
 use crate::build::Build;
 use crate::cache::write_whole;
-use crate::kernel::Kernel;
+use crate::kernel::BuiltKernel;
 
 /// How long a guest may take to reach its first process if the hardware runs it.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ const ANSWER: &str = "explode: the guest is up";
 const ARGUMENT: &str = "explode.probe";
 
 /// Decides by a boot of this kernel, and remembers the answer.
-pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<Accelerator> {
+pub(crate) fn get(build: &Build<'_>, kernel: &BuiltKernel, image: &Path) -> Result<Accelerator> {
     if let Some(known) = remembered(build, kernel) {
         return Ok(known);
     }
@@ -41,7 +41,7 @@ pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<Ac
 
 /// What an earlier probe on this machine has found. Being allowed to open /dev/kvm is asked anew
 /// each time.
-pub(crate) fn remembered(build: &Build<'_>, kernel: &Kernel) -> Option<Accelerator> {
+pub(crate) fn remembered(build: &Build<'_>, kernel: &BuiltKernel) -> Option<Accelerator> {
     if !can_open() {
         return Some(Accelerator::Emulation);
     }
@@ -56,7 +56,7 @@ pub(crate) fn can_open() -> bool {
     File::options().read(true).write(true).open("/dev/kvm").is_ok()
 }
 
-fn boots(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
+fn boots(build: &Build<'_>, kernel: &BuiltKernel, image: &Path) -> Result<bool> {
     build.progress.step("finding out whether /dev/kvm runs a guest");
     let mut spec = GuestSpec::new(kernel, image);
     spec.accelerator = Accelerator::Kvm;
@@ -67,12 +67,12 @@ fn boots(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
 }
 
 /// The file with the answer for this kernel and this QEMU on this machine.
-fn memory(build: &Build<'_>, kernel: &Kernel) -> PathBuf {
+fn memory(build: &Build<'_>, kernel: &BuiltKernel) -> PathBuf {
     let release =
         uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processors.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown");
-    let key = Key::new(2)
+    let key = CacheKey::new(2)
         .with("kernel", kernel.key())
         .with("host", release)
         .with("processor", model)

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use super::agent::{FOLDER, libraries};
 use super::spec::{GuestFile, GuestSpec};
-use crate::base::{Context, Result, VmError};
+use crate::base::{ErrorContext, Result, VmError};
 use crate::image::cpio;
 use crate::image::elf;
 
@@ -25,7 +25,7 @@ const HOME: &str = "/root";
 
 /// A program that a guest shall have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedProgram {
     /// Its name, or its path.
     pub name: String,
     /// Is it an error if there is none? Else it is left out.
@@ -37,14 +37,14 @@ impl GuestSpec {
     ///
     /// # Errors
     /// [`VmError::Missing`] names a required one that neither has.
-    pub fn add_programs(&mut self, wanted: &[Wanted]) -> Result<()> {
+    pub fn add_programs(&mut self, wanted: &[WantedProgram]) -> Result<()> {
         if wanted.is_empty() {
             return Ok(());
         }
         let image = fs::read(&self.image).at("read", &self.image)?;
         let has = cpio::names(&image).into_iter().map(str::to_owned).collect();
         let mut packing = Packing { has, files: Vec::new() };
-        for Wanted { name, required } in wanted {
+        for WantedProgram { name, required } in wanted {
             if !packing.program(name)? && *required {
                 return Err(VmError::missing(
                     format!(

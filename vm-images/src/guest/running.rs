@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use super::memory::{self, MemoryFile};
 use super::spec::GuestSpec;
 use super::{initrd, qemu};
-use crate::base::{Clock, Context, Result, VmError, kept_waiting, spawn};
+use crate::base::{ErrorContext, HostClock, Result, VmError, kept_waiting, spawn};
 
 /// So many lines of the console go into an error.
 const TAIL_LINES: usize = 40;
@@ -94,7 +94,7 @@ impl Guest {
     fn wait_for_agent(&mut self, deadline: Duration, given_up: &dyn Fn() -> bool) -> Result<()> {
         let (reader, _) =
             self.stream.as_ref().ok_or_else(|| VmError::broken("the guest's stream was taken"))?;
-        let clock = Clock::of(self.qemu.id());
+        let clock = HostClock::of(self.qemu.id());
         loop {
             let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
             let left = deadline.saturating_sub(clock.elapsed());
@@ -179,7 +179,7 @@ impl Guest {
     /// # Errors
     /// [`VmError::Broken`] if QEMU cannot be waited for.
     pub fn wait(&mut self, deadline: Duration) -> Result<Option<ExitStatus>> {
-        let clock = Clock::of(self.qemu.id());
+        let clock = HostClock::of(self.qemu.id());
         loop {
             if let Some(status) = self.qemu.try_wait().doing("wait for QEMU")? {
                 return Ok(Some(status));

@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 
 use super::spec::GuestSpec;
 use super::{initrd, qemu};
-use crate::base::{Context, Result, spawn};
+use crate::base::{ErrorContext, Result, spawn};
 
 /// What makes /init start a shell instead of the agent.
 const ARGUMENT: &str = "explode.shell";

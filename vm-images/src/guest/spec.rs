@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use super::accelerator::Accelerator;
 use super::agent::Agent;
-use crate::kernel::Kernel;
+use crate::kernel::BuiltKernel;
 use crate::modules::Modules;
 
 /// What a guest is made of.
 #[derive(Clone, Debug)]
 pub struct GuestSpec {
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: BuiltKernel,
     /// The base image.
     pub image: PathBuf,
     /// Our modules, loaded before the agent starts.
@@ -38,7 +38,7 @@ impl GuestSpec {
     /// A guest of this kernel and image, and of nothing else: 1 GiB of memory, emulated, with a
     /// minute to boot.
     #[must_use]
-    pub fn new(kernel: &Kernel, image: &Path) -> Self {
+    pub fn new(kernel: &BuiltKernel, image: &Path) -> Self {
         Self {
             kernel: kernel.clone(),
             image: image.to_owned(),

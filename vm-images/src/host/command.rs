@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::Signal;
 
 use super::complaints::Complaints;
-use crate::base::{Context, MORE_SPACE, Progress, Result, VmError, own_file, spawn};
+use crate::base::{BuildProgress, ErrorContext, MORE_SPACE, Result, VmError, own_file, spawn};
 
 /// The file that takes the output of a build.
-pub(crate) struct Log {
+pub(crate) struct BuildLog {
     path: PathBuf,
 }
 
-impl Log {
+impl BuildLog {
     /// An empty log.
     pub fn create(path: PathBuf) -> Result<Self> {
         own_file(&path).at("make", &path)?;
@@ -26,7 +26,12 @@ impl Log {
     /// Runs a command to its end, and appends its output. The command ends with this process,
     /// however that ends. If `expected` is not 0, each line of output is progress, and this many
     /// lines are estimated.
-    pub fn run(&self, command: &mut Command, expected: u64, progress: &dyn Progress) -> Result<()> {
+    pub fn run(
+        &self,
+        command: &mut Command,
+        expected: u64,
+        progress: &dyn BuildProgress,
+    ) -> Result<()> {
         // It is given away: once it has run, nothing may hold the writing ends of the pipe below.
         let mut command = mem::replace(command, Command::new(""));
         let log = &self.path;

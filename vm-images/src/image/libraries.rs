@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::cpio::Archive;
 use super::elf;
-use crate::base::{Context, Result, VmError};
+use crate::base::{ErrorContext, Result, VmError};
 
 /// Where Debian's packages have their libraries; the loader looks there by itself.
 const FOLDERS: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];

@@ -14,11 +14,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::Building;
 use crate::host::command;
-use crate::packages::recipes::image::{Line, TEXT, lines};
+use crate::packages::recipes::image::{RecipeLine, TEXT, lines};
 use crate::packages::{self, Package};
 use cpio::Archive;
 
@@ -33,7 +33,7 @@ const FILE: &str = "image.cpio";
 
 /// The guest's base image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
+pub struct GuestImage {
     /// The archive that the kernel unpacks into its first file system.
     pub file: PathBuf,
     /// The hash of everything that it was made from, 32 hexadecimal digits.
@@ -42,18 +42,18 @@ pub struct Image {
     pub programs: Vec<(String, String, String)>,
 }
 
-pub(crate) fn get(build: &Build<'_>) -> Result<Image> {
+pub(crate) fn get(build: &Build<'_>) -> Result<GuestImage> {
     let (key, packages) = key(build)?;
     let entry =
         build.cache.entry("image", &key, build.progress, |building| pack(building, &packages))?;
-    Ok(Image { file: entry.join(FILE), hash: key.hash(), programs: programs(&packages) })
+    Ok(GuestImage { file: entry.join(FILE), hash: key.hash(), programs: programs(&packages) })
 }
 
 /// What the recipe takes out of these packages.
 fn programs(packages: &[Package]) -> Vec<(String, String, String)> {
     let mut programs = Vec::new();
     for line in lines() {
-        let Line::Package { name, files } = line else { continue };
+        let RecipeLine::Package { name, files } = line else { continue };
         let Some(Package { version, .. }) = packages.iter().find(|package| package.name == name)
         else {
             continue;
@@ -70,12 +70,12 @@ pub(crate) fn is_cached(build: &Build<'_>) -> bool {
     key(build).is_ok_and(|(key, _)| build.cache.find("image", &key).is_some())
 }
 
-fn key(build: &Build<'_>) -> Result<(Key, Vec<Package>)> {
+fn key(build: &Build<'_>) -> Result<(CacheKey, Vec<Package>)> {
     let lines = lines();
-    let names: Vec<_> = lines.iter().filter_map(Line::package).collect();
+    let names: Vec<_> = lines.iter().filter_map(RecipeLine::package).collect();
     let mut packages = packages::candidates(build.cache, &names)?;
     build.options.apply(&mut packages);
-    let mut key = Key::new(RECIPE).with_bytes("recipe", TEXT.as_bytes());
+    let mut key = CacheKey::new(RECIPE).with_bytes("recipe", TEXT.as_bytes());
     for (name, text) in OWN {
         key = key.with_bytes(name, text.as_bytes());
     }
@@ -95,19 +95,19 @@ fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
     let mut applets = None;
     for line in lines() {
         match line {
-            Line::Package { name, files } => {
+            RecipeLine::Package { name, files } => {
                 for file in files {
                     add_file(&mut archive, &root, name, file)?;
                 }
             }
-            Line::Libraries(_) => {}
-            Line::Applets(path) => applets = Some(path),
-            Line::Link { path, target } => archive.link(path, target),
-            Line::Folder(path) => archive.folder(path),
-            Line::Text { path, text } => {
+            RecipeLine::Libraries(_) => {}
+            RecipeLine::Applets(path) => applets = Some(path),
+            RecipeLine::Link { path, target } => archive.link(path, target),
+            RecipeLine::Folder(path) => archive.folder(path),
+            RecipeLine::Text { path, text } => {
                 archive.file(path, 0o644, format!("{text}\n").into_bytes())
             }
-            Line::Own { path, name } => {
+            RecipeLine::Own { path, name } => {
                 let (_, text) =
                     OWN.iter().find(|(known, _)| *known == name).expect("the recipe is tested");
                 archive.file(path, 0o755, text.as_bytes().to_vec());
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_recipe_is_understood_and_its_own_files_are_there() {
         for line in lines() {
-            if let Line::Own { name, .. } = line {
+            if let RecipeLine::Own { name, .. } = line {
                 assert!(OWN.iter().any(|(known, _)| *known == name), "{name}");
             }
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// A built kernel, in a tree that modules can be built against.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct BuiltKernel {
     pub(crate) tree: PathBuf,
     /// The file that QEMU boots.
     pub(crate) boot_image: PathBuf,
@@ -14,7 +14,7 @@ pub struct Kernel {
     pub(crate) release: String,
 }
 
-impl Kernel {
+impl BuiltKernel {
     /// The file that QEMU boots.
     #[must_use]
     pub fn boot_image(&self) -> PathBuf {

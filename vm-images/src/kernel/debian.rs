@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::built::{BOOT_IMAGE, Kernel, symbols};
+use super::built::{BOOT_IMAGE, BuiltKernel, symbols};
 use super::config;
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::Building;
 use crate::tools::{self, Tools};
@@ -34,16 +34,16 @@ const USELESS: &[&str] = &[
     "tools/testing",
 ];
 
-pub(super) fn key(build: &Build<'_>) -> Key {
+pub(super) fn key(build: &Build<'_>) -> CacheKey {
     let source = tools::source_package(build);
-    Key::new(RECIPE)
+    CacheKey::new(RECIPE)
         .with(&source.name, &source.version)
         .with("gcc", host::compiler())
         .with("tools", tools::key(build).inputs())
         .with_bytes("explode.config", config::FRAGMENT.as_bytes())
 }
 
-pub(super) fn get(build: &Build<'_>) -> Result<Kernel> {
+pub(super) fn get(build: &Build<'_>) -> Result<BuiltKernel> {
     let key = key(build);
     let tree = match build.cache.find("kernel", &key) {
         Some(entry) => entry,
@@ -65,7 +65,7 @@ pub(super) fn get(build: &Build<'_>) -> Result<Kernel> {
         )));
     }
     let (boot_image, release) = (tree.join(BOOT_IMAGE), release.trim().to_owned());
-    Ok(Kernel { tree, boot_image, changes: false, key: key.hash(), release })
+    Ok(BuiltKernel { tree, boot_image, changes: false, key: key.hash(), release })
 }
 
 fn compile(build: &Build<'_>, building: &Building<'_>, tools: &Tools) -> Result<()> {

@@ -8,7 +8,7 @@ pub(crate) mod objects;
 mod sources;
 mod tree;
 
-pub use built::Kernel;
+pub use built::BuiltKernel;
 pub(crate) use built::symbols;
 pub(crate) use config::parse as parse_config;
 
@@ -27,7 +27,7 @@ pub enum KernelSource {
 }
 
 /// The kernel, built if it is not there.
-pub(crate) fn get(build: &Build<'_>, source: &KernelSource) -> Result<Kernel> {
+pub(crate) fn get(build: &Build<'_>, source: &KernelSource) -> Result<BuiltKernel> {
     match source {
         KernelSource::Debian => debian::get(build),
         KernelSource::Tree(folder) => tree::open(build, folder),
@@ -35,7 +35,7 @@ pub(crate) fn get(build: &Build<'_>, source: &KernelSource) -> Result<Kernel> {
 }
 
 /// The kernel; none if it has yet to be built.
-pub(crate) fn built(build: &Build<'_>, source: &KernelSource) -> Option<Result<Kernel>> {
+pub(crate) fn built(build: &Build<'_>, source: &KernelSource) -> Option<Result<BuiltKernel>> {
     let is_there = match source {
         KernelSource::Debian => build.cache.find("kernel", &debian::key(build)).is_some(),
         KernelSource::Tree(_) => true,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::{Context, Result};
+use crate::base::{ErrorContext, Result};
 
 /// Folders at the top of a tree that have no part of the kernel.
 const ELSEWHERE: &[&str] = &["Documentation", "samples", "scripts", "tools"];

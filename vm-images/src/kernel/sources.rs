@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::built::BOOT_IMAGE;
 use super::{config, objects};
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::write_whole;
 
@@ -35,7 +35,7 @@ const NAMED: usize = 3;
 pub(super) fn check(build: &Build<'_>, tree: &Path, image: &[u8], config: &str) -> Result<()> {
     same_configuration(tree, config)?;
     let data = tree.join(BOOT_IMAGE).metadata().at("read", &tree.join(BOOT_IMAGE))?;
-    let key = Key::new(1)
+    let key = CacheKey::new(1)
         .with("tree", tree.display())
         .with_bytes("bzImage", image)
         .with("built", Times::of(&data).modified);
@@ -290,7 +290,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::base::Kind;
+    use crate::base::VmErrorKind;
     use crate::{BuildOptions, Cache, Silent};
 
     /// A built tree: ext4 is built in, XFS is a module. Make's times are seconds after 2001.
@@ -363,7 +363,7 @@ mod tests {
         #[track_caller]
         fn refused(&self, words: &[&str]) {
             let error = self.check().unwrap_err();
-            assert_eq!(error.kind(), Kind::Missing);
+            assert_eq!(error.kind(), VmErrorKind::Missing);
             for word in words {
                 assert!(error.to_string().contains(word), "'{word}' is not in: {error}");
             }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::built::{BOOT_IMAGE, Kernel, symbols};
+use super::built::{BOOT_IMAGE, BuiltKernel, symbols};
 use super::{config, sources};
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::write_whole;
 use crate::host;
@@ -20,7 +20,7 @@ const PARTS: &[(&str, &str)] = &[
 ];
 
 /// Opens a built tree, or says what it lacks, or what has changed since it was built.
-pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<Kernel> {
+pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<BuiltKernel> {
     let tree = folder.canonicalize().map_err(|error| {
         VmError::Usage(format!("the kernel tree {} cannot be opened: {error}", folder.display()))
     })?;
@@ -55,7 +55,7 @@ pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<Kernel> {
     let read = |path: &Path| fs::read(path).at("read", path);
     let image = read(&tree.join(BOOT_IMAGE))?;
     sources::check(build, &tree, &image, &config)?;
-    let key = Key::new(2)
+    let key = CacheKey::new(2)
         .with("tree", shown)
         .with("gcc", host::compiler())
         .with_bytes("bzImage", &image)
@@ -67,14 +67,14 @@ pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<Kernel> {
         .trim()
         .to_owned();
     let boot_image = kept(build, &image)?;
-    Ok(Kernel { tree, boot_image, changes: true, key: key.hash(), release })
+    Ok(BuiltKernel { tree, boot_image, changes: true, key: key.hash(), release })
 }
 
 /// The image in the cache: a make in the tree, while guests of a run are still to be booted, does
 /// not give them another kernel.
 fn kept(build: &Build<'_>, image: &[u8]) -> Result<PathBuf> {
     let file =
-        build.cache.root().join("boot").join(Key::new(1).with_bytes("bzImage", image).hash());
+        build.cache.root().join("boot").join(CacheKey::new(1).with_bytes("bzImage", image).hash());
     if fs::read(&file).is_ok_and(|there| there == image) {
         return Ok(file);
     }
@@ -85,7 +85,7 @@ fn kept(build: &Build<'_>, image: &[u8]) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Kind;
+    use crate::base::VmErrorKind;
     use crate::{BuildOptions, Cache, Silent};
 
     fn tree(config: &str) -> tempfile::TempDir {
@@ -94,7 +94,7 @@ mod tests {
         folder
     }
 
-    fn open(folder: &Path) -> Result<Kernel> {
+    fn open(folder: &Path) -> Result<BuiltKernel> {
         let (cache, options) = (Cache::at("/nonexistent"), BuildOptions::default());
         super::open(&Build { cache: &cache, options: &options, progress: &Silent }, folder)
     }
@@ -104,7 +104,7 @@ mod tests {
         let complete = format!("{}\nCONFIG_TRACEPOINTS=y\n", config::FRAGMENT);
         let folder = tree(&complete.replace("CONFIG_RUST=y\n", ""));
         let error = open(folder.path()).unwrap_err();
-        assert_eq!(error.kind(), Kind::Missing);
+        assert_eq!(error.kind(), VmErrorKind::Missing);
         assert!(
             error
                 .to_string()
@@ -131,7 +131,7 @@ mod tests {
     fn a_folder_that_is_not_there_is_wrong_usage() {
         let folder = tempfile::tempdir().unwrap();
         let error = open(&folder.path().join("absent")).unwrap_err();
-        assert_eq!(error.kind(), Kind::Usage);
+        assert_eq!(error.kind(), VmErrorKind::Usage);
         assert!(error.to_string().contains("absent cannot be opened: No such file"), "{error}");
     }
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::{Context, Result};
+use crate::base::{ErrorContext, Result};
 use crate::cache::Building;
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, BuiltKernel};
 use crate::tools::Tools;
 
 /// About how many lines make prints for both.
@@ -16,7 +16,7 @@ const MAKE_LINES: u64 = 20;
 pub(crate) fn make(
     building: &Building<'_>,
     tools: &Tools,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     folder: &Path,
     symbols: &[PathBuf],
     targets: &[&str],

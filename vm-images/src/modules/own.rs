@@ -7,12 +7,12 @@ use std::time::SystemTime;
 
 use super::make::make;
 use super::uses;
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::Building;
 use crate::host;
 use crate::host::command;
-use crate::kernel::Kernel;
+use crate::kernel::BuiltKernel;
 use crate::tools::{self, Tools};
 
 /// To be raised when the way of building changes.
@@ -36,17 +36,17 @@ pub struct Modules {
     pub ekm: PathBuf,
 }
 
-pub(crate) fn get(build: &Build<'_>, kernel: &Kernel) -> Result<Modules> {
+pub(crate) fn get(build: &Build<'_>, kernel: &BuiltKernel) -> Result<Modules> {
     let entry = build_modules(build, kernel, &explode_ekm::sources(), &MODULES)?;
     Ok(Modules { rdd: entry.join("rdd.ko"), ekm: entry.join("ekm.ko") })
 }
 
 /// Whether the modules for this kernel are in the cache.
-pub(crate) fn are_cached(build: &Build<'_>, kernel: &Kernel) -> bool {
+pub(crate) fn are_cached(build: &Build<'_>, kernel: &BuiltKernel) -> bool {
     find(build, kernel, &key(build, kernel, &explode_ekm::sources(), &MODULES)).is_some()
 }
 
-fn find(build: &Build<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
+fn find(build: &Build<'_>, kernel: &BuiltKernel, key: &CacheKey) -> Option<PathBuf> {
     if kernel.changes {
         uses::find(build.cache, KIND, &kernel.tree, key)
     } else {
@@ -56,12 +56,13 @@ fn find(build: &Build<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
 
 fn key(
     build: &Build<'_>,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     sources: &[(&str, &[u8])],
     modules: &[(&str, &str)],
-) -> Key {
-    let key =
-        Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(build).inputs());
+) -> CacheKey {
+    let key = CacheKey::new(RECIPE)
+        .with("kernel", kernel.key())
+        .with("tools", tools::key(build).inputs());
     let key =
         modules.iter().fold(key, |key, (name, folder)| key.with(&format!("module {name}"), folder));
     sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
@@ -70,7 +71,7 @@ fn key(
 /// Builds modules, each a name and a folder of the sources, and keeps `<name>.ko` of each.
 pub(crate) fn build_modules(
     build: &Build<'_>,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     sources: &[(&str, &[u8])],
     modules: &[(&str, &str)],
 ) -> Result<PathBuf> {
@@ -110,7 +111,7 @@ pub(crate) fn build_modules(
 fn compile(
     building: &Building<'_>,
     tools: &Tools,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     sources: &[(&str, &[u8])],
     modules: &[(&str, &str)],
 ) -> Result<()> {
@@ -139,7 +140,7 @@ fn remove(folder: &Path) -> Result<()> {
 }
 
 /// Rust's metadata is read only by the compiler that has written it.
-fn same_compiler(tools: &Tools, kernel: &Kernel) -> Result<()> {
+fn same_compiler(tools: &Tools, kernel: &BuiltKernel) -> Result<()> {
     let config = kernel.tree.join(".config");
     let text = fs::read_to_string(&config).at("read", &config)?;
     let built_by = text

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::{Cache, write_whole};
 use crate::kernel::objects;
@@ -34,7 +34,7 @@ pub(crate) type Files = BTreeSet<String>;
 
 /// The entry of this base and of what the tree's files contain now; `None` if it has yet to be
 /// built.
-pub(crate) fn find(cache: &Cache, kind: &str, tree: &Path, base: &Key) -> Option<PathBuf> {
+pub(crate) fn find(cache: &Cache, kind: &str, tree: &Path, base: &CacheKey) -> Option<PathBuf> {
     let lists = fs::read_dir(folder(cache, base)).into_iter().flatten().flatten();
     let lists = lists.filter_map(|list| fs::read_to_string(list.path()).ok());
     lists
@@ -43,7 +43,7 @@ pub(crate) fn find(cache: &Cache, kind: &str, tree: &Path, base: &Key) -> Option
 }
 
 /// The key of the entry that was built from these files.
-fn key(tree: &Path, base: &Key, files: &Files) -> Key {
+fn key(tree: &Path, base: &CacheKey, files: &Files) -> CacheKey {
     files.iter().fold(base.clone(), |key, file| key.with(file, content(&tree.join(file))))
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn enter(
     build: &Build<'_>,
     kind: &str,
     tree: &Path,
-    base: &Key,
+    base: &CacheKey,
     files: &Files,
     built: &Path,
     names: &[String],
@@ -71,9 +71,9 @@ pub(crate) fn enter(
 }
 
 /// Keeps the list of the files that an entry was built from.
-fn keep(cache: &Cache, base: &Key, files: &Files) -> Result<()> {
+fn keep(cache: &Cache, base: &CacheKey, files: &Files) -> Result<()> {
     let text: String = files.iter().map(|file| format!("{file}\n")).collect();
-    let name = Key::new(1).with_bytes("files", text.as_bytes()).hash();
+    let name = CacheKey::new(1).with_bytes("files", text.as_bytes()).hash();
     write_whole(&folder(cache, base).join(name), text.as_bytes())
 }
 
@@ -144,7 +144,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-fn folder(cache: &Cache, base: &Key) -> PathBuf {
+fn folder(cache: &Cache, base: &CacheKey) -> PathBuf {
     cache.root().join("uses").join(base.hash())
 }
 
@@ -161,7 +161,7 @@ mod tests {
             fs::create_dir_all(tree.join(file).parent().unwrap()).unwrap();
             fs::write(tree.join(file), text).unwrap();
         };
-        let base = Key::new(1);
+        let base = CacheKey::new(1);
         let find = || find(&cache, "drivers", &tree, &base);
         let build = |files: &[&str]| {
             let files = files.iter().map(|&file| file.to_owned()).collect();

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use itertools::Itertools as _;
 
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::cache::{Building, Cache, write_whole};
 use crate::host::command;
 
@@ -38,7 +38,7 @@ pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> 
     }
     let stamp = lists_stamp()?;
     let others = PREFERENCES.iter().map(|path| modified(Path::new(path))).join(" ");
-    let key = Key::new(2)
+    let key = CacheKey::new(2)
         .with("packages", names.join(" "))
         .with("lists", &stamp)
         .with("preferences", others);

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use explode_ramdisk::files::{Fd, Files, OpenFlags, Result as FilesResult};
-use explode_runtime::verdict::Failure;
+use explode_runtime::verdict::CheckError;
 use nix::errno::Errno;
 
 /// Bytes of `/file`: a block and a part of one.
@@ -18,7 +18,7 @@ const SHORT: u64 = 1500;
 
 /// One call of mutate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum FailureStep {
     Mkdir,
     Create,
     Write,
@@ -32,30 +32,30 @@ pub enum Call {
 
 /// How it has ended: which system call was the last, and its error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum StepEnding {
     /// All have succeeded.
     Done(&'static str),
     /// This one has failed.
     Failed(&'static str, Errno),
 }
 
-impl Ended {
+impl StepEnding {
     /// What is promised of it.
     pub fn promise(&self) -> String {
-        let (Ended::Done(what) | Ended::Failed(what, _)) = self;
+        let (StepEnding::Done(what) | StepEnding::Failed(what, _)) = self;
         let call = what.split(' ').next().unwrap_or_default();
         match self {
-            Ended::Done(_) => format!("{call}-has-its-effect"),
-            Ended::Failed(..) => format!("failed-{call}-has-no-effect"),
+            StepEnding::Done(_) => format!("{call}-has-its-effect"),
+            StepEnding::Failed(..) => format!("failed-{call}-has-no-effect"),
         }
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for StepEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ended::Done(what) => write!(f, "{what} succeeded"),
-            Ended::Failed(what, errno) => write!(f, "{what} failed with {errno}"),
+            StepEnding::Done(what) => write!(f, "{what} succeeded"),
+            StepEnding::Failed(what, errno) => write!(f, "{what} failed with {errno}"),
         }
     }
 }
@@ -75,45 +75,49 @@ fn pattern(version: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at / 7 + at / 256 + version * 101) as u8).collect()
 }
 
-impl Call {
+impl FailureStep {
     /// How each may end, and how the opening of its file.
     #[cfg(test)]
-    pub fn ends() -> impl Iterator<Item = Ended> {
-        let of = |call: Call| [Ended::Done(call.name()), Ended::Failed(call.name(), Errno::ENOMEM)];
-        Call::ALL.into_iter().flat_map(of).chain([Ended::Failed("open", Errno::ENOMEM)])
+    pub fn ends() -> impl Iterator<Item = StepEnding> {
+        let of = |call: FailureStep| {
+            [StepEnding::Done(call.name()), StepEnding::Failed(call.name(), Errno::ENOMEM)]
+        };
+        FailureStep::ALL.into_iter().flat_map(of).chain([StepEnding::Failed("open", Errno::ENOMEM)])
     }
 
-    const ALL: [Call; 9] = [
-        Call::Mkdir,
-        Call::Create,
-        Call::Write,
-        Call::Fsync,
-        Call::Rename,
-        Call::Truncate,
-        Call::Link,
-        Call::Unlink,
-        Call::Rmdir,
+    const ALL: [FailureStep; 9] = [
+        FailureStep::Mkdir,
+        FailureStep::Create,
+        FailureStep::Write,
+        FailureStep::Fsync,
+        FailureStep::Rename,
+        FailureStep::Truncate,
+        FailureStep::Link,
+        FailureStep::Unlink,
+        FailureStep::Rmdir,
     ];
 
     /// Those that can succeed.
-    pub fn possible(files: &dyn Files) -> Vec<Call> {
+    pub fn possible(files: &dyn Files) -> Vec<FailureStep> {
         let is_there = |path| files.stat(path).is_ok();
-        let can = |call: &Call| match call {
-            Call::Mkdir => !is_there("/new-dir"),
-            Call::Create => !is_there("/new"),
-            Call::Write | Call::Fsync | Call::Truncate | Call::Unlink | Call::Rename => {
-                is_there("/file")
-            }
-            Call::Link => is_there("/file") && !is_there("/link"),
-            Call::Rmdir => is_there("/dir"),
+        let can = |call: &FailureStep| match call {
+            FailureStep::Mkdir => !is_there("/new-dir"),
+            FailureStep::Create => !is_there("/new"),
+            FailureStep::Write
+            | FailureStep::Fsync
+            | FailureStep::Truncate
+            | FailureStep::Unlink
+            | FailureStep::Rename => is_there("/file"),
+            FailureStep::Link => is_there("/file") && !is_there("/link"),
+            FailureStep::Rmdir => is_there("/dir"),
         };
-        Call::ALL.into_iter().filter(can).collect()
+        FailureStep::ALL.into_iter().filter(can).collect()
     }
 
     /// The names, if they are there, of the file whose contents it is about.
     pub fn changes(self) -> &'static [&'static str] {
         match self {
-            Call::Write | Call::Fsync | Call::Truncate => &["/file", "/link"],
+            FailureStep::Write | FailureStep::Fsync | FailureStep::Truncate => &["/file", "/link"],
             _ => &[],
         }
     }
@@ -121,21 +125,21 @@ impl Call {
     /// Its name in traces.
     pub fn name(self) -> &'static str {
         match self {
-            Call::Mkdir => "mkdir /new-dir",
-            Call::Create => "create /new",
-            Call::Write => "write /file",
-            Call::Fsync => "fsync /file",
-            Call::Rename => "rename /file /other",
-            Call::Truncate => "truncate /file",
-            Call::Link => "link /file /link",
-            Call::Unlink => "unlink /file",
-            Call::Rmdir => "rmdir /dir",
+            FailureStep::Mkdir => "mkdir /new-dir",
+            FailureStep::Create => "create /new",
+            FailureStep::Write => "write /file",
+            FailureStep::Fsync => "fsync /file",
+            FailureStep::Rename => "rename /file /other",
+            FailureStep::Truncate => "truncate /file",
+            FailureStep::Link => "link /file /link",
+            FailureStep::Unlink => "unlink /file",
+            FailureStep::Rmdir => "rmdir /dir",
         }
     }
 
     /// What has to be there before: for fsync, something to be written.
-    pub fn prepare(self, files: &dyn Files, model: &dyn Files) -> Result<(), Failure> {
-        if self == Call::Fsync {
+    pub fn prepare(self, files: &dyn Files, model: &dyn Files) -> Result<(), CheckError> {
+        if self == FailureStep::Fsync {
             for files in [files, model] {
                 let fd = files.open("/file", OpenFlags::EXISTING)?;
                 files.pwrite(fd, FROM as u64, &pattern(3, LEN))?;
@@ -146,52 +150,52 @@ impl Call {
     }
 
     /// Makes it.
-    pub fn make(self, files: &dyn Files) -> Ended {
+    pub fn make(self, files: &dyn Files) -> StepEnding {
         let name = self.name();
         let exclusive = OpenFlags { create: true, exclusive: true, truncate: false };
         let made = match self {
-            Call::Mkdir => files.mkdir("/new-dir"),
-            Call::Rename => files.rename("/file", "/other"),
-            Call::Link => files.link("/file", "/link"),
-            Call::Unlink => files.unlink("/file"),
-            Call::Rmdir => files.rmdir("/dir"),
-            Call::Create => return opened(files, name, "/new", exclusive, |_| Ok(())),
-            Call::Write => {
+            FailureStep::Mkdir => files.mkdir("/new-dir"),
+            FailureStep::Rename => files.rename("/file", "/other"),
+            FailureStep::Link => files.link("/file", "/link"),
+            FailureStep::Unlink => files.unlink("/file"),
+            FailureStep::Rmdir => files.rmdir("/dir"),
+            FailureStep::Create => return opened(files, name, "/new", exclusive, |_| Ok(())),
+            FailureStep::Write => {
                 let bytes = pattern(2, LEN);
                 return opened(files, name, "/file", OpenFlags::EXISTING, |fd| {
                     files.pwrite(fd, FROM as u64, &bytes)
                 });
             }
-            Call::Fsync => {
+            FailureStep::Fsync => {
                 return opened(files, name, "/file", OpenFlags::EXISTING, |fd| files.fsync(fd));
             }
-            Call::Truncate => {
+            FailureStep::Truncate => {
                 return opened(files, name, "/file", OpenFlags::EXISTING, |fd| {
                     files.ftruncate(fd, SHORT)
                 });
             }
         };
-        made.map_or_else(|errno| Ended::Failed(name, errno), |()| Ended::Done(name))
+        made.map_or_else(|errno| StepEnding::Failed(name, errno), |()| StepEnding::Done(name))
     }
 
     /// Brings the model to where the call has brought the file system; says what is wrong with a
     /// write that has failed.
     pub fn follow(
         self,
-        ended: &Ended,
+        ended: &StepEnding,
         files: &dyn Files,
         model: &dyn Files,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, CheckError> {
         match ended {
-            Ended::Done(_) => match self.make(model) {
-                Ended::Done(_) => Ok(None),
-                Ended::Failed(what, errno) => {
-                    Err(Failure::broken(format!("the model: {what}: {errno}")))
+            StepEnding::Done(_) => match self.make(model) {
+                StepEnding::Done(_) => Ok(None),
+                StepEnding::Failed(what, errno) => {
+                    Err(CheckError::broken(format!("the model: {what}: {errno}")))
                 }
             },
-            Ended::Failed("write /file", _) => follow_part(files, model),
-            Ended::Failed("truncate /file", _) => follow_cut(files, model),
-            Ended::Failed(..) => Ok(None),
+            StepEnding::Failed("write /file", _) => follow_part(files, model),
+            StepEnding::Failed("truncate /file", _) => follow_cut(files, model),
+            StepEnding::Failed(..) => Ok(None),
         }
     }
 }
@@ -203,20 +207,20 @@ fn opened(
     path: &str,
     flags: OpenFlags,
     work: impl FnOnce(Fd) -> FilesResult<()>,
-) -> Ended {
+) -> StepEnding {
     let fd = match files.open(path, flags) {
         Ok(fd) => fd,
-        Err(errno) if flags.create => return Ended::Failed(name, errno),
-        Err(errno) => return Ended::Failed("open", errno),
+        Err(errno) if flags.create => return StepEnding::Failed(name, errno),
+        Err(errno) => return StepEnding::Failed("open", errno),
     };
     let worked = work(fd);
     // Whatever it says, the file is closed (close(2)).
     files.close(fd).ok();
-    worked.map_or_else(|errno| Ended::Failed(name, errno), |()| Ended::Done(name))
+    worked.map_or_else(|errno| StepEnding::Failed(name, errno), |()| StepEnding::Done(name))
 }
 
 /// An ftruncate that has failed may have cut the file; then the model is cut, too.
-fn follow_cut(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, Failure> {
+fn follow_cut(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, CheckError> {
     if files.stat("/file").is_ok_and(|stat| stat.size == SHORT) {
         let fd = model.open("/file", OpenFlags::EXISTING)?;
         model.ftruncate(fd, SHORT)?;
@@ -226,7 +230,7 @@ fn follow_cut(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, Fa
 }
 
 /// A write that has failed may have written a part: takes it over, if it is a part.
-fn follow_part(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, Failure> {
+fn follow_part(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, CheckError> {
     let found = match files.read_file("/file") {
         Ok(found) => found,
         Err(errno) => return Ok(Some(format!("/file cannot be read: {errno}"))),

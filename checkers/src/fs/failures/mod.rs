@@ -27,17 +27,17 @@ mod tree;
 
 use explode_ramdisk::files::{Files, Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
-use explode_runtime::base::{Fault, Options, UsageError};
+use explode_runtime::base::{Options, StepError, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
-use call::{Call, Ended};
-use shutdown::Down;
-pub(super) use tree::Tree;
+use call::{FailureStep, StepEnding};
+use shutdown::Shutdown;
+pub(super) use tree::FailureTree;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-failures";
@@ -58,9 +58,9 @@ struct Failures {
     /// The files are there, on the stack and in the model. They stay over a chop.
     begun: bool,
     model: SimFiles,
-    last: Ended,
+    last: StepEnding,
     /// The file system has shut itself down.
-    down: Option<Down>,
+    down: Option<Shutdown>,
     /// A sync has failed, so the contents of the disk are no longer promised.
     unsure: bool,
 }
@@ -72,7 +72,7 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Failures {
         begun: false,
         model,
-        last: Ended::Done("nothing"),
+        last: StepEnding::Done("nothing"),
         down: None,
         unsure: false,
     }))
@@ -82,16 +82,16 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 #[cfg(test)]
 pub(super) fn words() -> Vec<String> {
     let on_disk = |word: String| [format!("{word}-on-disk"), word];
-    let words = Call::ends().flat_map(|ended| on_disk(ended.promise()));
+    let words = FailureStep::ends().flat_map(|ended| on_disk(ended.promise()));
     words.chain(["synced-by-sync".to_owned()]).collect()
 }
 
 impl Failures {
     /// Is a file system like the model?
-    fn compare(&self, files: &dyn Files, disk: &str) -> Result<(), Failure> {
-        let model = Tree::of(&self.model)
-            .map_err(|error| Failure::broken(format!("the model: {error}")))?;
-        let difference = match Tree::of(files) {
+    fn compare(&self, files: &dyn Files, disk: &str) -> Result<(), CheckError> {
+        let model = FailureTree::of(&self.model)
+            .map_err(|error| CheckError::broken(format!("the model: {error}")))?;
+        let difference = match FailureTree::of(files) {
             Ok(found) => found.difference(&model),
             Err(error) => Some(error),
         };
@@ -104,7 +104,7 @@ impl Failures {
 }
 
 impl Checker for Failures {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
@@ -115,36 +115,36 @@ impl Checker for Failures {
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         // The path has ended.
         if self.unsure || self.down.is_some() {
-            return Err(Failure::Stop);
+            return Err(CheckError::Stop);
         }
         let files = cx.stack().files()?;
-        let calls = cx.undisturbed(|_| Call::possible(&self.model));
+        let calls = cx.without_faults(|_| FailureStep::possible(&self.model));
         let names: Vec<String> = calls.iter().map(|call| call.name().to_owned()).collect();
-        let point = Point::action(calls.len() as u32, Label::named(NAME));
-        let call = calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
-        cx.undisturbed(|_| call.prepare(files.as_ref(), &self.model))?;
+        let point = ChoicePoint::action(calls.len() as u32, Label::named(NAME));
+        let call = calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
+        cx.without_faults(|_| call.prepare(files.as_ref(), &self.model))?;
         let ended = call.make(files.as_ref());
-        if let Ended::Failed(what, errno) = &ended
-            && !cx.has_failed()
+        if let StepEnding::Failed(what, errno) = &ended
+            && !cx.fault_was_injected()
         {
             // A file system without hard links returns EPERM (link(2)). There is nothing to check
             // then.
-            if call == Call::Link && *errno == Errno::EPERM {
+            if call == FailureStep::Link && *errno == Errno::EPERM {
                 return Ok(());
             }
-            return Err(Failure::broken(format!(
+            return Err(CheckError::broken(format!(
                 "{what}: {errno}, and no function of the kernel had failed"
             )));
         }
         self.last = ended.clone();
-        if cx.has_failed() && cx.undisturbed(|_| shutdown::is_down(files.as_ref())) {
-            self.down = Some(Down::after(call, &ended, &self.model)?);
+        if cx.fault_was_injected() && cx.without_faults(|_| shutdown::is_down(files.as_ref())) {
+            self.down = Some(Shutdown::after(call, &ended, &self.model)?);
             return cx.check_crashes_now(self, &[]);
         }
-        cx.undisturbed(|_| {
+        cx.without_faults(|_| {
             let followed = call.follow(&ended, files.as_ref(), &self.model)?;
             followed.map_or(Ok(()), |difference| {
                 let message = format!("{}, and {difference}", self.last);
@@ -154,23 +154,23 @@ impl Checker for Failures {
         })?;
         // After a failed fsync the contents of the file on the disk are unknown, even if a later
         // fsync succeeds (fsync(2), EIO).
-        if matches!(ended, Ended::Failed("fsync /file", _)) {
+        if matches!(ended, StepEnding::Failed("fsync /file", _)) {
             self.unsure = true;
             return Ok(());
         }
         // A file system that has given up returns an error. Its disk then holds what was synced
         // before.
-        match cx.undisturbed(|_| files.sync()) {
+        match cx.without_faults(|_| files.sync()) {
             Ok(()) => cx.check_soft_crash(self, &[]),
-            Err(_) if matches!(ended, Ended::Failed(..)) => {
+            Err(_) if matches!(ended, StepEnding::Failed(..)) => {
                 self.unsure = true;
                 Ok(())
             }
-            Err(errno) => Err(Failure::broken(format!("sync: {errno}"))),
+            Err(errno) => Err(CheckError::broken(format!("sync: {errno}"))),
         }
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         if let Some(down) = &self.down {
             return down.compare(stack.files()?.as_ref(), &self.last);
         }
@@ -178,7 +178,7 @@ impl Checker for Failures {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let tree = Tree::of(&self.model).ok()?;
+        let tree = FailureTree::of(&self.model).ok()?;
         Some(digest((tree, self.last.to_string(), &self.down)))
     }
 

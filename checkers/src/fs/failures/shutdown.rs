@@ -10,17 +10,17 @@
 //! promised.
 
 use explode_ramdisk::files::Files;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
-use super::call::{Call, Ended};
-use super::tree::Tree;
+use super::call::{FailureStep, StepEnding};
+use super::tree::FailureTree;
 
 /// What the disk may have then.
 #[derive(Clone, Debug, Hash)]
-pub struct Down {
+pub struct Shutdown {
     /// What was synced, and what the call has made of it if it has said so.
-    allowed: Vec<Tree>,
+    allowed: Vec<FailureTree>,
     /// The names of the file whose contents the call is about.
     changes: &'static [&'static str],
 }
@@ -43,32 +43,36 @@ fn is_read_only(files: &dyn Files) -> bool {
 /// A name that nothing has.
 const NOBODY: &str = "/nobody";
 
-impl Down {
+impl Shutdown {
     /// `model` is as it was when it was synced, but for the contents of the file that this call
     /// changes; it follows the call.
-    pub fn after(call: Call, ended: &Ended, model: &dyn Files) -> Result<Down, Failure> {
+    pub fn after(
+        call: FailureStep,
+        ended: &StepEnding,
+        model: &dyn Files,
+    ) -> Result<Shutdown, CheckError> {
         let changes = call.changes();
-        let tree = || -> Result<Tree, Failure> {
-            let mut tree =
-                Tree::of(model).map_err(|error| Failure::broken(format!("the model: {error}")))?;
+        let tree = || -> Result<FailureTree, CheckError> {
+            let mut tree = FailureTree::of(model)
+                .map_err(|error| CheckError::broken(format!("the model: {error}")))?;
             changes.iter().for_each(|path| tree.forget_contents(path));
             Ok(tree)
         };
         let mut allowed = vec![tree()?];
-        if matches!(ended, Ended::Done(_)) {
+        if matches!(ended, StepEnding::Done(_)) {
             match call.make(model) {
-                Ended::Done(_) => allowed.push(tree()?),
-                Ended::Failed(what, errno) => {
-                    return Err(Failure::broken(format!("the model: {what}: {errno}")));
+                StepEnding::Done(_) => allowed.push(tree()?),
+                StepEnding::Failed(what, errno) => {
+                    return Err(CheckError::broken(format!("the model: {what}: {errno}")));
                 }
             }
         }
-        Ok(Down { allowed, changes })
+        Ok(Shutdown { allowed, changes })
     }
 
     /// Is one of the allowed ones on the disk?
-    pub fn compare(&self, files: &dyn Files, ended: &Ended) -> Result<(), Failure> {
-        let difference = match Tree::of(files) {
+    pub fn compare(&self, files: &dyn Files, ended: &StepEnding) -> Result<(), CheckError> {
+        let difference = match FailureTree::of(files) {
             Ok(mut found) => {
                 self.changes.iter().for_each(|path| found.forget_contents(path));
                 if self.allowed.contains(&found) {

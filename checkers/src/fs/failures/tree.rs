@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Files, Kind};
+use explode_ramdisk::files::{FileKind, Files};
 
 use crate::fs::RESERVED;
 use crate::fs::endless::goes_on;
 
 /// A file system's contents, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Tree(BTreeMap<String, Node>);
+pub struct FailureTree(BTreeMap<String, FailureNode>);
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Node {
+enum FailureNode {
     Directory,
     File { links: u32, contents: Vec<u8> },
 }
 
-impl Tree {
+impl FailureTree {
     /// All of it.
     ///
     /// # Errors
     /// What cannot be read, and why.
-    pub fn of(files: &dyn Files) -> Result<Tree, String> {
-        let mut tree = Tree::default();
+    pub fn of(files: &dyn Files) -> Result<FailureTree, String> {
+        let mut tree = FailureTree::default();
         let mut waiting = vec![String::new()];
         while let Some(directory) = waiting.pop() {
             let path = if directory.is_empty() { "/" } else { &directory };
@@ -35,16 +35,16 @@ impl Tree {
                 let path = format!("{directory}/{name}");
                 let failed = |errno| format!("{path} cannot be read: {errno}");
                 let node = match kind {
-                    Kind::Directory => Node::Directory,
-                    Kind::Symlink => {
+                    FileKind::Directory => FailureNode::Directory,
+                    FileKind::Symlink => {
                         return Err(format!("{path} is a symbolic link, which no call has made"));
                     }
-                    Kind::File => Node::File {
+                    FileKind::File => FailureNode::File {
                         links: files.stat(&path).map_err(failed)?.links,
                         contents: files.read_file(&path).map_err(failed)?,
                     },
                 };
-                if kind == Kind::Directory {
+                if kind == FileKind::Directory {
                     goes_on(files, &path)?;
                     waiting.push(path.clone());
                 }
@@ -53,7 +53,7 @@ impl Tree {
         }
         for path in RESERVED {
             let is_empty = match tree.0.get(path) {
-                Some(Node::File { contents, .. }) => contents.is_empty(),
+                Some(FailureNode::File { contents, .. }) => contents.is_empty(),
                 _ => !tree.0.keys().any(|below| below.starts_with(&format!("{path}/"))),
             };
             if is_empty {
@@ -65,13 +65,13 @@ impl Tree {
 
     /// From now on this file may hold anything.
     pub fn forget_contents(&mut self, path: &str) {
-        if let Some(Node::File { contents, .. }) = self.0.get_mut(path) {
+        if let Some(FailureNode::File { contents, .. }) = self.0.get_mut(path) {
             contents.clear();
         }
     }
 
     /// The first difference from what was expected, if there is one.
-    pub fn difference(&self, expected: &Tree) -> Option<String> {
+    pub fn difference(&self, expected: &FailureTree) -> Option<String> {
         let differs = expected.0.iter().find_map(|(path, wanted)| {
             let found = self.0.get(path);
             (found != Some(wanted)).then(|| said(path, found, Some(wanted)))
@@ -81,18 +81,18 @@ impl Tree {
     }
 }
 
-fn said(path: &str, found: Option<&Node>, wanted: Option<&Node>) -> String {
-    let node = |node: Option<&Node>| match node {
+fn said(path: &str, found: Option<&FailureNode>, wanted: Option<&FailureNode>) -> String {
+    let node = |node: Option<&FailureNode>| match node {
         None => "not there".to_owned(),
-        Some(Node::Directory) => "a directory".to_owned(),
-        Some(Node::File { links, contents }) => {
+        Some(FailureNode::Directory) => "a directory".to_owned(),
+        Some(FailureNode::File { links, contents }) => {
             format!("a file of {} bytes and {links} links", contents.len())
         }
     };
     match (found, wanted) {
         (
-            Some(Node::File { links, contents }),
-            Some(Node::File { links: same, contents: other }),
+            Some(FailureNode::File { links, contents }),
+            Some(FailureNode::File { links: same, contents: other }),
         ) if links == same && contents.len() == other.len() => {
             let at = contents.iter().zip(other).take_while(|(one, other)| one == other).count();
             format!("{path} has another byte {at}: {}, not {}", contents[at], other[at])
@@ -107,22 +107,29 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_told() {
-        let file = |links, contents: &[u8]| Node::File { links, contents: contents.to_vec() };
-        let tree = |nodes: &[(&str, Node)]| {
-            Tree(nodes.iter().map(|(path, node)| ((*path).to_owned(), node.clone())).collect())
+        let file =
+            |links, contents: &[u8]| FailureNode::File { links, contents: contents.to_vec() };
+        let tree = |nodes: &[(&str, FailureNode)]| {
+            FailureTree(
+                nodes.iter().map(|(path, node)| ((*path).to_owned(), node.clone())).collect(),
+            )
         };
-        let expected = tree(&[("/a", file(1, b"abc")), ("/d", Node::Directory)]);
-        let told = |found: &[(&str, Node)]| tree(found).difference(&expected);
-        assert_eq!(told(&[("/a", file(1, b"abc")), ("/d", Node::Directory)]), None);
+        let expected = tree(&[("/a", file(1, b"abc")), ("/d", FailureNode::Directory)]);
+        let told = |found: &[(&str, FailureNode)]| tree(found).difference(&expected);
+        assert_eq!(told(&[("/a", file(1, b"abc")), ("/d", FailureNode::Directory)]), None);
         assert_eq!(
-            told(&[("/d", Node::Directory)]).unwrap(),
+            told(&[("/d", FailureNode::Directory)]).unwrap(),
             "/a is not there; expected: a file of 3 bytes and 1 links"
         );
         assert_eq!(
-            told(&[("/a", file(1, b"abd")), ("/d", Node::Directory)]).unwrap(),
+            told(&[("/a", file(1, b"abd")), ("/d", FailureNode::Directory)]).unwrap(),
             "/a has another byte 2: 100, not 99"
         );
-        let more = [("/a", file(1, b"abc")), ("/d", Node::Directory), ("/x", Node::Directory)];
+        let more = [
+            ("/a", file(1, b"abc")),
+            ("/d", FailureNode::Directory),
+            ("/x", FailureNode::Directory),
+        ];
         assert_eq!(told(&more).unwrap(), "/x is a directory; expected: not there");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Files, Result as FilesResult};
-use explode_runtime::verdict::Demand;
+use explode_runtime::verdict::ShellDemand;
 
 use super::groups::{Group, Groups};
 
@@ -61,11 +61,11 @@ impl Seen {
     }
 
     /// The same for a shell.
-    pub fn demands(&self, path: &str) -> Vec<Demand> {
-        let mode = self.mode.map(|mode| Demand::Mode(path.to_owned(), mode));
+    pub fn demands(&self, path: &str) -> Vec<ShellDemand> {
+        let mode = self.mode.map(|mode| ShellDemand::Mode(path.to_owned(), mode));
         let each = |xattrs: &BTreeMap<String, Vec<u8>>| xattrs.clone().into_iter().collect();
         let xattrs =
-            self.xattrs.as_ref().map(|xattrs| Demand::Xattrs(path.to_owned(), each(xattrs)));
+            self.xattrs.as_ref().map(|xattrs| ShellDemand::Xattrs(path.to_owned(), each(xattrs)));
         mode.into_iter().chain(xattrs).collect()
     }
 

@@ -3,7 +3,7 @@
 use explode_ramdisk::files::{Fallocate, FsCall, NAMELESS};
 
 use super::attributes::Attributes;
-use super::tree::{Abstract, Node};
+use super::tree::{Abstract, ModelNode};
 
 impl Abstract {
     /// Does what a call does that succeeds. What is written to a file without a name stays until
@@ -17,7 +17,7 @@ impl Abstract {
             FsCall::Open { path, flags } => {
                 match self.find(path) {
                     None => {
-                        self.add(path, Node::File(Vec::new()));
+                        self.add(path, ModelNode::File(Vec::new()));
                     }
                     Some(id) if flags.truncate => self.bytes_mut(id).clear(),
                     Some(_) => {}
@@ -36,15 +36,15 @@ impl Abstract {
                 *self.open_mut(to) = bytes;
             }
             FsCall::Mkdir { path } => {
-                self.add(path, Node::Directory(Default::default()));
+                self.add(path, ModelNode::Directory(Default::default()));
             }
             FsCall::Symlink { target, path } => {
-                self.add(path, Node::Symlink(target.clone()));
+                self.add(path, ModelNode::Symlink(target.clone()));
             }
             FsCall::Unlink { path } | FsCall::Rmdir { path } => self.point(path, None),
             FsCall::LinkOpen { from, to } if from == NAMELESS => {
                 let bytes = std::mem::take(self.nameless_mut());
-                self.add(to, Node::File(bytes));
+                self.add(to, ModelNode::File(bytes));
             }
             FsCall::Link { from, to } | FsCall::LinkOpen { from, to } => {
                 let id = at(self, from);
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
     use crate::fs::model::{Group, Groups};
-    use crate::fs::topology::Found;
+    use crate::fs::topology::FoundTopology;
 
     /// After each call the abstract file system is what simulated files are.
     #[test]
@@ -173,8 +173,8 @@ mod tests {
             }
             session.make(&call).unwrap_or_else(|errno| panic!("{call}: {errno}"));
             fs.apply(&call);
-            let found = Found::of(&files, groups).unwrap();
-            let difference = found.difference(&Found::expected(&fs, groups));
+            let found = FoundTopology::of(&files, groups).unwrap();
+            let difference = found.difference(&FoundTopology::expected(&fs, groups));
             assert_eq!(difference, None, "after {call}");
         }
         assert!(files.read_file("/d/c").is_err(), "it is a symbolic link now");

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use itertools::Itertools as _;
 
-use super::promise::{Contents, Part};
+use super::promise::{PromisedContents, PromisedPart};
 use super::sync_call::SyncCall;
 
 /// A hole that is filled takes at most so many bytes of its file with it: the largest unit in which
@@ -15,14 +15,14 @@ const CLUSTER: usize = 64 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct File {
     bytes: Vec<u8>,
-    synced: Option<Synced>,
+    synced: Option<SyncedState>,
     /// Was it cut, and its size not made durable since ([`SyncCall::is_of_data`])?
     cut: bool,
 }
 
 /// What a sync has made durable, and what may have become of it since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Synced {
+struct SyncedState {
     by: SyncCall,
     bytes: Vec<u8>,
     /// Was it changed since in any way?
@@ -84,7 +84,8 @@ impl File {
         self.cut &= by.is_of_data();
         let (bytes, least) = (self.bytes.clone(), self.bytes.len());
         let most = (!self.cut).then_some(least);
-        self.synced = Some(Synced { by, bytes, changed: false, written: Vec::new(), least, most });
+        self.synced =
+            Some(SyncedState { by, bytes, changed: false, written: Vec::new(), least, most });
     }
 
     /// A range of its contents becomes durable, and so much of its size as is needed to read that.
@@ -93,7 +94,7 @@ impl File {
             // Nothing else of it was ever promised.
             let written = std::iter::once(0..range.start).filter(|left| !left.is_empty()).collect();
             let (bytes, least, changed) = (self.bytes.clone(), range.end, true);
-            self.synced = Some(Synced { by, bytes, changed, written, least, most: None });
+            self.synced = Some(SyncedState { by, bytes, changed, written, least, most: None });
             return;
         };
         let mut written = Vec::new();
@@ -110,7 +111,8 @@ impl File {
         let changed = !written.is_empty() || least != size || self.cut;
         let most = before.most.filter(|most| *most <= size).map(|_| size).filter(|_| !changed);
         let by = if before.changed { by } else { by.max(before.by) };
-        self.synced = Some(Synced { by, bytes: self.bytes.clone(), changed, written, least, most });
+        self.synced =
+            Some(SyncedState { by, bytes: self.bytes.clone(), changed, written, least, most });
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -141,11 +143,11 @@ impl File {
     }
 
     /// What a crash must leave of it, if it was ever synced.
-    pub fn promised(&self, name_is_synced: bool) -> Option<Contents> {
+    pub fn promised(&self, name_is_synced: bool) -> Option<PromisedContents> {
         let synced = self.synced.as_ref()?;
         let whole = name_is_synced && !synced.changed;
         let promise = if whole { synced.by.synced() } else { synced.by.partly_synced() };
-        Some(Contents {
+        Some(PromisedContents {
             promise,
             whole,
             least: synced.least,
@@ -155,10 +157,10 @@ impl File {
     }
 }
 
-impl Synced {
+impl SyncedState {
     /// The bytes that nothing has touched since: those that were not written, nor stand in the hole
     /// that a written block has become.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<PromisedPart> {
         let ranges = self.written.iter().flat_map(|range| [range.clone(), clusters(range)]);
         let ends = ranges.flat_map(|range| [range.start, range.end]).map(|end| end.min(self.least));
         let ends: Vec<usize> = ends.chain([0, self.least]).sorted_unstable().dedup().collect();
@@ -186,8 +188,10 @@ impl Synced {
                 at += run.len();
             }
         }
-        let part =
-            |range: Range<usize>| Part { at: range.start, bytes: self.bytes[range].to_vec() };
+        let part = |range: Range<usize>| PromisedPart {
+            at: range.start,
+            bytes: self.bytes[range].to_vec(),
+        };
         parts.into_iter().map(part).collect()
     }
 

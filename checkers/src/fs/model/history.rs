@@ -15,17 +15,17 @@ use explode_runtime::verdict::Violation;
 
 use super::attributes::Seen;
 use super::file::File;
-use super::past::Past;
+use super::past::AttributeHistory;
 use super::sync_call::SyncCall as By;
 use super::tree::{Abstract, Id, split};
 
 /// All that may be on disk.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct History {
-    names: BTreeMap<(Id, String), Name>,
-    files: BTreeMap<Id, Written>,
+    names: BTreeMap<(Id, String), NameHistory>,
+    files: BTreeMap<Id, WrittenFile>,
     /// Of what has them not as it had them when it was new.
-    attributes: BTreeMap<Id, Past>,
+    attributes: BTreeMap<Id, AttributeHistory>,
     /// The inodes whose making is stable.
     made: BTreeSet<Id>,
     /// Those that nothing was done to since, and before which neither name had led where it leads
@@ -35,7 +35,7 @@ pub struct History {
 
 /// A name in a directory.
 #[derive(Clone, Debug, Default, Hash)]
-struct Name {
+struct NameHistory {
     /// What the stable operations have left.
     stable: Option<Id>,
     /// Where the volatile ones lead it, oldest first.
@@ -44,7 +44,7 @@ struct Name {
 
 /// A file: what of it is stable, and all that was ever written to it.
 #[derive(Clone, Debug, Default, Hash)]
-pub struct Written {
+pub struct WrittenFile {
     /// What is forced of it.
     pub forced: File,
     /// Each write: where, and what.
@@ -55,7 +55,7 @@ pub struct Written {
 
 /// A name in a directory, as others see it.
 #[derive(Clone, Debug)]
-pub struct Place<'a> {
+pub struct NamePlace<'a> {
     pub directory: Id,
     pub name: &'a str,
     /// Where it leads.
@@ -82,7 +82,7 @@ impl History {
             FsCall::Open { path, flags } => match fs.find(path) {
                 None => {
                     self.lead(fs, path, Some(fs.next()));
-                    self.files.insert(fs.next(), Written::default());
+                    self.files.insert(fs.next(), WrittenFile::default());
                 }
                 Some(id) if flags.truncate => {
                     let cut = FsCall::Ftruncate { path: path.clone(), size: 0 };
@@ -125,8 +125,10 @@ impl History {
                 let id = at(path);
                 let mut after = fs.clone();
                 after.apply(call);
-                let past =
-                    self.attributes.entry(id).or_insert_with(|| Past::new(fs.is_directory(id)));
+                let past = self
+                    .attributes
+                    .entry(id)
+                    .or_insert_with(|| AttributeHistory::new(fs.is_directory(id)));
                 past.follow(after.attributes(id));
             }
             FsCall::OpenUnnamed { .. }
@@ -205,7 +207,7 @@ impl History {
     /// fsync(2) of a file or directory.
     pub fn fsync(&mut self, fs: &Abstract, id: Id, by: By) {
         self.made.insert(id);
-        self.attributes.get_mut(&id).into_iter().for_each(Past::force);
+        self.attributes.get_mut(&id).into_iter().for_each(AttributeHistory::force);
         if fs.is_directory(id) {
             for (_, name) in self.names.iter_mut().filter(|((directory, _), _)| *directory == id) {
                 name.stable = name.volatile.pop().unwrap_or(name.stable);
@@ -239,11 +241,11 @@ impl History {
 
     /// Would fsync of it change anything?
     pub fn is_forced(&self, fs: &Abstract, id: Id) -> bool {
-        let of = |((directory, _), name): (&(Id, String), &Name)| {
+        let of = |((directory, _), name): (&(Id, String), &NameHistory)| {
             *directory != id || name.volatile.is_empty()
         };
         let contents = || self.files.get(&id).is_none_or(|file| file.forced.is_synced());
-        let attributes = self.attributes.get(&id).is_none_or(Past::is_forced);
+        let attributes = self.attributes.get(&id).is_none_or(AttributeHistory::is_forced);
         let made = id == Abstract::ROOT || self.made.contains(&id);
         made && attributes
             && if fs.is_directory(id) { self.names.iter().all(of) } else { contents() }
@@ -267,8 +269,8 @@ impl History {
     }
 
     /// Every name that was ever there.
-    pub fn places(&self) -> impl Iterator<Item = Place<'_>> {
-        self.names.iter().map(|((directory, name), leads)| Place {
+    pub fn places(&self) -> impl Iterator<Item = NamePlace<'_>> {
+        self.names.iter().map(|((directory, name), leads)| NamePlace {
             directory: *directory,
             name,
             now: leads.volatile.last().copied().unwrap_or(leads.stable),
@@ -278,7 +280,7 @@ impl History {
     }
 
     /// What was ever done to the mode and the extended attributes of an inode; none if nothing was.
-    pub fn past(&self, id: Id) -> Option<&Past> {
+    pub fn past(&self, id: Id) -> Option<&AttributeHistory> {
         self.attributes.get(&id)
     }
 
@@ -302,12 +304,12 @@ impl History {
         let made = self.is_made(id);
         match self.attributes.get(&id) {
             Some(past) => past.judge(seen, made, unsynced),
-            None => Past::new(fs.is_directory(id)).judge(seen, made, unsynced),
+            None => AttributeHistory::new(fs.is_directory(id)).judge(seen, made, unsynced),
         }
     }
 
     /// What may be in a file.
-    pub fn file(&self, id: Id) -> Option<&Written> {
+    pub fn file(&self, id: Id) -> Option<&WrittenFile> {
         self.files.get(&id)
     }
 }

@@ -1,7 +1,7 @@
 //! Makes the calls of a step.
 
 use explode_ramdisk::files::{Files, FsCall, Session};
-use explode_runtime::verdict::Failure;
+use explode_runtime::verdict::CheckError;
 
 /// Makes calls on files in a session, and gives each that has succeeded to `follow`.
 ///
@@ -12,13 +12,13 @@ pub fn make(
     calls: &[FsCall],
     files: &dyn Files,
     mut follow: impl FnMut(&FsCall),
-) -> Result<(), Failure> {
+) -> Result<(), CheckError> {
     let mut session = Session::new(files);
     for call in calls {
         match session.make(call) {
             Ok(()) => follow(call),
             Err(_) if call.is_sync() => {}
-            Err(errno) => return Err(Failure::broken(format!("{call}: {errno}"))),
+            Err(errno) => return Err(CheckError::broken(format!("{call}: {errno}"))),
         }
     }
     Ok(())

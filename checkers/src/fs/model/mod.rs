@@ -9,7 +9,7 @@
 //! | [`Abstract`] | the tree as it is: inodes, names, contents, attributes; [`Abstract::apply`] is the effect of each call |
 //! | [`History`] | what of the tree is *stable*, certainly on disk, and what is *volatile*, on disk or not |
 //! | [`file::File`] | the same of the contents of one file, byte by byte |
-//! | [`Past`] | the same of its mode and extended attributes |
+//! | [`AttributeHistory`] | the same of its mode and extended attributes |
 //! | [`Whereabouts`] | where a node may be that is moved, if a rename is one change |
 //! | [`Moments`] | two of a kind: while the last call was made, and since it has returned |
 //! | [`make()`] | makes the calls of a step |
@@ -48,10 +48,10 @@ mod whereabouts;
 
 pub use attributes::{Attributes, Seen};
 pub use groups::{CALLS, Group, Groups};
-pub use history::{History, Place, Written};
+pub use history::{History, NamePlace, WrittenFile};
 pub use make::make;
 pub use moments::Moments;
-pub use past::{FLUSHED as FLUSHED_ATTRIBUTES, Past, UNSYNCED as UNSYNCED_ATTRIBUTES};
+pub use past::{AttributeHistory, FLUSHED as FLUSHED_ATTRIBUTES, UNSYNCED as UNSYNCED_ATTRIBUTES};
 pub use sync_call::SyncCall;
-pub use tree::{Abstract, Id, Node, split};
+pub use tree::{Abstract, Id, ModelNode, split};
 pub use whereabouts::Whereabouts;

@@ -55,15 +55,18 @@ impl<T: Clone + PartialEq> Versions<T> {
 
 /// The mode of one file or directory, and its extended attributes.
 #[derive(Clone, Debug, Hash)]
-pub struct Past {
+pub struct AttributeHistory {
     mode: Versions<u32>,
     xattrs: BTreeMap<String, Versions<Option<Vec<u8>>>>,
 }
 
-impl Past {
+impl AttributeHistory {
     /// Of what is new.
-    pub fn new(is_directory: bool) -> Past {
-        Past { mode: Versions::of(Attributes::new(is_directory).mode), xattrs: BTreeMap::new() }
+    pub fn new(is_directory: bool) -> AttributeHistory {
+        AttributeHistory {
+            mode: Versions::of(Attributes::new(is_directory).mode),
+            xattrs: BTreeMap::new(),
+        }
     }
 
     /// Two with the same form are the same for all that is asked here, now and later.

@@ -25,7 +25,7 @@ pub fn origin(cell: &[u8]) -> Option<(u32, u64)> {
 
 /// What stands where something else should.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundBytes {
     /// Zeroes up to the end of the sector.
     Zeroes,
     /// What an earlier write has put there.
@@ -36,10 +36,10 @@ pub enum Found {
 
 /// Looks at what was found from byte `at` on, where `expected` should be; both have the same
 /// length.
-pub fn compare(found: &[u8], expected: &[u8], at: usize) -> Found {
+pub fn compare(found: &[u8], expected: &[u8], at: usize) -> FoundBytes {
     let sector = found.len().min(SECTOR_BYTES - at % SECTOR_BYTES);
     if found[..sector].iter().all(|byte| *byte == 0) {
-        return Found::Zeroes;
+        return FoundBytes::Zeroes;
     }
     // The first cell that is there whole.
     let cell = (CELL - at % CELL) % CELL;
@@ -47,9 +47,9 @@ pub fn compare(found: &[u8], expected: &[u8], at: usize) -> Found {
         (Some((file, version, sector)), Some((wanted_file, wanted_version, wanted_sector)))
             if (file, sector) == (wanted_file, wanted_sector) && version < wanted_version =>
         {
-            Found::Older
+            FoundBytes::Older
         }
-        _ => Found::Other,
+        _ => FoundBytes::Other,
     }
 }
 
@@ -80,14 +80,18 @@ mod tests {
     fn a_wrong_block_says_where_it_comes_from() {
         let wanted = pattern('a', 3, 1000, 2000);
         let found = |other: &[u8]| compare(other, &wanted, 1000);
-        assert_eq!(found(&[0; 2000]), Found::Zeroes);
-        assert_eq!(found(&pattern('a', 2, 1000, 2000)), Found::Older);
-        assert_eq!(found(&pattern('a', 4, 1000, 2000)), Found::Other, "from the future");
-        assert_eq!(found(&pattern('b', 2, 1000, 2000)), Found::Other, "another file's");
-        assert_eq!(found(&pattern('a', 2, 4096 + 1000, 2000)), Found::Other, "another place's");
-        assert_eq!(found(&[7; 2000]), Found::Other);
+        assert_eq!(found(&[0; 2000]), FoundBytes::Zeroes);
+        assert_eq!(found(&pattern('a', 2, 1000, 2000)), FoundBytes::Older);
+        assert_eq!(found(&pattern('a', 4, 1000, 2000)), FoundBytes::Other, "from the future");
+        assert_eq!(found(&pattern('b', 2, 1000, 2000)), FoundBytes::Other, "another file's");
+        assert_eq!(
+            found(&pattern('a', 2, 4096 + 1000, 2000)),
+            FoundBytes::Other,
+            "another place's"
+        );
+        assert_eq!(found(&[7; 2000]), FoundBytes::Other);
         let mut half = pattern('a', 3, 1000, 2000);
         half[..20].fill(0);
-        assert_eq!(found(&half), Found::Other, "a few zeroes are not a lost sector");
+        assert_eq!(found(&half), FoundBytes::Other, "a few zeroes are not a lost sector");
     }
 }

@@ -2,29 +2,29 @@
 
 use std::cell::Cell;
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
+use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags};
 use explode_runtime::verdict;
-use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, ExcludedPromises, ShellDemand, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::attributes::Seen;
-use super::pattern::{CELL, Found, compare};
+use super::pattern::{CELL, FoundBytes, compare};
 
 /// What stands at a path after every crash. Whatever is in here is looked at, and nothing else is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Promise {
+pub struct PathPromise {
     pub path: String,
-    pub what: What,
+    pub what: PromisedObject,
 }
 
 /// What a path leads to; the words name the promise.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum PromisedObject {
     Directory(&'static str),
     /// It is there, and it holds this.
-    File(&'static str, Contents),
+    File(&'static str, PromisedContents),
     /// It is there, and it holds one of these.
-    OneOf(&'static str, Vec<Contents>),
+    OneOf(&'static str, Vec<PromisedContents>),
     /// A symbolic link that holds this.
     Symlink(&'static str, String),
     /// A file or directory that has this mode and these extended attributes, as far as they are
@@ -33,12 +33,12 @@ pub enum What {
     /// Nothing: it was taken away for good.
     Nothing(&'static str),
     /// Nothing, or a file that holds one of these.
-    Perhaps(Vec<Contents>),
+    Perhaps(Vec<PromisedContents>),
 }
 
 /// What of a file is promised.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Contents {
+pub struct PromisedContents {
     /// The word for it.
     pub promise: &'static str,
     /// Is everything about the file synced?
@@ -47,63 +47,72 @@ pub struct Contents {
     pub least: usize,
     pub most: Option<usize>,
     /// Bytes that are there, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PromisedPart>,
 }
 
 /// Some bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Part {
+pub struct PromisedPart {
     pub at: usize,
     pub bytes: Vec<u8>,
 }
 
-impl Promise {
+impl PathPromise {
     /// The same for a shell.
-    pub fn demands(&self) -> Vec<Demand> {
+    pub fn demands(&self) -> Vec<ShellDemand> {
         let path = self.path.clone();
         vec![match &self.what {
-            What::Directory(_) => Demand::Directory(path),
-            What::Nothing(_) => Demand::Nothing(path),
-            What::File(_, contents) => Demand::File(path, vec![contents.demand()]),
-            What::OneOf(_, any) => Demand::File(path, any.iter().map(Contents::demand).collect()),
-            What::Symlink(_, target) => Demand::Symlink(path, target.clone()),
-            What::Attributes(_, seen) => return seen.demands(&path),
-            What::Perhaps(any) => Demand::Perhaps(path, any.iter().map(Contents::demand).collect()),
+            PromisedObject::Directory(_) => ShellDemand::Directory(path),
+            PromisedObject::Nothing(_) => ShellDemand::Nothing(path),
+            PromisedObject::File(_, contents) => ShellDemand::File(path, vec![contents.demand()]),
+            PromisedObject::OneOf(_, any) => {
+                ShellDemand::File(path, any.iter().map(PromisedContents::demand).collect())
+            }
+            PromisedObject::Symlink(_, target) => ShellDemand::Symlink(path, target.clone()),
+            PromisedObject::Attributes(_, seen) => return seen.demands(&path),
+            PromisedObject::Perhaps(any) => {
+                ShellDemand::Perhaps(path, any.iter().map(PromisedContents::demand).collect())
+            }
         }]
     }
 
     /// Is it kept?
-    pub fn judge(&self, files: &dyn Files) -> Result<(), Failure> {
+    pub fn judge(&self, files: &dyn Files) -> Result<(), CheckError> {
         let path = &self.path;
         let found = files.stat(path).map(|stat| stat.kind);
         match (&self.what, found) {
             (_, Err(errno)) if is_the_machines(errno) => {
-                Err(Failure::broken(format!("stat {path}: {errno}")))
+                Err(CheckError::broken(format!("stat {path}: {errno}")))
             }
-            (What::Directory(_), Ok(Kind::Directory)) => Ok(()),
-            (What::File(_, contents), Ok(Kind::File)) => contents.judge(files, path),
-            (What::Nothing(_) | What::Perhaps(_), Err(_)) => Ok(()),
-            (What::Nothing(promise), Ok(_)) => {
+            (PromisedObject::Directory(_), Ok(FileKind::Directory)) => Ok(()),
+            (PromisedObject::File(_, contents), Ok(FileKind::File)) => contents.judge(files, path),
+            (PromisedObject::Nothing(_) | PromisedObject::Perhaps(_), Err(_)) => Ok(()),
+            (PromisedObject::Nothing(promise), Ok(_)) => {
                 let message = format!("{path} was taken away for good, and is there");
                 Err(Violation::new(Verdict::Resurrected, *promise, message).into())
             }
-            (What::Perhaps(any) | What::OneOf(_, any), Ok(Kind::File)) => one_of(any, files, path),
-            (What::Perhaps(any), Ok(Kind::Directory)) => {
+            (PromisedObject::Perhaps(any) | PromisedObject::OneOf(_, any), Ok(FileKind::File)) => {
+                one_of(any, files, path)
+            }
+            (PromisedObject::Perhaps(any), Ok(FileKind::Directory)) => {
                 Err(corrupt(any[0].promise, path, KINDS[1]))
             }
-            (What::Symlink(promise, target), Ok(Kind::Symlink)) => {
+            (PromisedObject::Symlink(promise, target), Ok(FileKind::Symlink)) => {
                 judge_target(promise, files, path, target)
             }
-            (What::Attributes(promise, seen), Ok(Kind::File | Kind::Directory)) => {
-                judge_attributes(promise, files, path, seen)
-            }
-            (What::Perhaps(any), Ok(Kind::Symlink)) => Err(corrupt(any[0].promise, path, KINDS[2])),
             (
-                What::Directory(promise)
-                | What::File(promise, _)
-                | What::OneOf(promise, _)
-                | What::Symlink(promise, _)
-                | What::Attributes(promise, _),
+                PromisedObject::Attributes(promise, seen),
+                Ok(FileKind::File | FileKind::Directory),
+            ) => judge_attributes(promise, files, path, seen),
+            (PromisedObject::Perhaps(any), Ok(FileKind::Symlink)) => {
+                Err(corrupt(any[0].promise, path, KINDS[2]))
+            }
+            (
+                PromisedObject::Directory(promise)
+                | PromisedObject::File(promise, _)
+                | PromisedObject::OneOf(promise, _)
+                | PromisedObject::Symlink(promise, _)
+                | PromisedObject::Attributes(promise, _),
                 found,
             ) => Err(match found {
                 Err(Errno::ENOENT | Errno::ENOTDIR) => lost(promise, path, "is gone"),
@@ -117,13 +126,18 @@ impl Promise {
 /// What a path is, by its kind.
 const KINDS: [&str; 3] = ["is a file", "is a directory", "is a symbolic link"];
 
-fn judge_target(promise: &str, files: &dyn Files, path: &str, target: &str) -> Result<(), Failure> {
+fn judge_target(
+    promise: &str,
+    files: &dyn Files,
+    path: &str,
+    target: &str,
+) -> Result<(), CheckError> {
     match files.readlink(path) {
         Ok(found) if found == target => Ok(()),
         Ok(found) if found.is_empty() => Err(lost(promise, path, "holds nothing")),
         Ok(found) => Err(corrupt(promise, path, &format!("holds '{found}', not '{target}'"))),
         Err(errno) if is_the_machines(errno) => {
-            Err(Failure::broken(format!("readlink {path}: {errno}")))
+            Err(CheckError::broken(format!("readlink {path}: {errno}")))
         }
         Err(errno) => Err(corrupt(promise, path, &format!("cannot be read: {errno}"))),
     }
@@ -134,10 +148,10 @@ fn judge_attributes(
     files: &dyn Files,
     path: &str,
     wanted: &Seen,
-) -> Result<(), Failure> {
+) -> Result<(), CheckError> {
     let found = Seen::like(wanted, files, path).map_err(|errno| match errno {
         errno if is_the_machines(errno) => {
-            Failure::broken(format!("the attributes of {path}: {errno}"))
+            CheckError::broken(format!("the attributes of {path}: {errno}"))
         }
         errno => corrupt(promise, path, &format!("has attributes that cannot be read: {errno}")),
     })?;
@@ -150,43 +164,43 @@ fn judge_attributes(
 /// that is excluded is not kept either.
 pub fn judge(
     files: &dyn Files,
-    kept: &[Promise],
-    others: Option<&[Promise]>,
-    excluded: &Excluded,
-) -> Result<(), Failure> {
+    kept: &[PathPromise],
+    others: Option<&[PathPromise]>,
+    excluded: &ExcludedPromises,
+) -> Result<(), CheckError> {
     kept.iter().try_for_each(|promise| promise.judge(files))?;
     others.into_iter().flatten().try_for_each(|promise| match promise.judge(files) {
-        Err(Failure::Violation(violation)) if !excluded.contains(&violation.promise) => Ok(()),
+        Err(CheckError::Violation(violation)) if !excluded.contains(&violation.promise) => Ok(()),
         judged => judged,
     })
 }
 
 /// Does the file hold what one of these says? If not, the first of them, the newest, says what is
 /// wrong.
-fn one_of(any: &[Contents], files: &dyn Files, path: &str) -> Result<(), Failure> {
+fn one_of(any: &[PromisedContents], files: &dyn Files, path: &str) -> Result<(), CheckError> {
     let mut said = None;
     for contents in any {
         match contents.judge(files, path) {
-            Err(Failure::Violation(violation)) => said = said.or(Some(violation)),
+            Err(CheckError::Violation(violation)) => said = said.or(Some(violation)),
             other => return other,
         }
     }
     said.map_or(Ok(()), |violation| Err(violation.into()))
 }
 
-impl Contents {
+impl PromisedContents {
     /// The same for a shell.
-    pub fn demand(&self) -> verdict::Contents {
-        verdict::Contents {
+    pub fn demand(&self) -> verdict::FileContents {
+        verdict::FileContents {
             least: self.least as u64,
             most: self.most.map(|most| most as u64),
             parts: self.parts.iter().map(|part| (part.at as u64, part.bytes.clone())).collect(),
         }
     }
 
-    fn judge(&self, files: &dyn Files, path: &str) -> Result<(), Failure> {
+    fn judge(&self, files: &dyn Files, path: &str) -> Result<(), CheckError> {
         let unreadable = |errno| match errno {
-            errno if is_the_machines(errno) => Failure::broken(format!("read {path}: {errno}")),
+            errno if is_the_machines(errno) => CheckError::broken(format!("read {path}: {errno}")),
             errno => corrupt(self.promise, path, &format!("cannot be read: {errno}")),
         };
         let fd = files.open(path, OpenFlags::EXISTING).map_err(unreadable)?;
@@ -202,7 +216,7 @@ impl Contents {
         judged
     }
 
-    fn judge_size(&self, path: &str, size: u64) -> Result<(), Failure> {
+    fn judge_size(&self, path: &str, size: u64) -> Result<(), CheckError> {
         if size < self.least as u64 {
             let least = if self.most == Some(self.least) { "" } else { "at least " };
             Err(lost(self.promise, path, &format!("has {size} bytes, not {least}{}", self.least)))
@@ -214,15 +228,15 @@ impl Contents {
     }
 }
 
-impl Part {
+impl PromisedPart {
     fn judge(
         &self,
         promise: &str,
         files: &dyn Files,
         fd: Fd,
         path: &str,
-        unreadable: &dyn Fn(Errno) -> Failure,
-    ) -> Result<(), Failure> {
+        unreadable: &dyn Fn(Errno) -> CheckError,
+    ) -> Result<(), CheckError> {
         with_buffer(self.bytes.len(), |found| {
             let read = files.pread(fd, self.at as u64, found).map_err(unreadable)?;
             self.compare(promise, path, &found[..read])
@@ -230,7 +244,7 @@ impl Part {
     }
 
     /// What was read of it, which is less where the file ends.
-    fn compare(&self, promise: &str, path: &str, found: &[u8]) -> Result<(), Failure> {
+    fn compare(&self, promise: &str, path: &str, found: &[u8]) -> Result<(), CheckError> {
         let read = found.len();
         if read < self.bytes.len() {
             return Err(lost(
@@ -249,9 +263,9 @@ impl Part {
         let wanted_text =
             if wanted.starts_with(&[0; CELL]) { "zeroes".to_owned() } else { text(wanted) };
         let (verdict, found_text) = match compare(found, wanted, at) {
-            Found::Zeroes => (Verdict::Lost, "zeroes".to_owned()),
-            Found::Older => (Verdict::Lost, format!("an older version, {}", text(found))),
-            Found::Other => (Verdict::Corrupt, text(found)),
+            FoundBytes::Zeroes => (Verdict::Lost, "zeroes".to_owned()),
+            FoundBytes::Older => (Verdict::Lost, format!("an older version, {}", text(found))),
+            FoundBytes::Other => (Verdict::Corrupt, text(found)),
         };
         let message = format!("{path} has at byte {at} {found_text}, not {wanted_text}");
         Err(Violation::new(verdict, promise, message).into())
@@ -281,10 +295,10 @@ pub fn is_the_machines(errno: Errno) -> bool {
     matches!(errno, Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF)
 }
 
-fn lost(promise: &str, path: &str, what: &str) -> Failure {
+fn lost(promise: &str, path: &str, what: &str) -> CheckError {
     Violation::new(Verdict::Lost, promise, format!("{path} {what}")).into()
 }
 
-fn corrupt(promise: &str, path: &str, what: &str) -> Failure {
+fn corrupt(promise: &str, path: &str, what: &str) -> CheckError {
     Violation::new(Verdict::Corrupt, promise, format!("{path} {what}")).into()
 }

@@ -1,7 +1,7 @@
 //! The calls that make something durable, and the words of what they make so.
 
 use explode_ramdisk::files::FsCall;
-use explode_runtime::verdict::Excluded;
+use explode_runtime::verdict::ExcludedPromises;
 
 /// A call that makes something durable; the stronger one is greater. Steps of
 /// `fs-sync` are [`OURS`](SyncCall::OURS).
@@ -51,7 +51,7 @@ impl SyncCall {
     }
 
     /// Does nothing follow from one of them, by a profile?
-    pub fn is_any_in(excluded: &Excluded) -> bool {
+    pub fn is_any_in(excluded: &ExcludedPromises) -> bool {
         SyncCall::ALL.iter().any(|call| excluded.contains(call.synced()))
     }
 

@@ -14,7 +14,7 @@ pub type Id = usize;
 /// A file system in memory; the root is there from the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abstract {
-    nodes: Vec<Node>,
+    nodes: Vec<ModelNode>,
     /// Of each node.
     attributes: Vec<Attributes>,
     /// What was written to the open file that has no name; nothing between two steps.
@@ -23,7 +23,7 @@ pub struct Abstract {
 
 /// What an inode is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Node {
+pub enum ModelNode {
     /// Its bytes.
     File(Vec<u8>),
     /// The inode that each name leads to.
@@ -47,14 +47,14 @@ impl Abstract {
     /// An empty one.
     pub fn new() -> Abstract {
         Abstract {
-            nodes: vec![Node::Directory(BTreeMap::new())],
+            nodes: vec![ModelNode::Directory(BTreeMap::new())],
             attributes: vec![Attributes::new(true)],
             nameless: Vec::new(),
         }
     }
 
     /// An inode, with a name or without.
-    pub fn node(&self, id: Id) -> &Node {
+    pub fn node(&self, id: Id) -> &ModelNode {
         &self.nodes[id]
     }
 
@@ -72,8 +72,8 @@ impl Abstract {
     /// The names in a directory; none in anything else.
     pub fn names(&self, id: Id) -> impl Iterator<Item = (&str, Id)> {
         let names = match &self.nodes[id] {
-            Node::Directory(names) => Some(names),
-            Node::File(_) | Node::Symlink(_) => None,
+            ModelNode::Directory(names) => Some(names),
+            ModelNode::File(_) | ModelNode::Symlink(_) => None,
         };
         names.into_iter().flatten().map(|(name, id)| (name.as_str(), *id))
     }
@@ -95,22 +95,22 @@ impl Abstract {
     }
 
     pub fn is_directory(&self, id: Id) -> bool {
-        matches!(self.nodes[id], Node::Directory(_))
+        matches!(self.nodes[id], ModelNode::Directory(_))
     }
 
     pub fn is_file(&self, id: Id) -> bool {
-        matches!(self.nodes[id], Node::File(_))
+        matches!(self.nodes[id], ModelNode::File(_))
     }
 
     pub fn is_symlink(&self, id: Id) -> bool {
-        matches!(self.nodes[id], Node::Symlink(_))
+        matches!(self.nodes[id], ModelNode::Symlink(_))
     }
 
     /// A file's bytes; none of anything else.
     pub fn bytes(&self, id: Id) -> &[u8] {
         match &self.nodes[id] {
-            Node::File(bytes) => bytes,
-            Node::Directory(_) | Node::Symlink(_) => &[],
+            ModelNode::File(bytes) => bytes,
+            ModelNode::Directory(_) | ModelNode::Symlink(_) => &[],
         }
     }
 
@@ -118,8 +118,8 @@ impl Abstract {
     pub fn find(&self, path: &str) -> Option<Id> {
         let mut names = path.split('/').filter(|name| !name.is_empty());
         names.try_fold(Abstract::ROOT, |at, name| match &self.nodes[at] {
-            Node::Directory(names) => names.get(name).copied(),
-            Node::File(_) | Node::Symlink(_) => None,
+            ModelNode::Directory(names) => names.get(name).copied(),
+            ModelNode::File(_) | ModelNode::Symlink(_) => None,
         })
     }
 
@@ -129,8 +129,8 @@ impl Abstract {
     }
 
     /// Makes an inode with a name, in a directory that is there.
-    pub fn add(&mut self, path: &str, node: Node) -> Id {
-        self.attributes.push(Attributes::new(matches!(node, Node::Directory(_))));
+    pub fn add(&mut self, path: &str, node: ModelNode) -> Id {
+        self.attributes.push(Attributes::new(matches!(node, ModelNode::Directory(_))));
         self.nodes.push(node);
         let id = self.nodes.len() - 1;
         self.point(path, Some(id));
@@ -144,7 +144,7 @@ impl Abstract {
     pub fn point(&mut self, path: &str, to: Option<Id>) {
         let (parent, name) = split(path);
         let parent = self.find(parent).expect("its directory is there");
-        let Node::Directory(names) = &mut self.nodes[parent] else {
+        let ModelNode::Directory(names) = &mut self.nodes[parent] else {
             panic!("{path} stands in a file")
         };
         match to {
@@ -164,8 +164,8 @@ impl Abstract {
     /// If it is no file.
     pub fn bytes_mut(&mut self, id: Id) -> &mut Vec<u8> {
         match &mut self.nodes[id] {
-            Node::File(bytes) => bytes,
-            Node::Directory(_) | Node::Symlink(_) => panic!("inode {id} is no file"),
+            ModelNode::File(bytes) => bytes,
+            ModelNode::Directory(_) | ModelNode::Symlink(_) => panic!("inode {id} is no file"),
         }
     }
 }

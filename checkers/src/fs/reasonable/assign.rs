@@ -7,10 +7,10 @@
 //! since without these the rest is mostly a tree, in which all that is left agrees with what is
 //! above and below; then what directories are; files last.
 
-use super::pairs::{Changed, Lead, Pairs, Set};
-use super::search::Search;
+use super::pairs::{NumberSet, Pairing, PairingChange, Pairs};
+use super::search::StateSearch;
 
-impl Search<'_> {
+impl StateSearch<'_> {
     /// Is there a way to build the tree?
     pub fn is_legal(&mut self) -> bool {
         let pairs = Pairs::of(self);
@@ -34,7 +34,7 @@ pub struct Assign<'a> {
 #[derive(Clone, Debug)]
 struct State {
     /// What each inode may still be.
-    may_be: Vec<Set>,
+    may_be: Vec<NumberSet>,
     /// Is there a name that asks for it?
     asked: Vec<bool>,
     /// Is there one of which a crash can change nothing?
@@ -42,11 +42,11 @@ struct State {
     /// Is one left that it may be, and was what that needs asked for?
     done: Vec<bool>,
     /// What those are of which one is left.
-    there: Set,
+    there: NumberSet,
     /// What must not be there.
-    absent: Set,
+    absent: NumberSet,
     /// Of each of these one must not be there.
-    unmade: Vec<Set>,
+    unmade: Vec<NumberSet>,
     /// Has anything changed?
     changed: bool,
 }
@@ -68,8 +68,8 @@ impl<'a> Assign<'a> {
             asked: none.clone(),
             settled: none.clone(),
             done: none,
-            there: Set::default(),
-            absent: Set::default(),
+            there: NumberSet::default(),
+            absent: NumberSet::default(),
             unmade: Vec::new(),
             changed: false,
         };
@@ -84,7 +84,7 @@ impl<'a> Assign<'a> {
         }
         if let Some(unmade) = state.unmade.iter().copied().min_by_key(|unmade| unmade.len()) {
             return unmade.each().any(|id| {
-                let absent = state.absent.or(Set::one(id));
+                let absent = state.absent.or(NumberSet::one(id));
                 self.goes_on(State { absent, ..state.clone() })
             });
         }
@@ -100,7 +100,7 @@ impl<'a> Assign<'a> {
         first.is_none_or(|inode| {
             state.may_be[inode].each().any(|id| {
                 let mut next = state.clone();
-                next.may_be[inode] = Set::one(id);
+                next.may_be[inode] = NumberSet::one(id);
                 self.goes_on(next)
             })
         })
@@ -122,7 +122,7 @@ impl State {
     }
 
     /// An inode is one of these.
-    fn limit(&mut self, inode: usize, to: Set) -> Result<(), DeadEnd> {
+    fn limit(&mut self, inode: usize, to: NumberSet) -> Result<(), DeadEnd> {
         let left = self.may_be[inode].and(to);
         self.changed |= left != self.may_be[inode];
         self.may_be[inode] = left;
@@ -143,7 +143,7 @@ impl State {
                 })
         };
         let left = self.may_be[inode].without(self.absent).each().filter(can_be);
-        let left = left.fold(Set::default(), |left, id| left.or(Set::one(id)));
+        let left = left.fold(NumberSet::default(), |left, id| left.or(NumberSet::one(id)));
         self.limit(inode, left)?;
         // What is done has asked already.
         if self.done[inode] {
@@ -154,22 +154,23 @@ impl State {
             self.there = self.there.or(left);
             self.unmade.extend(&pairs.needs(inode, id).unmade);
         }
-        let all: Vec<&[Lead]> = left.each().map(|id| &*pairs.needs(inode, id).leads).collect();
-        let of_name = |leads: &[Lead], name| leads.iter().find(|lead| lead.name == name).copied();
+        let all: Vec<&[Pairing]> = left.each().map(|id| &*pairs.needs(inode, id).leads).collect();
+        let of_name =
+            |leads: &[Pairing], name| leads.iter().find(|lead| lead.name == name).copied();
         all[0].iter().try_for_each(|lead| {
-            let same: Option<Vec<Lead>> =
+            let same: Option<Vec<Pairing>> =
                 all.iter().map(|leads| of_name(leads, lead.name)).collect();
             same.map_or(Ok(()), |same| self.ask(&same))
         })
     }
 
     /// A name is as one of these has it.
-    fn ask(&mut self, leads: &[Lead]) -> Result<(), DeadEnd> {
+    fn ask(&mut self, leads: &[Pairing]) -> Result<(), DeadEnd> {
         let inode = leads[0].inode;
         let settled = self.settled[inode] || leads.iter().all(|lead| lead.settled);
         self.changed |= !self.asked[inode] || settled != self.settled[inode];
         (self.asked[inode], self.settled[inode]) = (true, settled);
-        self.limit(inode, leads.iter().fold(Set::default(), |all, lead| all.or(lead.may_be)))
+        self.limit(inode, leads.iter().fold(NumberSet::default(), |all, lead| all.or(lead.may_be)))
     }
 
     /// Of inodes of which one must not be there, and the others are, the last one is not.
@@ -182,7 +183,7 @@ impl State {
                 return Err(DeadEnd);
             }
             if let Some(last) = unmade.only() {
-                self.absent = self.absent.or(Set::one(last));
+                self.absent = self.absent.or(NumberSet::one(last));
                 self.changed = true;
             }
         }
@@ -192,7 +193,7 @@ impl State {
     /// No inode is found as two, or at least not by settled names.
     fn tell_apart(&mut self, copies: bool) -> Result<(), DeadEnd> {
         let done: Vec<usize> = (0..self.done.len()).filter(|inode| self.done[*inode]).collect();
-        let mut taken = Set::default();
+        let mut taken = NumberSet::default();
         for inode in done.iter().filter(|inode| !copies || self.settled[**inode]) {
             if !taken.and(self.may_be[*inode]).is_empty() {
                 return Err(DeadEnd);
@@ -209,7 +210,7 @@ impl State {
 
     /// Two names that have changed places do not lead to the same inode; of a directory that was
     /// found twice, in none of the two.
-    fn exchange(&mut self, [one, other]: &[Changed; 2]) -> Result<(), DeadEnd> {
+    fn exchange(&mut self, [one, other]: &[PairingChange; 2]) -> Result<(), DeadEnd> {
         let is = |state: &State, directory: usize, id| {
             state.done[directory] && state.may_be[directory].has(id)
         };
@@ -237,17 +238,17 @@ impl State {
     /// Can each inode be another one? An augmenting path for each, as for any matching in a
     /// bipartite graph.
     fn are_enough(&self) -> bool {
-        let mut whose = vec![None; Set::MOST];
+        let mut whose = vec![None; NumberSet::MOST];
         let mut asked = (0..self.may_be.len()).filter(|inode| self.asked[*inode]);
-        asked.all(|inode| self.finds_one(inode, &mut whose, &mut Set::default()))
+        asked.all(|inode| self.finds_one(inode, &mut whose, &mut NumberSet::default()))
     }
 
-    fn finds_one(&self, inode: usize, whose: &mut [Option<usize>], tried: &mut Set) -> bool {
+    fn finds_one(&self, inode: usize, whose: &mut [Option<usize>], tried: &mut NumberSet) -> bool {
         self.may_be[inode].without(self.absent).each().any(|id| {
             if tried.has(id) {
                 return false;
             }
-            *tried = tried.or(Set::one(id));
+            *tried = tried.or(NumberSet::one(id));
             let is_free = whose[id].is_none_or(|other| self.finds_one(other, whose, tried));
             if is_free {
                 whose[id] = Some(inode);

@@ -3,17 +3,17 @@
 //! All of it, if nothing was done to it since it was forced. Else what later calls have left alone,
 //! as `fs-sync` has it; its size is at most the largest that it has had since. The other bytes are
 //! zeroes, or what was written there at some time, in any mixture: who says more (data=journal), or
-//! less ([`Garbage::Any`]), says it in a manual of its own.
+//! less ([`UnwrittenBytes::Any`]), says it in a manual of its own.
 
 use explode_runtime::verdict::{Verdict, Violation};
 
-use crate::fs::model::Written;
-use crate::fs::model::promise::{Contents, Part};
+use crate::fs::model::WrittenFile;
+use crate::fs::model::promise::{PromisedContents, PromisedPart};
 use crate::fs::topology::BLOCK;
 
 /// What unsynced bytes may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Garbage {
+pub enum UnwrittenBytes {
     /// Zeroes, or something that was written there.
     Own,
     /// Anything: blocks are not cleared before they are used again.
@@ -31,12 +31,16 @@ pub const UNSYNCED: &str = "unsynced-contents";
 ///
 /// # Errors
 /// Why not, without the file's name.
-pub fn judge(written: &Written, found: &[u8], garbage: Garbage) -> Result<(), Violation> {
+pub fn judge(
+    written: &WrittenFile,
+    found: &[u8],
+    garbage: UnwrittenBytes,
+) -> Result<(), Violation> {
     judge_by(written, promised(written).as_ref(), found, garbage)
 }
 
 /// What of a file must be there; it takes a copy.
-pub fn promised(written: &Written) -> Option<Contents> {
+pub fn promised(written: &WrittenFile) -> Option<PromisedContents> {
     written.forced.promised(true)
 }
 
@@ -45,10 +49,10 @@ pub fn promised(written: &Written) -> Option<Contents> {
 /// # Errors
 /// Why not, without the file's name.
 pub fn judge_by(
-    written: &Written,
-    promised: Option<&Contents>,
+    written: &WrittenFile,
+    promised: Option<&PromisedContents>,
     found: &[u8],
-    garbage: Garbage,
+    garbage: UnwrittenBytes,
 ) -> Result<(), Violation> {
     let lost = |text: String| Err(Violation::new(Verdict::Lost, FLUSHED, text));
     let corrupt =
@@ -62,7 +66,7 @@ pub fn judge_by(
         if contents.most.is_some_and(|most| found.len() > most) {
             return corrupt(FLUSHED, format!("has {} bytes, not {wanted}", found.len()));
         }
-        for Part { at, bytes } in &contents.parts {
+        for PromisedPart { at, bytes } in &contents.parts {
             let there = &found[*at..at + bytes.len()];
             if let Some(first) = difference(there, bytes) {
                 let (has, was) = (there[first], bytes[first]);
@@ -72,7 +76,7 @@ pub fn judge_by(
         }
         most = most.max(wanted);
     }
-    if garbage == Garbage::NotPromised {
+    if garbage == UnwrittenBytes::NotPromised {
         return Ok(());
     }
     if found.len() > most {
@@ -81,7 +85,7 @@ pub fn judge_by(
             format!("has {} bytes, and never had more than {most}", found.len()),
         );
     }
-    if garbage == Garbage::Any {
+    if garbage == UnwrittenBytes::Any {
         return Ok(());
     }
     match strange(written, found) {
@@ -102,7 +106,7 @@ fn difference(one: &[u8], other: &[u8]) -> Option<usize> {
 
 /// Returns the index of the first byte that is not zero and was never written there. Skips whole
 /// blocks that are zeroes or as they were written, because most blocks of a file are.
-fn strange(written: &Written, found: &[u8]) -> Option<usize> {
+fn strange(written: &WrittenFile, found: &[u8]) -> Option<usize> {
     let is_own = |at: usize| {
         written.writes.iter().any(|(from, bytes)| {
             at.checked_sub(*from).and_then(|index| bytes.get(index)) == Some(&found[at])

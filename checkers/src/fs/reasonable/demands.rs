@@ -6,34 +6,40 @@
 //! structure: on a disk whose structure is broken, what was forced must be there all the same.
 
 use explode_ramdisk::files::Files;
-use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, ShellDemand, Verdict, Violation};
 
 use super::contents;
 use super::words::{DELETED_NAME, FLUSHED_NAME};
-use crate::fs::model::promise::{Contents, Promise, What, is_the_machines};
-use crate::fs::model::{Abstract, Groups, Id, Node, Seen};
-use crate::fs::model::{FLUSHED_ATTRIBUTES, History, Place};
+use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject, is_the_machines};
+use crate::fs::model::{Abstract, Groups, Id, ModelNode, Seen};
+use crate::fs::model::{FLUSHED_ATTRIBUTES, History, NamePlace};
 
 /// The promises that single names can break.
 const SINGLE: [&str; 3] = [FLUSHED_NAME, DELETED_NAME, contents::FLUSHED];
 
 /// What must be so, if what was found broken is among it.
-pub fn demands(fs: &Abstract, history: &History, violation: &Violation) -> Option<Vec<Demand>> {
+pub fn demands(
+    fs: &Abstract,
+    history: &History,
+    violation: &Violation,
+) -> Option<Vec<ShellDemand>> {
     if !SINGLE.contains(&violation.promise.as_str()) {
         return None;
     }
-    let all: Vec<Demand> =
+    let all: Vec<ShellDemand> =
         promises(fs, history).iter().flat_map(|(promise, _)| promise.demands()).collect();
     // A violation begins with its path.
     let path = violation.message.split(' ').next()?;
     let broken = all.iter().any(|demand| match demand {
-        Demand::File(of, any) | Demand::Perhaps(of, any) => {
+        ShellDemand::File(of, any) | ShellDemand::Perhaps(of, any) => {
             // With more than one it may be one for its forced bytes, and another for those that
             // were not.
             of == path && (violation.promise != contents::FLUSHED || any.len() == 1)
         }
-        Demand::Directory(of) | Demand::Nothing(of) | Demand::Symlink(of, _) => of == path,
-        Demand::Mode(..) | Demand::Xattrs(..) | Demand::Command { .. } => false,
+        ShellDemand::Directory(of) | ShellDemand::Nothing(of) | ShellDemand::Symlink(of, _) => {
+            of == path
+        }
+        ShellDemand::Mode(..) | ShellDemand::Xattrs(..) | ShellDemand::Command { .. } => false,
     });
     broken.then_some(all)
 }
@@ -47,11 +53,11 @@ pub fn judge(
     fs: &Abstract,
     history: &History,
     calls: Groups,
-) -> Result<(), Failure> {
+) -> Result<(), CheckError> {
     promises(fs, history).iter().try_for_each(|(promise, id)| {
         match &promise.what {
             // What was never forced need not be readable, either.
-            What::Perhaps(any) if any.iter().any(is_nothing) => return Ok(()),
+            PromisedObject::Perhaps(any) if any.iter().any(is_nothing) => return Ok(()),
             _ => promise.judge(files)?,
         }
         let Some(id) = id.filter(|_| calls.are_of_attributes()) else { return Ok(()) };
@@ -62,7 +68,7 @@ pub fn judge(
                 Violation { message, ..violation }
             })?),
             Err(errno) if is_the_machines(errno) => {
-                Err(Failure::broken(format!("{path}: {errno}")))
+                Err(CheckError::broken(format!("{path}: {errno}")))
             }
             Err(errno) => {
                 let text = format!("{path} has attributes that cannot be read: {errno}");
@@ -73,12 +79,12 @@ pub fn judge(
 }
 
 /// Is nothing said of what is in a file?
-fn is_nothing(contents: &Contents) -> bool {
+fn is_nothing(contents: &PromisedContents) -> bool {
     contents.least == 0 && contents.most.is_none() && contents.parts.is_empty()
 }
 
 /// What is said of each name; of a file or directory that must be there, which one it is.
-fn promises(fs: &Abstract, history: &History) -> Vec<(Promise, Option<Id>)> {
+fn promises(fs: &Abstract, history: &History) -> Vec<(PathPromise, Option<Id>)> {
     let mut all = Vec::new();
     below(fs, history, Abstract::ROOT, "", &mut all);
     all
@@ -91,19 +97,23 @@ fn below(
     history: &History,
     directory: Id,
     parent: &str,
-    all: &mut Vec<(Promise, Option<Id>)>,
+    all: &mut Vec<(PathPromise, Option<Id>)>,
 ) {
     for place in history.places().filter(|place| place.directory == directory) {
         let path = format!("{parent}/{}", place.name);
         let said = of_name(fs, history, &place);
-        if let Some((What::Directory(_), Some(id))) = said {
+        if let Some((PromisedObject::Directory(_), Some(id))) = said {
             below(fs, history, id, &path, all);
         }
-        all.extend(said.map(|(what, id)| (Promise { path, what }, id)));
+        all.extend(said.map(|(what, id)| (PathPromise { path, what }, id)));
     }
 }
 
-fn of_name(fs: &Abstract, history: &History, place: &Place<'_>) -> Option<(What, Option<Id>)> {
+fn of_name(
+    fs: &Abstract,
+    history: &History,
+    place: &NamePlace<'_>,
+) -> Option<(PromisedObject, Option<Id>)> {
     let ids: Vec<Id> = place.leads.iter().copied().flatten().collect();
     let alive = |id: &Id| fs.paths().iter().any(|(_, other)| other == id);
     let must_be = !place.leads.contains(&None) && ids.iter().all(|id| history.is_made(*id));
@@ -112,22 +122,24 @@ fn of_name(fs: &Abstract, history: &History, place: &Place<'_>) -> Option<(What,
         return None;
     }
     match ids.as_slice() {
-        [] => Some((What::Nothing(DELETED_NAME), None)),
+        [] => Some((PromisedObject::Nothing(DELETED_NAME), None)),
         [id] if fs.is_directory(*id) => {
-            must_be.then_some((What::Directory(FLUSHED_NAME), Some(*id)))
+            must_be.then_some((PromisedObject::Directory(FLUSHED_NAME), Some(*id)))
         }
         [id] if fs.is_symlink(*id) => match fs.node(*id) {
-            Node::Symlink(target) if must_be => {
-                Some((What::Symlink(contents::FLUSHED, target.clone()), None))
+            ModelNode::Symlink(target) if must_be => {
+                Some((PromisedObject::Symlink(contents::FLUSHED, target.clone()), None))
             }
             _ => None,
         },
         files if files.iter().all(|id| fs.is_file(*id)) => {
-            let any: Vec<Contents> = files.iter().map(|id| forced(history, *id)).collect();
+            let any: Vec<PromisedContents> = files.iter().map(|id| forced(history, *id)).collect();
             Some(match (must_be, files) {
-                (true, [id]) => (What::File(FLUSHED_NAME, forced(history, *id)), Some(*id)),
-                (true, _) => (What::OneOf(FLUSHED_NAME, any), None),
-                (false, _) => (What::Perhaps(any), None),
+                (true, [id]) => {
+                    (PromisedObject::File(FLUSHED_NAME, forced(history, *id)), Some(*id))
+                }
+                (true, _) => (PromisedObject::OneOf(FLUSHED_NAME, any), None),
+                (false, _) => (PromisedObject::Perhaps(any), None),
             })
         }
         _ => None,
@@ -135,8 +147,9 @@ fn of_name(fs: &Abstract, history: &History, place: &Place<'_>) -> Option<(What,
 }
 
 /// What of a file was forced.
-fn forced(history: &History, id: Id) -> Contents {
+fn forced(history: &History, id: Id) -> PromisedContents {
     let promised = history.file(id).and_then(|written| written.forced.promised(true));
-    let nothing = Contents { promise: "", whole: false, least: 0, most: None, parts: Vec::new() };
-    Contents { promise: contents::FLUSHED, ..promised.unwrap_or(nothing) }
+    let nothing =
+        PromisedContents { promise: "", whole: false, least: 0, most: None, parts: Vec::new() };
+    PromisedContents { promise: contents::FLUSHED, ..promised.unwrap_or(nothing) }
 }

@@ -6,15 +6,15 @@ use std::collections::{BTreeSet, VecDeque};
 use explode_runtime::verdict::{Verdict, Violation};
 
 use super::contents;
-use super::search::{Search, is_set_aside};
-use super::tree::{Node, Tree};
+use super::search::{StateSearch, is_set_aside};
+use super::tree::{FoundNode, FoundTree};
 use super::words::{CREATED_NAME, DELETED_NAME, FLUSHED_NAME, KIND, LINK_COUNT, ONE_SEQUENCE};
 use crate::fs::model::{Abstract, Id};
 
 /// Explains why the search has found no way to build the tree. A name that leads to several inodes
 /// is wrong as each of them. The violation is that of the newest inode, or of the first one whose
 /// promise is `first`.
-pub fn why(search: &mut Search<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
+pub fn why(search: &mut StateSearch<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
     let mut seen = BTreeSet::new();
     let mut waiting = VecDeque::from([(String::new(), search.tree.root, Abstract::ROOT)]);
     while let Some((path, inode, id)) = waiting.pop_front() {
@@ -34,14 +34,14 @@ pub fn why(search: &mut Search<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
 
 /// The directories below one, as what they are likely to be, or what is wrong in it.
 fn in_directory(
-    search: &mut Search<'_>,
+    search: &mut StateSearch<'_>,
     first: &dyn Fn(&str) -> bool,
     parent: &str,
     inode: u32,
     id: Id,
 ) -> Result<Vec<(String, u32, Id)>, Violation> {
     let (history, tree) = (search.history, search.tree);
-    let Some(Node::Directory(found)) = tree.nodes.get(&inode) else { return Ok(Vec::new()) };
+    let Some(FoundNode::Directory(found)) = tree.nodes.get(&inode) else { return Ok(Vec::new()) };
     let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text));
     for name in history.names(id).filter(|name| !found.contains_key(*name)) {
         if search.missing(id, name).is_none() {
@@ -84,25 +84,25 @@ fn in_directory(
 }
 
 /// Why what was found is not this inode.
-fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
+fn misfit(search: &StateSearch<'_>, path: &str, inode: u32, id: Id) -> Violation {
     let written = search.history.file(id);
     let kind = |what: &str| Violation::new(Verdict::Corrupt, KIND, what);
     let attributes_or =
         |what: &str| search.attributes(inode, id).err().unwrap_or_else(|| kind(what));
     let violation = match (search.tree.nodes.get(&inode), written) {
-        (Some(Node::File { bytes, .. }), Some(written)) => {
+        (Some(FoundNode::File { bytes, .. }), Some(written)) => {
             match contents::judge(written, bytes, search.garbage) {
                 Err(violation) => violation,
                 Ok(()) => attributes_or("is a file"),
             }
         }
-        (Some(Node::Symlink { target, .. }), _) => {
+        (Some(FoundNode::Symlink { target, .. }), _) => {
             search.target(id, target).err().unwrap_or_else(|| kind("is a symbolic link"))
         }
-        (Some(Node::Directory(_)), _) if search.fs.is_directory(id) => {
+        (Some(FoundNode::Directory(_)), _) if search.fs.is_directory(id) => {
             attributes_or("is a directory")
         }
-        (Some(Node::Directory(_)), _) => kind("is a directory"),
+        (Some(FoundNode::Directory(_)), _) => kind("is a directory"),
         _ => kind("is a file"),
     };
     Violation { message: format!("{path} {}", violation.message), ..violation }
@@ -124,9 +124,10 @@ pub fn excluded(word: &str) -> Violation {
 }
 
 /// A file that has not as many links as names.
-pub fn links(tree: &Tree) -> Option<Violation> {
+pub fn links(tree: &FoundTree) -> Option<Violation> {
     tree.nodes.values().find_map(|node| match node {
-        Node::File { path, links, names, .. } | Node::Symlink { path, links, names, .. }
+        FoundNode::File { path, links, names, .. }
+        | FoundNode::Symlink { path, links, names, .. }
             if links != names =>
         {
             let text = format!("{path} has {names} names, and says {links}");
@@ -144,8 +145,9 @@ mod tests {
 
     #[test]
     fn links_are_counted() {
-        let file = |links, names| Node::File { path: "/a".into(), links, names, bytes: Vec::new() };
-        let tree = |node| Tree {
+        let file =
+            |links, names| FoundNode::File { path: "/a".into(), links, names, bytes: Vec::new() };
+        let tree = |node| FoundTree {
             root: 0,
             nodes: BTreeMap::from([(1, node)]),
             attributes: BTreeMap::new(),

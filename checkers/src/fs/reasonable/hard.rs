@@ -10,11 +10,11 @@ use explode_runtime::base::{Options, UsageError};
 
 use super::Reasonable;
 #[cfg(test)]
-use super::search::Search;
-use super::step::Step;
-use super::tree::Tree;
+use super::search::StateSearch;
+use super::step::FsStep;
+use super::tree::FoundTree;
 use crate::fs::model::Abstract;
-use crate::fs::topology::Call;
+use crate::fs::topology::TopologyCall;
 #[cfg_attr(not(test), allow(unused_imports))]
 pub(super) use grown::Dice;
 use grown::Grown;
@@ -23,24 +23,28 @@ use grown::Grown;
 #[derive(Clone, Debug)]
 pub struct Case {
     pub(super) checker: Reasonable,
-    pub(super) tree: Tree,
+    pub(super) tree: FoundTree,
     /// The names of the steps.
     pub way: Vec<String>,
 }
 
 /// What kind of step it is: those of one kind are drawn alike often.
-fn kind(step: &Step) -> usize {
+fn kind(step: &FsStep) -> usize {
     match step {
-        Step::Call(Call::Creat { .. } | Call::Tmpfile { .. } | Call::Symlink { .. }) => 0,
-        Step::Call(Call::Mkdir { .. }) => 1,
-        Step::Call(Call::Unlink { .. } | Call::UnlinkHeld { .. }) => 2,
-        Step::Call(Call::Rmdir { .. }) => 3,
-        Step::Call(Call::Link { .. }) => 4,
-        Step::Call(Call::Rename { .. } | Call::RenameNoReplace { .. }) => 5,
-        Step::Call(Call::Exchange { .. }) => 6,
-        Step::Call(_) => 7,
-        Step::Fsync(_, Abstract::ROOT) | Step::Sync => 8,
-        Step::Fsync(..) => 9,
+        FsStep::Call(
+            TopologyCall::Creat { .. }
+            | TopologyCall::Tmpfile { .. }
+            | TopologyCall::Symlink { .. },
+        ) => 0,
+        FsStep::Call(TopologyCall::Mkdir { .. }) => 1,
+        FsStep::Call(TopologyCall::Unlink { .. } | TopologyCall::UnlinkHeld { .. }) => 2,
+        FsStep::Call(TopologyCall::Rmdir { .. }) => 3,
+        FsStep::Call(TopologyCall::Link { .. }) => 4,
+        FsStep::Call(TopologyCall::Rename { .. } | TopologyCall::RenameNoReplace { .. }) => 5,
+        FsStep::Call(TopologyCall::Exchange { .. }) => 6,
+        FsStep::Call(_) => 7,
+        FsStep::Fsync(_, Abstract::ROOT) | FsStep::Sync => 8,
+        FsStep::Fsync(..) => 9,
     }
 }
 
@@ -62,10 +66,10 @@ impl Case {
         });
         for _ in 0..steps {
             let mut steps =
-                Step::possible(&checker.fs, &checker.history.now, &checker.free, &checker.limits);
+                FsStep::possible(&checker.fs, &checker.history.now, &checker.free, &checker.limits);
             // By which of its names a file is forced makes no difference here.
             let mut forced = BTreeSet::new();
-            steps.retain(|step| !matches!(step, Step::Fsync(_, id) if !forced.insert(*id)));
+            steps.retain(|step| !matches!(step, FsStep::Fsync(_, id) if !forced.insert(*id)));
             let kinds: BTreeSet<usize> = steps.iter().map(kind).collect();
             let tickets: Vec<usize> = kinds
                 .into_iter()
@@ -75,7 +79,7 @@ impl Case {
                 break;
             }
             let which = tickets[dice.below(tickets.len())];
-            let of_kind: Vec<&Step> = steps.iter().filter(|step| kind(step) == which).collect();
+            let of_kind: Vec<&FsStep> = steps.iter().filter(|step| kind(step) == which).collect();
             let step = of_kind[dice.below(of_kind.len())];
             checker.imagine(step);
             way.push(step.name());
@@ -92,9 +96,9 @@ impl Case {
 
     /// As the checker searches.
     #[cfg(test)]
-    pub(super) fn search(&self) -> Search<'_> {
+    pub(super) fn search(&self) -> StateSearch<'_> {
         let Reasonable { fs, history, garbage, copies, whole, .. } = &self.checker;
-        Search::new(fs, &history.now, &self.tree, *garbage, (*copies, *whole))
+        StateSearch::new(fs, &history.now, &self.tree, *garbage, (*copies, *whole))
     }
 }
 

@@ -9,9 +9,9 @@
 
 use explode_runtime::verdict::Violation;
 
-use super::contents::Garbage;
-use super::search::Search;
-use super::tree::Tree;
+use super::contents::UnwrittenBytes;
+use super::search::StateSearch;
+use super::tree::FoundTree;
 use super::words::EXCLUDABLE;
 use crate::fs::model::History;
 use crate::fs::model::UNSYNCED_ATTRIBUTES;
@@ -24,7 +24,7 @@ impl Reasonable {
     ///
     /// # Errors
     /// What is wrong.
-    pub(super) fn judge(&self, tree: &Tree, history: &History) -> Result<(), Violation> {
+    pub(super) fn judge(&self, tree: &FoundTree, history: &History) -> Result<(), Violation> {
         let mut waived: Vec<&str> =
             EXCLUDABLE.into_iter().filter(|word| self.excluded.contains(word)).collect();
         let excluded = |word: &str| self.excluded.contains(word);
@@ -57,12 +57,16 @@ impl Reasonable {
         &self,
         waived: &[&str],
         first: &dyn Fn(&str) -> bool,
-        tree: &Tree,
+        tree: &FoundTree,
         history: &History,
     ) -> Result<(), Violation> {
-        let garbage =
-            if waived.contains(&contents::UNSYNCED) { Garbage::NotPromised } else { self.garbage };
-        let mut search = Search::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
+        let garbage = if waived.contains(&contents::UNSYNCED) {
+            UnwrittenBytes::NotPromised
+        } else {
+            self.garbage
+        };
+        let mut search =
+            StateSearch::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
         search.attributes = !waived.contains(&UNSYNCED_ATTRIBUTES);
         if !search.is_legal() {
             return Err(explain::why(&mut search, first));

@@ -68,20 +68,20 @@ mod tests;
 mod tree;
 pub(in crate::fs) mod words;
 
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported,
     digest,
 };
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Demand, Failure, Violation};
+use explode_runtime::verdict::{CheckError, ShellDemand, Violation};
 
 use super::model::CALLS;
 use super::topology::{self, DIRS, FAR, FILES, probe};
 use state::Reasonable;
-use step::Step;
+use step::FsStep;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-reasonable";
@@ -122,26 +122,26 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Reasonable {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.limits.calls = self.limits.calls.without_all(stack.unsupported_calls());
         self.excluded = stack.excluded();
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
-        let steps = Step::possible(&self.fs, &self.history.now, &self.free, &self.limits);
-        let names: Vec<String> = steps.iter().map(Step::name).collect();
-        let point = Point::action(steps.len() as u32, Label::named(NAME));
-        let step = &steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        let steps = FsStep::possible(&self.fs, &self.history.now, &self.free, &self.limits);
+        let names: Vec<String> = steps.iter().map(FsStep::name).collect();
+        let point = ChoicePoint::action(steps.len() as u32, Label::named(NAME));
+        let step = &steps[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         cx.check_crashes_start(&[]);
         step.take(self, files.as_ref())?;
         cx.check_crashes_end(self, &[])
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let judged = self.judge_files(stack.files()?.as_ref(), self.history.at(epoch));
-        if let Err(Failure::Violation(Violation { promise, .. })) = &judged {
+        if let Err(CheckError::Violation(Violation { promise, .. })) = &judged {
             debug_assert!(words::all().any(|word| word == promise), "{promise} is in words.rs");
         }
         judged
@@ -173,7 +173,7 @@ impl Checker for Reasonable {
 }
 
 impl Probe for Reasonable {
-    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, StepError> {
         let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
         Ok(missing.into_iter().map(str::to_owned).collect())
     }
@@ -191,7 +191,7 @@ impl Demands for Reasonable {
         epoch: Epoch,
         _args: &[String],
         violation: &Violation,
-    ) -> Option<Vec<Demand>> {
+    ) -> Option<Vec<ShellDemand>> {
         demands::demands(&self.fs, self.history.at(epoch), violation)
     }
 }

@@ -5,21 +5,21 @@
 
 use std::collections::BTreeMap;
 
-use super::search::{Search, is_set_aside};
-use super::tree::Node;
+use super::search::{StateSearch, is_set_aside};
+use super::tree::FoundNode;
 use crate::fs::model::{Abstract, Id};
 
 /// Some inodes of the model: there are 20 files and 20 directories at most, and the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Set(u64);
+pub struct NumberSet(u64);
 
-impl Set {
+impl NumberSet {
     /// So many there can be.
     pub const MOST: usize = u64::BITS as usize;
 
-    pub fn one(id: usize) -> Set {
-        assert!(id < Set::MOST, "more than {} inodes have names", Set::MOST);
-        Set(1 << id)
+    pub fn one(id: usize) -> NumberSet {
+        assert!(id < NumberSet::MOST, "more than {} inodes have names", NumberSet::MOST);
+        NumberSet(1 << id)
     }
 
     pub fn is_empty(self) -> bool {
@@ -39,16 +39,16 @@ impl Set {
         (self.len() == 1).then(|| self.0.trailing_zeros() as usize)
     }
 
-    pub fn and(self, other: Set) -> Set {
-        Set(self.0 & other.0)
+    pub fn and(self, other: NumberSet) -> NumberSet {
+        NumberSet(self.0 & other.0)
     }
 
-    pub fn or(self, other: Set) -> Set {
-        Set(self.0 | other.0)
+    pub fn or(self, other: NumberSet) -> NumberSet {
+        NumberSet(self.0 | other.0)
     }
 
-    pub fn without(self, other: Set) -> Set {
-        Set(self.0 & !other.0)
+    pub fn without(self, other: NumberSet) -> NumberSet {
+        NumberSet(self.0 & !other.0)
     }
 
     pub fn each(self) -> impl Iterator<Item = usize> {
@@ -61,28 +61,28 @@ impl Set {
 /// A name in a directory that was found: the inode it leads to, what that may be, and whether a
 /// crash can change nothing of the name.
 #[derive(Clone, Copy, Debug)]
-pub struct Lead {
+pub struct Pairing {
     /// Its place among the names there.
     pub name: usize,
     pub inode: usize,
-    pub may_be: Set,
+    pub may_be: NumberSet,
     pub settled: bool,
 }
 
 /// What it takes for a directory that was found to be one of the model's. A file takes nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Needs {
+pub struct PairingNeeds {
     /// Of the names that are there, those that cannot lead to an inode that is gone: that may be
     /// anything.
-    pub leads: Vec<Lead>,
+    pub leads: Vec<Pairing>,
     /// For each name that is missing, the inodes of which one must not have been made.
-    pub unmade: Vec<Set>,
+    pub unmade: Vec<NumberSet>,
 }
 
 /// A name that has changed places with another: its directory as the model has it, and each one
 /// that was found with such a name, with the inode that it leads to.
 #[derive(Clone, Debug)]
-pub struct Changed {
+pub struct PairingChange {
     pub directory: usize,
     pub found: Vec<(usize, usize)>,
 }
@@ -93,14 +93,14 @@ pub struct Pairs {
     pub root: usize,
     /// What each inode that was found may be, by itself and with what is below it; empty if no name
     /// asks for it. The root is the root.
-    pub possible: Vec<Set>,
+    pub possible: Vec<NumberSet>,
     /// The names that have changed places, if an exchange is there whole or not at all.
-    pub exchanges: Vec<[Changed; 2]>,
+    pub exchanges: Vec<[PairingChange; 2]>,
     /// Does more than one name lead to it?
     pub shared: Vec<bool>,
     /// Of each directory that was found, all that it may be, by itself and with what is below it.
-    needs: Vec<Vec<(usize, Needs)>>,
-    nothing: Needs,
+    needs: Vec<Vec<(usize, PairingNeeds)>>,
+    nothing: PairingNeeds,
 }
 
 /// Both numberings.
@@ -110,7 +110,7 @@ struct Numbers {
 }
 
 impl Pairs {
-    pub fn of(search: &mut Search<'_>) -> Pairs {
+    pub fn of(search: &mut StateSearch<'_>) -> Pairs {
         let inodes: BTreeMap<u32, usize> = search.tree.nodes.keys().copied().zip(0..).collect();
         let ids: BTreeMap<Id, usize> = search.alive().iter().copied().zip(0..).collect();
         let found: Vec<u32> = inodes.keys().copied().collect();
@@ -119,14 +119,14 @@ impl Pairs {
         let root = numbers.inodes[&search.tree.root];
         let mut pairs = Pairs {
             root,
-            possible: vec![Set::default(); found.len()],
+            possible: vec![NumberSet::default(); found.len()],
             shared: numbers.shared(search),
             exchanges: if search.whole { numbers.exchanges(search) } else { Vec::new() },
             needs: vec![Vec::new(); found.len()],
-            nothing: Needs::default(),
+            nothing: PairingNeeds::default(),
         };
         let mut seen = pairs.possible.clone();
-        let mut waiting = vec![(root, Set::one(numbers.ids[&Abstract::ROOT]))];
+        let mut waiting = vec![(root, NumberSet::one(numbers.ids[&Abstract::ROOT]))];
         while let Some((inode, may_be)) = waiting.pop() {
             let news = may_be.without(seen[inode]);
             seen[inode] = seen[inode].or(news);
@@ -134,15 +134,16 @@ impl Pairs {
                 if !search.fits(found[inode], alive[id]) {
                     continue;
                 }
-                if let Some(Node::Directory(names)) = search.tree.nodes.get(&found[inode]) {
+                if let Some(FoundNode::Directory(names)) = search.tree.nodes.get(&found[inode]) {
                     let Some(needs) = numbers.needs(search, names, alive[id]) else { continue };
                     waiting.extend(needs.leads.iter().map(|lead| (lead.inode, lead.may_be)));
                     pairs.needs[inode].push((id, needs));
                 }
-                pairs.possible[inode] = pairs.possible[inode].or(Set::one(id));
+                pairs.possible[inode] = pairs.possible[inode].or(NumberSet::one(id));
             }
         }
-        pairs.possible[root] = pairs.possible[root].and(Set::one(numbers.ids[&Abstract::ROOT]));
+        pairs.possible[root] =
+            pairs.possible[root].and(NumberSet::one(numbers.ids[&Abstract::ROOT]));
         pairs.prune();
         pairs
     }
@@ -154,10 +155,10 @@ impl Pairs {
             for (inode, needs) in self.needs.iter_mut().enumerate() {
                 needs.retain(|(id, needs)| {
                     let is_left =
-                        |lead: &Lead| !self.possible[lead.inode].and(lead.may_be).is_empty();
+                        |lead: &Pairing| !self.possible[lead.inode].and(lead.may_be).is_empty();
                     let can_be = self.possible[inode].has(*id) && needs.leads.iter().all(is_left);
                     if !can_be {
-                        self.possible[inode] = self.possible[inode].without(Set::one(*id));
+                        self.possible[inode] = self.possible[inode].without(NumberSet::one(*id));
                         changed = true;
                     }
                     can_be
@@ -172,7 +173,7 @@ impl Pairs {
     }
 
     /// What it takes for a pair that is possible.
-    pub fn needs(&self, inode: usize, id: usize) -> &Needs {
+    pub fn needs(&self, inode: usize, id: usize) -> &PairingNeeds {
         self.needs[inode].iter().find(|(of, _)| *of == id).map_or(&self.nothing, |(_, needs)| needs)
     }
 }
@@ -180,12 +181,18 @@ impl Pairs {
 impl Numbers {
     /// What it takes for a directory with these names to be this one of the model's; none if that
     /// cannot be: a name is not there that must be, or one is there that cannot be.
-    fn needs(&self, search: &Search<'_>, names: &BTreeMap<String, u32>, id: Id) -> Option<Needs> {
+    fn needs(
+        &self,
+        search: &StateSearch<'_>,
+        names: &BTreeMap<String, u32>,
+        id: Id,
+    ) -> Option<PairingNeeds> {
         let history = search.history;
-        let set =
-            |ids: &[Id]| ids.iter().fold(Set::default(), |set, id| set.or(Set::one(self.ids[id])));
+        let set = |ids: &[Id]| {
+            ids.iter().fold(NumberSet::default(), |set, id| set.or(NumberSet::one(self.ids[id])))
+        };
         let is_asked = |ids: &[Id]| !ids.is_empty() && !ids.iter().any(|id| search.is_gone(*id));
-        let mut needs = Needs::default();
+        let mut needs = PairingNeeds::default();
         for name in history.names(id).filter(|name| !names.contains_key(*name)) {
             let unmade = search.missing(id, name)?;
             needs.unmade.extend(is_asked(&unmade).then(|| set(&unmade)));
@@ -200,17 +207,17 @@ impl Numbers {
             }
             if is_asked(&may_be) {
                 let (inode, may_be) = (*self.inodes.get(inode)?, set(&may_be));
-                needs.leads.push(Lead { name: at, inode, may_be, settled: leads.len() == 1 });
+                needs.leads.push(Pairing { name: at, inode, may_be, settled: leads.len() == 1 });
             }
         }
         Some(needs)
     }
 
     /// Of each inode that was found: does more than one name lead to it?
-    fn shared(&self, search: &Search<'_>) -> Vec<bool> {
+    fn shared(&self, search: &StateSearch<'_>) -> Vec<bool> {
         let mut names = vec![0_usize; self.inodes.len()];
         for node in search.tree.nodes.values() {
-            let Node::Directory(below) = node else { continue };
+            let FoundNode::Directory(below) = node else { continue };
             below
                 .values()
                 .filter_map(|inode| self.inodes.get(inode))
@@ -219,15 +226,15 @@ impl Numbers {
         names.into_iter().map(|names| names > 1).collect()
     }
 
-    fn exchanges(&self, search: &Search<'_>) -> Vec<[Changed; 2]> {
+    fn exchanges(&self, search: &StateSearch<'_>) -> Vec<[PairingChange; 2]> {
         let changed = |(directory, name): &(Id, String)| {
             let found = search.tree.nodes.iter().filter_map(|(inode, node)| match node {
-                Node::Directory(names) => {
+                FoundNode::Directory(names) => {
                     Some((self.inodes[inode], *self.inodes.get(names.get(name)?)?))
                 }
                 _ => None,
             });
-            Some(Changed { directory: *self.ids.get(directory)?, found: found.collect() })
+            Some(PairingChange { directory: *self.ids.get(directory)?, found: found.collect() })
         };
         let both = |[one, other]: &[(Id, String); 2]| Some([changed(one)?, changed(other)?]);
         search.history.exchanges().filter_map(both).collect()

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_runtime::base::Options;
 
 use super::hard::Case;
-use super::search::{Search, is_set_aside};
-use super::tree::Node;
+use super::search::{StateSearch, is_set_aside};
+use super::tree::FoundNode;
 use crate::fs::model::{Abstract, Id};
 
 /// Is a tree legal? None if there is too much to try.
-fn is_legal(search: &mut Search<'_>) -> Option<bool> {
+fn is_legal(search: &mut StateSearch<'_>) -> Option<bool> {
     let inodes: Vec<u32> = search.tree.nodes.keys().copied().collect();
     let alive: Vec<Id> = search.alive().iter().copied().collect();
     let may_be: Vec<Vec<Option<Id>>> = inodes
@@ -35,10 +35,10 @@ fn is_legal(search: &mut Search<'_>) -> Option<bool> {
 
 /// Returns true if the inodes that were found can be these. No name asks for the inodes that are
 /// left out.
-fn holds(search: &Search<'_>, given: &BTreeMap<u32, Id>) -> bool {
+fn holds(search: &StateSearch<'_>, given: &BTreeMap<u32, Id>) -> bool {
     let history = search.history;
     let names = |inode: &u32| match &search.tree.nodes[inode] {
-        Node::Directory(names) => Some(names),
+        FoundNode::Directory(names) => Some(names),
         _ => None,
     };
     let is_found = |id: &Id| given.values().any(|found| found == id);

@@ -14,21 +14,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use explode_runtime::verdict::{Verdict, Violation};
 
-use super::contents::{self, Garbage};
-use super::tree::{Node as Found, Tree};
+use super::contents::{self, UnwrittenBytes};
+use super::tree::{FoundNode as Found, FoundTree};
 use super::words::KIND;
 use crate::fs::RESERVED;
 use crate::fs::model::History;
-use crate::fs::model::promise::Contents;
-use crate::fs::model::{Abstract, Id, Node};
+use crate::fs::model::promise::PromisedContents;
+use crate::fs::model::{Abstract, Id, ModelNode};
 
 /// Looks at one tree.
-pub struct Search<'a> {
+pub struct StateSearch<'a> {
     pub fs: &'a Abstract,
     pub history: &'a History,
-    pub tree: &'a Tree,
+    pub tree: &'a FoundTree,
     /// May an unsynced file hold anything?
-    pub garbage: Garbage,
+    pub garbage: UnwrittenBytes,
     /// May one inode be found as two, where not both of their names are settled?
     pub copies: bool,
     /// Is an exchange there whole or not at all?
@@ -40,22 +40,22 @@ pub struct Search<'a> {
     /// Whether an inode that was found can be one of the model's, by itself.
     fits: BTreeMap<(u32, Id), bool>,
     /// What must be in each file that was asked for.
-    promised: BTreeMap<Id, Option<Contents>>,
+    promised: BTreeMap<Id, Option<PromisedContents>>,
     /// How many states the search has looked at.
     pub visited: u64,
 }
 
-impl<'a> Search<'a> {
+impl<'a> StateSearch<'a> {
     pub fn new(
         fs: &'a Abstract,
         history: &'a History,
-        tree: &'a Tree,
-        garbage: Garbage,
+        tree: &'a FoundTree,
+        garbage: UnwrittenBytes,
         (copies, whole): (bool, bool),
-    ) -> Search<'a> {
+    ) -> StateSearch<'a> {
         let alive = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         let (fits, promised, visited) = Default::default();
-        Search {
+        StateSearch {
             fs,
             history,
             tree,
@@ -125,11 +125,12 @@ impl<'a> Search<'a> {
     /// # Errors
     /// Why not, without its path.
     pub fn target(&self, id: Id, found: &str) -> Result<(), Violation> {
-        let Node::Symlink(wanted) = self.fs.node(id) else {
+        let ModelNode::Symlink(wanted) = self.fs.node(id) else {
             return Err(Violation::new(Verdict::Corrupt, KIND, "is a symbolic link"));
         };
         let volatile = !self.history.is_made(id);
-        if wanted == found || volatile && (found.is_empty() || self.garbage != Garbage::Own) {
+        if wanted == found || volatile && (found.is_empty() || self.garbage != UnwrittenBytes::Own)
+        {
             return Ok(());
         }
         let promise = if volatile { contents::UNSYNCED } else { contents::FLUSHED };

@@ -23,10 +23,10 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::free::Free;
-use crate::fs::model::Past;
-use crate::fs::model::{Abstract, Id, Node};
-use crate::fs::model::{History, Place};
-use contents::Contents;
+use crate::fs::model::AttributeHistory;
+use crate::fs::model::{Abstract, Id, ModelNode};
+use crate::fs::model::{History, NamePlace};
+use contents::SignedContents;
 
 /// The canonical form; `whole` if exchanges count.
 pub fn signature(fs: &Abstract, history: &History, free: &Free, whole: bool) -> Vec<u8> {
@@ -64,9 +64,9 @@ struct Form<'a> {
     history: &'a History,
     free: &'a Free,
     /// The names in each directory that is there, in their order.
-    places: BTreeMap<Id, Vec<Place<'a>>>,
+    places: BTreeMap<Id, Vec<NamePlace<'a>>>,
     /// Of each file that is there.
-    files: BTreeMap<Id, Contents>,
+    files: BTreeMap<Id, SignedContents>,
     alive: BTreeSet<Id>,
     exchanges: Vec<&'a [(Id, String); 2]>,
     /// In any order. A label for each of them distinguishes them.
@@ -77,12 +77,12 @@ impl<'a> Form<'a> {
     fn new(fs: &'a Abstract, history: &'a History, free: &'a Free, whole: bool) -> Form<'a> {
         let alive: BTreeSet<Id> =
             fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
-        let mut places: BTreeMap<Id, Vec<Place<'a>>> = BTreeMap::new();
+        let mut places: BTreeMap<Id, Vec<NamePlace<'a>>> = BTreeMap::new();
         for place in history.places().filter(|place| alive.contains(&place.directory)) {
             places.entry(place.directory).or_default().push(place);
         }
-        let known = |id: &Id| history.file(*id).map(|written| (*id, Contents::of(written)));
-        let files: BTreeMap<Id, Contents> = alive.iter().filter_map(known).collect();
+        let known = |id: &Id| history.file(*id).map(|written| (*id, SignedContents::of(written)));
+        let files: BTreeMap<Id, SignedContents> = alive.iter().filter_map(known).collect();
         let exchanges = history
             .exchanges()
             .filter(|places| whole && places.iter().all(|(id, _)| alive.contains(id)));
@@ -90,7 +90,7 @@ impl<'a> Form<'a> {
         let mut asked: BTreeMap<Item, usize> = BTreeMap::new();
         let leads = places.values().flatten().flat_map(|place| place.leads.iter().flatten());
         let ids = leads.filter(|id| alive.contains(id)).map(|id| Item::Inode(*id));
-        let versions = files.values().flat_map(Contents::versions).map(Item::Version);
+        let versions = files.values().flat_map(SignedContents::versions).map(Item::Version);
         for item in ids.chain(versions) {
             *asked.entry(item).or_default() += 1;
         }
@@ -165,20 +165,20 @@ impl<'a> Form<'a> {
 
     fn node(&self, id: Id, labels: &[usize]) -> String {
         let made = if self.history.is_made(id) || id == Abstract::ROOT { "" } else { "?" };
-        let new = Past::new(self.fs.is_directory(id)).form();
-        let past = self.history.past(id).map(Past::form).filter(|past| *past != new);
+        let new = AttributeHistory::new(self.fs.is_directory(id)).form();
+        let past = self.history.past(id).map(AttributeHistory::form).filter(|past| *past != new);
         let past = past.map_or_else(String::new, |past| format!("@{past}"));
         match self.fs.node(id) {
-            Node::Symlink(target) => format!("l{made}{target};"),
-            Node::File(_) => {
+            ModelNode::Symlink(target) => format!("l{made}{target};"),
+            ModelNode::File(_) => {
                 let contents = self.files.get(&id);
                 let shared = |version: u32| self.label(Item::Version(version), labels);
                 let contents = contents.map(|contents| contents.form(&shared)).unwrap_or_default();
                 format!("f{made}{contents}{past};")
             }
-            Node::Directory(_) => {
+            ModelNode::Directory(_) => {
                 let places = self.places.get(&id).map(Vec::as_slice).unwrap_or_default();
-                let of = |place: &&Place<'_>| self.place(place, labels);
+                let of = |place: &&NamePlace<'_>| self.place(place, labels);
                 let mut used: Vec<String> = places
                     .iter()
                     .filter(|place| place.now.is_some())
@@ -195,7 +195,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    fn place(&self, place: &Place<'_>, labels: &[usize]) -> String {
+    fn place(&self, place: &NamePlace<'_>, labels: &[usize]) -> String {
         let now = self.lead(place.now, labels);
         let is_here = |one: &(Id, String)| one.0 == place.directory && one.1 == place.name;
         let exchanged =

@@ -2,11 +2,11 @@
 
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::verdict::{Excluded, Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, ExcludedPromises, Verdict, Violation};
 
-use super::contents::Garbage;
+use super::contents::UnwrittenBytes;
 use super::free::Free;
-use super::tree::{Tree, Unread};
+use super::tree::{FoundTree, Unread};
 use super::{demands, words};
 use crate::fs::model::Abstract;
 use crate::fs::model::SyncCall as By;
@@ -17,11 +17,11 @@ use crate::fs::topology::Limits;
 #[derive(Clone, Debug)]
 pub(super) struct Reasonable {
     pub(super) limits: Limits,
-    pub(super) garbage: Garbage,
+    pub(super) garbage: UnwrittenBytes,
     pub(super) copies: bool,
     /// Is an exchange there whole or not at all?
     pub(super) whole: bool,
-    pub(super) excluded: Excluded,
+    pub(super) excluded: ExcludedPromises,
     pub(super) fs: Abstract,
     pub(super) free: Free,
     /// How many writes there were.
@@ -36,10 +36,13 @@ impl Reasonable {
         now.sync(&fs);
         Ok(Reasonable {
             limits: Limits::of(options)?,
-            garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
+            garbage: options.one_of(
+                "unsynced",
+                &[("own", UnwrittenBytes::Own), ("any", UnwrittenBytes::Any)],
+            )?,
             copies: options.bool("copies", true)?,
             whole: options.one_of("exchange", &[("half", false), ("whole", true)])?,
-            excluded: Excluded::default(),
+            excluded: ExcludedPromises::default(),
             fs,
             free: Free::default(),
             writes: 0,
@@ -49,8 +52,12 @@ impl Reasonable {
 
     /// Are files reasonable? Where only what is excluded is wrong with all of them, each name by
     /// itself may say what is not.
-    pub(super) fn judge_files(&self, files: &dyn Files, history: &History) -> Result<(), Failure> {
-        let judged = match Tree::of(files, self.limits.calls) {
+    pub(super) fn judge_files(
+        &self,
+        files: &dyn Files,
+        history: &History,
+    ) -> Result<(), CheckError> {
+        let judged = match FoundTree::of(files, self.limits.calls) {
             Ok(tree) => self.judge(&tree, history),
             Err(Unread::Damaged(text)) => {
                 Err(Violation::new(Verdict::Corrupt, words::READABLE, text))

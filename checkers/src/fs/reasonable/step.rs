@@ -2,7 +2,7 @@
 //! forced, by each of its names.
 
 use explode_ramdisk::files::{Files, OpenFlags};
-use explode_runtime::verdict::Failure;
+use explode_runtime::verdict::CheckError;
 use nix::errno::Errno;
 
 use super::Reasonable;
@@ -10,40 +10,40 @@ use super::free::Free;
 use crate::fs::model::History;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Id};
-use crate::fs::topology::{BLOCK, Call, Limits, Write, is_as_expected};
+use crate::fs::topology::{BLOCK, Limits, TopologyCall, WriteAt, is_as_expected};
 
 /// One call of mutate.
 #[derive(Clone, Debug)]
-pub enum Step {
-    Call(Call),
+pub enum FsStep {
+    Call(TopologyCall),
     Sync,
     Fsync(String, Id),
 }
 
-impl Step {
+impl FsStep {
     /// Those that do anything: calls first.
-    pub fn possible(fs: &Abstract, history: &History, free: &Free, limits: &Limits) -> Vec<Step> {
-        let calls = Call::possible_by(fs, limits, &|id| free.next(fs, id));
-        let mut steps: Vec<Step> = calls.into_iter().map(Step::Call).collect();
+    pub fn possible(fs: &Abstract, history: &History, free: &Free, limits: &Limits) -> Vec<FsStep> {
+        let calls = TopologyCall::possible_by(fs, limits, &|id| free.next(fs, id));
+        let mut steps: Vec<FsStep> = calls.into_iter().map(FsStep::Call).collect();
         let all = [("/".to_owned(), Abstract::ROOT)].into_iter().chain(fs.paths());
         let mut left: Vec<(String, Id)> =
             all.filter(|(_, id)| !history.is_forced(fs, *id)).collect();
         if !left.is_empty() {
-            steps.push(Step::Sync);
+            steps.push(FsStep::Sync);
         }
         // A file by each of its names, which a log of the file system may treat differently; a
         // symbolic link cannot be opened.
         left.retain(|(_, id)| !fs.is_symlink(*id));
-        steps.extend(left.into_iter().map(|(path, id)| Step::Fsync(path, id)));
+        steps.extend(left.into_iter().map(|(path, id)| FsStep::Fsync(path, id)));
         steps
     }
 
     /// Its name in traces.
     pub fn name(&self) -> String {
         match self {
-            Step::Call(call) => call.name(),
-            Step::Sync => "sync".to_owned(),
-            Step::Fsync(path, _) => format!("fsync {path}"),
+            FsStep::Call(call) => call.name(),
+            FsStep::Sync => "sync".to_owned(),
+            FsStep::Fsync(path, _) => format!("fsync {path}"),
         }
     }
 
@@ -51,13 +51,13 @@ impl Step {
     ///
     /// # Errors
     /// A call that fails; a sync that fails has promised nothing, and the way goes on.
-    pub fn take(&self, checker: &mut Reasonable, files: &dyn Files) -> Result<(), Failure> {
-        let failed = |errno: Errno| Failure::broken(format!("{}: {errno}", self.name()));
+    pub fn take(&self, checker: &mut Reasonable, files: &dyn Files) -> Result<(), CheckError> {
+        let failed = |errno: Errno| CheckError::broken(format!("{}: {errno}", self.name()));
         match self {
-            Step::Call(call) => {
+            FsStep::Call(call) => {
                 checker.writes += u32::from(call.writes());
                 let bytes = call.bytes(&checker.fs, checker.writes);
-                match call.make(files, &bytes, Write::Plain) {
+                match call.make(files, &bytes, WriteAt::Plain) {
                     Ok(()) => checker.follow(call, &bytes),
                     // Not every file system has links.
                     Err(errno) if call.is_refused(errno) => {}
@@ -67,13 +67,13 @@ impl Step {
                 checker.history.begin();
                 checker.force(self);
             }
-            Step::Sync => {
+            FsStep::Sync => {
                 checker.history.begin();
                 if files.sync().is_ok() {
                     checker.force(self);
                 }
             }
-            Step::Fsync(path, id) => {
+            FsStep::Fsync(path, id) => {
                 checker.history.begin();
                 let synced = if checker.fs.is_directory(*id) {
                     files.sync_dir(path)
@@ -94,33 +94,33 @@ impl Step {
 
 impl Reasonable {
     /// A call has succeeded, and written this.
-    fn follow(&mut self, call: &Call, bytes: &[u8]) {
+    fn follow(&mut self, call: &TopologyCall, bytes: &[u8]) {
         let before = self.fs.clone();
         self.history.now.follow(&mut self.fs, &call.calls(bytes));
         self.free.follow(&before, &self.fs);
     }
 
     /// A step has succeeded: what it forces is stable, if anything is promised of that.
-    fn force(&mut self, step: &Step) {
+    fn force(&mut self, step: &FsStep) {
         match step {
-            Step::Call(call) if self.counts(By::Msync) => {
+            FsStep::Call(call) if self.counts(By::Msync) => {
                 let calls = call.calls(&[0; BLOCK]);
                 calls.iter().for_each(|call| self.history.now.end(&self.fs, call));
             }
-            Step::Sync if self.counts(By::Sync) => self.history.now.sync(&self.fs),
-            Step::Fsync(_, id) => {
+            FsStep::Sync if self.counts(By::Sync) => self.history.now.sync(&self.fs),
+            FsStep::Fsync(_, id) => {
                 let by = if self.fs.is_directory(*id) { By::FsyncOfDirectory } else { By::Fsync };
                 if self.counts(by) {
                     self.history.now.fsync(&self.fs, *id, By::Fsync);
                 }
             }
-            Step::Call(_) | Step::Sync => {}
+            FsStep::Call(_) | FsStep::Sync => {}
         }
     }
 
     /// The same of a step that does what it should, without any files.
-    pub(super) fn imagine(&mut self, step: &Step) {
-        if let Step::Call(call) = step {
+    pub(super) fn imagine(&mut self, step: &FsStep) {
+        if let FsStep::Call(call) = step {
             self.writes += u32::from(call.writes());
             let bytes = call.bytes(&self.fs, self.writes);
             self.follow(call, &bytes);

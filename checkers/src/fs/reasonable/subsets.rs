@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::hard::Dice;
-use super::step::Step;
-use super::tree::{Node, Tree};
+use super::step::FsStep;
+use super::tree::{FoundNode, FoundTree};
 use super::{Reasonable, words};
-use crate::fs::model::{Abstract, Attributes, Id, Moments, Node as Made};
-use crate::fs::topology::Call;
+use crate::fs::model::{Abstract, Attributes, Id, ModelNode as Made, Moments};
+use crate::fs::topology::TopologyCall;
 
 /// A name in a directory.
 type Place = (Id, String);
@@ -42,7 +42,7 @@ impl World {
     /// Takes one of the steps that are possible.
     fn step(&mut self, draw: usize) {
         let Reasonable { fs, history: Moments { now, .. }, free, limits, .. } = &self.checker;
-        let steps = Step::possible(fs, now, free, limits);
+        let steps = FsStep::possible(fs, now, free, limits);
         let step = &steps[draw % steps.len()];
         let before = fs.clone();
         self.checker.imagine(step);
@@ -73,12 +73,12 @@ impl World {
             }
         }
         match step {
-            Step::Sync => (0..after.next()).for_each(|id| self.force(id)),
-            Step::Fsync(_, id) => self.force(*id),
-            Step::Call(Call::Store { path }) => {
+            FsStep::Sync => (0..after.next()).for_each(|id| self.force(id)),
+            FsStep::Fsync(_, id) => self.force(*id),
+            FsStep::Call(TopologyCall::Store { path }) => {
                 last(self.contents.get_mut(&after.find(path).unwrap()).unwrap());
             }
-            Step::Call(_) => {}
+            FsStep::Call(_) => {}
         }
     }
 
@@ -93,7 +93,7 @@ impl World {
     }
 
     /// What one subset leaves.
-    fn subset(&self, dice: &mut Dice) -> Tree {
+    fn subset(&self, dice: &mut Dice) -> FoundTree {
         let fs = &self.checker.fs;
         let made = |id: &Id, dice: &mut Dice| self.made.contains(id) || dice.percent(70);
         let made: BTreeSet<Id> = (0..fs.next()).filter(|id| made(id, dice)).collect();
@@ -105,7 +105,7 @@ impl World {
                 lead(leads, dice).filter(|id| made.contains(id)).map(|id| (place, id))
             })
             .collect();
-        let mut tree = Tree { root: 0, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
+        let mut tree = FoundTree { root: 0, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
         let mut waiting = vec![Abstract::ROOT];
         let mut links: BTreeMap<Id, u32> = BTreeMap::new();
         while let Some(id) = waiting.pop() {
@@ -118,19 +118,19 @@ impl World {
                     let here: Vec<_> =
                         names.iter().filter(|((directory, _), _)| *directory == id).collect();
                     waiting.extend(here.iter().map(|(_, id)| **id));
-                    Node::Directory(
+                    FoundNode::Directory(
                         here.iter().map(|((_, name), id)| (name.clone(), **id as u32)).collect(),
                     )
                 }
                 Made::File(_) => {
                     let all = &self.contents[&id];
                     let bytes = all[dice.below(all.len())].clone();
-                    Node::File { path: String::new(), links: 0, names: 0, bytes }
+                    FoundNode::File { path: String::new(), links: 0, names: 0, bytes }
                 }
                 Made::Symlink(target) => {
                     let target =
                         if self.made.contains(&id) || dice.percent(50) { target } else { "" };
-                    Node::Symlink {
+                    FoundNode::Symlink {
                         path: String::new(),
                         links: 0,
                         names: 0,
@@ -145,8 +145,8 @@ impl World {
             tree.attributes.extend(seen.map(|seen| (id as u32, seen)));
         }
         for (inode, node) in &mut tree.nodes {
-            if let Node::File { links: say, names, .. } | Node::Symlink { links: say, names, .. } =
-                node
+            if let FoundNode::File { links: say, names, .. }
+            | FoundNode::Symlink { links: say, names, .. } = node
             {
                 (*say, *names) = (links[&(*inode as usize)], links[&(*inode as usize)]);
             }
@@ -174,7 +174,7 @@ impl World {
         all
     }
 
-    fn judge(&self, tree: &Tree) -> Option<String> {
+    fn judge(&self, tree: &FoundTree) -> Option<String> {
         self.checker.judge(tree, &self.checker.history.now).err().map(|violation| violation.promise)
     }
 }
@@ -185,9 +185,9 @@ fn last<T>(all: &mut Vec<T>) {
 }
 
 /// The names in a directory that was found.
-fn names(tree: &mut Tree, inode: Id) -> &mut BTreeMap<String, u32> {
+fn names(tree: &mut FoundTree, inode: Id) -> &mut BTreeMap<String, u32> {
     match tree.nodes.get_mut(&(inode as u32)) {
-        Some(Node::Directory(names)) => names,
+        Some(FoundNode::Directory(names)) => names,
         other => panic!("{other:?} is no directory"),
     }
 }
@@ -209,7 +209,7 @@ fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
 
         let mut other = tree.clone();
         names(&mut other, Abstract::ROOT).insert("nobody".to_owned(), 1000);
-        other.nodes.insert(1000, Node::Directory(BTreeMap::new()));
+        other.nodes.insert(1000, FoundNode::Directory(BTreeMap::new()));
         prop_assert_eq!(world.judge(&other), Some(words::CREATED_NAME.to_owned()));
         count("a name that no call has made");
 
@@ -221,7 +221,7 @@ fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
         let mut other = tree.clone();
         let Some(id) = id else {
             names(&mut other, *directory).insert(name.clone(), 1000);
-            other.nodes.insert(1000, Node::Directory(BTreeMap::new()));
+            other.nodes.insert(1000, FoundNode::Directory(BTreeMap::new()));
             prop_assert_eq!(world.judge(&other), Some(words::DELETED_NAME.to_owned()));
             count("a name that was taken away");
             return Ok(());
@@ -231,7 +231,7 @@ fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
         count("a name that was forced");
 
         let mut other = tree.clone();
-        let Some(Node::File { bytes, .. }) = other.nodes.get_mut(&(*id as u32)) else {
+        let Some(FoundNode::File { bytes, .. }) = other.nodes.get_mut(&(*id as u32)) else {
             return Ok(());
         };
         // No pattern has this byte.

@@ -5,18 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use explode_ramdisk::files::FsCall;
 use explode_runtime::base::Options;
-use explode_runtime::verdict::{Demand, Excluded, Profile, Promise, Verdict, Violation};
+use explode_runtime::verdict::{
+    ExcludedPromises, Profile, Promise, ShellDemand, Verdict, Violation,
+};
 
-use super::contents::Garbage;
+use super::contents::UnwrittenBytes;
 use super::free::Free;
-use super::search::Search;
-use super::tree::{Node, Tree};
+use super::search::StateSearch;
+use super::tree::{FoundNode, FoundTree};
 use super::words::{EXCLUDABLE, STRUCTURE};
 use super::{demands, explain};
 use crate::fs::model::History;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Group, Groups, Id, Seen, split};
-use crate::fs::topology::{BLOCK, Call, Limits};
+use crate::fs::topology::{BLOCK, Limits, TopologyCall};
 
 /// An operation, written down apart from [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,24 +49,24 @@ impl Way {
         self.ops.push((Op::Lead(parent, name.chars().next().unwrap(), to), false));
     }
 
-    fn call(&self, call: &Call) -> Way {
+    fn call(&self, call: &TopologyCall) -> Way {
         let mut way = self.clone();
         let next = way.fs.next();
         match call {
-            Call::Creat { path } | Call::Mkdir { path } => {
+            TopologyCall::Creat { path } | TopologyCall::Mkdir { path } => {
                 way.ops.push((Op::Make(next), false));
                 way.lead(path, Some(next));
             }
-            Call::Unlink { path } | Call::Rmdir { path } => way.lead(path, None),
-            Call::Link { from, to } => way.lead(to, way.fs.find(from)),
-            Call::Rename { from, to } => {
+            TopologyCall::Unlink { path } | TopologyCall::Rmdir { path } => way.lead(path, None),
+            TopologyCall::Link { from, to } => way.lead(to, way.fs.find(from)),
+            TopologyCall::Rename { from, to } => {
                 if way.fs.find(to).is_some() {
                     way.lead(to, None);
                 }
                 way.lead(to, way.fs.find(from));
                 way.lead(from, None);
             }
-            Call::Exchange { one, other } => {
+            TopologyCall::Exchange { one, other } => {
                 let (first, second) = (way.fs.find(one), way.fs.find(other));
                 way.lead(one, second);
                 way.lead(other, first);
@@ -127,8 +129,8 @@ impl Way {
     }
 
     /// The tree of an outcome, as it would be found.
-    fn tree(&self, names: &BTreeMap<(Id, char), Id>) -> Tree {
-        let mut tree = Tree { root: 0, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
+    fn tree(&self, names: &BTreeMap<(Id, char), Id>) -> FoundTree {
+        let mut tree = FoundTree { root: 0, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
         let mut waiting = vec![Abstract::ROOT];
         while let Some(id) = waiting.pop() {
             if tree.nodes.contains_key(&(id as u32)) {
@@ -137,11 +139,11 @@ impl Way {
             let node = if self.fs.is_directory(id) {
                 let here = names.iter().filter(|((directory, _), _)| *directory == id);
                 waiting.extend(here.clone().map(|(_, to)| *to));
-                Node::Directory(
+                FoundNode::Directory(
                     here.map(|((_, name), to)| (name.to_string(), *to as u32)).collect(),
                 )
             } else {
-                Node::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() }
+                FoundNode::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() }
             };
             tree.nodes.insert(id as u32, node);
         }
@@ -150,7 +152,7 @@ impl Way {
 
     /// Returns true if a tree that was found is one of the outcomes, except for inodes about which
     /// nothing is promised.
-    fn leaves(&self, found: &Tree) -> bool {
+    fn leaves(&self, found: &FoundTree) -> bool {
         let alive = self.alive();
         self.outcomes().iter().any(|names| {
             let mut same = BTreeMap::new();
@@ -158,17 +160,18 @@ impl Way {
         })
     }
 
-    fn allows(&self, found: &Tree) -> bool {
-        Search::new(&self.fs, &self.history, found, Garbage::Own, (false, false)).is_legal()
+    fn allows(&self, found: &FoundTree) -> bool {
+        StateSearch::new(&self.fs, &self.history, found, UnwrittenBytes::Own, (false, false))
+            .is_legal()
     }
 }
 
 /// Are two trees equal from these inodes on, one inode of one for one of the other? Anything may be
 /// found for an inode that is not alive.
 fn is_same(
-    wanted: &Tree,
+    wanted: &FoundTree,
     id: u32,
-    found: &Tree,
+    found: &FoundTree,
     inode: u32,
     alive: &BTreeSet<Id>,
     same: &mut BTreeMap<u32, u32>,
@@ -184,7 +187,7 @@ fn is_same(
     }
     same.insert(id, inode);
     match (&wanted.nodes[&id], &found.nodes[&inode]) {
-        (Node::Directory(names), Node::Directory(other)) => {
+        (FoundNode::Directory(names), FoundNode::Directory(other)) => {
             names.len() == other.len()
                 && names.iter().all(|(name, id)| {
                     other
@@ -192,7 +195,7 @@ fn is_same(
                         .is_some_and(|inode| is_same(wanted, *id, found, *inode, alive, same))
                 })
         }
-        (Node::File { .. }, Node::File { .. }) => true,
+        (FoundNode::File { .. }, FoundNode::File { .. }) => true,
         _ => false,
     }
 }
@@ -203,7 +206,8 @@ pub(super) fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
     let mut last = all.clone();
     for _ in 0..steps {
         let next = |way: &Way| -> Vec<Way> {
-            let calls = Call::possible_by(&way.fs, limits, &|id| way.free.next(&way.fs, id));
+            let calls =
+                TopologyCall::possible_by(&way.fs, limits, &|id| way.free.next(&way.fs, id));
             let ids = way.alive().into_iter().filter(|id| !way.history.is_forced(&way.fs, *id));
             let synced = ids.map(|id| way.fsync(id)).chain([way.sync()]);
             calls.iter().map(|call| way.call(call)).chain(synced).collect()
@@ -225,7 +229,7 @@ fn the_search_agrees_with_a_brute_force() {
 /// many pairs each says that the tree is legal, or is not.
 fn agrees(limits: &Limits) -> (usize, usize, usize) {
     // Every tree that three steps can leave, once.
-    let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
+    let mut trees: BTreeMap<String, FoundTree> = BTreeMap::new();
     for way in ways(limits, 3) {
         for names in way.outcomes() {
             let tree = way.tree(&names);
@@ -248,14 +252,15 @@ fn agrees(limits: &Limits) -> (usize, usize, usize) {
 #[test]
 fn an_exchange_is_whole_where_it_is_promised_to_be() {
     let made = Way::new()
-        .call(&Call::Creat { path: "/a".into() })
-        .call(&Call::Mkdir { path: "/b".into() })
+        .call(&TopologyCall::Creat { path: "/a".into() })
+        .call(&TopologyCall::Mkdir { path: "/b".into() })
         .sync();
-    let way = made.call(&Call::Exchange { one: "/a".into(), other: "/b".into() });
+    let way = made.call(&TopologyCall::Exchange { one: "/a".into(), other: "/b".into() });
     let legal = |whole: bool, leads: [Id; 2]| {
         let tree = way
             .tree(&[((Abstract::ROOT, 'a'), leads[0]), ((Abstract::ROOT, 'b'), leads[1])].into());
-        Search::new(&way.fs, &way.history, &tree, Garbage::Own, (true, whole)).is_legal()
+        StateSearch::new(&way.fs, &way.history, &tree, UnwrittenBytes::Own, (true, whole))
+            .is_legal()
     };
     let all = [[1, 2], [2, 1], [1, 1], [2, 2]];
     assert_eq!(all.map(|leads| legal(false, leads)), [true; 4]);
@@ -268,16 +273,18 @@ fn an_exchange_is_whole_where_it_is_promised_to_be() {
 fn settled_names_of_one_file_lead_to_one() {
     for [first, second, third] in [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]] {
         let path = |name| format!("/{name}");
-        let way = Way::new().call(&Call::Creat { path: path(first) });
-        let way = way.call(&Call::Link { from: path(first), to: path(second) }).sync();
-        let way = way.call(&Call::Link { from: path(first), to: path(third) });
-        let file = || Node::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() };
+        let way = Way::new().call(&TopologyCall::Creat { path: path(first) });
+        let way = way.call(&TopologyCall::Link { from: path(first), to: path(second) }).sync();
+        let way = way.call(&TopologyCall::Link { from: path(first), to: path(third) });
+        let file =
+            || FoundNode::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() };
         let legal = |copies: bool, leads: [u32; 3]| {
             let names = [first, second, third].map(str::to_owned).into_iter().zip(leads);
             let nodes = leads.into_iter().map(|inode| (inode, file()));
-            let nodes = nodes.chain([(0, Node::Directory(names.collect()))]).collect();
-            let tree = Tree { root: 0, nodes, attributes: BTreeMap::new() };
-            Search::new(&way.fs, &way.history, &tree, Garbage::Own, (copies, false)).is_legal()
+            let nodes = nodes.chain([(0, FoundNode::Directory(names.collect()))]).collect();
+            let tree = FoundTree { root: 0, nodes, attributes: BTreeMap::new() };
+            StateSearch::new(&way.fs, &way.history, &tree, UnwrittenBytes::Own, (copies, false))
+                .is_legal()
         };
         let all = [[1, 1, 1], [1, 1, 2], [1, 2, 1], [1, 2, 2], [1, 2, 3]];
         assert_eq!(all.map(|leads| legal(true, leads)), [true, true, false, false, false]);
@@ -288,7 +295,7 @@ fn settled_names_of_one_file_lead_to_one() {
 /// The paper's example.
 #[test]
 fn two_directories_may_be_there_both_one_or_none() {
-    let mkdir = |path: &str| Call::Mkdir { path: path.into() };
+    let mkdir = |path: &str| TopologyCall::Mkdir { path: path.into() };
     let first = Way::new().call(&mkdir("/a"));
     let both = first.call(&mkdir("/a/a"));
     let trees: BTreeSet<String> =
@@ -317,40 +324,40 @@ fn way(steps: &[&str]) -> Way {
                 way.history.add(&way.fs, &FsCall::pwrite(&path(1), 0, MINE.to_vec()));
                 way
             }
-            "creat" => way.call(&Call::Creat { path: path(1) }),
-            "mkdir" => way.call(&Call::Mkdir { path: path(1) }),
-            "rename" => way.call(&Call::Rename { from: path(1), to: path(2) }),
+            "creat" => way.call(&TopologyCall::Creat { path: path(1) }),
+            "mkdir" => way.call(&TopologyCall::Mkdir { path: path(1) }),
+            "rename" => way.call(&TopologyCall::Rename { from: path(1), to: path(2) }),
             other => panic!("what is {other}?"),
         }
     })
 }
 
 /// Files in the root, each with an inode of its own.
-fn found(files: &[(&str, &[u8])]) -> Tree {
+fn found(files: &[(&str, &[u8])]) -> FoundTree {
     let file = |name: &str, bytes: &[u8]| {
         let path = format!("/{name}");
-        Node::File { path, links: 1, names: 1, bytes: bytes.to_vec() }
+        FoundNode::File { path, links: 1, names: 1, bytes: bytes.to_vec() }
     };
     let names =
         files.iter().zip(1..).map(|((name, _), inode)| ((*name).to_owned(), inode)).collect();
     let nodes = files.iter().zip(1..).map(|((name, bytes), inode)| (inode, file(name, bytes)));
-    let nodes = nodes.chain([(0, Node::Directory(names))]).collect();
-    Tree { root: 0, nodes, attributes: BTreeMap::new() }
+    let nodes = nodes.chain([(0, FoundNode::Directory(names))]).collect();
+    FoundTree { root: 0, nodes, attributes: BTreeMap::new() }
 }
 
 /// What of a tree counts where a profile excludes this.
-fn told(excluded: &[&'static str], way: &Way, tree: &Tree) -> Option<Violation> {
+fn told(excluded: &[&'static str], way: &Way, tree: &FoundTree) -> Option<Violation> {
     let line = |name: &&'static str| Promise { name, kept: false, quote: "", source: "" };
     let profile = Profile { system: String::new(), promises: excluded.iter().map(line).collect() };
     let mut checker = super::Reasonable::of(&Options::none().with("copies", false)).unwrap();
     checker.fs = way.fs.clone();
-    checker.excluded = Excluded::by(Some(&profile));
+    checker.excluded = ExcludedPromises::by(Some(&profile));
     checker.judge(tree, &way.history).err()
 }
 
 /// Its word.
 #[track_caller]
-fn tells(excluded: &[&'static str], way: &Way, tree: &Tree, word: &str) {
+fn tells(excluded: &[&'static str], way: &Way, tree: &FoundTree, word: &str) {
     let told = told(excluded, way, tree).map(|violation| violation.promise);
     assert_eq!(told.as_deref().unwrap_or("nothing"), word, "without {excluded:?}");
 }
@@ -436,26 +443,26 @@ fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
 }
 
 /// Does a tree do as is demanded?
-fn does(tree: &Tree, demand: &Demand) -> bool {
-    let (Demand::Directory(path)
-    | Demand::Nothing(path)
-    | Demand::File(path, _)
-    | Demand::Perhaps(path, _)) = demand
+fn does(tree: &FoundTree, demand: &ShellDemand) -> bool {
+    let (ShellDemand::Directory(path)
+    | ShellDemand::Nothing(path)
+    | ShellDemand::File(path, _)
+    | ShellDemand::Perhaps(path, _)) = demand
     else {
         panic!("{demand:?} of a tree without symbolic links")
     };
     let mut at = tree.nodes.get(&tree.root);
     for name in path.split('/').skip(1) {
-        let Some(Node::Directory(names)) = at else {
-            return matches!(demand, Demand::Nothing(_) | Demand::Perhaps(..));
+        let Some(FoundNode::Directory(names)) = at else {
+            return matches!(demand, ShellDemand::Nothing(_) | ShellDemand::Perhaps(..));
         };
         at = names.get(name).and_then(|inode| tree.nodes.get(inode));
     }
     match demand {
-        Demand::Directory(_) => matches!(at, Some(Node::Directory(_))),
-        Demand::Nothing(_) => at.is_none(),
-        Demand::File(..) => matches!(at, Some(Node::File { .. })),
-        _ => !matches!(at, Some(Node::Directory(_))),
+        ShellDemand::Directory(_) => matches!(at, Some(FoundNode::Directory(_))),
+        ShellDemand::Nothing(_) => at.is_none(),
+        ShellDemand::File(..) => matches!(at, Some(FoundNode::File { .. })),
+        _ => !matches!(at, Some(FoundNode::Directory(_))),
     }
 }
 
@@ -466,7 +473,7 @@ fn does(tree: &Tree, demand: &Demand) -> bool {
 fn what_is_demanded_is_what_a_shell_can_find_broken() {
     let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
     let all = ways(&limits, 3);
-    let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
+    let mut trees: BTreeMap<String, FoundTree> = BTreeMap::new();
     for way in &all {
         for names in way.outcomes() {
             let tree = way.tree(&names);
@@ -485,7 +492,8 @@ fn what_is_demanded_is_what_a_shell_can_find_broken() {
             .find_map(|path| of("flushed-name", path))
             .unwrap_or_default();
         for tree in trees.values() {
-            let mut search = Search::new(&way.fs, &way.history, tree, Garbage::Own, (false, false));
+            let mut search =
+                StateSearch::new(&way.fs, &way.history, tree, UnwrittenBytes::Own, (false, false));
             if search.is_legal() {
                 assert!(
                     any.iter().all(|demand| does(tree, demand)),

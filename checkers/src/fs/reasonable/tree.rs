@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Files, Kind, Stat};
-use explode_runtime::verdict::Failure;
+use explode_ramdisk::files::{FileKind, Files, Stat};
+use explode_runtime::verdict::CheckError;
 use nix::errno::Errno;
 
 use crate::fs::model::promise::is_the_machines;
@@ -12,16 +12,16 @@ use crate::fs::model::{Groups, Seen};
 
 /// The inodes that can be reached, by their numbers.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct FoundTree {
     pub root: u32,
-    pub nodes: BTreeMap<u32, Node>,
+    pub nodes: BTreeMap<u32, FoundNode>,
     /// What of each, but of the root and of symbolic links, is looked at besides.
     pub attributes: BTreeMap<u32, Seen>,
 }
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Node {
+pub enum FoundNode {
     /// Each name and the inode it leads to.
     Directory(BTreeMap<String, u32>),
     /// One of its paths, how many links it says it has, how many names there are, and what it
@@ -37,17 +37,17 @@ pub enum Unread {
     /// It is damaged: what, and how.
     Damaged(String),
     /// The machine's fault.
-    Broken(Failure),
+    Broken(CheckError),
 }
 
-impl Tree {
+impl FoundTree {
     /// Everything that can be reached, as far as these calls have anything to do with it.
     ///
     /// # Errors
     /// Where something cannot be read.
-    pub fn of(files: &dyn Files, calls: Groups) -> Result<Tree, Unread> {
+    pub fn of(files: &dyn Files, calls: Groups) -> Result<FoundTree, Unread> {
         let root = files.stat("/").map_err(|errno| unread("/", errno))?.inode;
-        let mut tree = Tree { root, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
+        let mut tree = FoundTree { root, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
         let mut waiting = vec![("/".to_owned(), root)];
         while let Some((path, inode)) = waiting.pop() {
             if tree.nodes.contains_key(&inode) {
@@ -59,31 +59,33 @@ impl Tree {
                 let stat = files.stat(&below).map_err(|errno| unread(&below, errno))?;
                 let Stat { inode, links, .. } = stat;
                 names.insert(name, inode);
-                if kind != Kind::Symlink && calls.are_of_attributes() {
+                if kind != FileKind::Symlink && calls.are_of_attributes() {
                     let seen =
                         Seen::of(files, &below, calls).map_err(|errno| unread(&below, errno))?;
                     tree.attributes.insert(inode, seen);
                 }
                 match (kind, tree.nodes.get_mut(&inode)) {
-                    (Kind::Directory, _) => waiting.push((below, inode)),
-                    (_, Some(Node::File { names, .. } | Node::Symlink { names, .. })) => {
+                    (FileKind::Directory, _) => waiting.push((below, inode)),
+                    (_, Some(FoundNode::File { names, .. } | FoundNode::Symlink { names, .. })) => {
                         *names += 1
                     }
-                    (Kind::File, _) => {
+                    (FileKind::File, _) => {
                         let bytes =
                             files.read_file(&below).map_err(|errno| unread(&below, errno))?;
                         tree.nodes
-                            .insert(inode, Node::File { path: below, links, names: 1, bytes });
+                            .insert(inode, FoundNode::File { path: below, links, names: 1, bytes });
                     }
-                    (Kind::Symlink, _) => {
+                    (FileKind::Symlink, _) => {
                         let target =
                             files.readlink(&below).map_err(|errno| unread(&below, errno))?;
-                        tree.nodes
-                            .insert(inode, Node::Symlink { path: below, links, names: 1, target });
+                        tree.nodes.insert(
+                            inode,
+                            FoundNode::Symlink { path: below, links, names: 1, target },
+                        );
                     }
                 }
             }
-            tree.nodes.insert(inode, Node::Directory(names));
+            tree.nodes.insert(inode, FoundNode::Directory(names));
         }
         Ok(tree)
     }
@@ -92,7 +94,7 @@ impl Tree {
 fn unread(path: &str, errno: Errno) -> Unread {
     match errno {
         errno if is_the_machines(errno) => {
-            Unread::Broken(Failure::broken(format!("{path}: {errno}")))
+            Unread::Broken(CheckError::broken(format!("{path}: {errno}")))
         }
         _ => Unread::Damaged(format!("{path} cannot be read: {errno}")),
     }

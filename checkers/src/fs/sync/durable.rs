@@ -6,11 +6,11 @@
 //! promise is left where sync's is excluded.
 
 use explode_ramdisk::files::FsCall;
-use explode_runtime::verdict::Excluded;
+use explode_runtime::verdict::ExcludedPromises;
 
 use super::promises::promises;
-use super::synced::Synced;
-use crate::fs::model::promise::Promise;
+use super::synced::SyncedNames;
+use crate::fs::model::promise::PathPromise;
 use crate::fs::model::{Abstract, SyncCall};
 
 /// The tree, with all syncs and with those that promise something.
@@ -19,31 +19,31 @@ pub struct Durable {
     /// The tree as it is.
     pub fs: Abstract,
     /// With all syncs.
-    pub all: Synced,
+    pub all: SyncedNames,
     /// With those that promise something, if some do not.
-    pub kept: Option<Synced>,
-    excluded: Excluded,
+    pub kept: Option<SyncedNames>,
+    excluded: ExcludedPromises,
 }
 
 impl Durable {
     /// An empty root, on a file system of which nothing is known yet.
     pub fn new() -> Durable {
         let fs = Abstract::new();
-        let all = Synced::new(&fs);
-        Durable { fs, all, kept: None, excluded: Excluded::default() }
+        let all = SyncedNames::new(&fs);
+        Durable { fs, all, kept: None, excluded: ExcludedPromises::default() }
     }
 
     /// The profile of the file system excludes these promises. It is said before anything is done;
     /// again after a chop, where it changes nothing.
-    pub fn exclude(&mut self, excluded: Excluded) {
+    pub fn exclude(&mut self, excluded: ExcludedPromises) {
         if self.kept.is_none() && SyncCall::is_any_in(&excluded) {
-            self.kept = Some(Synced::new(&Abstract::new()));
+            self.kept = Some(SyncedNames::new(&Abstract::new()));
         }
         self.excluded = excluded;
     }
 
     /// What is excluded.
-    pub fn excluded(&self) -> &Excluded {
+    pub fn excluded(&self) -> &ExcludedPromises {
         &self.excluded
     }
 
@@ -66,7 +66,7 @@ impl Durable {
     }
 
     /// What must be there, and what else would be if the profile excluded nothing.
-    pub fn promises(&self) -> (Vec<Promise>, Option<Vec<Promise>>) {
+    pub fn promises(&self) -> (Vec<PathPromise>, Option<Vec<PathPromise>>) {
         let all = promises(&self.fs, &self.all);
         match &self.kept {
             Some(kept) => (promises(&self.fs, kept), Some(all)),

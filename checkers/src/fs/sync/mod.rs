@@ -49,19 +49,19 @@ mod synced;
 mod tests;
 
 use explode_ramdisk::files::Files;
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
 };
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Demand, Failure, Violation};
+use explode_runtime::verdict::{CheckError, ShellDemand, Violation};
 
-use crate::fs::model::promise::{self, Promise};
+use crate::fs::model::promise::{self, PathPromise};
 use crate::fs::model::{SyncCall, make};
 use durable::Durable;
-use step::{BLOCK, Step, Versions};
+use step::{BLOCK, SyncStep, Versions};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-sync";
@@ -98,8 +98,8 @@ pub(super) struct Sync {
     durable: Durable,
     versions: Versions,
     /// What must be there, and what else would be if the profile excluded nothing.
-    promises: Vec<Promise>,
-    others: Option<Vec<Promise>>,
+    promises: Vec<PathPromise>,
+    others: Option<Vec<PathPromise>>,
 }
 
 /// The contents of files are kept in memory, too.
@@ -126,7 +126,7 @@ fn build(options: &Options) -> Result<Sync, UsageError> {
 
 impl Sync {
     /// Takes a step; returns true if a crash may come right then.
-    fn take(&mut self, step: Step, files: &dyn Files) -> Result<bool, Failure> {
+    fn take(&mut self, step: SyncStep, files: &dyn Files) -> Result<bool, CheckError> {
         let calls = step.calls(self.hole, &self.durable.fs, &mut self.versions);
         make(&calls, files, |call| self.durable.follow(call))?;
         (self.promises, self.others) = self.durable.promises();
@@ -136,21 +136,21 @@ impl Sync {
 }
 
 impl Checker for Sync {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.durable.exclude(stack.excluded());
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
-        let steps = Step::possible(&self.durable);
+        let steps = SyncStep::possible(&self.durable);
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
-        let point = Point::action(steps.len() as u32, Label::named(NAME));
-        let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        let point = ChoicePoint::action(steps.len() as u32, Label::named(NAME));
+        let step = steps[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         if self.take(step, files.as_ref())? { cx.check_crashes_now(self, &[]) } else { Ok(()) }
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let excluded = self.durable.excluded();
         promise::judge(stack.files()?.as_ref(), &self.promises, self.others.as_deref(), excluded)
     }
@@ -182,7 +182,7 @@ impl Demands for Sync {
         _epoch: Epoch,
         _args: &[String],
         _violation: &Violation,
-    ) -> Option<Vec<Demand>> {
-        Some(self.promises.iter().flat_map(Promise::demands).collect())
+    ) -> Option<Vec<ShellDemand>> {
+        Some(self.promises.iter().flat_map(PathPromise::demands).collect())
     }
 }

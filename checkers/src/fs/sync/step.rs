@@ -15,11 +15,12 @@ pub const BLOCK: usize = 4096;
 const MIDDLE: usize = 1000;
 
 /// One call of mutate. Steps with a sync of their own make short ways to where syncs go wrong:
-/// [`WriteAFar`](Step::WriteAFar), [`TruncateA`](Step::TruncateA), and [`WriteB`](Step::WriteB) or
-/// [`WriteC`](Step::WriteC) is the paper's error in ext2: a new file or directory gets the indirect
-/// blocks that `/a` has given back, and the `/a` that is still on disk claims them.
+/// [`WriteAFar`](SyncStep::WriteAFar), [`TruncateA`](SyncStep::TruncateA), and
+/// [`WriteB`](SyncStep::WriteB) or [`WriteC`](SyncStep::WriteC) is the paper's error in ext2: a new
+/// file or directory gets the indirect blocks that `/a` has given back, and the `/a` that is still
+/// on disk claims them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SyncStep {
     /// Its first block, fsync of it and of its directory.
     WriteA,
     /// The same behind a hole (EX-97), so that there are indirect blocks.
@@ -54,29 +55,29 @@ pub enum Step {
     Sync,
 }
 
-impl Step {
-    const ALL: [Step; 16] = [
-        Step::WriteA,
-        Step::WriteAFar,
-        Step::WriteB,
-        Step::WriteC,
-        Step::WriteAOnly,
-        Step::WriteBOnly,
-        Step::AppendToA,
-        Step::TruncateA,
-        Step::ResizeA,
-        Step::UnlinkA,
-        Step::RenameAToB,
-        Step::MakeD,
-        Step::RemoveD,
-        Step::FsyncA,
-        Step::FsyncRoot,
-        Step::Sync,
+impl SyncStep {
+    const ALL: [SyncStep; 16] = [
+        SyncStep::WriteA,
+        SyncStep::WriteAFar,
+        SyncStep::WriteB,
+        SyncStep::WriteC,
+        SyncStep::WriteAOnly,
+        SyncStep::WriteBOnly,
+        SyncStep::AppendToA,
+        SyncStep::TruncateA,
+        SyncStep::ResizeA,
+        SyncStep::UnlinkA,
+        SyncStep::RenameAToB,
+        SyncStep::MakeD,
+        SyncStep::RemoveD,
+        SyncStep::FsyncA,
+        SyncStep::FsyncRoot,
+        SyncStep::Sync,
     ];
 
     /// The steps that do anything to a tree.
-    pub fn possible(durable: &Durable) -> Vec<Step> {
-        Step::ALL.into_iter().filter(|step| step.is_possible(durable)).collect()
+    pub fn possible(durable: &Durable) -> Vec<SyncStep> {
+        SyncStep::ALL.into_iter().filter(|step| step.is_possible(durable)).collect()
     }
 
     fn is_possible(self, durable: &Durable) -> bool {
@@ -84,93 +85,93 @@ impl Step {
         let (a, c) = (fs.find("/a"), fs.find("/d/c"));
         let size = |id| fs.bytes(id).len();
         match self {
-            Step::WriteA | Step::WriteAFar | Step::WriteB | Step::WriteC => true,
-            Step::WriteAOnly | Step::WriteBOnly | Step::AppendToA => true,
-            Step::UnlinkA | Step::RenameAToB => a.is_some(),
-            Step::TruncateA => a.is_some_and(|a| size(a) > 0),
-            Step::ResizeA => a.is_some_and(|a| size(a) != MIDDLE),
-            Step::MakeD => c.is_none(),
-            Step::RemoveD => c.is_some(),
-            Step::FsyncA => {
+            SyncStep::WriteA | SyncStep::WriteAFar | SyncStep::WriteB | SyncStep::WriteC => true,
+            SyncStep::WriteAOnly | SyncStep::WriteBOnly | SyncStep::AppendToA => true,
+            SyncStep::UnlinkA | SyncStep::RenameAToB => a.is_some(),
+            SyncStep::TruncateA => a.is_some_and(|a| size(a) > 0),
+            SyncStep::ResizeA => a.is_some_and(|a| size(a) != MIDDLE),
+            SyncStep::MakeD => c.is_none(),
+            SyncStep::RemoveD => c.is_some(),
+            SyncStep::FsyncA => {
                 a.and_then(|a| all.history.file(a)).is_some_and(|a| !a.forced.is_synced())
             }
-            Step::FsyncRoot => !all.history.is_forced(fs, Abstract::ROOT),
-            Step::Sync => !durable.is_synced(),
+            SyncStep::FsyncRoot => !all.history.is_forced(fs, Abstract::ROOT),
+            SyncStep::Sync => !durable.is_synced(),
         }
     }
 
     /// Its name in traces.
     pub fn name(self) -> &'static str {
         match self {
-            Step::WriteA => "write /a; fsync /a, /",
-            Step::WriteAFar => "write /a behind a hole; fsync /a, /",
-            Step::WriteB => "write /b; fsync /b, /",
-            Step::WriteC => "write /d/c; fsync /d/c, /d, /",
-            Step::WriteAOnly => "write /a",
-            Step::WriteBOnly => "write /b",
-            Step::AppendToA => "append to /a; fdatasync /a",
-            Step::TruncateA => "truncate /a",
-            Step::ResizeA => "resize /a",
-            Step::UnlinkA => "unlink /a",
-            Step::RenameAToB => "rename /a /b",
-            Step::MakeD => "mkdir /d; write /d/c",
-            Step::RemoveD => "unlink /d/c; rmdir /d",
-            Step::FsyncA => "fsync /a",
-            Step::FsyncRoot => "fsync /",
-            Step::Sync => "sync",
+            SyncStep::WriteA => "write /a; fsync /a, /",
+            SyncStep::WriteAFar => "write /a behind a hole; fsync /a, /",
+            SyncStep::WriteB => "write /b; fsync /b, /",
+            SyncStep::WriteC => "write /d/c; fsync /d/c, /d, /",
+            SyncStep::WriteAOnly => "write /a",
+            SyncStep::WriteBOnly => "write /b",
+            SyncStep::AppendToA => "append to /a; fdatasync /a",
+            SyncStep::TruncateA => "truncate /a",
+            SyncStep::ResizeA => "resize /a",
+            SyncStep::UnlinkA => "unlink /a",
+            SyncStep::RenameAToB => "rename /a /b",
+            SyncStep::MakeD => "mkdir /d; write /d/c",
+            SyncStep::RemoveD => "unlink /d/c; rmdir /d",
+            SyncStep::FsyncA => "fsync /a",
+            SyncStep::FsyncRoot => "fsync /",
+            SyncStep::Sync => "sync",
         }
     }
 
     /// The calls of which it is made; `hole` is how many bytes the hole of
-    /// [`WriteAFar`](Step::WriteAFar) ends behind the start of the file.
+    /// [`WriteAFar`](SyncStep::WriteAFar) ends behind the start of the file.
     pub fn calls(self, hole: usize, fs: &Abstract, versions: &mut Versions) -> Vec<FsCall> {
         let d = || "/d".to_owned();
         let mkdir = || fs.find("/d").is_none().then(|| FsCall::Mkdir { path: d() });
         let mut calls = Vec::new();
         match self {
-            Step::WriteA => {
+            SyncStep::WriteA => {
                 calls.extend(versions.write("/a", 0, BLOCK));
                 calls.extend(fsync_with_directories("/a"));
             }
-            Step::WriteAFar => {
+            SyncStep::WriteAFar => {
                 calls.extend(versions.write("/a", hole, BLOCK));
                 calls.extend(fsync_with_directories("/a"));
             }
-            Step::WriteB => {
+            SyncStep::WriteB => {
                 calls.extend(versions.write("/b", 0, 2 * BLOCK));
                 calls.extend(fsync_with_directories("/b"));
             }
-            Step::WriteC => {
+            SyncStep::WriteC => {
                 calls.extend(mkdir());
                 calls.extend(versions.write("/d/c", 0, BLOCK));
                 calls.extend(fsync_with_directories("/d/c"));
             }
-            Step::WriteAOnly => calls.extend(versions.write("/a", 0, BLOCK)),
-            Step::WriteBOnly => calls.extend(versions.write("/b", 0, 2 * BLOCK)),
-            Step::AppendToA => {
+            SyncStep::WriteAOnly => calls.extend(versions.write("/a", 0, BLOCK)),
+            SyncStep::WriteBOnly => calls.extend(versions.write("/b", 0, 2 * BLOCK)),
+            SyncStep::AppendToA => {
                 let end = fs.find("/a").map_or(0, |a| fs.bytes(a).len());
                 calls.extend(versions.write("/a", end, BLOCK));
                 calls.extend(open("/a", FsCall::Fdatasync { path: "/a".to_owned() }));
             }
-            Step::TruncateA | Step::ResizeA => {
-                let size = if self == Step::TruncateA { 0 } else { MIDDLE as u64 };
+            SyncStep::TruncateA | SyncStep::ResizeA => {
+                let size = if self == SyncStep::TruncateA { 0 } else { MIDDLE as u64 };
                 calls.push(FsCall::Ftruncate { path: "/a".to_owned(), size });
             }
-            Step::UnlinkA => calls.push(FsCall::Unlink { path: "/a".to_owned() }),
-            Step::RenameAToB => {
+            SyncStep::UnlinkA => calls.push(FsCall::Unlink { path: "/a".to_owned() }),
+            SyncStep::RenameAToB => {
                 calls.push(FsCall::Rename { from: "/a".to_owned(), to: "/b".to_owned() });
             }
-            Step::MakeD => {
+            SyncStep::MakeD => {
                 calls.extend(mkdir());
                 calls.extend(versions.write("/d/c", 0, BLOCK));
             }
-            Step::RemoveD => {
+            SyncStep::RemoveD => {
                 calls.push(FsCall::Unlink { path: "/d/c".to_owned() });
                 calls.push(FsCall::Rmdir { path: d() });
             }
-            Step::FsyncA => calls.extend(fsync("/a")),
-            Step::FsyncRoot => calls.push(FsCall::FsyncDir { path: "/".to_owned() }),
-            Step::Sync => calls.push(FsCall::Syncfs),
+            SyncStep::FsyncA => calls.extend(fsync("/a")),
+            SyncStep::FsyncRoot => calls.push(FsCall::FsyncDir { path: "/".to_owned() }),
+            SyncStep::Sync => calls.push(FsCall::Syncfs),
         }
         calls
     }

@@ -8,19 +8,19 @@ use crate::fs::model::{Abstract, History, Id, SyncCall};
 
 /// What some syncs have made durable.
 #[derive(Clone, Debug)]
-pub struct Synced {
+pub struct SyncedNames {
     /// What is stable and volatile.
     pub history: History,
     /// The call that has made each name durable: the strongest since the name was last changed.
     pub names: BTreeMap<(Id, String), SyncCall>,
 }
 
-impl Synced {
+impl SyncedNames {
     /// An empty root, durable as it is.
-    pub fn new(fs: &Abstract) -> Synced {
+    pub fn new(fs: &Abstract) -> SyncedNames {
         let mut history = History::default();
         history.sync(fs);
-        Synced { history, names: BTreeMap::new() }
+        SyncedNames { history, names: BTreeMap::new() }
     }
 
     /// A sync has succeeded.

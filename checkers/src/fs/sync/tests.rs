@@ -1,11 +1,11 @@
 //! The rules of what is promised, one by one, as the model has them.
 
 use explode_ramdisk::files::{FsCall, OpenFlags};
-use explode_runtime::verdict::{Excluded, Profile, Promise as Line};
+use explode_runtime::verdict::{ExcludedPromises, Profile, Promise as Line};
 
 use super::durable::Durable;
 use crate::fs::model::pattern::pattern;
-use crate::fs::model::promise::{Contents, Part, Promise, What};
+use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject, PromisedPart};
 
 /// The words for its name and for its contents, the bounds of its size, the bytes that must be
 /// there.
@@ -64,15 +64,15 @@ impl Said {
     }
 
     /// What is promised of a path.
-    fn of(&self, path: &str) -> Option<What> {
+    fn of(&self, path: &str) -> Option<PromisedObject> {
         of(self.0.promises().0, path)
     }
 
     /// The promise of a file that must be there.
     fn file(&self, path: &str) -> OfAFile {
         match self.of(path) {
-            Some(What::File(name, contents)) => {
-                let Contents { promise, least, most, .. } = contents;
+            Some(PromisedObject::File(name, contents)) => {
+                let PromisedContents { promise, least, most, .. } = contents;
                 (name, promise, (least, most), ranges(&contents.parts))
             }
             other => panic!("{other:?}"),
@@ -82,7 +82,7 @@ impl Said {
     /// How many contents a name may lead to, if it leads anywhere.
     fn perhaps(&self, path: &str) -> usize {
         match self.of(path) {
-            Some(What::Perhaps(contents)) => contents.len(),
+            Some(PromisedObject::Perhaps(contents)) => contents.len(),
             None => 0,
             other => panic!("{other:?}"),
         }
@@ -90,11 +90,11 @@ impl Said {
 }
 
 /// What these say of a path.
-fn of(promises: Vec<Promise>, path: &str) -> Option<What> {
+fn of(promises: Vec<PathPromise>, path: &str) -> Option<PromisedObject> {
     promises.into_iter().find(|promise| promise.path == path).map(|promise| promise.what)
 }
 
-fn ranges(parts: &[Part]) -> Vec<(usize, usize)> {
+fn ranges(parts: &[PromisedPart]) -> Vec<(usize, usize)> {
     parts.iter().map(|part| (part.at, part.at + part.bytes.len())).collect()
 }
 
@@ -186,7 +186,7 @@ fn a_name_needs_its_directory_and_its_file() {
     said.sync_directory("/");
     assert_eq!((said.of("/d"), said.of("/d/e")), (None, None));
     said.sync_directory("/d");
-    assert_eq!(said.of("/d"), Some(What::Directory(NAME)));
+    assert_eq!(said.of("/d"), Some(PromisedObject::Directory(NAME)));
     assert_eq!(said.file("/d/e").1, WHOLE);
 }
 
@@ -204,7 +204,7 @@ fn a_new_name_that_is_not_synced_leads_to_what_was() {
         "the old /c is gone, and holds anything"
     );
     said.sync_directory("/");
-    assert_eq!(said.of("/a"), Some(What::Nothing(NAME)));
+    assert_eq!(said.of("/a"), Some(PromisedObject::Nothing(NAME)));
     assert_eq!(said.file("/c"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
 }
 
@@ -218,7 +218,7 @@ fn what_is_removed_is_promised_to_nobody() {
     assert_eq!(said.of("/a"), None, "it may lead to the old one still");
     said.unlink("/a");
     said.sync_all();
-    assert_eq!(said.of("/a"), Some(What::Nothing("synced-by-sync")));
+    assert_eq!(said.of("/a"), Some(PromisedObject::Nothing("synced-by-sync")));
 }
 
 /// An exclusion excuses no other call: of two syncs that have made the same data durable, the
@@ -228,7 +228,7 @@ fn an_exclusion_leaves_what_other_calls_promise() {
     let excluding = |words: &[&'static str]| {
         let line = |name: &&'static str| Line { name, kept: false, quote: "", source: "" };
         let promises = words.iter().map(line).collect();
-        Excluded::by(Some(&Profile { system: String::new(), promises }))
+        ExcludedPromises::by(Some(&Profile { system: String::new(), promises }))
     };
     let done = |words: &[&'static str]| {
         let mut said = Said(Durable::new());
@@ -240,9 +240,9 @@ fn an_exclusion_leaves_what_other_calls_promise() {
         said.sync_all();
         said.0
     };
-    let told = |promises: &[Promise], path: &str| {
+    let told = |promises: &[PathPromise], path: &str| {
         of(promises.to_vec(), path).map(|what| match what {
-            What::File(name, contents) => format!("{name} {}", contents.promise),
+            PromisedObject::File(name, contents) => format!("{name} {}", contents.promise),
             other => format!("{other:?}"),
         })
     };

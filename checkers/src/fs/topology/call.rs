@@ -21,7 +21,7 @@ pub(super) const XATTR: &str = "user.a";
 
 /// One system call, or a few that belong together; paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Call {
+pub enum TopologyCall {
     Ftruncate {
         path: String,
         size: usize,
@@ -101,7 +101,7 @@ pub enum Call {
 
 /// How pwrite writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Write {
+pub enum WriteAt {
     /// pwrite(2).
     Plain,
     /// The same through a file that was opened so.
@@ -110,34 +110,38 @@ pub enum Write {
     Mapped,
 }
 
-impl Call {
+impl TopologyCall {
     /// Its name in traces.
     pub fn name(&self) -> String {
         match self {
-            Call::Ftruncate { path, size } => format!("ftruncate {path} {size}"),
-            Call::Pwrite { path, at } => format!("pwrite {path} {at}"),
-            Call::Creat { path } => format!("creat {path}"),
-            Call::Mkdir { path } => format!("mkdir {path}"),
-            Call::Unlink { path } => format!("unlink {path}"),
-            Call::Rmdir { path } => format!("rmdir {path}"),
-            Call::Link { from, to } => format!("link {from} {to}"),
-            Call::Rename { from, to } => format!("rename {from} {to}"),
-            Call::Symlink { target, path } if target.len() < 20 => {
+            TopologyCall::Ftruncate { path, size } => format!("ftruncate {path} {size}"),
+            TopologyCall::Pwrite { path, at } => format!("pwrite {path} {at}"),
+            TopologyCall::Creat { path } => format!("creat {path}"),
+            TopologyCall::Mkdir { path } => format!("mkdir {path}"),
+            TopologyCall::Unlink { path } => format!("unlink {path}"),
+            TopologyCall::Rmdir { path } => format!("rmdir {path}"),
+            TopologyCall::Link { from, to } => format!("link {from} {to}"),
+            TopologyCall::Rename { from, to } => format!("rename {from} {to}"),
+            TopologyCall::Symlink { target, path } if target.len() < 20 => {
                 format!("symlink {target} {path}")
             }
-            Call::Symlink { target, path } => format!("symlink ({} bytes) {path}", target.len()),
-            Call::Chmod { path, mode } => format!("chmod {path} {mode:o}"),
-            Call::Setxattr { path, len } => format!("setxattr {path} {XATTR} ({len} bytes)"),
-            Call::Removexattr { path } => format!("removexattr {path} {XATTR}"),
-            Call::Exchange { one, other } => format!("exchange {one} {other}"),
-            Call::RenameNoReplace { from, to } => format!("rename-noreplace {from} {to}"),
-            Call::Fallocate { path, how, at } => {
+            TopologyCall::Symlink { target, path } => {
+                format!("symlink ({} bytes) {path}", target.len())
+            }
+            TopologyCall::Chmod { path, mode } => format!("chmod {path} {mode:o}"),
+            TopologyCall::Setxattr { path, len } => {
+                format!("setxattr {path} {XATTR} ({len} bytes)")
+            }
+            TopologyCall::Removexattr { path } => format!("removexattr {path} {XATTR}"),
+            TopologyCall::Exchange { one, other } => format!("exchange {one} {other}"),
+            TopologyCall::RenameNoReplace { from, to } => format!("rename-noreplace {from} {to}"),
+            TopologyCall::Fallocate { path, how, at } => {
                 format!("fallocate {path} {} {at} {BLOCK}", word(*how))
             }
-            Call::Tmpfile { path } => format!("tmpfile, pwrite, link {path}"),
-            Call::UnlinkHeld { path } => format!("open, unlink, pwrite {path}"),
-            Call::Store { path } => format!("mmap, store, msync {path}"),
-            Call::Clone { from, to } => format!("clone {from} {to}"),
+            TopologyCall::Tmpfile { path } => format!("tmpfile, pwrite, link {path}"),
+            TopologyCall::UnlinkHeld { path } => format!("open, unlink, pwrite {path}"),
+            TopologyCall::Store { path } => format!("mmap, store, msync {path}"),
+            TopologyCall::Clone { from, to } => format!("clone {from} {to}"),
         }
     }
 
@@ -145,9 +149,9 @@ impl Call {
     /// and holds no zero.
     pub fn bytes(&self, fs: &Abstract, version: u32) -> Vec<u8> {
         let (inode, at) = match self {
-            Call::Pwrite { path, at } => (fs.find(path), *at),
-            Call::UnlinkHeld { path } | Call::Store { path } => (fs.find(path), 0),
-            Call::Tmpfile { .. } => (Some(fs.next()), 0),
+            TopologyCall::Pwrite { path, at } => (fs.find(path), *at),
+            TopologyCall::UnlinkHeld { path } | TopologyCall::Store { path } => (fs.find(path), 0),
+            TopologyCall::Tmpfile { .. } => (Some(fs.next()), 0),
             _ => return Vec::new(),
         };
         pattern::pattern(
@@ -160,7 +164,7 @@ impl Call {
 
     /// Does it write bytes of its own?
     pub fn writes(&self) -> bool {
-        use Call::{Pwrite, Store, Tmpfile, UnlinkHeld};
+        use TopologyCall::{Pwrite, Store, Tmpfile, UnlinkHeld};
         matches!(self, Pwrite { .. } | Store { .. } | Tmpfile { .. } | UnlinkHeld { .. })
     }
 
@@ -168,7 +172,7 @@ impl Call {
     /// links (link(2), EPERM); a directory that overlay has from its lower folder cannot be moved
     /// (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
     pub fn is_refused(&self, errno: Errno) -> bool {
-        use Call::{Exchange, Link, Rename, RenameNoReplace};
+        use TopologyCall::{Exchange, Link, Rename, RenameNoReplace};
         match self {
             Link { .. } => matches!(errno, Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS),
             Rename { .. } | RenameNoReplace { .. } | Exchange { .. } => errno == Errno::EXDEV,
@@ -178,7 +182,7 @@ impl Call {
 
     /// Does it change what a file holds, and no name?
     pub fn is_of_contents(&self) -> bool {
-        use Call::{Clone, Fallocate, Ftruncate, Pwrite, Store};
+        use TopologyCall::{Clone, Fallocate, Ftruncate, Pwrite, Store};
         matches!(
             self,
             Pwrite { .. } | Ftruncate { .. } | Fallocate { .. } | Store { .. } | Clone { .. }
@@ -192,33 +196,33 @@ impl Call {
         let write = |path: &str, at: usize| FsCall::pwrite(path, at as u64, bytes.to_vec());
         let (existing, xattr) = (OpenFlags::EXISTING, || XATTR.to_owned());
         vec![match self.clone() {
-            Call::Ftruncate { path, size } => FsCall::Ftruncate { path, size: size as u64 },
-            Call::Pwrite { path, at } => write(&path, at),
-            Call::Mkdir { path } => FsCall::Mkdir { path },
-            Call::Unlink { path } => FsCall::Unlink { path },
-            Call::Rmdir { path } => FsCall::Rmdir { path },
-            Call::Link { from, to } => FsCall::Link { from, to },
-            Call::Rename { from, to } => FsCall::Rename { from, to },
-            Call::Symlink { target, path } => FsCall::Symlink { target, path },
-            Call::Chmod { path, mode } => FsCall::Chmod { path, mode },
-            Call::Setxattr { path, len } => {
+            TopologyCall::Ftruncate { path, size } => FsCall::Ftruncate { path, size: size as u64 },
+            TopologyCall::Pwrite { path, at } => write(&path, at),
+            TopologyCall::Mkdir { path } => FsCall::Mkdir { path },
+            TopologyCall::Unlink { path } => FsCall::Unlink { path },
+            TopologyCall::Rmdir { path } => FsCall::Rmdir { path },
+            TopologyCall::Link { from, to } => FsCall::Link { from, to },
+            TopologyCall::Rename { from, to } => FsCall::Rename { from, to },
+            TopologyCall::Symlink { target, path } => FsCall::Symlink { target, path },
+            TopologyCall::Chmod { path, mode } => FsCall::Chmod { path, mode },
+            TopologyCall::Setxattr { path, len } => {
                 FsCall::Setxattr { path, name: xattr(), value: value(len) }
             }
-            Call::Removexattr { path } => FsCall::Removexattr { path, name: xattr() },
-            Call::Exchange { one, other } => FsCall::Exchange { from: one, to: other },
-            Call::RenameNoReplace { from, to } => FsCall::RenameNoReplace { from, to },
-            Call::Fallocate { path, how, at } => {
+            TopologyCall::Removexattr { path } => FsCall::Removexattr { path, name: xattr() },
+            TopologyCall::Exchange { one, other } => FsCall::Exchange { from: one, to: other },
+            TopologyCall::RenameNoReplace { from, to } => FsCall::RenameNoReplace { from, to },
+            TopologyCall::Fallocate { path, how, at } => {
                 FsCall::Fallocate { path, mode: how, offset: at as u64, len: BLOCK as u64 }
             }
-            Call::Store { path } => {
+            TopologyCall::Store { path } => {
                 let (data, method) = (bytes.to_vec(), WriteMethod::Mapped);
                 FsCall::Pwrite { path, offset: 0, data, method }
             }
-            Call::Creat { path } => {
+            TopologyCall::Creat { path } => {
                 let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
                 return vec![opened(&path, flags), closed(&path)];
             }
-            Call::Tmpfile { path } => {
+            TopologyCall::Tmpfile { path } => {
                 return vec![
                     FsCall::OpenUnnamed { directory: parent(&path).to_owned() },
                     write(NAMELESS, 0),
@@ -226,11 +230,11 @@ impl Call {
                     closed(&path),
                 ];
             }
-            Call::UnlinkHeld { path } => {
+            TopologyCall::UnlinkHeld { path } => {
                 let unlink = FsCall::Unlink { path: path.clone() };
                 return vec![opened(&path, existing), unlink, write(NAMELESS, 0), closed(NAMELESS)];
             }
-            Call::Clone { from, to } => {
+            TopologyCall::Clone { from, to } => {
                 return vec![
                     opened(&from, existing),
                     opened(&to, existing),
@@ -244,14 +248,15 @@ impl Call {
     }
 
     /// Makes it; `bytes` are those that it writes.
-    pub fn make(&self, files: &dyn Files, bytes: &[u8], write: Write) -> FilesResult<()> {
+    pub fn make(&self, files: &dyn Files, bytes: &[u8], write: WriteAt) -> FilesResult<()> {
         let mut calls = self.calls(bytes);
-        if let (Call::Pwrite { path, at }, [FsCall::Pwrite { method, .. }]) = (self, &mut calls[..])
+        if let (TopologyCall::Pwrite { path, at }, [FsCall::Pwrite { method, .. }]) =
+            (self, &mut calls[..])
         {
             match write {
-                Write::Plain => {}
-                Write::Synced(synced) => *method = synced.into(),
-                Write::Mapped => return store(files, path, *at, bytes),
+                WriteAt::Plain => {}
+                WriteAt::Synced(synced) => *method = synced.into(),
+                WriteAt::Mapped => return store(files, path, *at, bytes),
             }
         }
         let mut session = Session::new(files);
@@ -261,7 +266,7 @@ impl Call {
     /// Makes it to the abstract file system.
     ///
     /// # Panics
-    /// If it is none of [`possible`](Call::possible).
+    /// If it is none of [`possible`](TopologyCall::possible).
     pub fn apply(&self, fs: &mut Abstract, bytes: &[u8]) {
         self.calls(bytes).iter().for_each(|call| fs.apply(call));
     }
@@ -277,52 +282,54 @@ impl Call {
     /// no name.
     pub fn directories(&self) -> Vec<&str> {
         match self {
-            Call::Creat { path }
-            | Call::Mkdir { path }
-            | Call::Unlink { path }
-            | Call::Rmdir { path }
-            | Call::Symlink { path, .. }
-            | Call::Tmpfile { path }
-            | Call::UnlinkHeld { path } => vec![parent(path)],
-            Call::Link { to, .. } => vec![parent(to)],
-            Call::Rename { from, to }
-            | Call::RenameNoReplace { from, to }
-            | Call::Exchange { one: from, other: to } => {
+            TopologyCall::Creat { path }
+            | TopologyCall::Mkdir { path }
+            | TopologyCall::Unlink { path }
+            | TopologyCall::Rmdir { path }
+            | TopologyCall::Symlink { path, .. }
+            | TopologyCall::Tmpfile { path }
+            | TopologyCall::UnlinkHeld { path } => vec![parent(path)],
+            TopologyCall::Link { to, .. } => vec![parent(to)],
+            TopologyCall::Rename { from, to }
+            | TopologyCall::RenameNoReplace { from, to }
+            | TopologyCall::Exchange { one: from, other: to } => {
                 let mut both = vec![parent(to), parent(from)];
                 both.dedup();
                 both
             }
-            Call::Ftruncate { .. }
-            | Call::Pwrite { .. }
-            | Call::Chmod { .. }
-            | Call::Setxattr { .. }
-            | Call::Removexattr { .. }
-            | Call::Fallocate { .. }
-            | Call::Store { .. }
-            | Call::Clone { .. } => Vec::new(),
+            TopologyCall::Ftruncate { .. }
+            | TopologyCall::Pwrite { .. }
+            | TopologyCall::Chmod { .. }
+            | TopologyCall::Setxattr { .. }
+            | TopologyCall::Removexattr { .. }
+            | TopologyCall::Fallocate { .. }
+            | TopologyCall::Store { .. }
+            | TopologyCall::Clone { .. } => Vec::new(),
         }
     }
 
     /// The paths at which its objects are afterwards.
     pub fn objects(&self) -> Vec<&str> {
         match self {
-            Call::Unlink { .. } | Call::Rmdir { .. } | Call::UnlinkHeld { .. } => Vec::new(),
-            Call::Exchange { one, other } => vec![one, other],
-            Call::Ftruncate { path, .. }
-            | Call::Pwrite { path, .. }
-            | Call::Creat { path }
-            | Call::Mkdir { path }
-            | Call::Symlink { path, .. }
-            | Call::Chmod { path, .. }
-            | Call::Setxattr { path, .. }
-            | Call::Removexattr { path }
-            | Call::Fallocate { path, .. }
-            | Call::Tmpfile { path }
-            | Call::Store { path }
-            | Call::Link { to: path, .. }
-            | Call::Rename { to: path, .. }
-            | Call::RenameNoReplace { to: path, .. }
-            | Call::Clone { to: path, .. } => vec![path],
+            TopologyCall::Unlink { .. }
+            | TopologyCall::Rmdir { .. }
+            | TopologyCall::UnlinkHeld { .. } => Vec::new(),
+            TopologyCall::Exchange { one, other } => vec![one, other],
+            TopologyCall::Ftruncate { path, .. }
+            | TopologyCall::Pwrite { path, .. }
+            | TopologyCall::Creat { path }
+            | TopologyCall::Mkdir { path }
+            | TopologyCall::Symlink { path, .. }
+            | TopologyCall::Chmod { path, .. }
+            | TopologyCall::Setxattr { path, .. }
+            | TopologyCall::Removexattr { path }
+            | TopologyCall::Fallocate { path, .. }
+            | TopologyCall::Tmpfile { path }
+            | TopologyCall::Store { path }
+            | TopologyCall::Link { to: path, .. }
+            | TopologyCall::Rename { to: path, .. }
+            | TopologyCall::RenameNoReplace { to: path, .. }
+            | TopologyCall::Clone { to: path, .. } => vec![path],
         }
     }
 }

@@ -6,17 +6,17 @@
 use itertools::Itertools as _;
 
 use crate::fs::model::Attributes;
-use crate::fs::model::{Abstract, Id, Node};
+use crate::fs::model::{Abstract, Id, ModelNode};
 
 /// The canonical form.
 pub fn signature(fs: &Abstract) -> Vec<u8> {
-    form(fs, Regard::ALL)
+    form(fs, CanonicalForm::ALL)
 }
 
 /// What the form regards; without one of them topologies that differ are taken for one, or one for
 /// several.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Regard {
+pub(super) struct CanonicalForm {
     /// Which names lead to the same file.
     pub links: bool,
     /// What files hold.
@@ -29,12 +29,17 @@ pub(super) struct Regard {
     pub attributes: bool,
 }
 
-impl Regard {
-    pub const ALL: Regard =
-        Regard { links: true, contents: true, unordered: true, renumbered: true, attributes: true };
+impl CanonicalForm {
+    pub const ALL: CanonicalForm = CanonicalForm {
+        links: true,
+        contents: true,
+        unordered: true,
+        renumbered: true,
+        attributes: true,
+    };
 }
 
-pub(super) fn form(fs: &Abstract, regard: Regard) -> Vec<u8> {
+pub(super) fn form(fs: &Abstract, regard: CanonicalForm) -> Vec<u8> {
     let mut several: Vec<Id> = Vec::new();
     let paths = fs.paths();
     for (_, id) in &paths {
@@ -54,17 +59,17 @@ pub(super) fn form(fs: &Abstract, regard: Regard) -> Vec<u8> {
     several.into_iter().permutations(count).map(|order| form(&order)).min().unwrap_or_default()
 }
 
-fn form_of(fs: &Abstract, id: Id, several: &[Id], regard: Regard) -> Vec<u8> {
+fn form_of(fs: &Abstract, id: Id, several: &[Id], regard: CanonicalForm) -> Vec<u8> {
     let number = several.iter().position(|other| *other == id);
     let number = number.map_or_else(String::new, |number| format!("#{number}"));
     let attributes = if regard.attributes { changed(fs, id) } else { String::new() };
     match fs.node(id) {
-        Node::Symlink(target) => format!("l{number}{target};").into_bytes(),
-        Node::File(bytes) => {
+        ModelNode::Symlink(target) => format!("l{number}{target};").into_bytes(),
+        ModelNode::File(bytes) => {
             let contents = if regard.contents { runs(bytes) } else { String::new() };
             format!("f{number}{contents}{attributes};").into_bytes()
         }
-        Node::Directory(_) => {
+        ModelNode::Directory(_) => {
             let mut children: Vec<Vec<u8>> =
                 fs.names(id).map(|(_, child)| form_of(fs, child, several, regard)).collect();
             if regard.unordered {

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Files, Kind, Result as FilesResult, Stat};
+use explode_ramdisk::files::{FileKind, Files, Result as FilesResult, Stat};
 
 use crate::fs::RESERVED;
 use crate::fs::endless::goes_on;
 use crate::fs::model::Seen;
 use crate::fs::model::groups::Groups;
-use crate::fs::model::{Abstract, Node};
+use crate::fs::model::{Abstract, ModelNode};
 
 /// Every path, and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Found(BTreeMap<String, Entry>);
+pub struct FoundTopology(BTreeMap<String, FoundEntry>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Entry {
+enum FoundEntry {
     Directory(Seen),
     /// `first` is the first path that leads to the same file; `links` is how many the file system
     /// says there are.
@@ -33,9 +33,9 @@ enum Entry {
     },
 }
 
-impl Found {
+impl FoundTopology {
     /// What should be there, as far as these calls have anything to do with it.
-    pub fn expected(fs: &Abstract, calls: Groups) -> Found {
+    pub fn expected(fs: &Abstract, calls: Groups) -> FoundTopology {
         let paths = fs.paths();
         let entry = |id| {
             let mut same =
@@ -44,25 +44,29 @@ impl Found {
             let links = 1 + same.count() as u32;
             let seen = fs.attributes(id).seen(calls);
             match fs.node(id) {
-                Node::Directory(_) => Entry::Directory(seen),
-                Node::File(bytes) => Entry::File { first, links, bytes: bytes.clone(), seen },
-                Node::Symlink(target) => Entry::Symlink { first, links, target: target.clone() },
+                ModelNode::Directory(_) => FoundEntry::Directory(seen),
+                ModelNode::File(bytes) => {
+                    FoundEntry::File { first, links, bytes: bytes.clone(), seen }
+                }
+                ModelNode::Symlink(target) => {
+                    FoundEntry::Symlink { first, links, target: target.clone() }
+                }
             }
         };
-        Found(paths.iter().map(|(path, id)| (path.clone(), entry(*id))).collect())
+        FoundTopology(paths.iter().map(|(path, id)| (path.clone(), entry(*id))).collect())
     }
 
     /// What is there, without what a file system keeps for itself, if it is empty.
     ///
     /// # Errors
     /// What cannot be read, and why.
-    pub fn of(files: &dyn Files, calls: Groups) -> Result<Found, String> {
-        let mut found = Found(BTreeMap::new());
+    pub fn of(files: &dyn Files, calls: Groups) -> Result<FoundTopology, String> {
+        let mut found = FoundTopology(BTreeMap::new());
         let mut inodes = BTreeMap::new();
         found.read(files, calls, "", &mut inodes)?;
         for path in RESERVED {
             let is_empty = match found.0.get(path) {
-                Some(Entry::File { bytes, .. }) => bytes.is_empty(),
+                Some(FoundEntry::File { bytes, .. }) => bytes.is_empty(),
                 _ => !found.0.keys().any(|below| below.starts_with(&format!("{path}/"))),
             };
             if is_empty {
@@ -86,7 +90,7 @@ impl Found {
             let entry =
                 entry(files, calls, kind, &path, inodes).map_err(|errno| failed(&path, errno))?;
             self.0.insert(path.clone(), entry);
-            if kind == Kind::Directory {
+            if kind == FileKind::Directory {
                 goes_on(files, &path)?;
                 self.read(files, calls, &path, inodes)?;
             }
@@ -101,10 +105,14 @@ impl Found {
         // A directory stands before what is in it.
         for (path, entry) in self.0 {
             let (node, first, seen) = match entry {
-                Entry::Directory(seen) => (Node::Directory(BTreeMap::new()), path.clone(), seen),
-                Entry::File { first, bytes, seen, .. } => (Node::File(bytes), first, seen),
-                Entry::Symlink { first, target, .. } => {
-                    (Node::Symlink(target), first, Seen::default())
+                FoundEntry::Directory(seen) => {
+                    (ModelNode::Directory(BTreeMap::new()), path.clone(), seen)
+                }
+                FoundEntry::File { first, bytes, seen, .. } => {
+                    (ModelNode::File(bytes), first, seen)
+                }
+                FoundEntry::Symlink { first, target, .. } => {
+                    (ModelNode::Symlink(target), first, Seen::default())
                 }
             };
             if first == path {
@@ -118,11 +126,11 @@ impl Found {
     }
 
     /// The first difference from what was expected, if there is one.
-    pub fn difference(&self, expected: &Found) -> Option<String> {
+    pub fn difference(&self, expected: &FoundTopology) -> Option<String> {
         let paths = expected.0.keys().chain(self.0.keys());
         let path = paths.into_iter().find(|path| self.0.get(*path) != expected.0.get(*path))?;
         let (found, wanted) = (self.0.get(path), expected.0.get(path));
-        if let (Some(Entry::File { bytes, .. }), Some(Entry::File { bytes: other, .. })) =
+        if let (Some(FoundEntry::File { bytes, .. }), Some(FoundEntry::File { bytes: other, .. })) =
             (found, wanted)
             && bytes.len() == other.len()
             && let Some(at) = (0..bytes.len()).find(|at| bytes[*at] != other[*at])
@@ -137,34 +145,34 @@ impl Found {
 fn entry(
     files: &dyn Files,
     calls: Groups,
-    kind: Kind,
+    kind: FileKind,
     path: &str,
     inodes: &mut BTreeMap<u32, String>,
-) -> FilesResult<Entry> {
-    if kind == Kind::Directory {
-        return Ok(Entry::Directory(Seen::of(files, path, calls)?));
+) -> FilesResult<FoundEntry> {
+    if kind == FileKind::Directory {
+        return Ok(FoundEntry::Directory(Seen::of(files, path, calls)?));
     }
     let Stat { inode, links, .. } = files.stat(path)?;
     let first = inodes.entry(inode).or_insert_with(|| path.to_owned()).clone();
-    if kind == Kind::Symlink {
-        return Ok(Entry::Symlink { first, links, target: files.readlink(path)? });
+    if kind == FileKind::Symlink {
+        return Ok(FoundEntry::Symlink { first, links, target: files.readlink(path)? });
     }
     let (bytes, seen) = (files.read_file(path)?, Seen::of(files, path, calls)?);
-    Ok(Entry::File { first, links, bytes, seen })
+    Ok(FoundEntry::File { first, links, bytes, seen })
 }
 
-fn said(entry: Option<&Entry>) -> String {
+fn said(entry: Option<&FoundEntry>) -> String {
     match entry {
         None => "not there".to_owned(),
-        Some(Entry::Directory(seen)) => format!("a directory{}", seen.said()),
-        Some(Entry::File { first, links, bytes, seen }) => {
+        Some(FoundEntry::Directory(seen)) => format!("a directory{}", seen.said()),
+        Some(FoundEntry::File { first, links, bytes, seen }) => {
             format!(
                 "a file of {} bytes and {links} links, the same as {first}{}",
                 bytes.len(),
                 seen.said()
             )
         }
-        Some(Entry::Symlink { first, links, target }) => {
+        Some(FoundEntry::Symlink { first, links, target }) => {
             format!("a symbolic link to '{target}', {links} links, the same as {first}")
         }
     }

@@ -36,7 +36,7 @@ pub const FAR: OptionDef = OptionDef {
     default: "307200",
 };
 impl Limits {
-    /// What [`FILES`], [`DIRS`], [`FAR`] and [`CALLS`](super::CALLS) say.
+    /// What [`FILES`], [`DIRS`], [`FAR`] and [`CALLS`](crate::fs::model::groups::CALLS) say.
     pub fn of(options: &Options) -> Result<Limits, UsageError> {
         let number =
             |def: OptionDef| options.int(def.name, def.default.parse().unwrap_or_default());

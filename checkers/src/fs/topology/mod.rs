@@ -5,7 +5,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`Abstract`] | the abstract file system: what the calls have made, which the real one must equal |
-//! | [`Call`] | the system calls on each node of it; the same tree has the same ones, in the same order |
+//! | [`TopologyCall`] | the system calls on each node of it; the same tree has the same ones, in the same order |
 //! | [`Groups`] | which ones there are; [`probe`] leaves out what a file system does not have |
 //! | [`signature`] | its canonical form: two that differ in names only have the same |
 //! | [`is_as_expected`] | compares a real one with it |
@@ -20,27 +20,29 @@ mod probe;
 mod tests;
 
 use explode_ramdisk::files::Files;
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use crate::fs::model::{Abstract, Groups};
 
-pub use call::{Call, Write};
+pub use call::{TopologyCall, WriteAt};
 pub use canonical::signature;
-pub use found::Found;
+pub use found::FoundTopology;
 pub use limits::{BLOCK, DIRS, FAR, FILES, Limits};
 pub use possible::first_letter;
 pub use probe::probe;
 
 /// The tree that a stack's files begin with, without an empty `lost+found`. Empty if the first
 /// start left no files.
-pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {
+pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, StepError> {
     if !stack.starts_populated() {
         return Ok(Abstract::new());
     }
-    let found = Found::of(stack.files()?.as_ref(), calls);
-    found.map(Found::into_abstract).map_err(|unreadable| Fault::new(unreadable).blame(Blame::Tool))
+    let found = FoundTopology::of(stack.files()?.as_ref(), calls);
+    found
+        .map(FoundTopology::into_abstract)
+        .map_err(|unreadable| StepError::new(unreadable).blame(Blame::Tool))
 }
 
 /// Is a file system like the abstract one (EX-98), when a call has just succeeded? If not, that is
@@ -48,11 +50,11 @@ pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {
 pub fn is_as_expected(
     files: &dyn Files,
     fs: &Abstract,
-    call: &Call,
+    call: &TopologyCall,
     calls: Groups,
-) -> Result<(), Failure> {
-    let difference = match Found::of(files, calls) {
-        Ok(found) => found.difference(&Found::expected(fs, calls)),
+) -> Result<(), CheckError> {
+    let difference = match FoundTopology::of(files, calls) {
+        Ok(found) => found.difference(&FoundTopology::expected(fs, calls)),
         Err(unreadable) => Some(unreadable),
     };
     difference.map_or(Ok(()), |difference| {

@@ -5,7 +5,7 @@
 
 use explode_ramdisk::files::Fallocate;
 
-use super::call::{Call, XATTR};
+use super::call::{TopologyCall, XATTR};
 use super::{BLOCK, Limits};
 use crate::fs::model::Attributes;
 use crate::fs::model::groups::Group;
@@ -22,11 +22,11 @@ const TARGETS: [&str; 2] = [
 /// Bytes of an extended attribute: file systems keep few in the inode, and many in a block.
 const VALUES: [usize; 2] = [5, 300];
 
-impl Call {
+impl TopologyCall {
     /// Every call that succeeds, within the limits: node by node, in the order of
     /// [`Abstract::paths`]. Each changes something but the fallocate that keeps the size.
-    pub fn possible(fs: &Abstract, limits: &Limits) -> Vec<Call> {
-        Call::possible_by(fs, limits, &|at| first_letter(fs, at))
+    pub fn possible(fs: &Abstract, limits: &Limits) -> Vec<TopologyCall> {
+        TopologyCall::possible_by(fs, limits, &|at| first_letter(fs, at))
     }
 
     /// The same with new names of the caller's own choice, one in each directory.
@@ -34,7 +34,7 @@ impl Call {
         fs: &Abstract,
         limits: &Limits,
         new: &dyn Fn(Id) -> Option<String>,
-    ) -> Vec<Call> {
+    ) -> Vec<TopologyCall> {
         let fresh = |folder: &str, at: Id| new(at).map(|name| format!("{folder}/{name}"));
         let paths = fs.paths();
         let dirs = paths.iter().filter(|(_, id)| fs.is_directory(*id)).count();
@@ -52,14 +52,14 @@ impl Call {
         for (path, id) in &folders {
             let fresh = || fresh(path, *id);
             if files < limits.files {
-                calls.extend(fresh().map(|path| Call::Creat { path }));
+                calls.extend(fresh().map(|path| TopologyCall::Creat { path }));
                 calls.extend(fresh().into_iter().flat_map(|path| other_files(&path, limits)));
             }
             if dirs < limits.dirs {
-                calls.extend(fresh().map(|path| Call::Mkdir { path }));
+                calls.extend(fresh().map(|path| TopologyCall::Mkdir { path }));
             }
             if *id != Abstract::ROOT && fs.names(*id).next().is_none() {
-                calls.push(Call::Rmdir { path: (*path).to_owned() });
+                calls.push(TopologyCall::Rmdir { path: (*path).to_owned() });
             }
         }
         for (at, (path, id)) in paths.iter().enumerate() {
@@ -67,16 +67,16 @@ impl Call {
                 calls.extend(of_file(fs, path, *id, limits));
                 if files < limits.files {
                     let to = folders.iter().filter_map(|(folder, at)| fresh(folder, *at));
-                    calls.extend(to.map(|to| Call::Link { from: path.clone(), to }));
+                    calls.extend(to.map(|to| TopologyCall::Link { from: path.clone(), to }));
                 }
             }
             let to = targets(fs, path, *id, &folders, &paths, &fresh);
-            calls.extend(to.map(|to| Call::Rename { from: path.clone(), to }));
+            calls.extend(to.map(|to| TopologyCall::Rename { from: path.clone(), to }));
             calls.extend(of_node(fs, path, *id, limits));
             if limits.calls.has(Group::NoReplace) {
                 let folder = &path[..path.rfind('/').unwrap_or_default()];
                 let to = fs.find(folder).and_then(|id| fresh(folder, id));
-                calls.extend(to.map(|to| Call::RenameNoReplace { from: path.clone(), to }));
+                calls.extend(to.map(|to| TopologyCall::RenameNoReplace { from: path.clone(), to }));
             }
             calls.extend(with_another(fs, &paths, at, limits));
         }
@@ -85,7 +85,12 @@ impl Call {
 }
 
 /// The calls on the node at this place of `paths` and another one.
-fn with_another(fs: &Abstract, paths: &[(String, Id)], at: usize, limits: &Limits) -> Vec<Call> {
+fn with_another(
+    fs: &Abstract,
+    paths: &[(String, Id)],
+    at: usize,
+    limits: &Limits,
+) -> Vec<TopologyCall> {
     let (path, id) = &paths[at];
     let mut calls = Vec::new();
     if limits.calls.has(Group::Exchange) {
@@ -93,7 +98,10 @@ fn with_another(fs: &Abstract, paths: &[(String, Id)], at: usize, limits: &Limit
         let apart = |other: &str| !inside(path, other) && !inside(other, path);
         let others = paths[at + 1..].iter().filter(|(other, node)| node != id && apart(other));
         calls.extend(
-            others.map(|(other, _)| Call::Exchange { one: path.clone(), other: other.clone() }),
+            others.map(|(other, _)| TopologyCall::Exchange {
+                one: path.clone(),
+                other: other.clone(),
+            }),
         );
     }
     let is_first = |at: usize| paths[..at].iter().all(|(_, id)| *id != paths[at].1);
@@ -102,28 +110,33 @@ fn with_another(fs: &Abstract, paths: &[(String, Id)], at: usize, limits: &Limit
             fs.is_file(*node) && node != id && is_first(*other) && fs.bytes(*node) != fs.bytes(*id)
         });
         calls.extend(
-            others.map(|(_, (other, _))| Call::Clone { from: path.clone(), to: other.clone() }),
+            others.map(|(_, (other, _))| TopologyCall::Clone {
+                from: path.clone(),
+                to: other.clone(),
+            }),
         );
     }
     calls
 }
 
 /// The calls but creat that make something that is no directory.
-fn other_files(path: &str, limits: &Limits) -> Vec<Call> {
+fn other_files(path: &str, limits: &Limits) -> Vec<TopologyCall> {
     let mut calls = Vec::new();
     if limits.calls.has(Group::Symlink) {
-        let link =
-            |target: &str| Call::Symlink { target: target.to_owned(), path: path.to_owned() };
+        let link = |target: &str| TopologyCall::Symlink {
+            target: target.to_owned(),
+            path: path.to_owned(),
+        };
         calls.extend(TARGETS.map(link));
     }
     if limits.calls.has(Group::Tmpfile) {
-        calls.push(Call::Tmpfile { path: path.to_owned() });
+        calls.push(TopologyCall::Tmpfile { path: path.to_owned() });
     }
     calls
 }
 
 /// The calls on one file or symbolic link by one name.
-fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
+fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCall> {
     let path = || path.to_owned();
     let mut calls = Vec::new();
     if fs.is_file(id) {
@@ -131,8 +144,8 @@ fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
         let size = bytes.len();
         if limits.calls.has(Group::Contents) {
             let sizes = [0, MIDDLE].into_iter().filter(|wanted| *wanted != size);
-            calls.extend(sizes.map(|size| Call::Ftruncate { path: path(), size }));
-            calls.extend([0, limits.far].map(|at| Call::Pwrite { path: path(), at }));
+            calls.extend(sizes.map(|size| TopologyCall::Ftruncate { path: path(), size }));
+            calls.extend([0, limits.far].map(|at| TopologyCall::Pwrite { path: path(), at }));
         }
         let written = bytes.iter().take(BLOCK).any(|byte| *byte != 0);
         let ways = [
@@ -145,22 +158,26 @@ fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
         ];
         let there =
             ways.into_iter().filter(|(group, .., changes)| *changes && limits.calls.has(*group));
-        calls.extend(there.map(|(_, how, at, _)| Call::Fallocate { path: path(), how, at }));
+        calls.extend(there.map(|(_, how, at, _)| TopologyCall::Fallocate {
+            path: path(),
+            how,
+            at,
+        }));
         if limits.calls.has(Group::Mmap) && size >= BLOCK {
-            calls.push(Call::Store { path: path() });
+            calls.push(TopologyCall::Store { path: path() });
         }
         if limits.calls.has(Group::Held)
             && fs.paths().iter().filter(|(_, other)| *other == id).count() == 1
         {
-            calls.push(Call::UnlinkHeld { path: path() });
+            calls.push(TopologyCall::UnlinkHeld { path: path() });
         }
     }
-    calls.push(Call::Unlink { path: path() });
+    calls.push(TopologyCall::Unlink { path: path() });
     calls
 }
 
 /// The calls on one file or directory that change neither names nor contents.
-fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
+fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCall> {
     let path = || path.to_owned();
     let mut calls = Vec::new();
     if fs.is_symlink(id) {
@@ -170,13 +187,13 @@ fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
     if limits.calls.has(Group::Chmod) {
         let new = Attributes::new(fs.is_directory(id)).mode;
         let mode = if has.mode == new { new & 0o700 } else { new };
-        calls.push(Call::Chmod { path: path(), mode });
+        calls.push(TopologyCall::Chmod { path: path(), mode });
     }
     if limits.calls.has(Group::Xattr) {
         let len = has.xattrs.get(XATTR).map(Vec::len);
         let others = VALUES.into_iter().filter(|other| Some(*other) != len);
-        calls.extend(others.map(|len| Call::Setxattr { path: path(), len }));
-        calls.extend(len.map(|_| Call::Removexattr { path: path() }));
+        calls.extend(others.map(|len| TopologyCall::Setxattr { path: path(), len }));
+        calls.extend(len.map(|_| TopologyCall::Removexattr { path: path() }));
     }
     calls
 }

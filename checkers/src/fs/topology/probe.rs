@@ -1,11 +1,11 @@
 //! Which groups of calls a file system has: each is tried on it once, and everything is taken away
 //! again.
 
-use explode_ramdisk::files::{Fallocate, Files, Kind, Result as FilesResult};
-use explode_runtime::base::Fault;
+use explode_ramdisk::files::{Fallocate, FileKind, Files, Result as FilesResult};
+use explode_runtime::base::StepError;
 use nix::errno::Errno;
 
-use super::call::{Call, Write};
+use super::call::{TopologyCall, WriteAt};
 use crate::fs::RESERVED;
 use crate::fs::model::groups::{Group, Groups};
 use crate::fs::model::{Abstract, Id};
@@ -14,13 +14,13 @@ use crate::fs::model::{Abstract, Id};
 ///
 /// # Errors
 /// Any other error of a call.
-pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Fault> {
+pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, StepError> {
     let mut missing = Vec::new();
     for (word, group) in groups.each() {
         let calls = calls(group);
         let tried = try_calls(files, &calls).map(|fs| keeps(files, group, &fs));
         let failed =
-            |what: &str, errno: Errno| Fault::new(format!("trying '{word}': {what}: {errno}"));
+            |what: &str, errno: Errno| StepError::new(format!("trying '{word}': {what}: {errno}"));
         clear(files, "").map_err(|errno| failed("taking it away", errno))?;
         match tried {
             Ok(true) => {}
@@ -34,56 +34,64 @@ pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Fau
 }
 
 /// Every call of a group, with what it needs before.
-fn calls(group: Group) -> Vec<Call> {
+fn calls(group: Group) -> Vec<TopologyCall> {
     let path = || "/f".to_owned();
     let mut calls = vec![
-        Call::Creat { path: path() },
-        Call::Pwrite { path: path(), at: 0 },
-        Call::Pwrite { path: path(), at: super::BLOCK },
-        Call::Mkdir { path: "/d".to_owned() },
+        TopologyCall::Creat { path: path() },
+        TopologyCall::Pwrite { path: path(), at: 0 },
+        TopologyCall::Pwrite { path: path(), at: super::BLOCK },
+        TopologyCall::Mkdir { path: "/d".to_owned() },
     ];
-    let fallocate = |how| Call::Fallocate { path: path(), how, at: 0 };
+    let fallocate = |how| TopologyCall::Fallocate { path: path(), how, at: 0 };
     calls.extend(match group {
         Group::Contents => Vec::new(),
         Group::Symlink => {
-            let link = |name: &str, target: String| Call::Symlink { target, path: name.to_owned() };
+            let link = |name: &str, target: String| TopologyCall::Symlink {
+                target,
+                path: name.to_owned(),
+            };
             vec![link("/s", path()), link("/t", "t".repeat(100))]
         }
         Group::Chmod => vec![
-            Call::Chmod { path: path(), mode: 0o600 },
-            Call::Chmod { path: "/d".to_owned(), mode: 0o700 },
+            TopologyCall::Chmod { path: path(), mode: 0o600 },
+            TopologyCall::Chmod { path: "/d".to_owned(), mode: 0o700 },
         ],
         Group::Xattr => ["/f", "/d"].map(of_xattr).concat(),
-        Group::Exchange => vec![Call::Exchange { one: path(), other: "/d".to_owned() }],
-        Group::NoReplace => vec![Call::RenameNoReplace { from: path(), to: "/g".to_owned() }],
+        Group::Exchange => vec![TopologyCall::Exchange { one: path(), other: "/d".to_owned() }],
+        Group::NoReplace => {
+            vec![TopologyCall::RenameNoReplace { from: path(), to: "/g".to_owned() }]
+        }
         Group::Allocate => [Fallocate::Allocate, Fallocate::KeepSize].map(fallocate).to_vec(),
         Group::Punch => vec![fallocate(Fallocate::PunchHole)],
         Group::Zero => vec![fallocate(Fallocate::ZeroRange)],
         Group::Shift => [Fallocate::CollapseRange, Fallocate::InsertRange].map(fallocate).to_vec(),
-        Group::Tmpfile => vec![Call::Tmpfile { path: "/g".to_owned() }],
-        Group::Held => vec![Call::UnlinkHeld { path: path() }],
-        Group::Mmap => vec![Call::Store { path: path() }],
+        Group::Tmpfile => vec![TopologyCall::Tmpfile { path: "/g".to_owned() }],
+        Group::Held => vec![TopologyCall::UnlinkHeld { path: path() }],
+        Group::Mmap => vec![TopologyCall::Store { path: path() }],
         Group::Reflink => {
             vec![
-                Call::Creat { path: "/g".to_owned() },
-                Call::Clone { from: path(), to: "/g".to_owned() },
+                TopologyCall::Creat { path: "/g".to_owned() },
+                TopologyCall::Clone { from: path(), to: "/g".to_owned() },
             ]
         }
     });
     calls
 }
 
-fn of_xattr(path: &str) -> Vec<Call> {
-    let set = |len| Call::Setxattr { path: path.to_owned(), len };
-    vec![set(5), set(300), Call::Removexattr { path: path.to_owned() }]
+fn of_xattr(path: &str) -> Vec<TopologyCall> {
+    let set = |len| TopologyCall::Setxattr { path: path.to_owned(), len };
+    vec![set(5), set(300), TopologyCall::Removexattr { path: path.to_owned() }]
 }
 
 /// Makes them; returns what should be there then.
-fn try_calls<'c>(files: &dyn Files, calls: &'c [Call]) -> Result<Abstract, (&'c Call, Errno)> {
+fn try_calls<'c>(
+    files: &dyn Files,
+    calls: &'c [TopologyCall],
+) -> Result<Abstract, (&'c TopologyCall, Errno)> {
     let mut fs = Abstract::new();
     for call in calls {
         let bytes = tried(call, &fs);
-        call.make(files, &bytes, Write::Plain).map_err(|errno| (call, errno))?;
+        call.make(files, &bytes, WriteAt::Plain).map_err(|errno| (call, errno))?;
         call.apply(&mut fs, &bytes);
     }
     Ok(fs)
@@ -92,9 +100,9 @@ fn try_calls<'c>(files: &dyn Files, calls: &'c [Call]) -> Result<Abstract, (&'c 
 /// What a call writes here. A file that is removed while it is open gets nothing: whether it can be
 /// removed is asked, and what becomes of a write to it is explored (HFS does not come back from its
 /// close, `bugs/hfs-removed-while-open`; here that would end every start).
-fn tried(call: &Call, fs: &Abstract) -> Vec<u8> {
+fn tried(call: &TopologyCall, fs: &Abstract) -> Vec<u8> {
     match call {
-        Call::UnlinkHeld { .. } => Vec::new(),
+        TopologyCall::UnlinkHeld { .. } => Vec::new(),
         _ => call.bytes(fs, 1),
     }
 }
@@ -117,11 +125,11 @@ fn clear(files: &dyn Files, folder: &str) -> FilesResult<()> {
         }
         // What a directory says of the kind may be out of date; whether it is will be explored.
         match files.stat(&path)?.kind {
-            Kind::Directory => {
+            FileKind::Directory => {
                 clear(files, &path)?;
                 files.rmdir(&path)?;
             }
-            Kind::File | Kind::Symlink => files.unlink(&path)?,
+            FileKind::File | FileKind::Symlink => files.unlink(&path)?,
         }
     }
     Ok(())

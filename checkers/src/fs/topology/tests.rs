@@ -7,8 +7,8 @@ use explode_ramdisk::files::{Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 use explode_runtime::base::Options;
 
-use super::canonical::{Regard, form};
-use super::{Abstract, BLOCK, Call, Found, Groups, Limits, Write, signature};
+use super::canonical::{CanonicalForm, form};
+use super::{Abstract, BLOCK, FoundTopology, Groups, Limits, TopologyCall, WriteAt, signature};
 use crate::fs::model::Group;
 
 fn limits(files: usize, dirs: usize, contents: bool) -> Limits {
@@ -17,11 +17,11 @@ fn limits(files: usize, dirs: usize, contents: bool) -> Limits {
 }
 
 /// The distinct forms of all that the calls can make.
-fn forms(limits: &Limits, regard: Regard) -> BTreeSet<Vec<u8>> {
+fn forms(limits: &Limits, regard: CanonicalForm) -> BTreeSet<Vec<u8>> {
     let mut seen = BTreeSet::from([form(&Abstract::new(), regard)]);
     let mut waiting = vec![Abstract::new()];
     while let Some(fs) = waiting.pop() {
-        for call in Call::possible(&fs, limits) {
+        for call in TopologyCall::possible(&fs, limits) {
             let mut next = fs.clone();
             call.apply(&mut next, &call.bytes(&fs, 1));
             if seen.insert(form(&next, regard)) {
@@ -33,7 +33,7 @@ fn forms(limits: &Limits, regard: Regard) -> BTreeSet<Vec<u8>> {
 }
 
 fn count(files: usize, dirs: usize, contents: bool) -> usize {
-    forms(&limits(files, dirs, contents), Regard::ALL).len()
+    forms(&limits(files, dirs, contents), CanonicalForm::ALL).len()
 }
 
 /// Every order of 0 ... n - 1.
@@ -175,7 +175,8 @@ fn with(files: usize, dirs: usize, words: &str) -> Limits {
 
 #[test]
 fn as_many_topologies_with_more_calls_as_a_brute_force_finds() {
-    let count = |files, dirs, words: &str| forms(&with(files, dirs, words), Regard::ALL).len();
+    let count =
+        |files, dirs, words: &str| forms(&with(files, dirs, words), CanonicalForm::ALL).len();
     for (files, dirs) in [(1, 0), (2, 0), (1, 1), (2, 1), (2, 2)] {
         let brute = |shapes, colours| brute_force(files, dirs, shapes, colours);
         // A file, or one of two symbolic links.
@@ -202,7 +203,8 @@ fn as_many_topologies_with_more_calls_as_a_brute_force_finds() {
 #[test]
 fn as_many_contents_with_more_calls_as_a_brute_force_finds() {
     for (files, dirs) in [(1, 0), (2, 0), (1, 1)] {
-        let count = forms(&with(files, dirs, "contents,mmap,fallocate,reflink"), Regard::ALL).len();
+        let count =
+            forms(&with(files, dirs, "contents,mmap,fallocate,reflink"), CanonicalForm::ALL).len();
         assert_eq!(count, brute_force(files, dirs, more_shapes(), 1), "{files} {dirs}");
     }
 }
@@ -249,30 +251,35 @@ fn more_shapes() -> usize {
 /// several.
 #[test]
 fn a_form_that_is_wrong_gives_other_counts() {
-    let right = |limits: &Limits| forms(limits, Regard::ALL).len();
+    let right = |limits: &Limits| forms(limits, CanonicalForm::ALL).len();
     let (names, all) = (limits(4, 1, false), limits(1, 1, true));
-    let count = |regard: Regard| forms(&names, regard).len();
-    assert!(count(Regard { links: false, ..Regard::ALL }) < right(&names));
-    assert!(count(Regard { unordered: false, ..Regard::ALL }) > right(&names));
-    assert!(count(Regard { renumbered: false, ..Regard::ALL }) > right(&names));
-    assert!(forms(&all, Regard { contents: false, ..Regard::ALL }).len() < right(&all));
+    let count = |regard: CanonicalForm| forms(&names, regard).len();
+    assert!(count(CanonicalForm { links: false, ..CanonicalForm::ALL }) < right(&names));
+    assert!(count(CanonicalForm { unordered: false, ..CanonicalForm::ALL }) > right(&names));
+    assert!(count(CanonicalForm { renumbered: false, ..CanonicalForm::ALL }) > right(&names));
+    assert!(
+        forms(&all, CanonicalForm { contents: false, ..CanonicalForm::ALL }).len() < right(&all)
+    );
     let modes = with(2, 1, "names,chmod");
-    assert!(forms(&modes, Regard { attributes: false, ..Regard::ALL }).len() < right(&modes));
+    assert!(
+        forms(&modes, CanonicalForm { attributes: false, ..CanonicalForm::ALL }).len()
+            < right(&modes)
+    );
 }
 
 /// Two trees with other names are equal; which name leads to which file counts.
 #[test]
 fn names_do_not_count() {
-    let made = |calls: &[Call]| {
+    let made = |calls: &[TopologyCall]| {
         let mut fs = Abstract::new();
         for call in calls {
             call.apply(&mut fs, &[]);
         }
         signature(&fs)
     };
-    let creat = |path: &str| Call::Creat { path: path.into() };
-    let mkdir = |path: &str| Call::Mkdir { path: path.into() };
-    let link = |from: &str, to: &str| Call::Link { from: from.into(), to: to.into() };
+    let creat = |path: &str| TopologyCall::Creat { path: path.into() };
+    let mkdir = |path: &str| TopologyCall::Mkdir { path: path.into() };
+    let link = |from: &str, to: &str| TopologyCall::Link { from: from.into(), to: to.into() };
     let one = made(&[mkdir("/a"), creat("/b"), creat("/a/a"), link("/b", "/a/b")]);
     let other = made(&[creat("/x"), mkdir("/y"), link("/x", "/y/c"), creat("/y/d")]);
     assert_eq!(one, other);
@@ -290,10 +297,10 @@ fn files_do_as_the_abstract_file_system_does() {
 /// Goes every way of so many calls to another topology, on simulated files; returns how many
 /// topologies there are.
 fn all_ways(limits: &Limits, longest: usize) -> usize {
-    let mut seen = BTreeMap::from([(signature(&Abstract::new()), Vec::<Call>::new())]);
+    let mut seen = BTreeMap::from([(signature(&Abstract::new()), Vec::<TopologyCall>::new())]);
     let mut waiting = VecDeque::from([(Abstract::new(), Vec::new())]);
     while let Some((fs, way)) = waiting.pop_front() {
-        for call in Call::possible(&fs, limits) {
+        for call in TopologyCall::possible(&fs, limits) {
             let way = [way.as_slice(), std::slice::from_ref(&call)].concat();
             let mut next = fs.clone();
             call.apply(&mut next, &call.bytes(&fs, way.len() as u32));
@@ -308,11 +315,15 @@ fn all_ways(limits: &Limits, longest: usize) -> usize {
         let mut fs = Abstract::new();
         for (version, call) in (1..).zip(way) {
             let bytes = call.bytes(&fs, version);
-            call.make(&files, &bytes, Write::Plain)
+            call.make(&files, &bytes, WriteAt::Plain)
                 .unwrap_or_else(|errno| panic!("{call:?}: {errno}"));
             call.apply(&mut fs, &bytes);
-            let found = Found::of(&files, limits.calls).unwrap();
-            assert_eq!(found.difference(&Found::expected(&fs, limits.calls)), None, "{way:?}");
+            let found = FoundTopology::of(&files, limits.calls).unwrap();
+            assert_eq!(
+                found.difference(&FoundTopology::expected(&fs, limits.calls)),
+                None,
+                "{way:?}"
+            );
         }
     }
     seen.len()

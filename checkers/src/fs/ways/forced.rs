@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::verdict::Excluded;
+use explode_runtime::verdict::ExcludedPromises;
 
-use super::way::Way;
+use super::way::SyncMethod;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::file::File;
-use crate::fs::model::promise::{Contents, Promise, What};
-use crate::fs::model::{Abstract, Groups, Id, Node, Seen};
-use crate::fs::topology::{BLOCK, Call};
+use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject};
+use crate::fs::model::{Abstract, Groups, Id, ModelNode, Seen};
+use crate::fs::topology::{BLOCK, TopologyCall};
 
 /// What of each file is durable, and which paths were there and are gone for good. All names are
 /// durable after each call.
@@ -18,17 +18,17 @@ pub struct Forced {
     files: BTreeMap<Id, File>,
     seen: BTreeSet<String>,
     /// What makes nothing durable here.
-    excluded: Excluded,
+    excluded: ExcludedPromises,
 }
 
 impl Forced {
     /// Nothing yet; these promises are not counted, nor what rests on them.
-    pub fn without(excluded: Excluded) -> Forced {
+    pub fn without(excluded: ExcludedPromises) -> Forced {
         Forced { excluded, ..Forced::default() }
     }
 
     /// What is there from the start is as durable as what was forced.
-    pub fn begin(&mut self, way: Way, fs: &Abstract) {
+    pub fn begin(&mut self, way: SyncMethod, fs: &Abstract) {
         let by = way.of_contents();
         for (path, id) in fs.paths() {
             if fs.is_file(id) && !self.excluded.contains(by.synced()) {
@@ -41,7 +41,7 @@ impl Forced {
     }
 
     /// A call was made, and forced; `fs` is the tree after it.
-    pub fn follow(&mut self, way: Way, fs: &Abstract, call: &Call) {
+    pub fn follow(&mut self, way: SyncMethod, fs: &Abstract, call: &TopologyCall) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));
         for id in
             call.objects().into_iter().filter_map(|path| fs.find(path)).filter(|id| fs.is_file(*id))
@@ -50,12 +50,12 @@ impl Forced {
         }
     }
 
-    fn follow_file(&mut self, id: Id, way: Way, fs: &Abstract, call: &Call) {
+    fn follow_file(&mut self, id: Id, way: SyncMethod, fs: &Abstract, call: &TopologyCall) {
         let file = self.files.entry(id).or_default();
         let mut range = None;
-        if let Call::Pwrite { at, .. } = call {
+        if let TopologyCall::Pwrite { at, .. } = call {
             let end = at + BLOCK;
-            if way == Way::Msync && file.size() < end {
+            if way == SyncMethod::Msync && file.size() < end {
                 file.truncate(end);
             }
             range = Some(*at..end);
@@ -63,17 +63,19 @@ impl Forced {
         call.change(file, fs.bytes(id));
         let of_contents = call.is_of_contents();
         let by = match (way, &range) {
-            (Way::Sync, _) => By::Sync,
-            (Way::Syncfs, _) => By::Syncfs,
-            (Way::Fsync, _) => By::Fsync,
-            (Way::MountSync, _) if call.writes() => By::WriteByMount,
-            (Way::MountSync, _) => By::MetadataByMount,
-            (Way::Fdatasync, _) if of_contents => By::Fdatasync,
-            (Way::OSync, Some(_)) => By::OSync,
-            (Way::ODsync, Some(_)) => By::ODsync,
-            (Way::Msync, Some(_)) => By::Msync,
-            (Way::OSync | Way::ODsync | Way::Msync, None) if of_contents => return,
-            (Way::FsyncDir, _) => return,
+            (SyncMethod::Sync, _) => By::Sync,
+            (SyncMethod::Syncfs, _) => By::Syncfs,
+            (SyncMethod::Fsync, _) => By::Fsync,
+            (SyncMethod::MountSync, _) if call.writes() => By::WriteByMount,
+            (SyncMethod::MountSync, _) => By::MetadataByMount,
+            (SyncMethod::Fdatasync, _) if of_contents => By::Fdatasync,
+            (SyncMethod::OSync, Some(_)) => By::OSync,
+            (SyncMethod::ODsync, Some(_)) => By::ODsync,
+            (SyncMethod::Msync, Some(_)) => By::Msync,
+            (SyncMethod::OSync | SyncMethod::ODsync | SyncMethod::Msync, None) if of_contents => {
+                return;
+            }
+            (SyncMethod::FsyncDir, _) => return,
             // Its names were changed, and it was synced for that; what a way has made durable
             // before is still that way's.
             _ if file.is_synced() => return,
@@ -81,13 +83,13 @@ impl Forced {
         };
         match range {
             _ if self.excluded.contains(by.synced()) => {}
-            Some(range) if way == Way::Msync => file.sync_range(by, range),
+            Some(range) if way == SyncMethod::Msync => file.sync_range(by, range),
             _ => file.sync(by),
         }
     }
 
     /// All that must be there, a directory before what is in it.
-    pub fn promises(&self, way: Way, fs: &Abstract, calls: Groups) -> Vec<Promise> {
+    pub fn promises(&self, way: SyncMethod, fs: &Abstract, calls: Groups) -> Vec<PathPromise> {
         let name = way.of_names().synced();
         let mut promises = Vec::new();
         // Without its name a file is nowhere.
@@ -96,36 +98,41 @@ impl Forced {
         }
         for (path, id) in fs.paths() {
             let what = if fs.is_directory(id) {
-                (!way.is_of_contents()).then_some(What::Directory(name))
-            } else if let Node::Symlink(target) = fs.node(id) {
-                way.is_of_symlinks().then(|| What::Symlink(name, target.clone()))
-            } else if way == Way::FsyncDir {
-                let any = Contents {
+                (!way.is_of_contents()).then_some(PromisedObject::Directory(name))
+            } else if let ModelNode::Symlink(target) = fs.node(id) {
+                way.is_of_symlinks().then(|| PromisedObject::Symlink(name, target.clone()))
+            } else if way == SyncMethod::FsyncDir {
+                let any = PromisedContents {
                     promise: name,
                     whole: true,
                     least: 0,
                     most: None,
                     parts: Vec::new(),
                 };
-                Some(What::File(name, any))
+                Some(PromisedObject::File(name, any))
             } else {
                 let contents = self.files.get(&id).and_then(|file| file.promised(true));
                 contents.map(|contents| {
-                    What::File(if contents.whole { name } else { contents.promise }, contents)
+                    PromisedObject::File(
+                        if contents.whole { name } else { contents.promise },
+                        contents,
+                    )
                 })
             };
-            promises.extend(what.map(|what| Promise { path: path.clone(), what }));
+            promises.extend(what.map(|what| PathPromise { path: path.clone(), what }));
             let seen = fs.attributes(id).seen(calls);
             if seen != Seen::default() && !fs.is_symlink(id) {
-                let of_file = way == Way::Fsync && fs.is_file(id);
+                let of_file = way == SyncMethod::Fsync && fs.is_file(id);
                 let word = if of_file { By::Fsync.synced() } else { name };
-                promises.push(Promise { path, what: What::Attributes(word, seen) });
+                promises.push(PathPromise { path, what: PromisedObject::Attributes(word, seen) });
             }
         }
         if !way.is_of_contents() {
             let gone = self.seen.iter().filter(|path| fs.find(path).is_none());
-            promises
-                .extend(gone.map(|path| Promise { path: path.clone(), what: What::Nothing(name) }));
+            promises.extend(gone.map(|path| PathPromise {
+                path: path.clone(),
+                what: PromisedObject::Nothing(name),
+            }));
         }
         promises
     }

@@ -39,22 +39,24 @@
 mod forced;
 mod way;
 
-use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported,
     digest,
 };
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Demand, Excluded, Failure, Violation};
+use explode_runtime::verdict::{CheckError, ExcludedPromises, ShellDemand, Violation};
 
 use super::model::SyncCall as By;
-use super::model::promise::{self, Promise};
+use super::model::promise::{self, PathPromise};
 use super::model::{Abstract, CALLS, Groups};
-use super::topology::{Call, DIRS, FAR, FILES, Limits, begin, is_as_expected, probe, signature};
+use super::topology::{
+    DIRS, FAR, FILES, Limits, TopologyCall, begin, is_as_expected, probe, signature,
+};
 use forced::Forced;
-use way::Way;
+use way::SyncMethod;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-ways";
@@ -83,8 +85,8 @@ pub fn def() -> CheckerDef {
 
 /// The tree, and what of it is forced.
 #[derive(Clone, Debug)]
-struct Ways {
-    way: Way,
+struct SyncMethods {
+    way: SyncMethod,
     /// The calls that were asked for.
     asked: Groups,
     limits: Limits,
@@ -96,16 +98,16 @@ struct Ways {
     forced: Forced,
     /// The same without what the profile excludes, if it excludes anything.
     kept: Option<Forced>,
-    excluded: Excluded,
+    excluded: ExcludedPromises,
     /// What must be there, and what else would be if the profile excluded nothing.
-    promises: Vec<Promise>,
-    others: Option<Vec<Promise>>,
+    promises: Vec<PathPromise>,
+    others: Option<Vec<PathPromise>>,
 }
 
 /// The words for what a way makes durable, wholly or in part, and those by which another check says
 /// that this way has lost something.
 pub(crate) fn words(way: &str) -> Vec<&'static str> {
-    let found = Way::ALL.iter().find(|(name, _)| *name == way);
+    let found = SyncMethod::ALL.iter().find(|(name, _)| *name == way);
     let own = found.map_or_else(Vec::new, |(_, way)| By::words(way.durable()));
     let fsynced: &[&str] = if way == "fsync" {
         &["fsync-has-its-effect", "fsync-has-its-effect-on-disk"]
@@ -141,11 +143,11 @@ pub(crate) fn doubts(way: &str) -> Vec<&'static str> {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let way = options.one_of("way", &Way::ALL)?;
+    let way = options.one_of("way", &SyncMethod::ALL)?;
     let mut limits = Limits::of(options)?;
     let asked = limits.calls;
     limits.calls = limits.calls & way.groups();
-    Ok(Box::new(Ways {
+    Ok(Box::new(SyncMethods {
         way,
         asked,
         limits,
@@ -154,14 +156,14 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         writes: 0,
         forced: Forced::default(),
         kept: None,
-        excluded: Excluded::default(),
+        excluded: ExcludedPromises::default(),
         promises: Vec::new(),
         others: None,
     }))
 }
 
-impl Checker for Ways {
-    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+impl Checker for SyncMethods {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
@@ -175,24 +177,24 @@ impl Checker for Ways {
         Ok(())
     }
 
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
-        let calls = Call::possible(&self.fs, &self.limits);
+        let calls = TopologyCall::possible(&self.fs, &self.limits);
         if calls.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = calls.iter().map(Call::name).collect();
-        let point = Point::action(calls.len() as u32, Label::named(NAME));
-        let call = &calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        let names: Vec<String> = calls.iter().map(TopologyCall::name).collect();
+        let point = ChoicePoint::action(calls.len() as u32, Label::named(NAME));
+        let call = &calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         self.writes += u32::from(call.writes());
         let bytes = call.bytes(&self.fs, self.writes);
         match call.make(files.as_ref(), &bytes, self.way.write()) {
             Ok(()) => call.apply(&mut self.fs, &bytes),
             // Not every file system has links.
             Err(errno) if call.is_refused(errno) => return Ok(()),
-            Err(errno) => return Err(Failure::broken(format!("{}: {errno}", call.name()))),
+            Err(errno) => return Err(CheckError::broken(format!("{}: {errno}", call.name()))),
         }
-        cx.undisturbed(|_| is_as_expected(files.as_ref(), &self.fs, call, self.limits.calls))?;
+        cx.without_faults(|_| is_as_expected(files.as_ref(), &self.fs, call, self.limits.calls))?;
         self.way.force(files.as_ref(), &self.fs, call)?;
         self.forced.follow(self.way, &self.fs, call);
         let all = self.forced.promises(self.way, &self.fs, self.limits.calls);
@@ -207,7 +209,7 @@ impl Checker for Ways {
         if left_alone { Ok(()) } else { cx.check_crashes_now(self, &[]) }
     }
 
-    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let files = stack.files()?;
         promise::judge(files.as_ref(), &self.promises, self.others.as_deref(), &self.excluded)
     }
@@ -239,8 +241,8 @@ impl Checker for Ways {
     }
 }
 
-impl Probe for Ways {
-    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
+impl Probe for SyncMethods {
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, StepError> {
         let calls = self.asked;
         let words = calls.each().map(|(word, _)| word);
         let not_its = words.filter(|word| self.limits.calls.without(word) == self.limits.calls);
@@ -249,19 +251,19 @@ impl Probe for Ways {
     }
 }
 
-impl Topology for Ways {
+impl Topology for SyncMethods {
     fn topology(&self) -> Vec<u8> {
         signature(&self.fs)
     }
 }
 
-impl Demands for Ways {
+impl Demands for SyncMethods {
     fn demands(
         &self,
         _epoch: Epoch,
         _args: &[String],
         _violation: &Violation,
-    ) -> Option<Vec<Demand>> {
-        Some(self.promises.iter().flat_map(Promise::demands).collect())
+    ) -> Option<Vec<ShellDemand>> {
+        Some(self.promises.iter().flat_map(PathPromise::demands).collect())
     }
 }

@@ -1,17 +1,17 @@
 //! The ways, and how each forces what a call has done.
 
-use explode_ramdisk::files::{Ability, Files, OpenFlags, Result as FilesResult, Synced};
+use explode_ramdisk::files::{Files, FsAbility, OpenFlags, Result as FilesResult, Synced};
 use explode_runtime::check::Unsupported;
-use explode_runtime::verdict::{BrokenKind, Failure};
+use explode_runtime::verdict::{BrokenKind, CheckError};
 use nix::errno::Errno;
 
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Group, Groups};
-use crate::fs::topology::{Call, Write};
+use crate::fs::topology::{TopologyCall, WriteAt};
 
 /// A way to make changes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum SyncMethod {
     Sync,
     Syncfs,
     Fsync,
@@ -23,31 +23,31 @@ pub enum Way {
     MountSync,
 }
 
-impl Way {
+impl SyncMethod {
     /// By their names.
-    pub const ALL: [(&'static str, Way); 9] = [
-        ("sync", Way::Sync),
-        ("syncfs", Way::Syncfs),
-        ("fsync", Way::Fsync),
-        ("fdatasync", Way::Fdatasync),
-        ("o-sync", Way::OSync),
-        ("o-dsync", Way::ODsync),
-        ("msync", Way::Msync),
-        ("fsync-dir", Way::FsyncDir),
-        ("mount-sync", Way::MountSync),
+    pub const ALL: [(&'static str, SyncMethod); 9] = [
+        ("sync", SyncMethod::Sync),
+        ("syncfs", SyncMethod::Syncfs),
+        ("fsync", SyncMethod::Fsync),
+        ("fdatasync", SyncMethod::Fdatasync),
+        ("o-sync", SyncMethod::OSync),
+        ("o-dsync", SyncMethod::ODsync),
+        ("msync", SyncMethod::Msync),
+        ("fsync-dir", SyncMethod::FsyncDir),
+        ("mount-sync", SyncMethod::MountSync),
     ];
 
     pub fn name(self) -> &'static str {
-        let found = Way::ALL.iter().find(|(_, way)| *way == self);
+        let found = SyncMethod::ALL.iter().find(|(_, way)| *way == self);
         found.map_or("", |(name, _)| name)
     }
 
     /// What has made names durable.
     pub fn of_names(self) -> By {
         match self {
-            Way::Sync => By::Sync,
-            Way::Syncfs => By::Syncfs,
-            Way::MountSync => By::MetadataByMount,
+            SyncMethod::Sync => By::Sync,
+            SyncMethod::Syncfs => By::Syncfs,
+            SyncMethod::MountSync => By::MetadataByMount,
             _ => By::FsyncOfDirectory,
         }
     }
@@ -55,9 +55,9 @@ impl Way {
     /// What makes contents durable that were not changed this way.
     pub fn of_contents(self) -> By {
         match self {
-            Way::Sync => By::Sync,
-            Way::Syncfs => By::Syncfs,
-            Way::MountSync => By::WriteByMount,
+            SyncMethod::Sync => By::Sync,
+            SyncMethod::Syncfs => By::Syncfs,
+            SyncMethod::MountSync => By::WriteByMount,
             _ => By::Fsync,
         }
     }
@@ -70,21 +70,24 @@ impl Way {
     /// By what it makes durable itself.
     pub fn durable(self) -> &'static [By] {
         match self {
-            Way::Sync => &[By::Sync],
-            Way::Syncfs => &[By::Syncfs],
-            Way::Fsync => &[By::Fsync],
-            Way::Fdatasync => &[By::Fdatasync],
-            Way::OSync => &[By::OSync],
-            Way::ODsync => &[By::ODsync],
-            Way::Msync => &[By::Msync],
-            Way::FsyncDir => &[By::FsyncOfDirectory],
-            Way::MountSync => &[By::WriteByMount, By::MetadataByMount],
+            SyncMethod::Sync => &[By::Sync],
+            SyncMethod::Syncfs => &[By::Syncfs],
+            SyncMethod::Fsync => &[By::Fsync],
+            SyncMethod::Fdatasync => &[By::Fdatasync],
+            SyncMethod::OSync => &[By::OSync],
+            SyncMethod::ODsync => &[By::ODsync],
+            SyncMethod::Msync => &[By::Msync],
+            SyncMethod::FsyncDir => &[By::FsyncOfDirectory],
+            SyncMethod::MountSync => &[By::WriteByMount, By::MetadataByMount],
         }
     }
 
     /// Is it about contents alone?
     pub fn is_of_contents(self) -> bool {
-        matches!(self, Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync)
+        matches!(
+            self,
+            SyncMethod::Fdatasync | SyncMethod::OSync | SyncMethod::ODsync | SyncMethod::Msync
+        )
     }
 
     /// The calls that it is about: `fsync-dir` is about names; the ways of contents, but fdatasync,
@@ -93,19 +96,21 @@ impl Way {
         use Group::{Contents, Exchange, Held, NoReplace, Symlink, Tmpfile};
         let all = Group::ALL.map(|(_, group)| group);
         match self {
-            Way::FsyncDir => Groups::of(&[Symlink, Exchange, NoReplace, Held]),
-            Way::OSync | Way::ODsync | Way::Msync => {
+            SyncMethod::FsyncDir => Groups::of(&[Symlink, Exchange, NoReplace, Held]),
+            SyncMethod::OSync | SyncMethod::ODsync | SyncMethod::Msync => {
                 Groups::of(&[Contents, Symlink, Exchange, NoReplace, Held, Tmpfile])
             }
-            Way::Fdatasync => Groups::of(&all).without("chmod").without("xattr"),
-            Way::Sync | Way::Syncfs | Way::Fsync | Way::MountSync => Groups::of(&all),
+            SyncMethod::Fdatasync => Groups::of(&all).without("chmod").without("xattr"),
+            SyncMethod::Sync | SyncMethod::Syncfs | SyncMethod::Fsync | SyncMethod::MountSync => {
+                Groups::of(&all)
+            }
         }
     }
 
     /// Returns true if it makes symbolic links durable. A symbolic link cannot be opened to fsync
     /// it.
     pub fn is_of_symlinks(self) -> bool {
-        matches!(self, Way::Sync | Way::Syncfs | Way::MountSync)
+        matches!(self, SyncMethod::Sync | SyncMethod::Syncfs | SyncMethod::MountSync)
     }
 
     /// Is nothing left that a crash could lose, after each of these calls?
@@ -114,32 +119,36 @@ impl Way {
     }
 
     /// How pwrite writes.
-    pub fn write(self) -> Write {
+    pub fn write(self) -> WriteAt {
         match self {
-            Way::OSync => Write::Synced(Synced::All),
-            Way::ODsync => Write::Synced(Synced::Data),
-            Way::Msync => Write::Mapped,
-            _ => Write::Plain,
+            SyncMethod::OSync => WriteAt::Synced(Synced::All),
+            SyncMethod::ODsync => WriteAt::Synced(Synced::Data),
+            SyncMethod::Msync => WriteAt::Mapped,
+            _ => WriteAt::Plain,
         }
     }
 
     /// Returns an error if these files do not have it.
     pub fn supported(self, files: &dyn Files) -> Result<(), Unsupported> {
         let needs = match self {
-            Way::Sync | Way::Fsync | Way::Fdatasync | Way::FsyncDir => return Ok(()),
-            Way::Syncfs => Ability::Syncfs,
-            Way::OSync | Way::ODsync => Ability::OpenSynced,
-            Way::Msync => Ability::Mapped,
-            Way::MountSync => Ability::Synchronous,
+            SyncMethod::Sync | SyncMethod::Fsync | SyncMethod::Fdatasync | SyncMethod::FsyncDir => {
+                return Ok(());
+            }
+            SyncMethod::Syncfs => FsAbility::Syncfs,
+            SyncMethod::OSync | SyncMethod::ODsync => FsAbility::OpenSynced,
+            SyncMethod::Msync => FsAbility::Mapped,
+            SyncMethod::MountSync => FsAbility::Synchronous,
         };
         if files.can(needs) {
             return Ok(());
         }
         Err(Unsupported(match self {
-            Way::MountSync => "way 'mount-sync' is about a file system that is mounted with -o \
+            SyncMethod::MountSync => {
+                "way 'mount-sync' is about a file system that is mounted with -o \
                                sync, and this one is not; use \
                                --set COMPONENT.sync=true"
-                .to_owned(),
+                    .to_owned()
+            }
             _ => format!("these files have no way '{}'; use another one", self.name()),
         }))
     }
@@ -148,19 +157,26 @@ impl Way {
     ///
     /// # Errors
     /// What fails has promised nothing: the way goes no further.
-    pub fn force(self, files: &dyn Files, fs: &Abstract, call: &Call) -> Result<(), Failure> {
+    pub fn force(
+        self,
+        files: &dyn Files,
+        fs: &Abstract,
+        call: &TopologyCall,
+    ) -> Result<(), CheckError> {
         let forced = match self {
-            Way::Sync => files.sync_machine(),
-            Way::Syncfs => files.syncfs(),
-            Way::MountSync => Ok(()),
-            Way::Fsync => fsync_with_directories(files, fs, call),
-            Way::FsyncDir => fsync_directories(files, fs, call),
-            Way::Fdatasync if call.is_of_contents() => {
+            SyncMethod::Sync => files.sync_machine(),
+            SyncMethod::Syncfs => files.syncfs(),
+            SyncMethod::MountSync => Ok(()),
+            SyncMethod::Fsync => fsync_with_directories(files, fs, call),
+            SyncMethod::FsyncDir => fsync_directories(files, fs, call),
+            SyncMethod::Fdatasync if call.is_of_contents() => {
                 let sync = |path: &str| with_open(files, path, |fd| files.fdatasync(fd));
                 call.objects().into_iter().try_for_each(sync)
             }
-            Way::OSync | Way::ODsync | Way::Msync if call.is_of_contents() => Ok(()),
-            Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync => {
+            SyncMethod::OSync | SyncMethod::ODsync | SyncMethod::Msync if call.is_of_contents() => {
+                Ok(())
+            }
+            SyncMethod::Fdatasync | SyncMethod::OSync | SyncMethod::ODsync | SyncMethod::Msync => {
                 fsync_with_directories(files, fs, call)
             }
         };
@@ -196,7 +212,11 @@ fn fsync(files: &dyn Files, fs: &Abstract, path: &str) -> FilesResult<()> {
 
 /// fsync of what a call was about, and of every directory on its paths, from the inside out: a
 /// file's fsync does not make its name durable.
-fn fsync_with_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> FilesResult<()> {
+fn fsync_with_directories(
+    files: &dyn Files,
+    fs: &Abstract,
+    call: &TopologyCall,
+) -> FilesResult<()> {
     call.objects().into_iter().try_for_each(|path| fsync(files, fs, path))?;
     let mut synced = Vec::new();
     let of_file = call.objects().into_iter().map(parent).filter(|_| call.directories().is_empty());
@@ -212,8 +232,11 @@ fn fsync_with_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> File
 }
 
 /// fsync of the directories whose names a call has changed, and before that of what is new.
-fn fsync_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> FilesResult<()> {
-    if let Call::Creat { path } | Call::Mkdir { path } | Call::Tmpfile { path } = call {
+fn fsync_directories(files: &dyn Files, fs: &Abstract, call: &TopologyCall) -> FilesResult<()> {
+    if let TopologyCall::Creat { path }
+    | TopologyCall::Mkdir { path }
+    | TopologyCall::Tmpfile { path } = call
+    {
         fsync(files, fs, path)?;
     }
     call.directories().into_iter().try_for_each(|directory| files.sync_dir(directory))

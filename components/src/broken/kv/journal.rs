@@ -9,14 +9,14 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use explode_ramdisk::{RamDisk, SECTOR_BYTES};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef};
 use nix::errno::Errno;
 
-use super::{Kind, StoreComponent};
-use crate::broken::page_journal::{BLOCK, Bug, Page, PageJournal, SECTORS, has_room};
+use super::{StoreComponent, StoreKind};
+use crate::broken::page_journal::{BLOCK, Page, PageJournal, PageJournalBug, SECTORS, has_room};
 use crate::broken::record::{as_changes, decode, encode};
-use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
+use crate::engine::{Change, Durability, EngineError, KeyValue, StoreContents};
 
 /// The name in the registry.
 pub const NAME: &str = "journal-kv";
@@ -44,23 +44,23 @@ const JOURNAL: std::ops::Range<u64> = 0..64;
 const LEAST_SECTORS: u64 = (JOURNAL.end + 1) * SECTORS + 1;
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(StoreComponent::boxed(options.one_of("bug", &Bug::WORDS)?))
+    Ok(StoreComponent::boxed(options.one_of("bug", &PageJournalBug::WORDS)?))
 }
 
 struct Journaled {
     disk: RamDisk,
-    state: RefCell<(PageJournal, Contents)>,
+    state: RefCell<(PageJournal, StoreContents)>,
 }
 
-impl Kind for Bug {
-    fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
+impl StoreKind for PageJournalBug {
+    fn create(&self, below: &Below<'_>) -> Result<(), StepError> {
         let disk = below.disk(0)?;
         has_room(&disk, LEAST_SECTORS)?;
         PageJournal::format(disk, *self, JOURNAL);
         Ok(())
     }
 
-    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
+    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, StepError> {
         let disk = below.disk(0)?;
         let journal = PageJournal::open(disk.clone(), *self, JOURNAL)?;
         let contents = read(&journal)?;
@@ -70,14 +70,14 @@ impl Kind for Bug {
 
 impl Journaled {
     /// Says how many commits there were.
-    fn tell(&self, commits: u64) {
+    fn report_progress(&self, commits: u64) {
         let mut sector = [0; SECTOR_BYTES];
         sector[..size_of::<u64>()].copy_from_slice(&commits.to_le_bytes());
         self.disk.dirty(self.disk.sectors() - 1, Bytes::copy_from_slice(&sector));
     }
 }
 
-fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
+fn read(journal: &PageJournal) -> Result<StoreContents, EngineError> {
     let bytes = journal.note() as usize;
     let pages = bytes.div_ceil(BLOCK) as u64;
     let pages = (0..pages)
@@ -86,7 +86,7 @@ fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
     let mut encoded = pages.concat();
     encoded.truncate(bytes);
     let damaged = || EngineError::Corrupt("the pages are damaged".to_owned());
-    let mut contents = Contents::new();
+    let mut contents = StoreContents::new();
     decode(&encoded).ok_or_else(damaged)?.iter().for_each(|change| change.apply(&mut contents));
     Ok(contents)
 }
@@ -113,7 +113,7 @@ impl KeyValue for Journaled {
         }
         journal.commit(encoded.len() as u64, changed, durability);
         *contents = next;
-        self.tell(journal.sequence());
+        self.report_progress(journal.sequence());
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl KeyValue for Journaled {
         Ok(())
     }
 
-    fn contents(&self) -> Result<Contents, EngineError> {
+    fn contents(&self) -> Result<StoreContents, EngineError> {
         Ok(self.state.borrow().1.clone())
     }
 }

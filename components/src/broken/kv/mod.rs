@@ -13,4 +13,4 @@ pub mod journal;
 pub mod rename;
 pub mod wal;
 
-use crate::engine::store::{Kind, StoreComponent};
+use crate::engine::store::{StoreComponent, StoreKind};

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, OpenFlags};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef};
 use nix::errno::Errno;
 
-use super::{Kind, StoreComponent};
+use super::{StoreComponent, StoreKind};
 use crate::broken::record::{Frame, as_changes, decode, encode, frame};
-use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
+use crate::engine::{Change, Durability, EngineError, KeyValue, StoreContents};
 
 /// The name in the registry.
 pub const NAME: &str = "rename-kv";
@@ -35,7 +35,7 @@ pub fn def() -> ComponentDef {
 
 /// What is wrong with it.
 #[derive(Clone, Copy, PartialEq)]
-enum Bug {
+enum RenameStoreBug {
     None,
     /// The new file is renamed before it is synced.
     NoFileSync,
@@ -49,10 +49,10 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(
         "bug",
         &[
-            ("none", Bug::None),
-            ("no-file-sync", Bug::NoFileSync),
-            ("no-dir-sync", Bug::NoDirSync),
-            ("in-place", Bug::InPlace),
+            ("none", RenameStoreBug::None),
+            ("no-file-sync", RenameStoreBug::NoFileSync),
+            ("no-dir-sync", RenameStoreBug::NoDirSync),
+            ("in-place", RenameStoreBug::InPlace),
         ],
     )?;
     Ok(StoreComponent::boxed(bug))
@@ -63,25 +63,25 @@ const NEW_FILE: &str = "/store.new";
 
 struct RenameStore {
     files: Rc<dyn Files>,
-    bug: Bug,
-    contents: RefCell<Contents>,
+    bug: RenameStoreBug,
+    contents: RefCell<StoreContents>,
 }
 
-impl Kind for Bug {
-    fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
+impl StoreKind for RenameStoreBug {
+    fn create(&self, below: &Below<'_>) -> Result<(), StepError> {
         let store = RenameStore { files: below.files()?, bug: *self, contents: RefCell::default() };
         let nothing = Change::Put(String::new(), Vec::new());
         Ok(store.commit(&[nothing], Durability::Synced)?)
     }
 
-    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
+    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, StepError> {
         let files = below.files()?;
         let contents = RefCell::new(read(files.as_ref())?);
         Ok(Rc::new(RenameStore { files, bug: *self, contents }))
     }
 }
 
-fn read(files: &dyn Files) -> Result<Contents, EngineError> {
+fn read(files: &dyn Files) -> Result<StoreContents, EngineError> {
     let bytes = files.read_file(FILE).map_err(|errno| match errno {
         Errno::ENOENT => EngineError::Corrupt("the file is gone".to_owned()),
         errno => EngineError::Below(errno),
@@ -89,7 +89,7 @@ fn read(files: &dyn Files) -> Result<Contents, EngineError> {
     let changes =
         Frame::read(&bytes).filter(|frame| frame.sound).and_then(|frame| decode(frame.body));
     let changes = changes.ok_or_else(|| EngineError::Corrupt("the file is damaged".to_owned()))?;
-    let mut contents = Contents::new();
+    let mut contents = StoreContents::new();
     changes.iter().for_each(|change| change.apply(&mut contents));
     Ok(contents)
 }
@@ -98,7 +98,7 @@ impl KeyValue for RenameStore {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
         let mut contents = self.contents.borrow_mut();
         changes.iter().for_each(|change| change.apply(&mut contents));
-        let path = if self.bug == Bug::InPlace { FILE } else { NEW_FILE };
+        let path = if self.bug == RenameStoreBug::InPlace { FILE } else { NEW_FILE };
         // After a crash two names can lead to one file: what stands at this one is not cut, it is
         // left behind.
         if path == NEW_FILE && self.files.stat(path).is_ok() {
@@ -107,14 +107,14 @@ impl KeyValue for RenameStore {
         let fd = self.files.open(path, OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
         self.files.pwrite(fd, 0, &frame(0, &encode(&as_changes(&contents))))?;
         // A lazy commit syncs the file too: else the name could lead to half of it.
-        if self.bug != Bug::NoFileSync {
+        if self.bug != RenameStoreBug::NoFileSync {
             self.files.fsync(fd)?;
         }
         self.files.close(fd)?;
-        if self.bug != Bug::InPlace {
+        if self.bug != RenameStoreBug::InPlace {
             self.files.rename(NEW_FILE, FILE)?;
         }
-        if durability == Durability::Synced && self.bug != Bug::NoDirSync {
+        if durability == Durability::Synced && self.bug != RenameStoreBug::NoDirSync {
             self.files.sync_dir("/")?;
         }
         Ok(())
@@ -124,7 +124,7 @@ impl KeyValue for RenameStore {
         Ok(())
     }
 
-    fn contents(&self) -> Result<Contents, EngineError> {
+    fn contents(&self) -> Result<StoreContents, EngineError> {
         Ok(self.contents.borrow().clone())
     }
 }

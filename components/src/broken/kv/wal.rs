@@ -13,13 +13,13 @@ use std::rc::Rc;
 
 use explode_ramdisk::BLOCK_BYTES;
 use explode_ramdisk::files::{Fd, Files, OpenFlags};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef};
 use nix::errno::Errno;
 
-use super::{Kind, StoreComponent};
+use super::{StoreComponent, StoreKind};
 use crate::broken::record::{Frame, HEAD, as_changes, decode, encode, frame, frame_without};
-use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
+use crate::engine::{Change, Durability, EngineError, KeyValue, StoreContents};
 
 /// The name in the registry.
 pub const NAME: &str = "wal-kv";
@@ -44,7 +44,7 @@ pub fn def() -> ComponentDef {
 
 /// What is wrong with it.
 #[derive(Clone, Copy, PartialEq)]
-enum Bug {
+enum WalBug {
     None,
     /// A commit does not sync the log.
     NoLogSync,
@@ -74,29 +74,29 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(
         "bug",
         &[
-            ("none", Bug::None),
-            ("no-log-sync", Bug::NoLogSync),
-            ("no-checksum", Bug::NoChecksum),
-            ("no-table-sync", Bug::NoTableSync),
-            ("no-dir-sync", Bug::NoDirSync),
-            ("early-unlink", Bug::EarlyUnlink),
-            ("table-in-place", Bug::TableInPlace),
-            ("log-reused", Bug::LogReused),
-            ("recovery-not-idempotent", Bug::RecoveryNotIdempotent),
-            ("checksum-gap", Bug::ChecksumGap),
+            ("none", WalBug::None),
+            ("no-log-sync", WalBug::NoLogSync),
+            ("no-checksum", WalBug::NoChecksum),
+            ("no-table-sync", WalBug::NoTableSync),
+            ("no-dir-sync", WalBug::NoDirSync),
+            ("early-unlink", WalBug::EarlyUnlink),
+            ("table-in-place", WalBug::TableInPlace),
+            ("log-reused", WalBug::LogReused),
+            ("recovery-not-idempotent", WalBug::RecoveryNotIdempotent),
+            ("checksum-gap", WalBug::ChecksumGap),
         ],
     )?;
     Ok(StoreComponent::boxed(bug))
 }
 
-impl Kind for Bug {
-    fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
+impl StoreKind for WalBug {
+    fn create(&self, below: &Below<'_>) -> Result<(), StepError> {
         let wal = Wal { files: below.files()?, bug: *self, state: RefCell::default() };
         wal.state.borrow_mut().log = wal.open_log(0)?;
         Ok(wal.checkpoint()?)
     }
 
-    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
+    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, StepError> {
         Ok(Rc::new(Wal::open(below.files()?, *self)?))
     }
 }
@@ -106,12 +106,12 @@ const NEW_TABLE: &str = "/table.new";
 
 struct Wal {
     files: Rc<dyn Files>,
-    bug: Bug,
-    state: RefCell<State>,
+    bug: WalBug,
+    state: RefCell<WalState>,
 }
 
-struct State {
-    contents: Contents,
+struct WalState {
+    contents: StoreContents,
     /// Of the last commit.
     sequence: u64,
     generation: u64,
@@ -120,9 +120,9 @@ struct State {
     end: u64,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State { contents: Contents::new(), sequence: 0, generation: 0, log: Fd(0), end: 0 }
+impl Default for WalState {
+    fn default() -> WalState {
+        WalState { contents: StoreContents::new(), sequence: 0, generation: 0, log: Fd(0), end: 0 }
     }
 }
 
@@ -131,11 +131,11 @@ fn log_path(generation: u64) -> String {
 }
 
 impl Wal {
-    fn open(files: Rc<dyn Files>, bug: Bug) -> Result<Wal, EngineError> {
+    fn open(files: Rc<dyn Files>, bug: WalBug) -> Result<Wal, EngineError> {
         let wal = Wal { files, bug, state: RefCell::default() };
         let torn = wal.load()?;
         if torn {
-            if bug == Bug::RecoveryNotIdempotent {
+            if bug == WalBug::RecoveryNotIdempotent {
                 let log = wal.state.borrow().log;
                 wal.files.ftruncate(log, 0)?;
                 wal.files.fsync(log)?;
@@ -165,11 +165,11 @@ impl Wal {
         let mut rest = &log[..];
         while let Some(frame) = Frame::read(rest) {
             let sound = match self.bug {
-                Bug::NoChecksum => true,
-                Bug::ChecksumGap => frame.sound_without(TENTH_BLOCK),
+                WalBug::NoChecksum => true,
+                WalBug::ChecksumGap => frame.sound_without(TENTH_BLOCK),
                 _ => frame.sound,
             };
-            let in_order = frame.sequence == state.sequence + 1 || self.bug == Bug::LogReused;
+            let in_order = frame.sequence == state.sequence + 1 || self.bug == WalBug::LogReused;
             let Some(changes) = decode(frame.body).filter(|_| sound && in_order) else { break };
             changes.iter().for_each(|change| change.apply(&mut state.contents));
             state.sequence = frame.sequence;
@@ -211,10 +211,10 @@ impl Wal {
 impl KeyValue for Wal {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
         let state = &mut *self.state.borrow_mut();
-        let gap = if self.bug == Bug::ChecksumGap { TENTH_BLOCK } else { 0..0 };
+        let gap = if self.bug == WalBug::ChecksumGap { TENTH_BLOCK } else { 0..0 };
         let bytes = frame_without(state.sequence + 1, &encode(changes), gap);
         self.files.pwrite(state.log, state.end, &bytes)?;
-        if durability == Durability::Synced && self.bug != Bug::NoLogSync {
+        if durability == Durability::Synced && self.bug != WalBug::NoLogSync {
             self.files.fsync(state.log)?;
         }
         changes.iter().for_each(|change| change.apply(&mut state.contents));
@@ -227,13 +227,13 @@ impl KeyValue for Wal {
         let state = &mut *self.state.borrow_mut();
         let old = log_path(state.generation);
         let generation =
-            if self.bug == Bug::LogReused { state.generation } else { state.generation + 1 };
+            if self.bug == WalBug::LogReused { state.generation } else { state.generation + 1 };
         let body = [&generation.to_le_bytes()[..], &encode(&as_changes(&state.contents))].concat();
         let table = frame(state.sequence, &body);
-        if self.bug == Bug::TableInPlace {
+        if self.bug == WalBug::TableInPlace {
             self.write(TABLE, &table, true)?;
         } else {
-            self.write(NEW_TABLE, &table, self.bug != Bug::NoTableSync)?;
+            self.write(NEW_TABLE, &table, self.bug != WalBug::NoTableSync)?;
         }
         let mut log = state.log;
         if generation != state.generation {
@@ -241,18 +241,18 @@ impl KeyValue for Wal {
                 .files
                 .open(&log_path(generation), OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
         }
-        if self.bug != Bug::TableInPlace {
+        if self.bug != WalBug::TableInPlace {
             self.files.rename(NEW_TABLE, TABLE)?;
         }
         let unlink =
             || if generation == state.generation { Ok(()) } else { self.files.unlink(&old) };
-        if self.bug == Bug::EarlyUnlink {
+        if self.bug == WalBug::EarlyUnlink {
             unlink()?;
         }
-        if self.bug != Bug::NoDirSync {
+        if self.bug != WalBug::NoDirSync {
             self.files.sync_dir("/")?;
         }
-        if self.bug != Bug::EarlyUnlink {
+        if self.bug != WalBug::EarlyUnlink {
             unlink()?;
         }
         if log == state.log {
@@ -264,7 +264,7 @@ impl KeyValue for Wal {
         Ok(())
     }
 
-    fn contents(&self) -> Result<Contents, EngineError> {
+    fn contents(&self) -> Result<StoreContents, EngineError> {
         Ok(self.state.borrow().contents.clone())
     }
 }

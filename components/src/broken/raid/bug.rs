@@ -2,7 +2,7 @@
 
 /// What is wrong with an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Bug {
+pub(super) enum RaidBug {
     /// The array is correct.
     #[default]
     None,

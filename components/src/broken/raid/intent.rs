@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 
-use super::Bug;
+use super::RaidBug;
 
 type Bits = [u8; SECTOR_BYTES];
 
@@ -20,7 +20,7 @@ pub(super) struct Intent {
     bits: RefCell<Bits>,
     rows: u64,
     rows_per_bit: u64,
-    bug: Bug,
+    bug: RaidBug,
 }
 
 impl Intent {
@@ -30,7 +30,7 @@ impl Intent {
     }
 
     /// The one that is there, of an array with so many rows.
-    pub(super) fn read(disks: Vec<RamDisk>, rows: u64, bug: Bug) -> Intent {
+    pub(super) fn read(disks: Vec<RamDisk>, rows: u64, bug: RaidBug) -> Intent {
         let read = |disk: &RamDisk| {
             let mut bits = [0; SECTOR_BYTES];
             disk.try_read(0, &mut bits).ok().map(|()| bits)
@@ -61,13 +61,17 @@ impl Intent {
         let (byte, mask) = self.place(row);
         if self.bits.borrow()[byte] & mask == 0 {
             self.bits.borrow_mut()[byte] |= mask;
-            self.write(if self.bug == Bug::IntentNotDurable { Flags::NONE } else { Flags::FUA });
+            self.write(if self.bug == RaidBug::IntentNotDurable {
+                Flags::NONE
+            } else {
+                Flags::FUA
+            });
         }
     }
 
     /// Calls `settle`, which makes the disks agree for good, except in the rows that it returns.
     /// With the bug `cleared_first` the bitmap is cleared too early.
-    pub(super) fn settled(&self, settle: impl FnOnce() -> Vec<u64>, cleared_first: Bug) {
+    pub(super) fn settled(&self, settle: impl FnOnce() -> Vec<u64>, cleared_first: RaidBug) {
         let early = self.bug == cleared_first;
         if early {
             self.replace(&[], Flags::FUA);

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use bytes::Bytes;
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 
-use super::Bug;
+use super::RaidBug;
 use crate::broken::record::{Frame, frame};
 
 /// The blocks that it takes of each disk, behind the bitmap.
@@ -22,7 +22,7 @@ pub(super) struct Journal {
     disks: Vec<RamDisk>,
     /// Of the newest record.
     sequence: Cell<u64>,
-    bug: Bug,
+    bug: RaidBug,
 }
 
 /// What is written to a disk, and to which.
@@ -30,7 +30,7 @@ pub(super) type Write = (usize, Bytes);
 
 impl Journal {
     /// The one that is there; zeroes are an empty one.
-    pub(super) fn open(disks: Vec<RamDisk>, bug: Bug) -> Journal {
+    pub(super) fn open(disks: Vec<RamDisk>, bug: RaidBug) -> Journal {
         let journal = Journal { disks, sequence: Cell::new(0), bug };
         journal.sequence.set(journal.newest().map_or(0, |(sequence, _)| sequence));
         journal
@@ -54,8 +54,8 @@ impl Journal {
         let read = |disk: &RamDisk| {
             let mut bytes = vec![0; BYTES];
             disk.try_read(SECTORS_PER_BLOCK, &mut bytes).ok()?;
-            let frame =
-                Frame::read(&bytes).filter(|frame| frame.sound || self.bug == Bug::TornRecord)?;
+            let frame = Frame::read(&bytes)
+                .filter(|frame| frame.sound || self.bug == RaidBug::TornRecord)?;
             Some((frame.sequence, decode(frame.body)?))
         };
         self.disks.iter().filter_map(read).max_by_key(|(sequence, _)| *sequence)

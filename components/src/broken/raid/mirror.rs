@@ -8,13 +8,13 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
+use explode_ramdisk::{Flags, Payload, RamDisk, RamDiskState, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::base::{Mode, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Component, ComponentDef, Recovery};
 use nix::errno::Errno;
 
 use super::intent::Intent;
-use super::{Array, ArrayComponent, Bug, Part, blocks_of, each_as_it_can, parts};
+use super::{Array, ArrayComponent, Part, RaidBug, blocks_of, each_as_it_can, parts};
 
 /// The name in the registry.
 pub const NAME: &str = "mirror";
@@ -40,14 +40,14 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(
         "bug",
         &[
-            ("none", Bug::None),
-            ("no-resync", Bug::NoResync),
-            ("resync-clears-first", Bug::ResyncClearsFirst),
-            ("intent-not-durable", Bug::IntentNotDurable),
-            ("clears-before-flush", Bug::ClearsBeforeFlush),
-            ("flushes-one-disk", Bug::FlushesInPart),
-            ("evicts", Bug::Evicts),
-            ("resync-ignores-errors", Bug::ResyncIgnoresErrors),
+            ("none", RaidBug::None),
+            ("no-resync", RaidBug::NoResync),
+            ("resync-clears-first", RaidBug::ResyncClearsFirst),
+            ("intent-not-durable", RaidBug::IntentNotDurable),
+            ("clears-before-flush", RaidBug::ClearsBeforeFlush),
+            ("flushes-one-disk", RaidBug::FlushesInPart),
+            ("evicts", RaidBug::Evicts),
+            ("resync-ignores-errors", RaidBug::ResyncIgnoresErrors),
         ],
     )?;
     let open = move |disks: Vec<RamDisk>| Mirror {
@@ -68,10 +68,10 @@ fn row_start(row: u64) -> u64 {
 #[derive(Debug)]
 struct Mirror {
     disks: Vec<RamDisk>,
-    /// Which of them are used: all, but for [`Bug::Evicts`].
+    /// Which of them are used: all, but for [`RaidBug::Evicts`].
     used: Vec<Cell<bool>>,
     intent: Intent,
-    bug: Bug,
+    bug: RaidBug,
     /// The disk that the next read begins with.
     turn: Cell<usize>,
 }
@@ -95,7 +95,7 @@ impl Mirror {
             }
             for at in bad {
                 match self.bug {
-                    Bug::Evicts => self.used[at].set(false),
+                    RaidBug::Evicts => self.used[at].set(false),
                     _ => self.disks[at].write(sector, buf, Flags::NONE),
                 }
             }
@@ -110,7 +110,7 @@ impl Mirror {
         let sector = row_start(row);
         let mut block = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];
         each_as_it_can(sector, &mut block, |sector, buf| match self.bug {
-            Bug::ResyncIgnoresErrors => self.disks[0].try_read(sector, buf).or(Ok(())),
+            RaidBug::ResyncIgnoresErrors => self.disks[0].try_read(sector, buf).or(Ok(())),
             _ => self.read_from(0, sector, buf),
         })?;
         let mut differed = false;
@@ -125,7 +125,7 @@ impl Mirror {
     }
 }
 
-impl Device for Mirror {
+impl RamDiskState for Mirror {
     fn read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         parts(sector, buf.len()).try_for_each(|Part { block, first, bytes }| {
             let turn = self.turn.replace((self.turn.get() + 1) % self.disks.len());
@@ -148,12 +148,12 @@ impl Device for Mirror {
     }
 
     fn flush(&self) {
-        let disks = if self.bug == Bug::FlushesInPart { 1 } else { self.disks.len() };
+        let disks = if self.bug == RaidBug::FlushesInPart { 1 } else { self.disks.len() };
         let settle = || {
             self.used().take(disks).for_each(RamDisk::flush);
             Vec::new()
         };
-        self.intent.settled(settle, Bug::ClearsBeforeFlush);
+        self.intent.settled(settle, RaidBug::ClearsBeforeFlush);
     }
 }
 
@@ -163,7 +163,7 @@ impl Array for Mirror {
     }
 
     fn resync(&self) -> Recovery {
-        let rows = if self.bug == Bug::NoResync { Vec::new() } else { self.intent.rows() };
+        let rows = if self.bug == RaidBug::NoResync { Vec::new() } else { self.intent.rows() };
         let mut differed = false;
         let settle = || {
             for row in rows {
@@ -172,7 +172,7 @@ impl Array for Mirror {
             self.disks.iter().for_each(RamDisk::flush);
             Vec::new()
         };
-        self.intent.settled(settle, Bug::ResyncClearsFirst);
+        self.intent.settled(settle, RaidBug::ResyncClearsFirst);
         if differed { Recovery::Repaired } else { Recovery::Clean }
     }
 }

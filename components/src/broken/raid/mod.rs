@@ -22,16 +22,16 @@ pub mod parity;
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Device, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
-use explode_runtime::base::Fault;
+use explode_ramdisk::{RamDisk, RamDiskState, SECTOR_BYTES, SECTORS_PER_BLOCK};
+use explode_runtime::base::StepError;
 use explode_runtime::stack::{Below, Component, Recovery, Surface};
 use nix::errno::Errno;
 
-use bug::Bug;
+use bug::RaidBug;
 use intent::Intent;
 
 /// An array: a device, and what it does at its ends.
-trait Array: Device {
+trait Array: RamDiskState {
     /// Its size in sectors.
     fn sectors(&self) -> u64;
     /// Makes the disks agree wherever the bitmap says that they may not.
@@ -50,46 +50,48 @@ struct ArrayComponent<A> {
 }
 
 impl<A: Array> ArrayComponent<A> {
-    fn disks(&self, below: &Below<'_>) -> Result<Vec<RamDisk>, Fault> {
+    fn disks(&self, below: &Below<'_>) -> Result<Vec<RamDisk>, StepError> {
         let disks: Vec<RamDisk> =
             (0..below.children.len()).map(|index| below.disk(index)).collect::<Result<_, _>>()?;
         if disks.len() < self.least {
             let (least, has) = (self.least, disks.len());
             let hint = "a stack file or a target names them as its children";
-            return Err(Fault::new(format!("needs {least} disks below it, and has {has}; {hint}")));
+            return Err(StepError::new(format!(
+                "needs {least} disks below it, and has {has}; {hint}"
+            )));
         }
         if blocks_of(&disks) <= self.head {
             let least = (self.head + 1) * SECTORS_PER_BLOCK;
-            return Err(Fault::new(format!("needs disks of {least} sectors at least")));
+            return Err(StepError::new(format!("needs disks of {least} sectors at least")));
         }
         Ok(disks)
     }
 
-    fn open(&self, below: &Below<'_>) -> Result<A, Fault> {
+    fn open(&self, below: &Below<'_>) -> Result<A, StepError> {
         Ok((self.open)(self.disks(below)?))
     }
 }
 
 impl<A: Array + 'static> Component for ArrayComponent<A> {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         Intent::format(&self.disks(below)?);
         self.open(below)?.resync();
         Ok(())
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.array = Some(Rc::new(self.open(below)?));
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         if let Some(array) = self.array.take() {
             array.flush();
         }
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         Ok(self.open(below)?.resync())
     }
 

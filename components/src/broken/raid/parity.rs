@@ -12,14 +12,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
+use explode_ramdisk::{Flags, Payload, RamDisk, RamDiskState, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::base::{Mode, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Component, ComponentDef, Recovery};
 use nix::errno::Errno;
 
 use super::intent::Intent;
 use super::journal::{self, Journal};
-use super::{Array, ArrayComponent, Bug, Part, blocks_of, each_as_it_can, parts};
+use super::{Array, ArrayComponent, Part, RaidBug, blocks_of, each_as_it_can, parts};
 
 /// The name in the registry.
 pub const NAME: &str = "parity";
@@ -52,13 +52,13 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(
         "bug",
         &[
-            ("none", Bug::None),
-            ("no-resync", Bug::NoResync),
-            ("resync-clears-first", Bug::ResyncClearsFirst),
-            ("intent-not-durable", Bug::IntentNotDurable),
-            ("clears-before-flush", Bug::ClearsBeforeFlush),
-            ("flushes-data-only", Bug::FlushesInPart),
-            ("torn-record", Bug::TornRecord),
+            ("none", RaidBug::None),
+            ("no-resync", RaidBug::NoResync),
+            ("resync-clears-first", RaidBug::ResyncClearsFirst),
+            ("intent-not-durable", RaidBug::IntentNotDurable),
+            ("clears-before-flush", RaidBug::ClearsBeforeFlush),
+            ("flushes-data-only", RaidBug::FlushesInPart),
+            ("torn-record", RaidBug::TornRecord),
         ],
     )?;
     let has_journal = options.one_of("writes", &[("bitmap", false), ("journal", true)])?;
@@ -80,7 +80,7 @@ struct Parity {
     first: u64,
     intent: Intent,
     journal: Option<Journal>,
-    bug: Bug,
+    bug: RaidBug,
     /// Rows whose parity is not to be trusted.
     stale: RefCell<BTreeSet<u64>>,
     /// Which disks a block was written to since the last flush.
@@ -198,7 +198,7 @@ fn add(sum: &mut [u8], other: &[u8]) {
     }
 }
 
-impl Device for Parity {
+impl RamDiskState for Parity {
     fn read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         parts(sector, buf.len()).try_for_each(|Part { block, first, bytes }| {
             let place = self.place(block);
@@ -240,13 +240,13 @@ impl Device for Parity {
 
     fn flush(&self) {
         let written = self.written.replace(vec![false; self.disks.len()]);
-        let flushed = |at: usize| self.bug != Bug::FlushesInPart || written[at];
+        let flushed = |at: usize| self.bug != RaidBug::FlushesInPart || written[at];
         let settle = || {
             let disks = self.disks.iter().enumerate().filter(|(at, _)| flushed(*at));
             disks.for_each(|(_, disk)| disk.flush());
             self.stale.borrow().iter().copied().collect()
         };
-        self.intent.settled(settle, Bug::ClearsBeforeFlush);
+        self.intent.settled(settle, RaidBug::ClearsBeforeFlush);
     }
 }
 
@@ -256,7 +256,7 @@ impl Array for Parity {
     }
 
     fn resync(&self) -> Recovery {
-        let resyncs = self.bug != Bug::NoResync;
+        let resyncs = self.bug != RaidBug::NoResync;
         let mut differed = resyncs && self.journal.as_ref().is_some_and(Journal::redo);
         let rows = if resyncs { self.intent.rows() } else { Vec::new() };
         let settle = || {
@@ -266,7 +266,7 @@ impl Array for Parity {
             self.disks.iter().for_each(RamDisk::flush);
             stale
         };
-        self.intent.settled(settle, Bug::ResyncClearsFirst);
+        self.intent.settled(settle, RaidBug::ResyncClearsFirst);
         if differed { Recovery::Repaired } else { Recovery::Clean }
     }
 }

@@ -3,11 +3,11 @@
 use explode_ramdisk::files::Result;
 use nix::errno::Errno;
 
-use super::inode::{DIRECT, INDIRECT, Inode, block_number};
+use super::inode::{DIRECT, INDIRECT, ToyInode, block_number};
 use super::volume::Volume;
 use crate::broken::page_journal::BLOCK;
 
-impl Inode {
+impl ToyInode {
     /// The block of the device that holds block `index` of its contents, if there is one.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Inode {
     /// takes one.
     ///
     /// # Errors
-    /// `EFBIG`, `ENOSPC`; `EIO` as for [`Inode::block`].
+    /// `EFBIG`, `ENOSPC`; `EIO` as for [`ToyInode::block`].
     pub fn add_block(&mut self, volume: &mut Volume, index: u64) -> Result<u64> {
         let Some(index) = index.checked_sub(DIRECT) else {
             let block = volume.allocate()?;
@@ -53,7 +53,7 @@ impl Inode {
     /// Gives back every block from `first` of its contents on.
     ///
     /// # Errors
-    /// `EIO` as for [`Inode::block`].
+    /// `EIO` as for [`ToyInode::block`].
     pub fn free_from(&mut self, volume: &mut Volume, first: u64) -> Result<()> {
         for index in first..DIRECT {
             volume.free(std::mem::take(&mut self.direct[index as usize]).into());

@@ -14,12 +14,12 @@ pub enum Metadata {
 #[derive(Clone, Copy, Debug)]
 pub struct Design {
     pub metadata: Metadata,
-    pub bug: Bug,
+    pub bug: ToyFsBug,
 }
 
 /// What is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bug {
+pub enum ToyFsBug {
     None,
     /// A block that was given back is used again at once.
     EarlyReuse,
@@ -43,22 +43,22 @@ pub enum Bug {
     BlockReuse,
 }
 
-impl Bug {
+impl ToyFsBug {
     /// Only one design can have some.
     pub fn fits(self, metadata: Metadata) -> bool {
         match self {
-            Bug::None => true,
-            Bug::InodeReuse => metadata == Metadata::Versions,
-            Bug::BlockReuse => metadata == Metadata::InPlace,
+            ToyFsBug::None => true,
+            ToyFsBug::InodeReuse => metadata == Metadata::Versions,
+            ToyFsBug::BlockReuse => metadata == Metadata::InPlace,
             _ => metadata == Metadata::Journal,
         }
     }
 
-    pub fn of_journal(self) -> page_journal::Bug {
-        if self == Bug::NoPreflush {
-            page_journal::Bug::NoPreflush
+    pub fn of_journal(self) -> page_journal::PageJournalBug {
+        if self == ToyFsBug::NoPreflush {
+            page_journal::PageJournalBug::NoPreflush
         } else {
-            page_journal::Bug::None
+            page_journal::PageJournalBug::None
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Directories: their contents are entries of 64 bytes. Byte 0 is the length of the name, 0 for a
 //! free entry; bytes 1 to 4 are the inode's number; the name follows.
 
-use explode_ramdisk::files::{Kind, Result};
+use explode_ramdisk::files::{FileKind, Result};
 use nix::errno::Errno;
 
 use super::inode::MOST;
@@ -87,7 +87,7 @@ fn grow(volume: &mut Volume, directory: u32) -> Result<u64> {
 /// # Errors
 /// `ENOTDIR`; `EIO`: the directory cannot be read.
 pub fn find(volume: &Volume, directory: u32, name: &str) -> Result<Option<u32>> {
-    if volume.inode(directory)?.kind != Some(Kind::Directory) {
+    if volume.inode(directory)?.kind != Some(FileKind::Directory) {
         return Err(Errno::ENOTDIR);
     }
     Ok(entries(volume, directory)?

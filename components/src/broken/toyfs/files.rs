@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 
-use super::design::Bug;
+use super::design::ToyFsBug;
 use super::directory::{entries, lookup, place, point};
-use super::inode::Inode;
+use super::inode::ToyInode;
 use super::layout::ROOT;
 use super::path::names;
 use super::volume::Volume;
@@ -16,10 +16,10 @@ use crate::broken::page_journal::BLOCK;
 
 /// A mounted file system.
 #[derive(Debug)]
-pub struct ToyFs(RefCell<Mounted>);
+pub struct ToyFs(RefCell<MountedToyFs>);
 
 #[derive(Debug)]
-struct Mounted {
+struct MountedToyFs {
     volume: Volume,
     open: BTreeMap<Fd, u32>,
 }
@@ -27,7 +27,7 @@ struct Mounted {
 impl ToyFs {
     /// The file system of a volume.
     pub fn new(volume: Volume) -> ToyFs {
-        ToyFs(RefCell::new(Mounted { volume, open: BTreeMap::new() }))
+        ToyFs(RefCell::new(MountedToyFs { volume, open: BTreeMap::new() }))
     }
 
     /// Puts it to rest.
@@ -42,12 +42,12 @@ impl ToyFs {
     }
 
     /// What stands in a sector, in words.
-    pub fn whose(&self, sector: u64) -> String {
-        self.0.borrow().volume.whose(sector)
+    pub fn describe_sector(&self, sector: u64) -> String {
+        self.0.borrow().volume.describe_sector(sector)
     }
 
     /// An operation: it changes one transaction.
-    fn change<T>(&self, operation: impl FnOnce(&mut Mounted) -> Result<T>) -> Result<T> {
+    fn change<T>(&self, operation: impl FnOnce(&mut MountedToyFs) -> Result<T>) -> Result<T> {
         let mounted = &mut *self.0.borrow_mut();
         if mounted.volume.is_full() {
             mounted.volume.commit()?;
@@ -56,22 +56,22 @@ impl ToyFs {
     }
 }
 
-impl Mounted {
+impl MountedToyFs {
     fn file(&self, fd: Fd) -> Result<u32> {
         self.open.get(&fd).copied().ok_or(Errno::EBADF)
     }
 
     fn stat(&self, number: u32) -> Result<Stat> {
-        let Inode { kind, links, size, .. } = self.volume.inode(number)?;
+        let ToyInode { kind, links, size, .. } = self.volume.inode(number)?;
         let kind = kind.ok_or(Errno::EIO)?;
-        let size = if kind == Kind::File { size } else { 0 };
+        let size = if kind == FileKind::File { size } else { 0 };
         Ok(Stat { kind, inode: number, size, links: links.into() })
     }
 
     /// A new inode with a name.
-    fn create(&mut self, directory: u32, name: &str, kind: Kind) -> Result<u32> {
+    fn create(&mut self, directory: u32, name: &str, kind: FileKind) -> Result<u32> {
         let number = self.free_inode()?;
-        self.volume.set_inode(number, &Inode { links: 1, ..Inode::new(kind) })?;
+        self.volume.set_inode(number, &ToyInode { links: 1, ..ToyInode::new(kind) })?;
         point(&mut self.volume, directory, name, Some(number))?;
         Ok(number)
     }
@@ -98,7 +98,7 @@ impl Mounted {
         let mut inode = self.volume.inode(number)?;
         if inode.links == 0 && !self.open.values().any(|open| *open == number) {
             inode.free_from(&mut self.volume, 0)?;
-            self.volume.set_inode(number, &Inode::default())?;
+            self.volume.set_inode(number, &ToyInode::default())?;
         }
         Ok(())
     }
@@ -171,10 +171,10 @@ impl Files for ToyFs {
             let number = match there {
                 Some(_) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
                 Some(number) => number,
-                None if flags.create => mounted.create(directory, name, Kind::File)?,
+                None if flags.create => mounted.create(directory, name, FileKind::File)?,
                 None => return Err(Errno::ENOENT),
             };
-            if mounted.volume.inode(number)?.kind != Some(Kind::File) {
+            if mounted.volume.inode(number)?.kind != Some(FileKind::File) {
                 return Err(Errno::EISDIR);
             }
             if flags.truncate {
@@ -226,10 +226,10 @@ impl Files for ToyFs {
         mounted.stat(lookup(&mounted.volume, path)?)
     }
 
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let mounted = self.0.borrow();
         let number = lookup(&mounted.volume, path)?;
-        if mounted.volume.inode(number)?.kind != Some(Kind::Directory) {
+        if mounted.volume.inode(number)?.kind != Some(FileKind::Directory) {
             return Err(Errno::ENOTDIR);
         }
         let kind =
@@ -243,7 +243,9 @@ impl Files for ToyFs {
     fn mkdir(&self, path: &str) -> Result<()> {
         self.change(|mounted| match place(&mounted.volume, path)? {
             (_, _, Some(_)) => Err(Errno::EEXIST),
-            (directory, name, None) => mounted.create(directory, name, Kind::Directory).map(drop),
+            (directory, name, None) => {
+                mounted.create(directory, name, FileKind::Directory).map(drop)
+            }
         })
     }
 
@@ -251,7 +253,7 @@ impl Files for ToyFs {
         self.change(|mounted| {
             let (directory, name, number) = place(&mounted.volume, path)?;
             let number = number.ok_or(Errno::ENOENT)?;
-            if mounted.volume.inode(number)?.kind != Some(Kind::Directory) {
+            if mounted.volume.inode(number)?.kind != Some(FileKind::Directory) {
                 return Err(Errno::ENOTDIR);
             }
             if !entries(&mounted.volume, number)?.is_empty() {
@@ -270,7 +272,7 @@ impl Files for ToyFs {
             if there.is_some() {
                 return Err(Errno::EEXIST);
             }
-            if inode.kind != Some(Kind::File) {
+            if inode.kind != Some(FileKind::File) {
                 return Err(Errno::EPERM);
             }
             point(&mut mounted.volume, directory, name, Some(number))?;
@@ -283,7 +285,7 @@ impl Files for ToyFs {
         self.change(|mounted| {
             let (directory, name, number) = place(&mounted.volume, path)?;
             let number = number.ok_or(Errno::ENOENT)?;
-            if mounted.volume.inode(number)?.kind != Some(Kind::File) {
+            if mounted.volume.inode(number)?.kind != Some(FileKind::File) {
                 return Err(Errno::EPERM);
             }
             point(&mut mounted.volume, directory, name, None)?;
@@ -298,7 +300,9 @@ impl Files for ToyFs {
             let (new, new_name, there) = place(&mounted.volume, to)?;
             let kind = mounted.volume.inode(number)?.kind;
             let (parts, into) = (names(from)?, names(to)?);
-            if kind == Some(Kind::Directory) && into.len() > parts.len() && into.starts_with(&parts)
+            if kind == Some(FileKind::Directory)
+                && into.len() > parts.len()
+                && into.starts_with(&parts)
             {
                 return Err(Errno::EINVAL);
             }
@@ -307,18 +311,21 @@ impl Files for ToyFs {
             }
             if let Some(there) = there {
                 match (kind, mounted.volume.inode(there)?.kind) {
-                    (Some(Kind::File), Some(Kind::Directory)) => return Err(Errno::EISDIR),
-                    (Some(Kind::Directory), Some(Kind::File)) => return Err(Errno::ENOTDIR),
+                    (Some(FileKind::File), Some(FileKind::Directory)) => return Err(Errno::EISDIR),
+                    (Some(FileKind::Directory), Some(FileKind::File)) => {
+                        return Err(Errno::ENOTDIR);
+                    }
                     _ if !entries(&mounted.volume, there)?.is_empty()
-                        && kind == Some(Kind::Directory) =>
+                        && kind == Some(FileKind::Directory) =>
                     {
                         return Err(Errno::ENOTEMPTY);
                     }
                     _ => {}
                 }
             }
-            let loops =
-                kind == Some(Kind::Directory) && new != old && mounted.volume.has(Bug::RenameLoop);
+            let loops = kind == Some(FileKind::Directory)
+                && new != old
+                && mounted.volume.has(ToyFsBug::RenameLoop);
             let entered = if loops { new } else { number };
             point(&mut mounted.volume, new, new_name, Some(entered))?;
             point(&mut mounted.volume, old, old_name, None)?;

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_ramdisk::files::{self, Kind};
-use explode_runtime::base::Fault;
+use explode_ramdisk::files::{self, FileKind};
+use explode_runtime::base::StepError;
 use explode_runtime::stack::Recovery;
 use nix::errno::Errno;
 
 use super::directory::{entries, point};
-use super::inode::{Inode, block_number};
+use super::inode::{ToyInode, block_number};
 use super::layout::ROOT;
 use super::volume::Volume;
 use crate::engine::EngineError;
@@ -19,18 +19,18 @@ use crate::engine::EngineError;
 /// # Errors
 /// There is no root directory, or no room for a copy. That a sector cannot be read is not held
 /// against it.
-pub fn repair(volume: &mut Volume) -> Result<Recovery, Fault> {
+pub fn repair(volume: &mut Volume) -> Result<Recovery, StepError> {
     match repair_all(volume) {
         Ok(Some(recovery)) => Ok(recovery),
-        Ok(None) => Err(Fault::new("the root directory is gone")),
+        Ok(None) => Err(StepError::new("the root directory is gone")),
         Err(Errno::EIO) => Err(EngineError::from(Errno::EIO).into()),
-        Err(errno) => Err(Fault::new(errno)),
+        Err(errno) => Err(StepError::new(errno)),
     }
 }
 
 /// The same; nothing if there is no root directory.
 fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
-    if volume.inode(ROOT)?.kind != Some(Kind::Directory) {
+    if volume.inode(ROOT)?.kind != Some(FileKind::Directory) {
         return Ok(None);
     }
     let count = volume.count();
@@ -46,7 +46,7 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
         let blocks = volume.inode(number)?.blocks(|block| volume.read(block))?;
         let illegal = |block: &u64| !volume.is_for_files(*block) || claimed.contains(block);
         if blocks.iter().any(illegal) {
-            volume.set_inode(number, &Inode::default())?;
+            volume.set_inode(number, &ToyInode::default())?;
             repaired = true;
         } else {
             claimed.extend(blocks);
@@ -64,7 +64,7 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
                 Some(kind) => {
                     let count = links.entry(number).or_default();
                     *count += 1;
-                    if kind == Kind::Directory && *count == 1 {
+                    if kind == FileKind::Directory && *count == 1 {
                         open.push(number);
                     }
                 }
@@ -75,7 +75,7 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
         let mut inode = volume.inode(number)?;
         match links.get(&number) {
             // A file that was open when it lost its last name.
-            None if inode.kind.is_some() => volume.set_inode(number, &Inode::default())?,
+            None if inode.kind.is_some() => volume.set_inode(number, &ToyInode::default())?,
             Some(links) if inode.links != *links => {
                 inode.links = *links;
                 volume.set_inode(number, &inode)?;

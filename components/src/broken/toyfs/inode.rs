@@ -9,7 +9,7 @@
 //! | 16 - 47 | its first 8 blocks; 0 where there is none |
 //! | 48 - 51 | the block that has the numbers of the next 1024 |
 
-use explode_ramdisk::files::{Kind, Result};
+use explode_ramdisk::files::{FileKind, Result};
 
 use super::layout::{INODE, is_of_inodes};
 use crate::broken::page_journal::{BLOCK, Page};
@@ -23,9 +23,9 @@ pub const MOST: u64 = DIRECT + INDIRECT;
 
 /// An inode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inode {
+pub struct ToyInode {
     /// None if it is free.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     pub links: u16,
     pub version: u32,
     pub size: u64,
@@ -38,20 +38,20 @@ pub fn block_number(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes.try_into().expect("4 bytes"))
 }
 
-impl Inode {
+impl ToyInode {
     /// A new one, with no name yet.
-    pub fn new(kind: Kind) -> Inode {
-        Inode { kind: Some(kind), ..Inode::default() }
+    pub fn new(kind: FileKind) -> ToyInode {
+        ToyInode { kind: Some(kind), ..ToyInode::default() }
     }
 
-    pub fn decode(bytes: &[u8]) -> Inode {
-        let kind = [None, Some(Kind::File), Some(Kind::Directory)];
+    pub fn decode(bytes: &[u8]) -> ToyInode {
+        let kind = [None, Some(FileKind::File), Some(FileKind::Directory)];
         let mut direct = [0; DIRECT as usize];
         direct
             .iter_mut()
             .zip(bytes[16..48].chunks(4))
             .for_each(|(block, bytes)| *block = block_number(bytes));
-        Inode {
+        ToyInode {
             kind: kind.get(usize::from(bytes[0])).copied().flatten(),
             links: u16::from_le_bytes([bytes[2], bytes[3]]),
             version: block_number(&bytes[4..8]),
@@ -65,9 +65,9 @@ impl Inode {
         let mut bytes = [0; INODE];
         bytes[0] = match self.kind {
             None => 0,
-            Some(Kind::File) => 1,
-            Some(Kind::Directory) => 2,
-            Some(Kind::Symlink) => unreachable!("nothing makes one"),
+            Some(FileKind::File) => 1,
+            Some(FileKind::Directory) => 2,
+            Some(FileKind::Symlink) => unreachable!("nothing makes one"),
         };
         bytes[2..4].copy_from_slice(&self.links.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.version.to_le_bytes());
@@ -103,7 +103,7 @@ pub fn newer_inodes(block: u64, before: &Page, page: &mut Page) {
         return;
     }
     for (before, now) in before.chunks(INODE).zip(page.chunks_mut(INODE)) {
-        if Inode::decode(before).version > Inode::decode(now).version {
+        if ToyInode::decode(before).version > ToyInode::decode(now).version {
             now.copy_from_slice(before);
         }
     }

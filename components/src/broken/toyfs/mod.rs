@@ -37,12 +37,12 @@ mod whose;
 
 use std::rc::Rc;
 
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{
     Abilities, Below, Component, ComponentDef, Inspect, Recovery, Surface,
 };
 
-use design::{Bug, Design, Metadata};
+use design::{Design, Metadata, ToyFsBug};
 use files::ToyFs;
 use layout::LEAST_SECTORS;
 use volume::Volume;
@@ -87,15 +87,15 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(
         "bug",
         &[
-            ("none", Bug::None),
-            ("early-reuse", Bug::EarlyReuse),
-            ("no-revoke", Bug::NoRevoke),
-            ("data-after-commit", Bug::DataAfterCommit),
-            ("fsync-in-place", Bug::FsyncInPlace),
-            ("no-preflush", Bug::NoPreflush),
-            ("rename-loop", Bug::RenameLoop),
-            ("inode-reuse", Bug::InodeReuse),
-            ("block-reuse", Bug::BlockReuse),
+            ("none", ToyFsBug::None),
+            ("early-reuse", ToyFsBug::EarlyReuse),
+            ("no-revoke", ToyFsBug::NoRevoke),
+            ("data-after-commit", ToyFsBug::DataAfterCommit),
+            ("fsync-in-place", ToyFsBug::FsyncInPlace),
+            ("no-preflush", ToyFsBug::NoPreflush),
+            ("rename-loop", ToyFsBug::RenameLoop),
+            ("inode-reuse", ToyFsBug::InodeReuse),
+            ("block-reuse", ToyFsBug::BlockReuse),
         ],
     )?;
     let designs = [
@@ -113,25 +113,25 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 impl Component for ToyFsComponent {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let disk = below.disk(0)?;
         page_journal::has_room(&disk, LEAST_SECTORS)?;
         Ok(Volume::format(disk, self.design)?)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.mounted = Some(Rc::new(ToyFs::new(Volume::open(below.disk(0)?, self.design)?)));
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         if let Some(mounted) = self.mounted.take() {
             mounted.unmount()?;
         }
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         fsck::repair(&mut Volume::open(below.disk(0)?, self.design)?)
     }
 
@@ -146,6 +146,6 @@ impl Component for ToyFsComponent {
 
 impl Inspect for ToyFsComponent {
     fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
-        self.mounted.as_ref().filter(|_| device == 0).map(|mounted| mounted.whose(sector))
+        self.mounted.as_ref().filter(|_| device == 0).map(|mounted| mounted.describe_sector(sector))
     }
 }

@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use explode_ramdisk::files::{Kind, Result};
+use explode_ramdisk::files::{FileKind, Result};
 use explode_ramdisk::{Flags, Payload, RamDisk};
 use nix::errno::Errno;
 
-use super::design::{Bug, Design, Metadata};
-use super::inode::{Inode, newer_inodes};
+use super::design::{Design, Metadata, ToyFsBug};
+use super::inode::{ToyInode, newer_inodes};
 use super::layout::{APART, COUNT_APART, INODE, INODES, JOURNAL, PER_BLOCK, ROOT};
 use crate::broken::page_journal::{BLOCK, Page, PageJournal, SECTORS};
 use crate::engine::{Durability, EngineError};
@@ -40,7 +40,7 @@ pub struct Volume {
 
 impl Volume {
     /// Is this wrong with it?
-    pub fn has(&self, bug: Bug) -> bool {
+    pub fn has(&self, bug: ToyFsBug) -> bool {
         self.design.bug == bug
     }
 
@@ -48,7 +48,7 @@ impl Volume {
     pub fn format(disk: RamDisk, design: Design) -> std::result::Result<(), EngineError> {
         PageJournal::format(disk.clone(), design.bug.of_journal(), JOURNAL);
         let mut volume = Volume::open(disk, design)?;
-        volume.set_inode(ROOT, &Inode { links: 1, ..Inode::new(Kind::Directory) })?;
+        volume.set_inode(ROOT, &ToyInode { links: 1, ..ToyInode::new(FileKind::Directory) })?;
         volume.commit()?;
         volume.checkpoint();
         Ok(())
@@ -175,7 +175,7 @@ impl Volume {
         }
         self.running.remove(&block);
         self.forget_buffer(block);
-        if !matches!(self.design.bug, Bug::EarlyReuse | Bug::BlockReuse) {
+        if !matches!(self.design.bug, ToyFsBug::EarlyReuse | ToyFsBug::BlockReuse) {
             self.freed.insert(block);
         }
     }
@@ -185,7 +185,7 @@ impl Volume {
     /// # Errors
     /// `EIO`: it cannot be read, or there is none of this number, and the name that leads to it is
     /// damaged.
-    pub fn inode(&self, number: u32) -> Result<Inode> {
+    pub fn inode(&self, number: u32) -> Result<ToyInode> {
         if number >= self.count() {
             return Err(Errno::EIO);
         }
@@ -195,7 +195,7 @@ impl Volume {
             Some(page) => bytes.copy_from_slice(&page[at..at + INODE]),
             None => self.journal.read_part(block, at, &mut bytes)?,
         }
-        Ok(Inode::decode(&bytes))
+        Ok(ToyInode::decode(&bytes))
     }
 
     /// Changes an inode. Its version, where it has one, is one more than that of whatever had this
@@ -203,12 +203,12 @@ impl Volume {
     ///
     /// # Errors
     /// `EIO`, as for all that reads.
-    pub fn set_inode(&mut self, number: u32, inode: &Inode) -> Result<()> {
+    pub fn set_inode(&mut self, number: u32, inode: &ToyInode) -> Result<()> {
         let (block, at) = self.place(number);
         let mut inode = inode.clone();
         if self.design.metadata == Metadata::Versions {
             let before = self.inode(number)?;
-            let begins_anew = self.design.bug == Bug::InodeReuse && before.kind.is_none();
+            let begins_anew = self.design.bug == ToyFsBug::InodeReuse && before.kind.is_none();
             inode.version = if begins_anew { 1 } else { before.version.wrapping_add(1) };
         }
         let mut page = self.read(block)?;
@@ -246,7 +246,7 @@ impl Volume {
             return self.sync_in_place();
         }
         let data = std::mem::take(&mut self.data);
-        if self.design.bug != Bug::DataAfterCommit {
+        if self.design.bug != ToyFsBug::DataAfterCommit {
             self.write_out(&data)?;
         }
         let running = std::mem::take(&mut self.running);
@@ -261,10 +261,10 @@ impl Volume {
             self.journal.commit(0, running, Durability::Synced);
         }
         let freed = std::mem::take(&mut self.freed);
-        if self.design.bug != Bug::NoRevoke {
+        if self.design.bug != ToyFsBug::NoRevoke {
             self.resting.extend(freed);
         }
-        if self.design.bug == Bug::DataAfterCommit {
+        if self.design.bug == ToyFsBug::DataAfterCommit {
             self.write_out(&data)?;
         }
         Ok(())
@@ -284,7 +284,7 @@ impl Volume {
         match (self.design.metadata, self.design.bug) {
             (Metadata::InPlace, _) => self.sync_one_in_place(number),
             (Metadata::Versions, _) => self.sync_one_past_journal(number),
-            (Metadata::Journal, Bug::FsyncInPlace) => {
+            (Metadata::Journal, ToyFsBug::FsyncInPlace) => {
                 let data = std::mem::take(&mut self.data);
                 self.write_out(&data)?;
                 let (block, _) = self.place(number);

@@ -7,7 +7,7 @@ use crate::broken::page_journal::SECTORS;
 
 impl Volume {
     /// What a sector is part of, as the file system is now.
-    pub fn whose(&self, sector: u64) -> String {
+    pub fn describe_sector(&self, sector: u64) -> String {
         let block = sector / SECTORS;
         if is_of_inodes(block) {
             let inodes = (0..self.count()).filter(|number| self.inode_sector(*number) == sector);

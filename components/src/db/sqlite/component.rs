@@ -3,13 +3,13 @@
 
 use std::rc::Rc;
 
-use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
 
 use rusqlite::limits::Limit;
 
 use super::profile::{INTACT, profile};
-use super::{Database, Error, Journal, Settings, Synchronous};
+use super::{Database, Journal, SqliteError, SqliteSettings, Synchronous};
 
 /// The name in the registry.
 pub const NAME: &str = "sqlite";
@@ -47,13 +47,13 @@ pub fn def() -> ComponentDef {
 const PATH: &str = "/db";
 
 struct SqliteComponent {
-    settings: Settings,
+    settings: SqliteSettings,
     schema: String,
     database: Option<Rc<Database>>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    let settings = Settings {
+    let settings = SqliteSettings {
         journal: options
             .one_of("journal", &[("delete", Journal::Delete), ("wal", Journal::Wal)])?,
         synchronous: options.one_of(
@@ -67,7 +67,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         )?,
         page_bytes: page_bytes(options)?,
         wal_autocheckpoint: small(options, "wal_autocheckpoint", 1000)?,
-        ..Settings::default()
+        ..SqliteSettings::default()
     };
     Ok(Box::new(SqliteComponent { settings, schema: options.text("schema", "")?, database: None }))
 }
@@ -88,7 +88,7 @@ fn small(options: &Options, name: &str, default: u32) -> Result<u32, UsageError>
 }
 
 impl SqliteComponent {
-    fn open(&mut self, below: &Below<'_>) -> Result<Rc<Database>, Fault> {
+    fn open(&mut self, below: &Below<'_>) -> Result<Rc<Database>, StepError> {
         if let Some(open) = &self.database {
             return Ok(Rc::clone(open));
         }
@@ -101,28 +101,28 @@ impl SqliteComponent {
 impl Component for SqliteComponent {
     /// The schema may be that of a stranger's trace, and SQL can attach files of this machine
     /// through another VFS: it attaches none.
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let database = self.open(below)?;
         let attached =
             |most| database.with(|conn| conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, most));
         let limited =
-            |error| Fault::new(format!("SQLite takes no limit: {error}")).blame(Blame::Tool);
+            |error| StepError::new(format!("SQLite takes no limit: {error}")).blame(Blame::Tool);
         let most = attached(0).map_err(limited)?;
         let made = database.execute_batch(&self.schema).map_err(fault);
         attached(most).map_err(limited)?;
         made
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.open(below).map(drop)
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         self.database = None;
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let files = below.files()?;
         let left = |suffix| files.stat(&format!("{PATH}{suffix}")).is_ok();
         let repairs = left("-journal") || left("-wal");
@@ -152,12 +152,12 @@ impl Drop for SqliteComponent {
 
 /// SQLite's own words are in the source. A database that it cannot read breaks a promise; an error
 /// of what is below SQLite says nothing of SQLite.
-fn fault(error: Error) -> Fault {
+fn fault(error: SqliteError) -> StepError {
     use std::error::Error as _;
     let blame = if error.is_from_below() { Blame::Tool } else { Blame::Promise(INTACT) };
     let words = match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     };
-    Fault::new(words).blame(blame)
+    StepError::new(words).blame(blame)
 }

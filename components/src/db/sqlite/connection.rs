@@ -5,11 +5,11 @@ use std::rc::Rc;
 use explode_ramdisk::Files;
 use rusqlite::{Connection, OpenFlags, Params, Row};
 
-use super::error::Error;
+use super::error::SqliteError;
 use super::random::Random;
-use super::session::{Session, Turn};
-use super::settings::Settings;
-use super::stack::Stack;
+use super::session::{Session, SessionTurn};
+use super::settings::SqliteSettings;
+use super::stack::LockStack;
 use super::vfs;
 
 /// A connection to a database, every use of which is one turn (see the module).
@@ -34,17 +34,17 @@ impl Database {
     pub fn open(
         files: Rc<dyn Files>,
         path: &str,
-        settings: &Settings,
+        settings: &SqliteSettings,
         seed: u64,
-    ) -> Result<Database, Error> {
-        vfs::register().map_err(|code| Error::Register { code })?;
-        let stack = Stack::of(files);
+    ) -> Result<Database, SqliteError> {
+        vfs::register().map_err(|code| SqliteError::Register { code })?;
+        let stack = LockStack::of(files);
         let random = Random::new(&*stack.files, path, stack.count_database(), seed);
         let mut database = Database {
             conn: None,
             session: Session::new(stack, settings.powersafe_overwrite, random),
         };
-        let turn = Turn::begin(&database.session);
+        let turn = SessionTurn::begin(&database.session);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             // One thread at a time, so no mutex for each call.
@@ -55,7 +55,7 @@ impl Database {
                 conn.busy_timeout(std::time::Duration::ZERO)?;
                 Ok(conn)
             })
-            .map_err(|source| Error::Open { path: path.to_string(), source });
+            .map_err(|source| SqliteError::Open { path: path.to_string(), source });
         let applied = match opened {
             Ok(conn) => settings.apply(database.conn.insert(conn), path),
             Err(error) => Err(error),
@@ -67,7 +67,7 @@ impl Database {
 
     /// Uses the connection, for one turn. Prepared statements end with it.
     pub fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
-        let turn = Turn::begin(&self.session);
+        let turn = SessionTurn::begin(&self.session);
         let result = work(self.conn.as_ref().expect("open until dropped"));
         drop(turn);
         self.session.resume_panic();
@@ -75,12 +75,12 @@ impl Database {
     }
 
     /// Runs statements, and forgets the rows that they give.
-    pub fn execute_batch(&self, sql: &str) -> Result<(), Error> {
+    pub fn execute_batch(&self, sql: &str) -> Result<(), SqliteError> {
         self.with(|conn| conn.execute_batch(sql)).map_err(|source| failed(sql, source))
     }
 
     /// Runs one statement; returns how many rows it changed.
-    pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
+    pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, SqliteError> {
         self.with(|conn| conn.execute(sql, params)).map_err(|source| failed(sql, source))
     }
 
@@ -90,7 +90,7 @@ impl Database {
         sql: &str,
         params: impl Params,
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Vec<T>, SqliteError> {
         let rows: rusqlite::Result<Vec<T>> =
             self.with(|conn| conn.prepare(sql)?.query_map(params, row)?.collect());
         rows.map_err(|source| failed(sql, source))
@@ -98,7 +98,7 @@ impl Database {
 
     /// What SQLite says is wrong with the database (`PRAGMA integrity_check`); nothing if it is
     /// sound.
-    pub fn integrity(&self) -> Result<Vec<String>, Error> {
+    pub fn integrity(&self) -> Result<Vec<String>, SqliteError> {
         let mut lines = self.query("PRAGMA integrity_check", [], |row| row.get::<_, String>(0))?;
         lines.retain(|line| line != "ok");
         Ok(lines)
@@ -113,13 +113,13 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let turn = Turn::begin(&self.session);
+        let turn = SessionTurn::begin(&self.session);
         drop(self.conn.take());
         drop(turn);
         self.session.resume_panic();
     }
 }
 
-fn failed(sql: &str, source: rusqlite::Error) -> Error {
-    Error::Sql { sql: sql.to_string(), source }
+fn failed(sql: &str, source: rusqlite::Error) -> SqliteError {
+    SqliteError::Sql { sql: sql.to_string(), source }
 }

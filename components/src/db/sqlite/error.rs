@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 
 /// Why a call failed. The source is SQLite's own error.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SqliteError {
     /// The VFS could not be registered: another program part has shut SQLite down, or there is no
     /// memory.
     #[error("SQLite took no VFS (code {code})")]
@@ -45,7 +45,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl SqliteError {
     /// SQLite's primary result code, if it gave one.
     pub fn code(&self) -> Option<ErrorCode> {
         self.sqlite()?.sqlite_error_code()
@@ -70,7 +70,7 @@ impl Error {
             ReadOnly,
             SystemIoFailure,
         ];
-        matches!(self, Error::Register { .. })
+        matches!(self, SqliteError::Register { .. })
             || self.code().is_some_and(|code| below.contains(&code))
     }
 
@@ -81,8 +81,8 @@ impl Error {
 
     fn sqlite(&self) -> Option<&rusqlite::Error> {
         match self {
-            Error::Open { source, .. } | Error::Sql { source, .. } => Some(source),
-            Error::Register { .. } | Error::Refused { .. } => None,
+            SqliteError::Open { source, .. } | SqliteError::Sql { source, .. } => Some(source),
+            SqliteError::Register { .. } | SqliteError::Refused { .. } => None,
         }
     }
 }

@@ -58,6 +58,6 @@ mod vfs;
 
 pub use component::{NAME, def};
 pub use connection::Database;
-pub use error::Error;
+pub use error::SqliteError;
 pub use rusqlite;
-pub use settings::{Journal, Settings, Synchronous};
+pub use settings::{Journal, SqliteSettings, Synchronous};

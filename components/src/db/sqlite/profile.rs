@@ -2,7 +2,7 @@
 
 use explode_runtime::verdict::{Profile, Promise};
 
-use super::{Journal, Settings, Synchronous};
+use super::{Journal, SqliteSettings, Synchronous};
 
 /// The database can be read, and is consistent in itself.
 pub const INTACT: &str = "intact";
@@ -65,7 +65,7 @@ const NORMAL_WAL: &str = "WAL mode is always consistent with synchronous=NORMAL,
 /// OFF is held to SQLite's general promise, though its documentation warns that "the database might
 /// become corrupted if the operating system crashes or the computer loses power": a user who runs
 /// explode on it asks what that warning means.
-pub(super) fn profile(settings: &Settings) -> Profile {
+pub(super) fn profile(settings: &SqliteSettings) -> Profile {
     let promises = match (settings.journal, settings.synchronous) {
         (_, Synchronous::Off) => {
             vec![promised(DURABLE, ACID, TRANSACTIONAL), promised(INTACT, ACID, TRANSACTIONAL)]

@@ -1,9 +1,9 @@
 //! Turns: which session this thread's calls into SQLite belong to, and the lock that keeps turns of
 //! threads apart.
 //!
-//! Invariants: SQLite is called only within a [`Turn`] (opening, use and closing of a `Database`);
-//! [`callback`] gives a method of the VFS the session of the innermost turn of its thread, or
-//! refuses.
+//! Invariants: SQLite is called only within a [`SessionTurn`] (opening, use and closing of a
+//! `Database`); [`callback`] gives a method of the VFS the session of the innermost turn of its
+//! thread, or refuses.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::ffi::SQLITE_IOERR;
 
 use super::random::{self, Random};
-use super::stack::Stack;
+use super::stack::LockStack;
 
 /// Held for the length of a turn, because SQLite's random generator is one for the process.
 static TURNS: Mutex<()> = Mutex::new(());
@@ -27,7 +27,7 @@ thread_local! {
 /// One open database: what the methods of the VFS need to know of who calls.
 pub(super) struct Session {
     /// Whose files it uses.
-    pub stack: Rc<Stack>,
+    pub stack: Rc<LockStack>,
     /// What new files say about overwrites (`SQLITE_IOCAP_POWERSAFE_OVERWRITE`).
     pub powersafe_overwrite: bool,
     /// Where SQLite's randomness comes from.
@@ -38,7 +38,7 @@ pub(super) struct Session {
 
 impl Session {
     /// A session that has had no turn.
-    pub fn new(stack: Rc<Stack>, powersafe_overwrite: bool, random: Random) -> Rc<Session> {
+    pub fn new(stack: Rc<LockStack>, powersafe_overwrite: bool, random: Random) -> Rc<Session> {
         let (crashed, panic) = (Cell::new(false), Cell::new(None));
         Rc::new(Session { stack, powersafe_overwrite, random, crashed, panic })
     }
@@ -76,25 +76,25 @@ impl Session {
 }
 
 /// A call into SQLite: from here until the drop the session is current.
-pub(super) struct Turn {
+pub(super) struct SessionTurn {
     outer: Option<Rc<Session>>,
     /// Held by the outermost turn of the thread. A panic within a turn leaves nothing broken, so
     /// poison means nothing.
     _lock: Option<MutexGuard<'static, ()>>,
 }
 
-impl Turn {
+impl SessionTurn {
     /// Waits for other threads' turns, and begins one.
-    pub fn begin(session: &Rc<Session>) -> Turn {
+    pub fn begin(session: &Rc<Session>) -> SessionTurn {
         let nested = CURRENT.with_borrow(Option::is_some);
         let lock = (!nested).then(|| TURNS.lock().unwrap_or_else(PoisonError::into_inner));
         session.random.next_turn();
         random::forget_state();
-        Turn { outer: CURRENT.replace(Some(session.clone())), _lock: lock }
+        SessionTurn { outer: CURRENT.replace(Some(session.clone())), _lock: lock }
     }
 }
 
-impl Drop for Turn {
+impl Drop for SessionTurn {
     fn drop(&mut self) {
         if self.outer.is_some() {
             random::forget_state();

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::error::Error;
+use super::error::SqliteError;
 
 /// How a transaction is made atomic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Synchronous {
 
 /// The settings of one connection. The default is SQLite's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct SqliteSettings {
     /// How a transaction is made atomic.
     pub journal: Journal,
     /// When to sync.
@@ -49,9 +49,9 @@ pub struct Settings {
     pub powersafe_overwrite: bool,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for SqliteSettings {
+    fn default() -> SqliteSettings {
+        SqliteSettings {
             journal: Journal::default(),
             synchronous: Synchronous::default(),
             page_bytes: 4096,
@@ -63,10 +63,10 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl SqliteSettings {
     /// Makes the connection use these settings, and makes sure that it does. A database that needs
     /// recovery is recovered by the first of them that reads it.
-    pub(super) fn apply(&self, conn: &Connection, path: &str) -> Result<(), Error> {
+    pub(super) fn apply(&self, conn: &Connection, path: &str) -> Result<(), SqliteError> {
         let pragmas = Pragmas { conn, path };
         let memory = 2;
         let journal = match self.journal {
@@ -99,7 +99,7 @@ struct Pragmas<'a> {
 
 impl Pragmas<'_> {
     /// Sets a pragma unless it has the value, and checks that it took it.
-    fn ensure(&self, setting: &'static str, wanted: impl Into<Value>) -> Result<(), Error> {
+    fn ensure(&self, setting: &'static str, wanted: impl Into<Value>) -> Result<(), SqliteError> {
         let wanted = wanted.into();
         if self.get(setting)? == wanted {
             return Ok(());
@@ -108,12 +108,12 @@ impl Pragmas<'_> {
         self.expect(setting, &wanted)
     }
 
-    fn expect(&self, setting: &'static str, wanted: &Value) -> Result<(), Error> {
+    fn expect(&self, setting: &'static str, wanted: &Value) -> Result<(), SqliteError> {
         let got = self.get(setting)?;
         if got == *wanted {
             return Ok(());
         }
-        Err(Error::Refused {
+        Err(SqliteError::Refused {
             path: self.path.to_string(),
             setting,
             wanted: text(wanted),
@@ -121,18 +121,18 @@ impl Pragmas<'_> {
         })
     }
 
-    fn get(&self, setting: &str) -> Result<Value, Error> {
+    fn get(&self, setting: &str) -> Result<Value, SqliteError> {
         let got = self.conn.query_row(&format!("PRAGMA {setting}"), [], |row| row.get(0));
         got.map_err(|source| self.failed(source))
     }
 
-    fn set(&self, setting: &str, value: &str) -> Result<(), Error> {
+    fn set(&self, setting: &str, value: &str) -> Result<(), SqliteError> {
         let set = self.conn.execute_batch(&format!("PRAGMA {setting}={value}"));
         set.map_err(|source| self.failed(source))
     }
 
-    fn failed(&self, source: rusqlite::Error) -> Error {
-        Error::Open { path: self.path.to_string(), source }
+    fn failed(&self, source: rusqlite::Error) -> SqliteError {
+        SqliteError::Open { path: self.path.to_string(), source }
     }
 }
 

@@ -1,9 +1,9 @@
 //! One stack as SQLite sees it: its files, and the locks and shared memory of the database files
 //! that are open.
 //!
-//! Databases opened on one `Rc<dyn Files>` find the same [`Stack`], through a table of this thread
-//! that does not keep it alive. The table is keyed by the address of the files, which cannot be
-//! given to others while the stack holds them.
+//! Databases opened on one `Rc<dyn Files>` find the same [`LockStack`], through a table of this
+//! thread that does not keep it alive. The table is keyed by the address of the files, which cannot
+//! be given to others while the stack holds them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use super::locks::FileLocks;
 use super::shared_memory::SharedMemory;
 
 thread_local! {
-    static STACKS: RefCell<BTreeMap<*const (), Weak<Stack>>> =
+    static STACKS: RefCell<BTreeMap<*const (), Weak<LockStack>>> =
         const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -26,19 +26,19 @@ thread_local! {
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// The files of a stack and what the connections to them share.
-pub(super) struct Stack {
+pub(super) struct LockStack {
     /// What open files know of their stack.
     pub id: u64,
     /// Where everything is stored.
     pub files: Rc<dyn Files>,
-    nodes: RefCell<BTreeMap<u32, Node>>,
+    nodes: RefCell<BTreeMap<u32, LockNode>>,
     databases: Cell<u64>,
     last_errno: Cell<i32>,
 }
 
 /// An open database file (`unixInodeInfo`), shared by the connections that have it open.
 #[derive(Default)]
-pub(super) struct Node {
+pub(super) struct LockNode {
     users: u32,
     /// Its locks.
     pub locks: FileLocks,
@@ -46,13 +46,13 @@ pub(super) struct Node {
     pub memory: Option<SharedMemory>,
 }
 
-impl Stack {
+impl LockStack {
     /// The stack of these files; a new one if no database is open on them in this thread.
-    pub fn of(files: Rc<dyn Files>) -> Rc<Stack> {
+    pub fn of(files: Rc<dyn Files>) -> Rc<LockStack> {
         STACKS.with_borrow_mut(|stacks| {
             let known = stacks.entry(Rc::as_ptr(&files).cast()).or_default();
             known.upgrade().unwrap_or_else(|| {
-                let stack = Rc::new(Stack {
+                let stack = Rc::new(LockStack {
                     id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
                     files,
                     nodes: RefCell::default(),
@@ -86,7 +86,11 @@ impl Stack {
     }
 
     /// Works on an open database file; `SQLITE_IOERR` if it is none.
-    pub fn with_node<T>(&self, inode: u32, work: impl FnOnce(&mut Node) -> T) -> Result<T, c_int> {
+    pub fn with_node<T>(
+        &self,
+        inode: u32,
+        work: impl FnOnce(&mut LockNode) -> T,
+    ) -> Result<T, c_int> {
         self.nodes.borrow_mut().get_mut(&inode).map(work).ok_or(rusqlite::ffi::SQLITE_IOERR)
     }
 
@@ -102,7 +106,7 @@ impl Stack {
     }
 }
 
-impl Drop for Stack {
+impl Drop for LockStack {
     fn drop(&mut self) {
         let address = Rc::as_ptr(&self.files).cast();
         // When the thread is ending, the table may be gone already.

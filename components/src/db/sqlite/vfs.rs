@@ -185,7 +185,7 @@ unsafe extern "C" fn access(
         let stat = unsafe { path_of(path) }.map(|path| session.stack.files.stat(path));
         let exists = match stat {
             Ok(Ok(stat)) if flags == ffi::SQLITE_ACCESS_EXISTS => {
-                stat.kind != explode_ramdisk::files::Kind::File || stat.size > 0
+                stat.kind != explode_ramdisk::files::FileKind::File || stat.size > 0
             }
             Ok(stat) => stat.is_ok(),
             Err(_) => false,

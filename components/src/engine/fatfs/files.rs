@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
 use explode_ramdisk::RamDisk;
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
-use explode_runtime::base::Fault;
+use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, Result, Stat};
+use explode_runtime::base::StepError;
 use fatfs::{Dir, File, FileSystem};
 use nix::errno::Errno;
 
 use super::disk::Bytes;
 
 /// A mounted volume, and what is open.
-pub struct Mounted {
+pub struct MountedFat {
     volume: FileSystem<Bytes>,
     disk: RamDisk,
     open: RefCell<BTreeMap<Fd, String>>,
@@ -35,20 +35,20 @@ pub fn errno(error: &io::Error) -> Errno {
     }
 }
 
-impl Mounted {
+impl MountedFat {
     /// What was mounted from a disk.
-    pub fn new(volume: FileSystem<Bytes>, disk: RamDisk) -> Mounted {
-        Mounted { volume, disk, open: RefCell::default() }
+    pub fn new(volume: FileSystem<Bytes>, disk: RamDisk) -> MountedFat {
+        MountedFat { volume, disk, open: RefCell::default() }
     }
 
     /// Puts it to rest.
     ///
     /// # Errors
     /// What fatfs says.
-    pub fn unmount(self) -> std::result::Result<(), Fault> {
+    pub fn unmount(self) -> std::result::Result<(), StepError> {
         self.volume
             .unmount()
-            .map_err(|error| Fault::new(format!("the volume cannot be unmounted: {error}")))
+            .map_err(|error| StepError::new(format!("the volume cannot be unmounted: {error}")))
     }
 
     fn in_root<T>(&self, work: impl FnOnce(&Dir<'_, Bytes>) -> io::Result<T>) -> Result<T> {
@@ -66,10 +66,10 @@ impl Mounted {
     }
 
     /// Removes what has this kind.
-    fn remove(&self, path: &str, kind: Kind) -> Result<()> {
+    fn remove(&self, path: &str, kind: FileKind) -> Result<()> {
         match (self.stat(path)?.kind, kind) {
-            (Kind::File, Kind::Directory) => Err(Errno::ENOTDIR),
-            (Kind::Directory, Kind::File) => Err(Errno::EISDIR),
+            (FileKind::File, FileKind::Directory) => Err(Errno::ENOTDIR),
+            (FileKind::Directory, FileKind::File) => Err(Errno::EISDIR),
             _ => self.in_root(|root| root.remove(path)),
         }
     }
@@ -82,13 +82,13 @@ fn extend(file: &mut File<'_, Bytes>, size: u64) -> io::Result<()> {
 }
 
 fn file_stat(size: u64) -> Stat {
-    Stat { kind: Kind::File, inode: 0, size, links: 1 }
+    Stat { kind: FileKind::File, inode: 0, size, links: 1 }
 }
 
-impl Files for Mounted {
+impl Files for MountedFat {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         match self.stat(path) {
-            Ok(Stat { kind: Kind::Directory, .. }) => return Err(Errno::EISDIR),
+            Ok(Stat { kind: FileKind::Directory, .. }) => return Err(Errno::EISDIR),
             Ok(_) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
             Ok(_) => {}
             Err(Errno::ENOENT) if flags.create => {
@@ -154,7 +154,7 @@ impl Files for Mounted {
 
     fn stat(&self, path: &str) -> Result<Stat> {
         match self.in_root(|root| root.open_dir(path).map(drop)) {
-            Ok(()) => Ok(Stat { kind: Kind::Directory, inode: 0, size: 0, links: 1 }),
+            Ok(()) => Ok(Stat { kind: FileKind::Directory, inode: 0, size: 0, links: 1 }),
             Err(Errno::ENOTDIR) => {
                 self.in_root(|root| root.open_file(path)?.seek(SeekFrom::End(0))).map(file_stat)
             }
@@ -162,13 +162,13 @@ impl Files for Mounted {
         }
     }
 
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let mut names = Vec::new();
         self.in_root(|root| {
             let directory = if path == "/" { root.clone() } else { root.open_dir(path)? };
             for entry in directory.iter() {
                 let entry = entry?;
-                let kind = if entry.is_dir() { Kind::Directory } else { Kind::File };
+                let kind = if entry.is_dir() { FileKind::Directory } else { FileKind::File };
                 names.push((entry.file_name(), kind));
             }
             Ok(())
@@ -187,7 +187,7 @@ impl Files for Mounted {
     }
 
     fn rmdir(&self, path: &str) -> Result<()> {
-        self.remove(path, Kind::Directory)
+        self.remove(path, FileKind::Directory)
     }
 
     fn link(&self, _from: &str, _to: &str) -> Result<()> {
@@ -195,7 +195,7 @@ impl Files for Mounted {
     }
 
     fn unlink(&self, path: &str) -> Result<()> {
-        self.remove(path, Kind::File)
+        self.remove(path, FileKind::File)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -209,8 +209,8 @@ impl Files for Mounted {
 
     fn sync_dir(&self, path: &str) -> Result<()> {
         match self.stat(path)?.kind {
-            Kind::Directory => self.sync(),
-            Kind::File | Kind::Symlink => Err(Errno::ENOTDIR),
+            FileKind::Directory => self.sync(),
+            FileKind::File | FileKind::Symlink => Err(Errno::ENOTDIR),
         }
     }
 

@@ -12,7 +12,7 @@ mod files;
 use std::io::Write as _;
 use std::rc::Rc;
 
-use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions, format_volume};
@@ -20,7 +20,7 @@ use nix::errno::Errno;
 
 use super::INTACT;
 use disk::Bytes;
-use files::{Mounted, errno};
+use files::{MountedFat, errno};
 
 /// The name in the registry.
 pub const NAME: &str = "fatfs";
@@ -50,7 +50,7 @@ enum Promises {
 
 struct FatFs {
     promises: Promises,
-    mounted: Option<Rc<Mounted>>,
+    mounted: Option<Rc<MountedFat>>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
@@ -59,25 +59,25 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 impl Component for FatFs {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let mut bytes = Bytes::new(below.disk(0)?);
         let formatted =
             format_volume(&mut bytes, FormatVolumeOptions::new()).and_then(|()| bytes.flush());
-        formatted.map_err(|error| Fault::new(format!("the volume cannot be made: {error}")))
+        formatted.map_err(|error| StepError::new(format!("the volume cannot be made: {error}")))
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let volume =
             FileSystem::new(Bytes::new(below.disk(0)?), FsOptions::new()).map_err(|error| {
                 let blame =
                     if errno(&error) == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
-                Fault::new(format!("the volume cannot be mounted: {error}")).blame(blame)
+                StepError::new(format!("the volume cannot be mounted: {error}")).blame(blame)
             })?;
-        self.mounted = Some(Rc::new(Mounted::new(volume, below.disk(0)?)));
+        self.mounted = Some(Rc::new(MountedFat::new(volume, below.disk(0)?)));
         Ok(())
     }
 
-    fn unmount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if let Some(mounted) = self.mounted.take().and_then(Rc::into_inner) {
             mounted.unmount()?;
             below.disk(0)?.flush();

@@ -1,9 +1,9 @@
 //! A safe interface to the C functions of littlefs. All unsafe code of this component is here.
 //!
-//! A [`Volume`] that is dropped is not unmounted and its files are not closed: its memory is freed
-//! and nothing is written, as in a power loss. littlefs allocates no memory, since it is given all
-//! its buffers. Errors are the errno values that littlefs returns; a damaged volume is `EILSEQ`
-//! (`LFS_ERR_CORRUPT`).
+//! A [`LfsVolume`] that is dropped is not unmounted and its files are not closed: its memory is
+//! freed and nothing is written, as in a power loss. littlefs allocates no memory, since it is
+//! given all its buffers. Errors are the errno values that littlefs returns; a damaged volume is
+//! `EILSEQ` (`LFS_ERR_CORRUPT`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const _: () =
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Node {
+pub enum LfsNode {
     /// A file and its size in bytes.
     File(u32),
     /// A directory.
@@ -33,7 +33,7 @@ pub enum Node {
 
 /// How to open a file.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Open {
+pub struct LfsOpen {
     /// Create the file if there is none.
     pub create: bool,
     /// With `create`: fail if there is a file.
@@ -75,7 +75,7 @@ struct Memory {
 }
 
 /// The memory of an open file.
-struct OpenFile {
+struct LfsOpenFile {
     file: sys::lfs_file_t,
     config: sys::lfs_file_config,
     /// The buffer that `config` names.
@@ -83,9 +83,9 @@ struct OpenFile {
 }
 
 /// A mounted volume.
-pub struct Volume {
+pub struct LfsVolume {
     memory: Fixed<Memory>,
-    files: RefCell<BTreeMap<u32, Fixed<OpenFile>>>,
+    files: RefCell<BTreeMap<u32, Fixed<LfsOpenFile>>>,
 }
 
 /// Creates an empty file system.
@@ -93,13 +93,13 @@ pub struct Volume {
 /// # Errors
 /// Those of littlefs.
 pub fn format(port: Port) -> Result<(), Errno> {
-    let volume = Volume::new(port);
+    let volume = LfsVolume::new(port);
     // SAFETY: `lfs` and `config` are those of one volume, which is not mounted.
     check(unsafe { sys::lfs_format(volume.lfs(), volume.config()) }).map(drop)
 }
 
-impl Volume {
-    fn new(port: Port) -> Volume {
+impl LfsVolume {
+    fn new(port: Port) -> LfsVolume {
         let cache = vec![0; port.cache_bytes() as usize];
         let memory = Fixed::new(Memory {
             lfs: sys::lfs_t::default(),
@@ -131,7 +131,7 @@ impl Volume {
             context: (&raw mut *port).cast(),
             ..Default::default()
         };
-        Volume { memory, files: RefCell::default() }
+        LfsVolume { memory, files: RefCell::default() }
     }
 
     fn lfs(&self) -> *mut sys::lfs_t {
@@ -148,8 +148,8 @@ impl Volume {
     ///
     /// # Errors
     /// Those of littlefs.
-    pub fn mount(port: Port) -> Result<Volume, Errno> {
-        let volume = Volume::new(port);
+    pub fn mount(port: Port) -> Result<LfsVolume, Errno> {
+        let volume = LfsVolume::new(port);
         // SAFETY: `lfs` and `config` are those of one volume, which is not mounted.
         check(unsafe { sys::lfs_mount(volume.lfs(), volume.config()) })?;
         Ok(volume)
@@ -179,7 +179,7 @@ impl Volume {
     ///
     /// # Errors
     /// Those of littlefs.
-    pub fn open(&self, path: &str, how: Open) -> Result<u32, Errno> {
+    pub fn open(&self, path: &str, how: LfsOpen) -> Result<u32, Errno> {
         let flags = [
             (true, sys::lfs_open_flags_LFS_O_RDWR),
             (how.create, sys::lfs_open_flags_LFS_O_CREAT),
@@ -191,7 +191,7 @@ impl Volume {
         // SAFETY: the memory is live, and nothing changes its configuration.
         let mut cache: Vec<u8> = vec![0; unsafe { (*self.config()).cache_size } as usize];
         let buffer = cache.as_mut_ptr().cast();
-        let open = Fixed::new(OpenFile {
+        let open = Fixed::new(LfsOpenFile {
             file: sys::lfs_file_t::default(),
             config: sys::lfs_file_config { buffer, ..Default::default() },
             _cache: cache,
@@ -297,13 +297,13 @@ impl Volume {
     ///
     /// # Errors
     /// Those of littlefs.
-    pub fn stat(&self, path: &str) -> Result<Node, Errno> {
+    pub fn stat(&self, path: &str) -> Result<LfsNode, Errno> {
         let path = c_string(path)?;
         let mut info = sys::lfs_info::default();
         // SAFETY: the volume is mounted, the path ends with a zero byte, and `info` takes the
         // result.
         check(unsafe { sys::lfs_stat(self.lfs(), path.as_ptr(), &raw mut info) })?;
-        Ok(if is_directory(&info) { Node::Directory } else { Node::File(info.size) })
+        Ok(if is_directory(&info) { LfsNode::Directory } else { LfsNode::File(info.size) })
     }
 
     /// Returns the names in a directory, each with true if it is a directory itself.
@@ -394,7 +394,7 @@ fn is_directory(info: &sys::lfs_info) -> bool {
 /// # Safety
 /// `config` is the configuration of a volume that lives for `'a`.
 unsafe fn port<'a>(config: *const sys::lfs_config) -> &'a Port {
-    // SAFETY: `Volume::new` has stored a pointer to the volume's port, which nothing changes.
+    // SAFETY: `LfsVolume::new` has stored a pointer to the volume's port, which nothing changes.
     unsafe { &*(*config).context.cast() }
 }
 

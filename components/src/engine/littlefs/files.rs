@@ -1,21 +1,21 @@
 //! The calls of a mounted volume.
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 
-use super::ffi::{Node, Open, Volume};
+use super::ffi::{LfsNode, LfsOpen, LfsVolume};
 
 /// A mounted volume.
-pub struct Mounted(pub Volume);
+pub struct MountedLittleFs(pub LfsVolume);
 
 fn small(number: u64) -> Result<u32> {
     u32::try_from(number).map_err(|_| Errno::EFBIG)
 }
 
-impl Files for Mounted {
+impl Files for MountedLittleFs {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         let OpenFlags { create, exclusive, truncate } = flags;
-        self.0.open(path, Open { create, exclusive, truncate }).map(Fd)
+        self.0.open(path, LfsOpen { create, exclusive, truncate }).map(Fd)
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
@@ -35,7 +35,7 @@ impl Files for Mounted {
     }
 
     fn fstat(&self, fd: Fd) -> Result<Stat> {
-        Ok(stat(Node::File(self.0.size(fd.0)?)))
+        Ok(stat(LfsNode::File(self.0.size(fd.0)?)))
     }
 
     fn fsync(&self, fd: Fd) -> Result<()> {
@@ -50,8 +50,10 @@ impl Files for Mounted {
         self.0.stat(path).map(stat)
     }
 
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
-        let kind = |(name, directory)| (name, if directory { Kind::Directory } else { Kind::File });
+    fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
+        let kind = |(name, directory)| {
+            (name, if directory { FileKind::Directory } else { FileKind::File })
+        };
         let mut names: Vec<_> = self.0.list(path)?.into_iter().map(kind).collect();
         names.sort();
         Ok(names)
@@ -63,8 +65,8 @@ impl Files for Mounted {
 
     fn rmdir(&self, path: &str) -> Result<()> {
         match self.0.stat(path)? {
-            Node::Directory => self.0.remove(path),
-            Node::File(_) => Err(Errno::ENOTDIR),
+            LfsNode::Directory => self.0.remove(path),
+            LfsNode::File(_) => Err(Errno::ENOTDIR),
         }
     }
 
@@ -74,8 +76,8 @@ impl Files for Mounted {
 
     fn unlink(&self, path: &str) -> Result<()> {
         match self.0.stat(path)? {
-            Node::File(_) => self.0.remove(path),
-            Node::Directory => Err(Errno::EISDIR),
+            LfsNode::File(_) => self.0.remove(path),
+            LfsNode::Directory => Err(Errno::EISDIR),
         }
     }
 
@@ -86,8 +88,8 @@ impl Files for Mounted {
     /// Nothing is left to do: names are durable when the call that changes them returns.
     fn sync_dir(&self, path: &str) -> Result<()> {
         match self.0.stat(path)? {
-            Node::Directory => Ok(()),
-            Node::File(_) => Err(Errno::ENOTDIR),
+            LfsNode::Directory => Ok(()),
+            LfsNode::File(_) => Err(Errno::ENOTDIR),
         }
     }
 
@@ -96,10 +98,10 @@ impl Files for Mounted {
     }
 }
 
-fn stat(node: Node) -> Stat {
+fn stat(node: LfsNode) -> Stat {
     let (kind, size) = match node {
-        Node::File(size) => (Kind::File, size.into()),
-        Node::Directory => (Kind::Directory, 0),
+        LfsNode::File(size) => (FileKind::File, size.into()),
+        LfsNode::Directory => (FileKind::Directory, 0),
     };
     Stat { kind, inode: 0, size, links: 1 }
 }

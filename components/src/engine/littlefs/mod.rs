@@ -15,15 +15,15 @@ mod port;
 
 use std::rc::Rc;
 
-use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
 use super::INTACT;
 use super::flash::Flash;
-use ffi::{VERSION, Volume, format};
-use files::Mounted;
+use ffi::{LfsVolume, VERSION, format};
+use files::MountedLittleFs;
 use port::Port;
 
 /// The name in the registry.
@@ -59,7 +59,7 @@ struct LittleFs {
     prog: u32,
     mkconsistent: bool,
     syncs: bool,
-    mounted: Option<Rc<Mounted>>,
+    mounted: Option<Rc<MountedLittleFs>>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
@@ -82,36 +82,36 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 impl LittleFs {
-    fn port(&self, below: &Below<'_>) -> Result<Port, Fault> {
+    fn port(&self, below: &Below<'_>) -> Result<Port, StepError> {
         let LittleFs { prog: unit, block_cycles, syncs, .. } = *self;
         Ok(Port { flash: Flash::below(below)?, unit, block_cycles, syncs })
     }
 }
 
 impl Component for LittleFs {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         Ok(format(self.port(below)?)?)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let port = self.port(below)?;
         let failed = |what| {
             move |errno| {
                 let blame = if errno == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
-                Fault::new(format!("littlefs cannot be {what}: {errno}")).blame(blame)
+                StepError::new(format!("littlefs cannot be {what}: {errno}")).blame(blame)
             }
         };
-        let volume = Volume::mount(port).map_err(failed("mounted"))?;
+        let volume = LfsVolume::mount(port).map_err(failed("mounted"))?;
         if self.mkconsistent {
             volume.make_consistent().map_err(failed("made consistent"))?;
         }
-        self.mounted = Some(Rc::new(Mounted(volume)));
+        self.mounted = Some(Rc::new(MountedLittleFs(volume)));
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         match self.mounted.take().and_then(Rc::into_inner) {
-            Some(Mounted(volume)) => Ok(volume.unmount()?),
+            Some(MountedLittleFs(volume)) => Ok(volume.unmount()?),
             None => Ok(()),
         }
     }

@@ -2,18 +2,18 @@
 
 use std::cell::RefCell;
 
-use explode_runtime::base::caught;
+use explode_runtime::base::catch_panic;
 use nix::errno::Errno;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 
-use super::Settings;
-use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
+use super::RedbSettings;
+use crate::engine::{Change, Durability, EngineError, KeyValue, StoreContents};
 
 const TABLE: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("explode");
 
 /// The database, and how it is used.
 pub(super) struct Engine {
-    settings: Settings,
+    settings: RedbSettings,
     database: RefCell<Database>,
 }
 
@@ -27,14 +27,14 @@ impl KeyValue for Engine {
         called(|| self.database.borrow_mut().compact().map(drop).map_err(failed))
     }
 
-    fn contents(&self) -> Result<Contents, EngineError> {
+    fn contents(&self) -> Result<StoreContents, EngineError> {
         called(|| self.read())
     }
 }
 
 impl Engine {
     /// On an open database.
-    pub fn new(settings: Settings, database: Database) -> Engine {
+    pub fn new(settings: RedbSettings, database: Database) -> Engine {
         Engine { settings, database: RefCell::new(database) }
     }
 
@@ -61,14 +61,14 @@ impl Engine {
         transaction.commit().map_err(failed)
     }
 
-    fn read(&self) -> Result<Contents, EngineError> {
+    fn read(&self) -> Result<StoreContents, EngineError> {
         let database = self.database.borrow();
         let transaction = database.begin_read().map_err(failed)?;
         let table = match transaction.open_table(TABLE) {
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Contents::new()),
+            Err(TableError::TableDoesNotExist(_)) => return Ok(StoreContents::new()),
             table => table.map_err(failed)?,
         };
-        let mut contents = Contents::new();
+        let mut contents = StoreContents::new();
         for entry in table.iter().map_err(failed)? {
             let (key, value) = entry.map_err(failed)?;
             contents.insert(key.value().to_owned(), value.value().to_vec());
@@ -79,7 +79,7 @@ impl Engine {
 
 /// Calls redb, which may panic where it trusts a file that it should not.
 pub(super) fn called<T>(call: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
-    caught(call).unwrap_or_else(|panic| Err(EngineError::Corrupt(format!("redb {panic}"))))
+    catch_panic(call).unwrap_or_else(|panic| Err(EngineError::Corrupt(format!("redb {panic}"))))
 }
 
 /// What redb says. An error of the files says nothing of redb; a file that is too short, or is none

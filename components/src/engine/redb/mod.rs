@@ -12,15 +12,15 @@ mod storage;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
 use redb::Database;
 
 use self::database::{Engine, called, failed};
 use self::profile::profile;
-use self::settings::Settings;
+use self::settings::RedbSettings;
 use self::storage::Plug;
-pub use self::storage::Storage;
+pub use self::storage::RedbStorage;
 use super::{EngineError, KeyValue, Store};
 
 /// The name in the registry.
@@ -57,7 +57,7 @@ const VERSION: &str = "4.5.0";
 const PATH: &str = "/redb";
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    let settings = Settings {
+    let settings = RedbSettings {
         durable: options.one_of("durability", &[("immediate", true), ("none", false)])?,
         two_phase_commit: options.bool("two_phase_commit", false)?,
         quick_repair: options.bool("quick_repair", false)?,
@@ -67,7 +67,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 struct Redb {
-    settings: Settings,
+    settings: RedbSettings,
     open: Option<Open>,
 }
 
@@ -79,8 +79,8 @@ struct Open {
 
 impl Redb {
     /// Opens the database, made if it is not there; did redb repair it?
-    fn open(&mut self, below: &Below<'_>) -> Result<bool, Fault> {
-        let storage = Storage::open(below.files()?, PATH).map_err(EngineError::from)?;
+    fn open(&mut self, below: &Below<'_>) -> Result<bool, StepError> {
+        let storage = RedbStorage::open(below.files()?, PATH).map_err(EngineError::from)?;
         let plug = storage.plug();
         let repaired = Rc::new(Cell::new(false));
         let noted = Rc::clone(&repaired);
@@ -98,23 +98,23 @@ impl Redb {
 }
 
 impl Component for Redb {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.open(below).map(drop)
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if self.open.is_none() {
             self.open(below)?;
         }
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         self.open = None;
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let repaired = self.open(below)?;
         Ok(if repaired { Recovery::Repaired } else { Recovery::Clean })
     }

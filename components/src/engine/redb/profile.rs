@@ -2,7 +2,7 @@
 
 use explode_runtime::verdict::{Profile, Promise};
 
-use super::Settings;
+use super::RedbSettings;
 use crate::engine::{ATOMIC, DURABLE, INTACT, ISOLATED};
 
 const DESIGN: &str = "https://github.com/cberner/redb/blob/master/docs/design.md";
@@ -30,7 +30,7 @@ const CONSISTENT: &str = "in the event of a crash the database is still guarante
 /// document): a byte is written whole or not at all, what was synced is durable, and a write
 /// changes no bytes beside it. Simulated files keep all three, and more: they write whole blocks,
 /// or with `--atom sector` whole sectors.
-pub(super) fn profile(settings: Settings) -> Profile {
+pub(super) fn profile(settings: RedbSettings) -> Profile {
     let promised = |name, quote, source| Promise { name, kept: true, quote, source };
     let (durability, durable, intact) = if settings.durable {
         ("Immediate", promised(DURABLE, IMMEDIATE, DURABILITY), SAFE)

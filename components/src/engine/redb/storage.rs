@@ -16,7 +16,7 @@ use nix::errno::Errno;
 use redb::StorageBackend;
 
 /// One file, as redb's storage.
-pub struct Storage(Fragile<Rc<Opened>>);
+pub struct RedbStorage(Fragile<Rc<Opened>>);
 
 struct Opened {
     files: Rc<dyn Files>,
@@ -25,15 +25,15 @@ struct Opened {
     crashed: Cell<bool>,
 }
 
-/// Ends what a [`Storage`] can do.
+/// Ends what a [`RedbStorage`] can do.
 pub(super) struct Plug(Rc<Opened>);
 
-impl Storage {
+impl RedbStorage {
     /// Opens the file; if it is not there it is made, and its name is made durable.
     ///
     /// # Errors
     /// Those of the files.
-    pub fn open(files: Rc<dyn Files>, path: &str) -> Result<Storage, Errno> {
+    pub fn open(files: Rc<dyn Files>, path: &str) -> Result<RedbStorage, Errno> {
         let fd = match files.open(path, OpenFlags::EXISTING) {
             Err(Errno::ENOENT) => {
                 let fd = files.open(path, OpenFlags::CREATE)?;
@@ -43,7 +43,7 @@ impl Storage {
             }
             other => other?,
         };
-        Ok(Storage(Fragile::new(Rc::new(Opened { files, fd, crashed: Cell::new(false) }))))
+        Ok(RedbStorage(Fragile::new(Rc::new(Opened { files, fd, crashed: Cell::new(false) }))))
     }
 
     /// To be pulled when the machine stops.
@@ -68,7 +68,7 @@ impl Plug {
     }
 }
 
-impl StorageBackend for Storage {
+impl StorageBackend for RedbStorage {
     fn len(&self) -> io::Result<u64> {
         let Opened { files, fd, .. } = self.alive()?;
         Ok(files.fstat(*fd)?.size)
@@ -103,7 +103,7 @@ impl StorageBackend for Storage {
     }
 }
 
-impl fmt::Debug for Storage {
+impl fmt::Debug for RedbStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a file of explode")
     }

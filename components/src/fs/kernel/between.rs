@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use explode_kernel::KernelDisks;
 use explode_ramdisk::files::{
-    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Synced,
 };
-use explode_runtime::base::Fault;
-use explode_runtime::faults::background::{Between, Own};
+use explode_runtime::base::StepError;
+use explode_runtime::faults::background::{BackgroundAction, BackgroundWork};
 use nix::errno::Errno;
 
 use super::MountedFiles;
@@ -28,34 +28,38 @@ pub(super) struct BetweenCalls {
 }
 
 /// What it may do, and to which files.
-struct Kernel {
+struct KernelHandle {
     files: Rc<MountedFiles>,
     disks: KernelDisks,
-    between: Between,
+    between: BackgroundWork,
 }
 
 /// Something to do, with the name of the file that it is done to.
-enum Thing {
+enum BackgroundTask {
     Writeback,
     File(String),
     Commit,
     Reclaim,
 }
 
-impl Thing {
+impl BackgroundTask {
     fn name(&self) -> String {
         match self {
-            Thing::Writeback => "write back all".to_owned(),
-            Thing::File(path) => format!("write back {path}"),
-            Thing::Commit => "commit".to_owned(),
-            Thing::Reclaim => "reclaim".to_owned(),
+            BackgroundTask::Writeback => "write back all".to_owned(),
+            BackgroundTask::File(path) => format!("write back {path}"),
+            BackgroundTask::Commit => "commit".to_owned(),
+            BackgroundTask::Reclaim => "reclaim".to_owned(),
         }
     }
 }
 
 impl BetweenCalls {
-    pub fn new(files: Rc<MountedFiles>, disks: KernelDisks, between: Between) -> BetweenCalls {
-        let kernel = Kernel { files: Rc::clone(&files), disks, between };
+    pub fn new(
+        files: Rc<MountedFiles>,
+        disks: KernelDisks,
+        between: BackgroundWork,
+    ) -> BetweenCalls {
+        let kernel = KernelHandle { files: Rc::clone(&files), disks, between };
         BetweenCalls::with(files, Box::new(move |call| kernel.after(call)))
     }
 
@@ -77,28 +81,29 @@ impl BetweenCalls {
     }
 }
 
-impl Kernel {
+impl KernelHandle {
     fn after(&self, call: &str) {
         let things = RefCell::new(Vec::new());
         let name = || {
             *things.borrow_mut() = self.things()?;
-            Ok(things.borrow().iter().map(Thing::name).collect())
+            Ok(things.borrow().iter().map(BackgroundTask::name).collect())
         };
         self.disks.between_calls(call, name, |thing| self.run(&things.borrow()[thing]));
     }
 
-    fn things(&self) -> std::result::Result<Vec<Thing>, Fault> {
+    fn things(&self) -> std::result::Result<Vec<BackgroundTask>, StepError> {
         let may = |own, thing| self.between.has(own).then_some(thing);
-        let mut things: Vec<Thing> = may(Own::Writeback, Thing::Writeback).into_iter().collect();
-        if self.between.has(Own::File) {
+        let mut things: Vec<BackgroundTask> =
+            may(BackgroundAction::Writeback, BackgroundTask::Writeback).into_iter().collect();
+        if self.between.has(BackgroundAction::File) {
             let mut files = Vec::new();
             self.find(String::new(), &mut files).map_err(|errno| {
-                Fault::new(format!("looking for files to write back: {}", errno.desc()))
+                StepError::new(format!("looking for files to write back: {}", errno.desc()))
             })?;
-            things.extend(files.into_iter().map(Thing::File));
+            things.extend(files.into_iter().map(BackgroundTask::File));
         }
-        things.extend(may(Own::Commit, Thing::Commit));
-        things.extend(may(Own::Reclaim, Thing::Reclaim));
+        things.extend(may(BackgroundAction::Commit, BackgroundTask::Commit));
+        things.extend(may(BackgroundAction::Reclaim, BackgroundTask::Reclaim));
         Ok(things)
     }
 
@@ -109,21 +114,21 @@ impl Kernel {
         {
             let path = format!("{directory}/{name}");
             match kind {
-                Kind::File => files.push(path),
-                Kind::Directory => self.find(path, files)?,
-                Kind::Symlink => {}
+                FileKind::File => files.push(path),
+                FileKind::Directory => self.find(path, files)?,
+                FileKind::Symlink => {}
             }
         }
         Ok(())
     }
 
-    fn run(&self, thing: &Thing) -> std::result::Result<(), Fault> {
-        let failed = |errno: Errno| Fault::new(format!("{}: {}", thing.name(), errno.desc()));
+    fn run(&self, thing: &BackgroundTask) -> std::result::Result<(), StepError> {
+        let failed = |errno: Errno| StepError::new(format!("{}: {}", thing.name(), errno.desc()));
         match thing {
-            Thing::Writeback => self.disks.write_back(),
-            Thing::File(path) => self.files.start_write_back(path).map_err(failed),
-            Thing::Commit => self.disks.commit(self.files.root().map_err(failed)?.as_fd()),
-            Thing::Reclaim => self.disks.reclaim(),
+            BackgroundTask::Writeback => self.disks.write_back(),
+            BackgroundTask::File(path) => self.files.start_write_back(path).map_err(failed),
+            BackgroundTask::Commit => self.disks.commit(self.files.root().map_err(failed)?.as_fd()),
+            BackgroundTask::Reclaim => self.disks.reclaim(),
         }
     }
 }
@@ -221,7 +226,7 @@ impl Files for BetweenCalls {
         let closed = self.files.close(fd);
         if self.changed.borrow_mut().remove(&fd.0) { self.after("close", closed) } else { closed }
     }
-    fn can(&self, ability: Ability) -> bool {
+    fn can(&self, ability: FsAbility) -> bool {
         self.files.can(ability)
     }
 }

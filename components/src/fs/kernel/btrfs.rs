@@ -5,13 +5,13 @@
 //! device the kernel knows them apart (`temp_fsid`, Linux 6.7): the second gets another UUID in
 //! memory, and keeps its own on the disk.
 
-use explode_kernel::let_others_finish;
+use explode_kernel::yield_to_others;
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, STRICT, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, STRICT, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "btrfs";
@@ -50,7 +50,7 @@ pub fn def() -> ComponentDef {
     ])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let metadata = options.one_of("metadata", &[("dup", "dup"), ("single", "single")])?;
     let ways = [("no", "no"), ("zlib", "zlib"), ("lzo", "lzo"), ("zstd", "zstd")];
     let compress = options.one_of("compress", &ways)?;
@@ -64,7 +64,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     let in_place = if datacow { "" } else { ",nodatacow" };
     let flush = if flush { ",flushoncommit" } else { "" };
     let make = format!("-q -K -m {metadata} -U 12345678-1234-1234-1234-123456789abc");
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         // No commit without a call that asks for it.
         options: format!("commit=100000,compress={compress}{in_place}{flush}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
@@ -72,11 +72,11 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         // A rename over another file begins to write the file (`btrfs_rename` in fs/btrfs/inode.c),
         // as closing one does that was cut; its sums are made by a work queue, which hands it on to
         // the disk.
-        settle: Some(|_| drop(let_others_finish())),
-        hides: Some(
+        write_out: Some(|_| drop(yield_to_others())),
+        unobserved: Some(
             "file data that was not submitted, and metadata, which it has in memory of its own",
         ),
-        ..System::new(NAME, promises, options, move || {
+        ..KernelFsSpec::new(NAME, promises, options, move || {
             Tool::new("mkfs.btrfs", make.clone()).still()
         })?
     }))

@@ -2,7 +2,7 @@
 //! them.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
+use explode_runtime::faults::kernel::{FAILURE_OPTIONS, KernelFaults};
 use nix::mount::MsFlags;
 
 /// Every change is durable at once.
@@ -31,7 +31,7 @@ pub struct Common {
     /// More flags of the mount.
     pub flags: MsFlags,
     /// What may fail in a mutate.
-    pub failures: Failures,
+    pub failures: KernelFaults,
 }
 
 impl Common {
@@ -39,6 +39,6 @@ impl Common {
     pub fn of(options: &Options) -> Result<Common, UsageError> {
         let sync = options.bool(SYNC.name, false)?;
         let flags = if sync { MsFlags::MS_SYNCHRONOUS } else { MsFlags::empty() };
-        Ok(Common { flags, failures: Failures::of(options)? })
+        Ok(Common { flags, failures: KernelFaults::of(options)? })
     }
 }

@@ -1,11 +1,11 @@
 //! exFAT, which has no journal: fsck.exfat repairs it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{FSCK, KernelFs, MODES, Repair, STRICT, System, profiles};
+use super::{FSCK, KernelFs, KernelFsSpec, MODES, Repair, STRICT, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "exfat";
@@ -26,12 +26,12 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let sizes = [("auto", ""), ("512", "-c 512"), ("4096", "-c 4096"), ("32768", "-c 32768")];
     let cluster = options.one_of("cluster", &sizes)?;
     // 1: errors corrected (fsck.exfat(8)).
     let repair = || Repair { tool: Tool::new("fsck.exfat", "-a"), repaired: &[1] };
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
@@ -39,7 +39,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),
-        ..System::new(NAME, profiles::exfat, options, move || {
+        ..KernelFsSpec::new(NAME, profiles::exfat, options, move || {
             Tool::new("mkfs.exfat", cluster).still()
         })?
     }))

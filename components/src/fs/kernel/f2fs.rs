@@ -2,11 +2,11 @@
 //! synced since.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, STRICT, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, STRICT, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "f2fs";
@@ -30,18 +30,18 @@ pub fn def() -> ComponentDef {
     ])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let modes = [("posix", "posix"), ("strict", "strict"), ("nobarrier", "nobarrier")];
     let mode = options.one_of("fsync_mode", &modes)?;
     let promises = if mode == "nobarrier" { profiles::f2fs_without_flush } else { profiles::f2fs };
     let make =
         || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         // Nothing is moved or discarded because the disk is idle.
         options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,
-        hides: Some("file data and nodes that were not submitted"),
-        ..System::new(NAME, promises, options, make)?
+        unobserved: Some("file data and nodes that were not submitted"),
+        ..KernelFsSpec::new(NAME, promises, options, make)?
     }))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::command::forget_sync;
-use explode_runtime::stack::Floor;
+use explode_runtime::stack::BaselineCheck;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::tool::Tool;
@@ -20,12 +20,12 @@ const CHUNK: usize = 64 << 10;
 const MOST: usize = 64 << 20;
 
 /// Repairs, mounts, reads every file, unmounts. What cannot be repaired, mounted or read is left.
-pub(super) fn floor(
+pub(super) fn baseline(
     driver: &'static str,
     options: String,
     flags: MsFlags,
     repair: Option<Tool>,
-) -> Floor {
+) -> BaselineCheck {
     let at = PathBuf::from(PLACE);
     let mut buffer = vec![0; CHUNK];
     Box::new(move |node| {

@@ -3,11 +3,11 @@
 //! was there can be read.
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "hfs";
@@ -24,11 +24,13 @@ pub fn def() -> ComponentDef {
     .options(options![])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
-    Ok(KernelFs::maker(System {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
+    Ok(KernelFs::maker(KernelFsSpec {
         lacks: Some(
             "Debian 12 has no fsck for it, and what was not unmounted is mounted for reading only",
         ),
-        ..System::new(NAME, profiles::hfs, options, || Tool::new("hformat", "-l explode").still())?
+        ..KernelFsSpec::new(NAME, profiles::hfs, options, || {
+            Tool::new("hformat", "-l explode").still()
+        })?
     }))
 }

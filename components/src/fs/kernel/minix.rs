@@ -4,12 +4,13 @@
 //! (`bugs/fsck-minix-version-3`), so version 2 is the default.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
 use super::{
-    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System, profiles,
+    BETWEEN, BackgroundWork, FSCK, KernelFs, KernelFsSpec, MODES, MOST_BETWEEN, OWN, Repair,
+    STRICT, profiles,
 };
 
 /// The name in the registry.
@@ -29,7 +30,7 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let make = match options.int("version", 2)? {
         1 => "-1",
         2 => "-2",
@@ -38,13 +39,13 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     };
     // 3: errors were found and corrected (fsck.minix(8)).
     let repair = || Repair { tool: Tool::new("fsck.minix", "-a -f"), repaired: &[3] };
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
         // Without -a or -r it changes nothing, and ends with 4 if it has found something
         // (fsck.minix(8)).
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.minix", "-f")),
-        between: Between::of(options, OWN)?,
-        ..System::new(NAME, profiles::minix, options, move || Tool::new("mkfs.minix", make))?
+        between: BackgroundWork::of(options, OWN)?,
+        ..KernelFsSpec::new(NAME, profiles::minix, options, move || Tool::new("mkfs.minix", make))?
     }))
 }

@@ -1,12 +1,13 @@
 //! File systems of the kernel: made by their mkfs, mounted by mount(2), repaired by their fsck,
 //! used through [`MountedFiles`].
 //!
-//! One file a system says what is particular about it, as a [`System`]; the component is the same
-//! for all.
+//! One file a system says what is particular about it, as a [`KernelFsSpec`]; the component is the
+//! same for all.
 
 mod between;
 pub mod btrfs;
 mod common;
+mod determinism;
 pub mod exfat;
 pub mod ext;
 pub mod f2fs;
@@ -21,7 +22,6 @@ pub mod overlay;
 mod profiles;
 pub mod reiserfs;
 mod rows;
-mod still;
 mod tool;
 mod traced;
 pub mod udf;
@@ -33,14 +33,14 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use explode_kernel::{KernelDisks, find_thread, let_others_finish};
+use explode_kernel::{KernelDisks, find_thread, yield_to_others};
 use explode_ramdisk::files::Files;
-use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::devices::Side;
-use explode_runtime::faults::background::{BETWEEN_OPTIONS, Between, Own};
+use explode_runtime::faults::background::{BETWEEN_OPTIONS, BackgroundAction, BackgroundWork};
 use explode_runtime::stack::{
-    Abilities, AsShell, Baseline, Below, Component, Facts, Floor, Maker, Plain, PlainFileSystem,
-    Recovery, Surface,
+    Abilities, AsShell, Baseline, BaselineCheck, Below, Component, ComponentMaker, Facts, Recovery,
+    ShellFileSystem, ShellLayer, Surface,
 };
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
@@ -60,14 +60,14 @@ const MODES: [Mode; 2] = [Mode::Vm, Mode::Here];
 const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);
 
 /// What is particular about a file system.
-struct System {
+struct KernelFsSpec {
     /// Its name for mount(2).
     driver: &'static str,
     /// Its name in its profile.
     title: &'static str,
     /// The options of the mount.
     options: String,
-    /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and
+    /// What makes it; the device is appended to the arguments. Every crash disk has one, and
     /// none is made again: what only the first start needs is put together there.
     make: Box<dyn Fn() -> Tool>,
     /// Holds still what that has written and would write otherwise the next time; none where the
@@ -80,7 +80,7 @@ struct System {
     /// Looks at what was recovered, mounted and unmounted, and must find nothing.
     strict: Option<Tool>,
     /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
-    settle: Option<fn(BorrowedFd<'_>)>,
+    write_out: Option<fn(BorrowedFd<'_>)>,
     /// Does mounting it start threads that do something on their own? Then they do it before
     /// anybody goes on; and what mkfs has made is mounted once, since there is most to do then.
     starts_threads: bool,
@@ -88,19 +88,19 @@ struct System {
     promises: fn() -> Vec<Promise>,
     /// What Debian 12 has not, which users would need after a crash; for the profile.
     lacks: Option<&'static str>,
-    hides: Option<&'static str>,
+    unobserved: Option<&'static str>,
     /// [`Facts::buffers_are_places`].
     buffers_are_places: bool,
     /// What all of them can be told.
     common: Common,
     /// What may happen between two calls.
-    between: Between,
+    between: BackgroundWork,
     /// The names of its threads on a block device of this name, as far as they are its own: those
     /// of work queues are shared.
     threads: fn(&str) -> Vec<String>,
 }
 
-impl System {
+impl KernelFsSpec {
     /// One that is made by `make`, recovered by mounting it, and has no threads of its own; what is
     /// particular about it is for the caller to add.
     fn new(
@@ -108,8 +108,8 @@ impl System {
         promises: fn() -> Vec<Promise>,
         options: &Options,
         make: impl Fn() -> Tool + 'static,
-    ) -> Result<System, UsageError> {
-        Ok(System {
+    ) -> Result<KernelFsSpec, UsageError> {
+        Ok(KernelFsSpec {
             driver,
             title: driver,
             options: String::new(),
@@ -118,14 +118,14 @@ impl System {
             repair: None,
             unrepaired: false,
             strict: None,
-            settle: None,
+            write_out: None,
             starts_threads: false,
             promises,
             lacks: None,
-            hides: None,
+            unobserved: None,
             buffers_are_places: true,
             common: Common::of(options)?,
-            between: Between::default(),
+            between: BackgroundWork::default(),
             threads: |_| Vec::new(),
         })
     }
@@ -140,12 +140,12 @@ struct Repair {
 
 /// A file system of the kernel on one block device.
 struct KernelFs {
-    system: Rc<System>,
-    mounted: Option<Mounted>,
+    system: Rc<KernelFsSpec>,
+    mounted: Option<MountedKernelFs>,
 }
 
 /// One that is mounted.
-struct Mounted {
+struct MountedKernelFs {
     files: Rc<MountedFiles>,
     at: PathBuf,
     /// What is offered: these files, or what may happen between their calls, too.
@@ -155,17 +155,17 @@ struct Mounted {
 }
 
 impl KernelFs {
-    fn maker(system: System) -> Maker {
+    fn maker(system: KernelFsSpec) -> ComponentMaker {
         let system = Rc::new(system);
         Rc::new(move || Box::new(KernelFs { system: Rc::clone(&system), mounted: None }))
     }
 
-    fn mount_at(&self, node: &Path, at: &Path) -> Result<(), Fault> {
-        let System { driver, options, common: Common { flags, .. }, .. } = &*self.system;
+    fn mount_at(&self, node: &Path, at: &Path) -> Result<(), StepError> {
+        let KernelFsSpec { driver, options, common: Common { flags, .. }, .. } = &*self.system;
         mount_on(node, at, driver, *flags, options)?;
         if self.system.starts_threads {
-            let_others_finish().map_err(|error| {
-                Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
+            yield_to_others().map_err(|error| {
+                StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
             })?;
         }
         Ok(())
@@ -179,38 +179,42 @@ fn mount_on(
     driver: &str,
     flags: MsFlags,
     options: &str,
-) -> Result<(), Fault> {
+) -> Result<(), StepError> {
     let mount = || mount(Some(source), at, Some(driver), FLAGS | flags, Some(options));
     let mounted = match mount() {
         // The folder is made once for all crash disks. Commands of a stack file may have removed
         // it.
         Err(Errno::ENOENT) if !at.exists() => {
             create_dir_all(at).map_err(|error| {
-                Fault::new(format!("{} cannot be made: {error}", at.display())).blame(Blame::Tool)
+                StepError::new(format!("{} cannot be made: {error}", at.display()))
+                    .blame(Blame::Tool)
             })?;
             mount()
         }
         mounted => mounted,
     };
-    mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))
+    mounted.map_err(|errno| StepError::new(format!("mount as {driver} failed: {}", errno.desc())))
 }
 
-fn unmount_from(at: &Path) -> Result<(), Fault> {
-    umount2(at, MntFlags::empty())
-        .map_err(|errno| Fault::new(format!("umount of {} failed: {}", at.display(), errno.desc())))
+fn unmount_from(at: &Path) -> Result<(), StepError> {
+    umount2(at, MntFlags::empty()).map_err(|errno| {
+        StepError::new(format!("umount of {} failed: {}", at.display(), errno.desc()))
+    })
 }
 
 impl Component for KernelFs {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let node = below.block(0)?;
         let make = (self.system.make)();
         match make.run(&node)? {
             (0, _) => {}
-            (code, said) => return Err(Fault::new(format!("{make} ended with {code}: {said}"))),
+            (code, said) => {
+                return Err(StepError::new(format!("{make} ended with {code}: {said}")));
+            }
         }
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
         self.system.made.map_or(Ok(()), hold).map_err(|error| {
-            Fault::new(format!("what {make} has made cannot be held still: {error}"))
+            StepError::new(format!("what {make} has made cannot be held still: {error}"))
                 .blame(Blame::Tool)
         })?;
         if self.system.starts_threads {
@@ -220,7 +224,7 @@ impl Component for KernelFs {
         Ok(())
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let at = below.place;
         let node = below.block(0)?;
         self.mount_at(&node, at)?;
@@ -236,16 +240,16 @@ impl Component for KernelFs {
         }
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
-        if let Some(Mounted { files, at, .. }) = self.mounted.take() {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
+        if let Some(MountedKernelFs { files, at, .. }) = self.mounted.take() {
             files.close_all();
             unmount_from(&at)?;
         }
         Ok(())
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        let System { repair, strict, .. } = &*self.system;
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
+        let KernelFsSpec { repair, strict, .. } = &*self.system;
         let node = below.block(0)?;
         let mut recovery = Recovery::Clean;
         if let Some(Repair { tool, repaired }) = repair {
@@ -253,7 +257,7 @@ impl Component for KernelFs {
                 (0, _) => {}
                 (code, _) if repaired.contains(&code) => recovery = Recovery::Repaired,
                 (code, said) => {
-                    return Err(Fault::new(format!("{tool} ended with {code}: {said}")));
+                    return Err(StepError::new(format!("{tool} ended with {code}: {said}")));
                 }
             }
         }
@@ -264,7 +268,7 @@ impl Component for KernelFs {
                 (0, said) if said.is_empty() => {}
                 (code, said) => {
                     let text = format!("after the recovery {tool} ended with {code}: {said}");
-                    return Err(Fault::new(text));
+                    return Err(StepError::new(text));
                 }
             }
         }
@@ -281,7 +285,8 @@ impl Component for KernelFs {
     }
 
     fn facts(&self) -> Facts {
-        let System { hides, buffers_are_places, common, between, .. } = &*self.system;
+        let KernelFsSpec { unobserved: hides, buffers_are_places, common, between, .. } =
+            &*self.system;
         let facts = Facts::default()
             .programs(self.system.programs())
             .promises(self.system.profile())
@@ -302,20 +307,20 @@ impl Component for KernelFs {
 }
 
 impl Baseline for KernelFs {
-    fn baseline(&self) -> Floor {
-        let System { driver, options, common, repair, .. } = &*self.system;
+    fn baseline(&self) -> BaselineCheck {
+        let KernelFsSpec { driver, options, common, repair, .. } = &*self.system;
         let repair = repair.as_ref().map(|repair| repair.tool.clone());
-        floor::floor(driver, options.clone(), FLAGS | common.flags, repair)
+        floor::baseline(driver, options.clone(), FLAGS | common.flags, repair)
     }
 }
 
 impl AsShell for KernelFs {
-    fn as_shell(&self) -> Plain {
-        let System { driver, options, make, repair, strict, common, .. } = &*self.system;
+    fn as_shell(&self) -> ShellLayer {
+        let KernelFsSpec { driver, options, make, repair, strict, common, .. } = &*self.system;
         let sync = common.flags.contains(MsFlags::MS_SYNCHRONOUS).then_some("sync");
         let options = ["nodev", "nosuid", "noatime", options].into_iter().chain(sync);
         let options: Vec<&str> = options.filter(|option| !option.is_empty()).collect();
-        Plain::FileSystem(PlainFileSystem {
+        ShellLayer::FileSystem(ShellFileSystem {
             driver: (*driver).to_owned(),
             options: options.join(","),
             make: make().line(),
@@ -325,9 +330,9 @@ impl AsShell for KernelFs {
     }
 }
 
-impl System {
+impl KernelFsSpec {
     fn profile(&self) -> Profile {
-        let System { title, promises, lacks, unrepaired, .. } = self;
+        let KernelFsSpec { title, promises, lacks, unrepaired, .. } = self;
         let lacks = if *unrepaired { Some("no fsck is run") } else { *lacks };
         let promises = if *unrepaired { profiles::without_fsck(&promises()) } else { promises() };
         let lacks = lacks.map(|lacks| format!(" ({lacks})")).unwrap_or_default();
@@ -335,24 +340,29 @@ impl System {
     }
 
     fn programs(&self) -> Vec<PathBuf> {
-        let System { make, repair, strict, .. } = self;
+        let KernelFsSpec { make, repair, strict, .. } = self;
         let repair = repair.as_ref().map(|repair| &repair.tool);
         [&make()].into_iter().chain(repair).chain(strict).map(Tool::path).collect()
     }
 
     /// What is there now that it was mounted from this node.
-    fn mounted(&self, below: &Below<'_>, node: &Path) -> Result<Mounted, Fault> {
+    fn mounted(&self, below: &Below<'_>, node: &Path) -> Result<MountedKernelFs, StepError> {
         let at = below.place.to_owned();
         let files = MountedFiles::new(&at).map_err(|errno| {
-            Fault::new(format!("the root directory cannot be opened: {}", errno.desc()))
+            StepError::new(format!("the root directory cannot be opened: {}", errno.desc()))
         })?;
-        let files = files.settling(self.settle);
+        let files = files.settling(self.write_out);
         let driven =
             below.devices.of_type::<KernelDisks>().filter(|disks| disks.side() == Side::Live);
         // A check reads a crash disk, and most checks change nothing there.
         let files = Rc::new(if driven.is_some() { files } else { files.at_rest() });
         let Some(disks) = driven.filter(|_| !self.between.is_none()) else {
-            return Ok(Mounted { surface: Rc::clone(&files) as _, files, at, threads: Vec::new() });
+            return Ok(MountedKernelFs {
+                surface: Rc::clone(&files) as _,
+                files,
+                at,
+                threads: Vec::new(),
+            });
         };
         let device = node.file_name().unwrap_or_default().to_string_lossy();
         let threads = (self.threads)(&device)
@@ -360,7 +370,7 @@ impl System {
             .map(|name| find_thread(name))
             .collect::<Result<_, _>>()?;
         let surface = Rc::new(BetweenCalls::new(Rc::clone(&files), disks.clone(), self.between));
-        Ok(Mounted { files, at, surface, threads })
+        Ok(MountedKernelFs { files, at, surface, threads })
     }
 }
 
@@ -375,7 +385,8 @@ const FSCK: OptionDef = OptionDef {
 const BETWEEN: OptionDef = BETWEEN_OPTIONS[0];
 const MOST_BETWEEN: OptionDef = BETWEEN_OPTIONS[1];
 /// What may happen on all of them.
-const OWN: &[Own] = &[Own::Writeback, Own::File, Own::Reclaim];
+const OWN: &[BackgroundAction] =
+    &[BackgroundAction::Writeback, BackgroundAction::File, BackgroundAction::Reclaim];
 
 /// The option of those that have an fsck.
 const STRICT: OptionDef = OptionDef {

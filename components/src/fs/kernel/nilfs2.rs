@@ -9,11 +9,11 @@ use std::io;
 use std::path::Path;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "nilfs2";
@@ -34,20 +34,20 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let order = options.one_of("order", &[("relaxed", "relaxed"), ("strict", "strict")])?;
     let promises = if order == "strict" { profiles::nilfs2_strict } else { profiles::nilfs2 };
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         options: format!("order={order}"),
         made: Some(rarely_on_its_own),
         buffers_are_places: false,
         starts_threads: true,
         lacks: Some("Debian 12 has no fsck for it"),
-        hides: Some(
+        unobserved: Some(
             "whatever was not submitted: its buffers have numbers of virtual blocks, which are no \
              places",
         ),
-        ..System::new(NAME, promises, options, || Tool::new("mkfs.nilfs2", "-q").still())?
+        ..KernelFsSpec::new(NAME, promises, options, || Tool::new("mkfs.nilfs2", "-q").still())?
     }))
 }
 

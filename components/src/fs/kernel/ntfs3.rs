@@ -3,11 +3,11 @@
 //! only ("not recommended for use", kernel, filesystems/ntfs3.rst).
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "ntfs3";
@@ -28,14 +28,14 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let sizes = [("4096", 4096), ("512", 512), ("1024", 1024), ("65536", 65536)];
     let cluster = options.one_of("cluster", &sizes)?;
     let make =
         move || Tool::new("mkntfs", format!("-Q -F -q -T -p 0 -H 0 -S 0 -c {cluster}")).still();
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         options: "iocharset=utf8,force".to_owned(),
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(NAME, profiles::ntfs3, options, make)?
+        ..KernelFsSpec::new(NAME, profiles::ntfs3, options, make)?
     }))
 }

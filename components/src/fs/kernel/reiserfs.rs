@@ -2,11 +2,11 @@
 //! 6.13 has it no more.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, STRICT, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, STRICT, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "reiserfs";
@@ -35,7 +35,7 @@ pub fn def() -> ComponentDef {
     ])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let data = options.one_of(
         "data",
         &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")],
@@ -43,11 +43,11 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
     let tails = if options.bool("tails", true)? { "" } else { ",notail" };
     let make =
         || Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still();
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         // No commit without a call that asks for it.
         options: format!("commit=100000,data={data}{tails}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
-        hides: Some("buffers that the journal owns"),
-        ..System::new(NAME, profiles::reiserfs, options, make)?
+        unobserved: Some("buffers that the journal owns"),
+        ..KernelFsSpec::new(NAME, profiles::reiserfs, options, make)?
     }))
 }

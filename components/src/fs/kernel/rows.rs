@@ -1,7 +1,7 @@
 //! The file systems as rows of the matrix, and the drivers that a guest loads for them.
 
 use explode_runtime::base::Options;
-use explode_runtime::plan::System as Row;
+use explode_runtime::plan::MatrixRow as Row;
 use explode_runtime::stack::StackSpec;
 
 use super::ext::{ext2, ext3, ext4};

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::command::{hold_clock, run_without_sync};
-use explode_runtime::base::{Blame, Fault};
+use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::NOW;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use super::still::{self, Opens};
+use super::determinism::{self, Opens};
 
 /// A program and its arguments, but for the device.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Tool {
         self.finds
     }
 
-    /// The same, [held still](super::still).
+    /// The same, [held still](super::determinism).
     pub fn still(self) -> Tool {
         Tool { still: Some(Opens::Watched), ..self }
     }
@@ -98,19 +98,22 @@ impl Tool {
     ///
     /// # Errors
     /// It cannot be started, or was killed.
-    pub fn run(&self, device: &Path) -> Result<(i32, String), Fault> {
+    pub fn run(&self, device: &Path) -> Result<(i32, String), StepError> {
         hold_clock();
-        let ran = Said::new().and_then(|said| {
+        let ran = ToolOutput::new().and_then(|said| {
             let mut command = self.command(device);
             if let Some(opens) = self.still {
-                return Ok((still::run(&command, opens, said.0.as_fd(), said.0.as_fd())?, said));
+                return Ok((
+                    determinism::run(&command, opens, said.0.as_fd(), said.0.as_fd())?,
+                    said,
+                ));
             }
             command.stdout(said.writer()?).stderr(said.writer()?);
             let status = run_without_sync(command);
             Ok((status?, said))
         });
         let failed =
-            |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
+            |error| StepError::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
         let (status, said) = ran.map_err(failed)?;
         match (status.code(), status.signal()) {
             (Some(0), _) if self.finds.is_none() => Ok((0, String::new())),
@@ -119,7 +122,7 @@ impl Tool {
                 let clean = code == 0 && !self.finds.is_some_and(|words| text.contains(words));
                 Ok((code, if clean { String::new() } else { last_lines(&text, self.progress) }))
             }
-            (None, signal) => Err(Fault::new(format!(
+            (None, signal) => Err(StepError::new(format!(
                 "{self} was killed by signal {}: {}",
                 signal.unwrap_or(0),
                 last_lines(&said.text(), self.progress)
@@ -129,11 +132,11 @@ impl Tool {
 }
 
 /// What a program says, in a file in memory: a pipe would wake us at each word of it.
-struct Said(File);
+struct ToolOutput(File);
 
-impl Said {
-    fn new() -> io::Result<Said> {
-        Ok(Said(memfd_create(c"said", MFdFlags::MFD_CLOEXEC)?.into()))
+impl ToolOutput {
+    fn new() -> io::Result<ToolOutput> {
+        Ok(ToolOutput(memfd_create(c"said", MFdFlags::MFD_CLOEXEC)?.into()))
     }
 
     /// Output and errors share one place in the file.

@@ -1,4 +1,5 @@
-//! Starts a program that its starter traces, and that stops at a filter's calls ([`super::still`]).
+//! Starts a program that its starter traces, and that stops at a filter's calls
+//! ([`super::determinism`]).
 //!
 //! The new process has the starter's memory until it runs the program (`CLONE_VM`, `CLONE_VFORK`),
 //! as posix_spawn(3) does it. A fork would copy the page tables of all that this process has
@@ -25,7 +26,7 @@ use nix::unistd::Pid;
 const STACK: usize = 64 << 10;
 
 /// A program to start.
-pub(super) struct Program {
+pub(super) struct TracedProgram {
     path: CString,
     arguments: Vec<CString>,
     /// As `NAME=VALUE`.
@@ -46,7 +47,7 @@ struct Start {
     error: c_int,
 }
 
-impl Program {
+impl TracedProgram {
     /// What a command says, which names its program by its path. It reads nothing, and prints to
     /// these files.
     ///
@@ -56,7 +57,7 @@ impl Program {
         command: &Command,
         out: BorrowedFd<'_>,
         errors: BorrowedFd<'_>,
-    ) -> io::Result<Program> {
+    ) -> io::Result<TracedProgram> {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let arguments: Vec<CString> =
             words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
@@ -79,7 +80,7 @@ impl Program {
             out.try_clone_to_owned()?,
             errors.try_clone_to_owned()?,
         ];
-        Ok(Program { path: arguments[0].clone(), arguments, environment, files })
+        Ok(TracedProgram { path: arguments[0].clone(), arguments, environment, files })
     }
 
     /// Starts it; the calling thread traces it. It stops before its first instruction, and later

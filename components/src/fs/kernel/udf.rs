@@ -1,11 +1,11 @@
 //! UDF on a hard disk. Debian has no fsck for it: it is mounted as a crash has left it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "udf";
@@ -29,15 +29,15 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let sizes = [("512", 512), ("1024", 1024), ("2048", 2048), ("4096", 4096)];
     let bytes = options.one_of("block_size", &sizes)?;
     let revisions = [("2.01", "2.01"), ("1.02", "1.02"), ("1.50", "1.50")];
     let revision = options.one_of("revision", &revisions)?;
     let make = format!("--media-type=hd --blocksize={bytes} --udfrev={revision}");
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(NAME, profiles::udf, options, move || {
+        ..KernelFsSpec::new(NAME, profiles::udf, options, move || {
             Tool::new("mkudffs", make.clone()).still()
         })?
     }))

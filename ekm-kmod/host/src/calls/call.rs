@@ -7,26 +7,27 @@ use bytes::Bytes;
 
 /// A call that has changed a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct KernelCall {
     /// Which of the stack's file systems, from the bottom.
     pub system: u32,
     /// The number of the inode that it is about.
     pub inode: u64,
     /// The name by which the file was found is gone: only `inode` says which file it is.
     pub nameless: bool,
-    /// Where the change is, from the file system's root; a directory for [`What::CreateNameless`].
+    /// Where the change is, from the file system's root; a directory for
+    /// [`KernelCallKind::CreateNameless`].
     pub path: PathBuf,
     /// Type and permissions of the inode after the call.
     pub mode: u32,
     /// Its user and group.
     pub owner: (u32, u32),
     /// What was done.
-    pub what: What,
+    pub what: KernelCallKind,
 }
 
 /// What was done; what is said of `path` is said of the inode if it is nameless.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum KernelCallKind {
     /// A file was made at `path`.
     Create,
     /// A file without a name was made (`O_TMPFILE`).
@@ -51,7 +52,7 @@ pub enum What {
     /// fallocate(2): its mode, offset and length.
     Allocate(u32, u64, u64),
     /// Attributes changed.
-    Change(Change),
+    Change(AttributeChange),
     /// An extended attribute was set.
     SetAttribute(PathBuf, Bytes),
     /// One was removed.
@@ -66,7 +67,7 @@ pub enum What {
 
 /// Which attributes have changed, and to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct AttributeChange {
     /// The size.
     pub size: Option<u64>,
     /// The mode, or owner or group: what the call says of them.
@@ -75,35 +76,37 @@ pub struct Change {
     pub times: Option<[(i64, u32); 2]>,
 }
 
-impl Call {
+impl KernelCall {
     /// Is it an operation, which a soft crash can follow?
     pub fn is_operation(&self) -> bool {
-        self.what != What::Map
+        self.what != KernelCallKind::Map
     }
 }
 
 /// The name of the operation in the log: all of it but the bytes, of which it has the place.
-impl fmt::Display for Call {
+impl fmt::Display for KernelCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Call { path, mode, owner: (uid, gid), what, .. } = self;
-        let (at, permissions) = (At(path), mode & 0o7777);
+        let KernelCall { path, mode, owner: (uid, gid), what, .. } = self;
+        let (at, permissions) = (CallPath(path), mode & 0o7777);
         match what {
-            What::Create => write!(f, "create {at} {permissions:o}"),
-            What::CreateNameless => write!(f, "create nameless in {at} {permissions:o}"),
-            What::Mkdir => write!(f, "mkdir {at} {permissions:o}"),
-            What::Mknod(major, minor) => write!(f, "mknod {at} {mode:o} {major}:{minor}"),
-            What::Symlink(holds) => write!(f, "symlink {at} to {}", holds.display()),
-            What::Link(name) => write!(f, "link {at} {}", At(name)),
-            What::Unlink => write!(f, "unlink {at}"),
-            What::Rmdir => write!(f, "rmdir {at}"),
-            What::Rename(name, 0, _) => write!(f, "rename {at} {}", At(name)),
-            What::Rename(name, flags, _) => write!(f, "rename {at} {} flags {flags}", At(name)),
-            What::Write(offset, data) => write!(f, "write {at} {offset}+{}", data.len()),
-            What::Store(offset, data) => write!(f, "store {at} {offset}+{}", data.len()),
-            What::Allocate(mode, offset, len) => {
+            KernelCallKind::Create => write!(f, "create {at} {permissions:o}"),
+            KernelCallKind::CreateNameless => write!(f, "create nameless in {at} {permissions:o}"),
+            KernelCallKind::Mkdir => write!(f, "mkdir {at} {permissions:o}"),
+            KernelCallKind::Mknod(major, minor) => write!(f, "mknod {at} {mode:o} {major}:{minor}"),
+            KernelCallKind::Symlink(holds) => write!(f, "symlink {at} to {}", holds.display()),
+            KernelCallKind::Link(name) => write!(f, "link {at} {}", CallPath(name)),
+            KernelCallKind::Unlink => write!(f, "unlink {at}"),
+            KernelCallKind::Rmdir => write!(f, "rmdir {at}"),
+            KernelCallKind::Rename(name, 0, _) => write!(f, "rename {at} {}", CallPath(name)),
+            KernelCallKind::Rename(name, flags, _) => {
+                write!(f, "rename {at} {} flags {flags}", CallPath(name))
+            }
+            KernelCallKind::Write(offset, data) => write!(f, "write {at} {offset}+{}", data.len()),
+            KernelCallKind::Store(offset, data) => write!(f, "store {at} {offset}+{}", data.len()),
+            KernelCallKind::Allocate(mode, offset, len) => {
                 write!(f, "fallocate {at} {offset}+{len} mode {mode}")
             }
-            What::Change(Change { size, access, times }) => {
+            KernelCallKind::Change(AttributeChange { size, access, times }) => {
                 f.write_str("change")?;
                 size.map_or(Ok(()), |size| write!(f, " size {size}"))?;
                 if *access {
@@ -114,21 +117,23 @@ impl fmt::Display for Call {
                 })?;
                 write!(f, " {at}")
             }
-            What::SetAttribute(name, value) => {
+            KernelCallKind::SetAttribute(name, value) => {
                 write!(f, "setxattr {at} {}+{}", name.display(), value.len())
             }
-            What::RemoveAttribute(name) => write!(f, "removexattr {at} {}", name.display()),
-            What::Map => write!(f, "mmap {at}"),
-            What::Other(what) => write!(f, "{what} {at}"),
+            KernelCallKind::RemoveAttribute(name) => {
+                write!(f, "removexattr {at} {}", name.display())
+            }
+            KernelCallKind::Map => write!(f, "mmap {at}"),
+            KernelCallKind::Other(what) => write!(f, "{what} {at}"),
         }?;
         if self.nameless { f.write_str(" (its name is gone)") } else { Ok(()) }
     }
 }
 
 /// A path with the slash that it has in its file system.
-struct At<'a>(&'a Path);
+struct CallPath<'a>(&'a Path);
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for CallPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.0.display())
     }

@@ -16,7 +16,7 @@ mod read;
 mod repeat;
 mod stores;
 
-pub(crate) use call::{Call, What};
+pub(crate) use call::{KernelCall, KernelCallKind};
 pub(crate) use read::read;
-pub(crate) use repeat::{Repeat, Trouble};
-pub(crate) use stores::Stores;
+pub(crate) use repeat::{CallReplay, CallReplayError};
+pub(crate) use stores::MappedFiles;

@@ -14,15 +14,15 @@ use explode_ekm_abi::wire::{
     RecordHeader,
 };
 
-use super::call::{Call, Change, What};
-use explode_runtime::base::{Blame, Fault};
+use super::call::{AttributeChange, KernelCall, KernelCallKind};
+use explode_runtime::base::{Blame, StepError};
 
 /// The call that a record tells of.
 ///
 /// # Errors
 /// The record is damaged, or lacks something that was written.
-pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
-    let damaged = || Fault::new("a call in EKM's log is damaged").blame(Blame::Tool);
+pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<KernelCall, StepError> {
+    let damaged = || StepError::new("a call in EKM's log is damaged").blame(Blame::Tool);
     if data.len() < size_of::<CallDetail>() {
         return Err(damaged());
     }
@@ -43,30 +43,34 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
     let (position, length) =
         (word(offset_of!(CallDetail, position)), word(offset_of!(CallDetail, length)));
     let what = match header.sector {
-        CALL_CREATE => What::Create,
-        CALL_TMPFILE => What::CreateNameless,
-        CALL_MKDIR => What::Mkdir,
+        CALL_CREATE => KernelCallKind::Create,
+        CALL_TMPFILE => KernelCallKind::CreateNameless,
+        CALL_MKDIR => KernelCallKind::Mkdir,
         CALL_MKNOD => {
             let device = half(offset_of!(CallDetail, device));
-            What::Mknod(device >> 20, device & 0xf_ffff)
+            KernelCallKind::Mknod(device >> 20, device & 0xf_ffff)
         }
-        CALL_SYMLINK => What::Symlink(other()),
-        CALL_LINK => What::Link(relative(other())),
-        CALL_UNLINK => What::Unlink,
-        CALL_RMDIR => What::Rmdir,
-        CALL_RENAME => What::Rename(relative(other()), flags, (length != 0).then_some(length)),
-        CALL_WRITE => What::Write(position, bytes()),
-        CALL_ALLOCATE => What::Allocate(flags, position, length),
-        CALL_CHANGE => What::Change(change(data, flags, position)),
-        CALL_SET_ATTRIBUTE => What::SetAttribute(other(), bytes()),
-        CALL_REMOVE_ATTRIBUTE => What::RemoveAttribute(other()),
-        CALL_MAP => What::Map,
-        CALL_SHARE => What::Other("blocks shared between files, by ioctl or copy_file_range, of"),
-        CALL_FLAGS => What::Other("flags set by ioctl (chattr) of"),
-        CALL_ACL => What::Other("an access control list of"),
+        CALL_SYMLINK => KernelCallKind::Symlink(other()),
+        CALL_LINK => KernelCallKind::Link(relative(other())),
+        CALL_UNLINK => KernelCallKind::Unlink,
+        CALL_RMDIR => KernelCallKind::Rmdir,
+        CALL_RENAME => {
+            KernelCallKind::Rename(relative(other()), flags, (length != 0).then_some(length))
+        }
+        CALL_WRITE => KernelCallKind::Write(position, bytes()),
+        CALL_ALLOCATE => KernelCallKind::Allocate(flags, position, length),
+        CALL_CHANGE => KernelCallKind::Change(change(data, flags, position)),
+        CALL_SET_ATTRIBUTE => KernelCallKind::SetAttribute(other(), bytes()),
+        CALL_REMOVE_ATTRIBUTE => KernelCallKind::RemoveAttribute(other()),
+        CALL_MAP => KernelCallKind::Map,
+        CALL_SHARE => {
+            KernelCallKind::Other("blocks shared between files, by ioctl or copy_file_range, of")
+        }
+        CALL_FLAGS => KernelCallKind::Other("flags set by ioctl (chattr) of"),
+        CALL_ACL => KernelCallKind::Other("an access control list of"),
         _ => return Err(damaged()),
     };
-    let call = Call {
+    let call = KernelCall {
         system: header.device,
         inode: header.request,
         nameless: header.flags & FLAG_NAMELESS != 0,
@@ -81,7 +85,7 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
              paths of more than 4095 \
              bytes, are not followed"
         );
-        return Err(Fault::new(text).blame(Blame::Tool));
+        return Err(StepError::new(text).blame(Blame::Tool));
     }
     Ok(call)
 }
@@ -97,7 +101,7 @@ fn word(data: &[u8], at: usize) -> u64 {
 }
 
 /// The change of a call that sets attributes of an inode.
-fn change(data: &[u8], flags: u32, size: u64) -> Change {
+fn change(data: &[u8], flags: u32, size: u64) -> AttributeChange {
     let has = |bits: u32| flags & bits != 0;
     let time =
         |seconds: usize, nanoseconds: usize| (word(data, seconds) as i64, half(data, nanoseconds));
@@ -105,7 +109,7 @@ fn change(data: &[u8], flags: u32, size: u64) -> Change {
         time(offset_of!(CallDetail, atime), offset_of!(CallDetail, atime_nsec)),
         time(offset_of!(CallDetail, mtime), offset_of!(CallDetail, mtime_nsec)),
     ];
-    Change {
+    AttributeChange {
         size: has(CHANGED_SIZE).then_some(size),
         access: has(CHANGED_MODE | CHANGED_OWNER),
         times: has(CHANGED_TIMES).then_some(times),

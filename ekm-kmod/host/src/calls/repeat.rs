@@ -12,32 +12,32 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::call::{Call, Change, What};
+use super::call::{AttributeChange, KernelCall, KernelCallKind};
 
 /// Why a call cannot be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum CallReplayError {
     /// It is about a file whose name was gone before the first call that is repeated here.
     Nameless,
     /// It fails, or cannot be repeated.
     Failed(String),
 }
 
-impl From<Errno> for Trouble {
-    fn from(errno: Errno) -> Trouble {
-        Trouble::Failed(errno.to_string())
+impl From<Errno> for CallReplayError {
+    fn from(errno: Errno) -> CallReplayError {
+        CallReplayError::Failed(errno.to_string())
     }
 }
 
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble::Failed(error.to_string())
+impl From<std::io::Error> for CallReplayError {
+    fn from(error: std::io::Error) -> CallReplayError {
+        CallReplayError::Failed(error.to_string())
     }
 }
 
 /// Repeats calls, one after the other.
 #[derive(Debug)]
-pub(crate) struct Repeat {
+pub(crate) struct CallReplay {
     roots: Vec<OwnedFd>,
     /// Files that a later call finds by its inode's number alone, on the system of that number.
     wanted: BTreeSet<(u32, u64)>,
@@ -45,18 +45,18 @@ pub(crate) struct Repeat {
 }
 
 /// A file: from the root on, or as an open one that stands below `/proc`.
-struct Place<'a> {
+struct ReplayedFile<'a> {
     root: BorrowedFd<'a>,
     path: PathBuf,
     is_open: bool,
 }
 
-impl Repeat {
+impl CallReplay {
     /// On file systems that are mounted here, of these and no other calls.
     ///
     /// # Errors
     /// A folder that is not there.
-    pub fn new(roots: &[PathBuf], calls: &[Call]) -> Result<Repeat, Trouble> {
+    pub fn new(roots: &[PathBuf], calls: &[KernelCall]) -> Result<CallReplay, CallReplayError> {
         let open = |root: &PathBuf| {
             rustix::fs::open(
                 root,
@@ -67,21 +67,21 @@ impl Repeat {
         let roots = roots.iter().map(open).collect::<Result<_, _>>()?;
         let nameless = calls.iter().filter(|call| call.nameless);
         let wanted = nameless.map(|call| (call.system, call.inode)).collect();
-        Ok(Repeat { roots, wanted, held: BTreeMap::new() })
+        Ok(CallReplay { roots, wanted, held: BTreeMap::new() })
     }
 
     /// Repeats the next call.
-    pub fn call(&mut self, call: &Call) -> Result<(), Trouble> {
-        let Call { system, inode, path, mode, what, .. } = call;
+    pub fn call(&mut self, call: &KernelCall) -> Result<(), CallReplayError> {
+        let KernelCall { system, inode, path, mode, what, .. } = call;
         let root = self.root(*system)?;
         let permissions = Mode::from_raw_mode(*mode);
         match what {
-            What::Create => {
+            KernelCallKind::Create => {
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
                 rustix::fs::openat(root, path, flags, permissions)?;
                 own(&self.named(*system, path)?, call)
             }
-            What::CreateNameless => {
+            KernelCallKind::CreateNameless => {
                 let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
                 let folder = self.named(*system, path)?.path;
                 self.held.insert(
@@ -90,34 +90,34 @@ impl Repeat {
                 );
                 own(&self.nameless(*system, *inode)?, call)
             }
-            What::Mkdir => {
+            KernelCallKind::Mkdir => {
                 rustix::fs::mkdirat(root, path, permissions)?;
                 own(&self.named(*system, path)?, call)
             }
-            What::Mknod(major, minor) => {
+            KernelCallKind::Mknod(major, minor) => {
                 let device = rustix::fs::makedev(*major, *minor);
                 let kind = FileType::from_raw_mode(*mode);
                 rustix::fs::mknodat(root, path, kind, permissions, device)?;
                 own(&self.named(*system, path)?, call)
             }
-            What::Symlink(holds) => {
+            KernelCallKind::Symlink(holds) => {
                 rustix::fs::symlinkat(holds, root, path)?;
                 own(&self.named(*system, path)?, call)
             }
-            What::Link(name) => {
+            KernelCallKind::Link(name) => {
                 let from = self.place(call)?;
                 let follow = if from.is_open { AtFlags::SYMLINK_FOLLOW } else { AtFlags::empty() };
                 Ok(rustix::fs::linkat(from.root, &from.path, root, name, follow)?)
             }
-            What::Unlink => {
+            KernelCallKind::Unlink => {
                 self.hold(*system, *inode, path)?;
                 Ok(rustix::fs::unlinkat(self.root(*system)?, path, AtFlags::empty())?)
             }
-            What::Rmdir => {
+            KernelCallKind::Rmdir => {
                 self.hold(*system, *inode, path)?;
                 Ok(rustix::fs::unlinkat(self.root(*system)?, path, AtFlags::REMOVEDIR)?)
             }
-            What::Rename(name, flags, replaced) => {
+            KernelCallKind::Rename(name, flags, replaced) => {
                 let flags = RenameFlags::from_bits_retain(*flags);
                 if let Some(replaced) = replaced.filter(|_| !flags.contains(RenameFlags::EXCHANGE))
                 {
@@ -131,16 +131,16 @@ impl Repeat {
     }
 
     /// Repeats a call that changes what a file holds, or its attributes.
-    fn change(&self, call: &Call) -> Result<(), Trouble> {
+    fn change(&self, call: &KernelCall) -> Result<(), CallReplayError> {
         match &call.what {
-            What::Write(offset, data) | What::Store(offset, data) => {
+            KernelCallKind::Write(offset, data) | KernelCallKind::Store(offset, data) => {
                 Ok(self.place(call)?.open()?.write_all_at(data, *offset)?)
             }
-            What::Allocate(mode, offset, len) => {
+            KernelCallKind::Allocate(mode, offset, len) => {
                 let mode = FallocateFlags::from_bits_retain(*mode);
                 Ok(rustix::fs::fallocate(self.place(call)?.open()?, mode, *offset, *len)?)
             }
-            What::Change(Change { size, access, times }) => {
+            KernelCallKind::Change(AttributeChange { size, access, times }) => {
                 let place = self.place(call)?;
                 if let Some(size) = size {
                     place.open()?.set_len(*size)?;
@@ -150,7 +150,7 @@ impl Repeat {
                 }
                 times.map_or(Ok(()), |times| Ok(place.set_times(times)?))
             }
-            What::SetAttribute(name, value) => {
+            KernelCallKind::SetAttribute(name, value) => {
                 let (path, flags) = (self.place(call)?.full(), XattrFlags::empty());
                 Ok(if call.nameless {
                     rustix::fs::setxattr(path, name, value, flags)
@@ -158,7 +158,7 @@ impl Repeat {
                     rustix::fs::lsetxattr(path, name, value, flags)
                 }?)
             }
-            What::RemoveAttribute(name) => {
+            KernelCallKind::RemoveAttribute(name) => {
                 let path = self.place(call)?.full();
                 Ok(if call.nameless {
                     rustix::fs::removexattr(path, name)
@@ -166,18 +166,18 @@ impl Repeat {
                     rustix::fs::lremovexattr(path, name)
                 }?)
             }
-            What::Map => Ok(()),
-            _ => Err(Trouble::Failed("explode knows no way to".to_owned())),
+            KernelCallKind::Map => Ok(()),
+            _ => Err(CallReplayError::Failed("explode knows no way to".to_owned())),
         }
     }
 
-    fn root(&self, system: u32) -> Result<BorrowedFd<'_>, Trouble> {
+    fn root(&self, system: u32) -> Result<BorrowedFd<'_>, CallReplayError> {
         let root = self.roots.get(system as usize);
         root.map(std::os::fd::AsFd::as_fd)
-            .ok_or_else(|| Trouble::Failed("its file system is not there".to_owned()))
+            .ok_or_else(|| CallReplayError::Failed("its file system is not there".to_owned()))
     }
 
-    fn place(&self, call: &Call) -> Result<Place<'_>, Trouble> {
+    fn place(&self, call: &KernelCall) -> Result<ReplayedFile<'_>, CallReplayError> {
         if call.nameless {
             self.nameless(call.system, call.inode)
         } else {
@@ -185,19 +185,19 @@ impl Repeat {
         }
     }
 
-    fn named(&self, system: u32, path: &Path) -> Result<Place<'_>, Trouble> {
+    fn named(&self, system: u32, path: &Path) -> Result<ReplayedFile<'_>, CallReplayError> {
         let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
-        Ok(Place { root: self.root(system)?, path, is_open: false })
+        Ok(ReplayedFile { root: self.root(system)?, path, is_open: false })
     }
 
-    fn nameless(&self, system: u32, inode: u64) -> Result<Place<'_>, Trouble> {
-        let held = self.held.get(&(system, inode)).ok_or(Trouble::Nameless)?;
+    fn nameless(&self, system: u32, inode: u64) -> Result<ReplayedFile<'_>, CallReplayError> {
+        let held = self.held.get(&(system, inode)).ok_or(CallReplayError::Nameless)?;
         let path = format!("/proc/self/fd/{}", held.as_raw_fd()).into();
-        Ok(Place { root: self.root(system)?, path, is_open: true })
+        Ok(ReplayedFile { root: self.root(system)?, path, is_open: true })
     }
 
     /// A name is about to go: a file that a later call names by its number alone is kept open.
-    fn hold(&mut self, system: u32, inode: u64, path: &Path) -> Result<(), Trouble> {
+    fn hold(&mut self, system: u32, inode: u64, path: &Path) -> Result<(), CallReplayError> {
         if !self.wanted.contains(&(system, inode)) {
             return Ok(());
         }
@@ -218,7 +218,7 @@ impl Repeat {
     }
 }
 
-impl Place<'_> {
+impl ReplayedFile<'_> {
     /// For writing.
     fn open(&self) -> Result<File, Errno> {
         let no_follow = if self.is_open { OFlags::empty() } else { OFlags::NOFOLLOW };
@@ -244,8 +244,8 @@ impl Place<'_> {
 }
 
 /// Gives a file the owner and the permissions that it had after the call.
-fn own(place: &Place<'_>, call: &Call) -> Result<(), Trouble> {
-    let Call { mode, owner: (uid, gid), .. } = call;
+fn own(place: &ReplayedFile<'_>, call: &KernelCall) -> Result<(), CallReplayError> {
+    let KernelCall { mode, owner: (uid, gid), .. } = call;
     let now = rustix::fs::statat(place.root, &place.path, place.no_follow())?;
     if (now.st_uid, now.st_gid) != (*uid, *gid) {
         let (user, group) = (Some(Uid::from_raw(*uid)), Some(Gid::from_raw(*gid)));

@@ -14,27 +14,27 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use libc::{O_NOATIME, O_NOFOLLOW};
 
-use super::call::{Call, Change, What};
-use explode_runtime::base::{Blame, Fault};
+use super::call::{AttributeChange, KernelCall, KernelCallKind};
+use explode_runtime::base::{Blame, StepError};
 
 /// The files that are mapped, or were.
 #[derive(Debug, Default)]
-pub(crate) struct Stores {
-    files: BTreeMap<(u32, u64), Mapped>,
+pub(crate) struct MappedFiles {
+    files: BTreeMap<(u32, u64), MappedFile>,
 }
 
 #[derive(Debug)]
-struct Mapped {
+struct MappedFile {
     path: PathBuf,
     /// What it holds by the calls; none if that is not known.
     known: Option<Vec<u8>>,
 }
 
-impl Stores {
+impl MappedFiles {
     /// A call of the log.
-    pub fn note(&mut self, call: &Call) {
-        let Call { system, inode, path, nameless, what, .. } = call;
-        if let What::Rename(to, ..) = what {
+    pub fn note(&mut self, call: &KernelCall) {
+        let KernelCall { system, inode, path, nameless, what, .. } = call;
+        if let KernelCallKind::Rename(to, ..) = what {
             for ((of, _), mapped) in &mut self.files {
                 if of == system
                     && let Ok(rest) = mapped.path.strip_prefix(path)
@@ -47,24 +47,26 @@ impl Stores {
         let file = (*system, *inode);
         match what {
             // A file without a name is not found by names.
-            What::Map if !nameless => {
+            KernelCallKind::Map if !nameless => {
                 self.files
                     .entry(file)
-                    .or_insert_with(|| Mapped { path: path.clone(), known: None });
+                    .or_insert_with(|| MappedFile { path: path.clone(), known: None });
             }
-            What::Unlink if self.files.get(&file).is_some_and(|mapped| mapped.path == *path) => {
+            KernelCallKind::Unlink
+                if self.files.get(&file).is_some_and(|mapped| mapped.path == *path) =>
+            {
                 self.files.remove(&file);
             }
-            What::Write(offset, data) => self.change(file, |known| {
+            KernelCallKind::Write(offset, data) => self.change(file, |known| {
                 let (from, to) = (*offset as usize, *offset as usize + data.len());
                 known.resize(known.len().max(to), 0);
                 known[from..to].copy_from_slice(data);
             }),
-            What::Change(Change { size: Some(size), .. }) => {
+            KernelCallKind::Change(AttributeChange { size: Some(size), .. }) => {
                 self.change(file, |known| known.resize(*size as usize, 0));
             }
             // Whatever it holds now.
-            What::Allocate(..) => {
+            KernelCallKind::Allocate(..) => {
                 if let Some(mapped) = self.files.get_mut(&file) {
                     mapped.known = None;
                 }
@@ -83,7 +85,7 @@ impl Stores {
     ///
     /// # Errors
     /// A file cannot be found where the calls say that it is.
-    pub fn look(&mut self, roots: &[Option<PathBuf>]) -> Result<Vec<Call>, Fault> {
+    pub fn look(&mut self, roots: &[Option<PathBuf>]) -> Result<Vec<KernelCall>, StepError> {
         let mut stored = Vec::new();
         for ((system, inode), mapped) in &mut self.files {
             let Some(Some(root)) = roots.get(*system as usize) else { continue };
@@ -93,13 +95,15 @@ impl Stores {
                     "what is stored through a mapping of {} cannot be seen: {why}",
                     path.display()
                 );
-                Fault::new(text).blame(Blame::Tool)
+                StepError::new(text).blame(Blame::Tool)
             })?;
             if let Some((offset, data)) = difference(mapped.known.as_deref(), &now) {
-                let (path, what) =
-                    (mapped.path.clone(), What::Store(offset, Bytes::copy_from_slice(data)));
+                let (path, what) = (
+                    mapped.path.clone(),
+                    KernelCallKind::Store(offset, Bytes::copy_from_slice(data)),
+                );
                 let (mode, owner, nameless) = (0, (0, 0), false);
-                stored.push(Call {
+                stored.push(KernelCall {
                     system: *system,
                     inode: *inode,
                     nameless,
@@ -153,7 +157,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("a");
         std::fs::write(&at, b"old").unwrap();
-        let call = |path: &str, what| Call {
+        let call = |path: &str, what| KernelCall {
             system: 0,
             inode: at.metadata().or_else(|_| folder.path().join("b").metadata()).unwrap().ino(),
             nameless: false,
@@ -163,11 +167,11 @@ mod tests {
             what,
         };
         let roots = [Some(folder.path().to_owned())];
-        let mut stores = Stores::default();
+        let mut stores = MappedFiles::default();
         assert_eq!(stores.look(&roots).unwrap(), []);
-        stores.note(&call("a", What::Map));
-        let all = |data: &'static [u8]| What::Store(0, Bytes::from_static(data));
-        let stored = |stores: &mut Stores| {
+        stores.note(&call("a", KernelCallKind::Map));
+        let all = |data: &'static [u8]| KernelCallKind::Store(0, Bytes::from_static(data));
+        let stored = |stores: &mut MappedFiles| {
             stores
                 .look(&roots)
                 .unwrap()
@@ -176,14 +180,17 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(stored(&mut stores), [("a".into(), all(b"old"))]);
-        stores.note(&call("a", What::Write(3, Bytes::from_static(b"er"))));
+        stores.note(&call("a", KernelCallKind::Write(3, Bytes::from_static(b"er"))));
         std::fs::write(&at, b"older").unwrap();
         assert_eq!(stored(&mut stores), []);
         std::fs::rename(&at, folder.path().join("b")).unwrap();
-        stores.note(&call("a", What::Rename("b".into(), 0, None)));
+        stores.note(&call("a", KernelCallKind::Rename("b".into(), 0, None)));
         std::fs::write(folder.path().join("b"), b"oldex").unwrap();
-        assert_eq!(stored(&mut stores), [("b".into(), What::Store(4, Bytes::from_static(b"x")))]);
-        stores.note(&call("b", What::Unlink));
+        assert_eq!(
+            stored(&mut stores),
+            [("b".into(), KernelCallKind::Store(4, Bytes::from_static(b"x")))]
+        );
+        stores.note(&call("b", KernelCallKind::Unlink));
         std::fs::remove_file(folder.path().join("b")).unwrap();
         assert_eq!(stored(&mut stores), []);
     }

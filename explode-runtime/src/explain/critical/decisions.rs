@@ -1,13 +1,13 @@
 //! The decisions that lead to a disk, and what is open before all of them are made.
 
-use crate::worker::probe::Pending;
+use crate::worker::probe::PendingRange;
 
 /// Which version of each range is kept.
-pub(super) type Digits = Vec<Option<u32>>;
+pub(super) type PieceDigits = Vec<Option<u32>>;
 
 /// One piece that reached the disk, or did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decision {
+pub(super) struct PieceDecision {
     /// The order in which pieces were first written.
     pub serial: u64,
     /// Index of the range.
@@ -21,13 +21,13 @@ pub(super) struct Decision {
 /// What was decided, in order: of a range that keeps a version that one, and that the later ones
 /// are lost; of a range that keeps none that each is lost. What stood in a range before the version
 /// that it keeps is under it, and decides nothing.
-pub(super) fn decisions(ranges: &[Pending]) -> Vec<Decision> {
+pub(super) fn decisions(ranges: &[PendingRange]) -> Vec<PieceDecision> {
     let mut decisions = Vec::new();
     for (range, pending) in ranges.iter().enumerate() {
         let kept = pending.versions.iter().position(|version| Some(version.0) == pending.kept);
         for (at, (version, serial)) in pending.versions.iter().enumerate().skip(kept.unwrap_or(0)) {
             let (version, serial, kept) = (*version, *serial, Some(at) == kept);
-            decisions.push(Decision { serial, range, version, kept });
+            decisions.push(PieceDecision { serial, range, version, kept });
         }
     }
     decisions.sort_by_key(|decision| decision.serial);
@@ -35,9 +35,9 @@ pub(super) fn decisions(ranges: &[Pending]) -> Vec<Decision> {
 }
 
 /// What each range can still keep after these decisions; what the failing disk keeps comes first.
-pub(super) fn open(ranges: &[Pending], decided: &[Decision]) -> Vec<Vec<Option<u32>>> {
-    let open = |(index, pending): (usize, &Pending)| {
-        let here: Vec<&Decision> =
+pub(super) fn open(ranges: &[PendingRange], decided: &[PieceDecision]) -> Vec<Vec<Option<u32>>> {
+    let open = |(index, pending): (usize, &PendingRange)| {
+        let here: Vec<&PieceDecision> =
             decided.iter().filter(|decision| decision.range == index).collect();
         let is_decided = |version: u32| here.iter().any(|decision| decision.version == version);
         // A kept version that is decided has everything before it, and nothing, under it.
@@ -58,11 +58,11 @@ pub(super) fn open(ranges: &[Pending], decided: &[Decision]) -> Vec<Vec<Option<u
 mod tests {
     use super::*;
 
-    fn pending(versions: &[(u32, u64)], kept: Option<u32>) -> Pending {
-        Pending {
+    fn pending(versions: &[(u32, u64)], kept: Option<u32>) -> PendingRange {
+        PendingRange {
             dev: 0,
             sectors: vec![(0, 8)],
-            whose: None,
+            owner: None,
             versions: versions.to_vec(),
             since: vec![0; versions.len()],
             kept,

@@ -15,16 +15,16 @@ mod near;
 
 use serde::{Deserialize, Serialize};
 
-use decisions::{Decision, Digits, decisions, open};
-use near::{Answer, any, nearest};
+use decisions::{PieceDecision, PieceDigits, decisions, open};
+use near::{Recoverable, any, nearest};
 
-use super::bench::{Bench, Outcome};
+use super::bench::{DiskTry, ProbeSession};
 use crate::base::RunError;
-use crate::worker::probe::{Standing, kept_names};
+use crate::worker::probe::{StoppedAt, kept_names};
 
 /// The result of a search for the critical write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Search {
+pub enum CriticalSearch {
     /// The critical write.
     Found(Critical),
     /// None: nothing was pending, so that the crash could leave one disk only.
@@ -62,48 +62,48 @@ pub struct Critical {
 /// bounds how many disks are looked at for one question.
 ///
 /// # Errors
-/// Those of [`Bench::attempt`].
+/// Those of [`ProbeSession::attempt`].
 pub fn search(
-    bench: &mut Bench<'_, '_>,
-    standing: &Standing,
+    bench: &mut ProbeSession<'_, '_>,
+    standing: &StoppedAt,
     most: u64,
-) -> Result<Search, RunError> {
+) -> Result<CriticalSearch, RunError> {
     let pieces = standing.spot.pieces();
     let (Some(moment), Some((_, outer))) = (standing.moments.last(), pieces.split_last()) else {
-        return Ok(Search::NothingPending);
+        return Ok(CriticalSearch::NothingPending);
     };
     let ranges = &moment.ranges;
     let decisions = decisions(ranges);
-    let failing: Digits = ranges.iter().map(|range| range.kept).collect();
-    let mut recovers_disk = |digits: &Digits| -> Result<Option<bool>, RunError> {
+    let failing: PieceDigits = ranges.iter().map(|range| range.kept).collect();
+    let mut recovers_disk = |digits: &PieceDigits| -> Result<Option<bool>, RunError> {
         let mut tried = outer.to_vec();
         tried.push(kept_names(ranges, digits));
         if !bench.knows(&tried) && !bench.may_go_on() {
             return Ok(None);
         }
-        Ok(Some(bench.attempt(&tried)? == Outcome::Sound))
+        Ok(Some(bench.attempt(&tried)? == DiskTry::Sound))
     };
     if decisions.is_empty() {
-        return Ok(Search::NothingPending);
+        return Ok(CriticalSearch::NothingPending);
     }
     let mut all_looked_at = vec![true; decisions.len() + 1];
     let mut can_recover = |decided: usize| -> Result<bool, RunError> {
         let open = open(ranges, &decisions[..decided]);
         Ok(match any(&open, &failing, most, &mut recovers_disk)? {
-            Answer::Yes => true,
-            Answer::No(all) => {
+            Recoverable::Yes => true,
+            Recoverable::No(all) => {
                 all_looked_at[decided] = all;
                 false
             }
         })
     };
     let Some(decision) = transition(decisions.len(), &mut can_recover)? else {
-        return Ok(Search::NeverRecovers(all_looked_at[0]));
+        return Ok(CriticalSearch::NeverRecovers(all_looked_at[0]));
     };
     let before = open(ranges, &decisions[..decision - 1]);
     let near = nearest(&before, &failing, most, &mut recovers_disk)?;
-    let Decision { range, version, kept, .. } = decisions[decision - 1];
-    Ok(Search::Found(Critical {
+    let PieceDecision { range, version, kept, .. } = decisions[decision - 1];
+    Ok(CriticalSearch::Found(Critical {
         range,
         version,
         kept,

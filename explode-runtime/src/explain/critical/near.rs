@@ -1,10 +1,10 @@
 //! Open disks, those that differ least from the failing one first.
 
-use super::decisions::Digits;
+use super::decisions::PieceDigits;
 use crate::base::RunError;
 
 /// The answer to whether it can still recover.
-pub(super) enum Answer {
+pub(super) enum Recoverable {
     Yes,
     /// True: all disks were looked at.
     No(bool),
@@ -14,13 +14,13 @@ pub(super) enum Answer {
 /// asked first: most systems recover from one of these.
 pub(super) fn any(
     open: &[Vec<Option<u32>>],
-    failing: &Digits,
+    failing: &PieceDigits,
     most: u64,
-    recovers: &mut dyn FnMut(&Digits) -> Result<Option<bool>, RunError>,
-) -> Result<Answer, RunError> {
+    recovers: &mut dyn FnMut(&PieceDigits) -> Result<Option<bool>, RunError>,
+) -> Result<Recoverable, RunError> {
     for digits in extremes(open) {
         if digits != *failing && recovers(&digits)? == Some(true) {
-            return Ok(Answer::Yes);
+            return Ok(Recoverable::Yes);
         }
     }
     let mut looked = 0;
@@ -43,20 +43,20 @@ pub(super) fn any(
             }
         })?;
         if yes {
-            return Ok(Answer::Yes);
+            return Ok(Recoverable::Yes);
         }
         if !whole {
-            return Ok(Answer::No(false));
+            return Ok(Recoverable::No(false));
         }
         if !some {
             break;
         }
     }
-    Ok(Answer::No(true))
+    Ok(Recoverable::No(true))
 }
 
 /// The disk that keeps all that is open, and the one that keeps nothing of it.
-fn extremes(open: &[Vec<Option<u32>>]) -> [Digits; 2] {
+fn extremes(open: &[Vec<Option<u32>>]) -> [PieceDigits; 2] {
     let newest = open.iter().map(|range| range.iter().copied().max().flatten()).collect();
     let nothing = open.iter().map(|range| range.iter().copied().min().flatten()).collect();
     [newest, nothing]
@@ -64,7 +64,7 @@ fn extremes(open: &[Vec<Option<u32>>]) -> [Digits; 2] {
 
 /// The nearest disk that recovers.
 #[derive(Default)]
-pub(super) struct Nearest {
+pub(super) struct NearestGoodDisk {
     pub differs: Vec<(usize, Option<u32>)>,
     pub as_near: u64,
     pub certain: bool,
@@ -72,18 +72,18 @@ pub(super) struct Nearest {
 
 pub(super) fn nearest(
     open: &[Vec<Option<u32>>],
-    failing: &Digits,
+    failing: &PieceDigits,
     most: u64,
-    recovers: &mut dyn FnMut(&Digits) -> Result<Option<bool>, RunError>,
-) -> Result<Nearest, RunError> {
-    let differences = |digits: &Digits| -> Vec<(usize, Option<u32>)> {
+    recovers: &mut dyn FnMut(&PieceDigits) -> Result<Option<bool>, RunError>,
+) -> Result<NearestGoodDisk, RunError> {
+    let differences = |digits: &PieceDigits| -> Vec<(usize, Option<u32>)> {
         let pairs = digits.iter().zip(failing).enumerate();
         pairs
             .filter(|(_, (there, here))| there != here)
             .map(|(range, (there, _))| (range, *there))
             .collect()
     };
-    let mut near = Nearest::default();
+    let mut near = NearestGoodDisk::default();
     let mut looked = 0;
     for distance in 1..=failing.len() {
         let whole = at_distance(open, failing, distance, &mut |digits| {
@@ -124,9 +124,9 @@ pub(super) fn nearest(
 /// returns whether it never did.
 fn at_distance(
     open: &[Vec<Option<u32>>],
-    failing: &Digits,
+    failing: &PieceDigits,
     distance: usize,
-    visit: &mut dyn FnMut(&Digits) -> Result<bool, RunError>,
+    visit: &mut dyn FnMut(&PieceDigits) -> Result<bool, RunError>,
 ) -> Result<bool, RunError> {
     let ranges: Vec<usize> = (0..open.len()).filter(|range| open[*range].len() > 1).collect();
     let mut digits = failing.clone();
@@ -138,8 +138,8 @@ fn choose(
     ranges: &[usize],
     open: &[Vec<Option<u32>>],
     left: usize,
-    digits: &mut Digits,
-    visit: &mut dyn FnMut(&Digits) -> Result<bool, RunError>,
+    digits: &mut PieceDigits,
+    visit: &mut dyn FnMut(&PieceDigits) -> Result<bool, RunError>,
 ) -> Result<bool, RunError> {
     if left == 0 {
         return visit(digits);
@@ -188,14 +188,14 @@ mod tests {
         let failing = vec![Some(1); 4];
         for most in 0..4 {
             let mut asked = 0;
-            let mut never = |_: &Digits| {
+            let mut never = |_: &PieceDigits| {
                 asked += 1;
                 Ok(Some(false))
             };
-            assert!(matches!(any(&open, &failing, most, &mut never), Ok(Answer::No(false))));
+            assert!(matches!(any(&open, &failing, most, &mut never), Ok(Recoverable::No(false))));
             assert_eq!(asked, 1 + most, "the one that keeps nothing, and so many more");
             let mut asked = 0;
-            let mut never = |_: &Digits| {
+            let mut never = |_: &PieceDigits| {
                 asked += 1;
                 Ok(Some(false))
             };

@@ -11,16 +11,18 @@ mod ways;
 pub use ddmin::ddmin;
 
 use crate::base::RunError;
-use crate::explain::{Bench, Bounds, Failure, Reached, differences, diverged, reach};
+use crate::explain::{
+    LocatedFailure, Location, ProbeSession, SearchBounds, differences, diverged, reach,
+};
 use crate::trace::Trace;
-use crate::worker::Remote;
-use crate::worker::probe::Standing;
+use crate::worker::RemoteWorkers;
+use crate::worker::probe::StoppedAt;
 
 /// What came of it.
 #[derive(Debug)]
-pub enum Minimised {
+pub enum MinimiseResult {
     /// A trace that is no larger, and fails in the same way.
-    Smaller(Box<Smaller>),
+    Smaller(Box<MinimisedTrace>),
     /// The trace does not fail to begin with; this is what was there.
     NotReproduced(String),
     /// The checked system is not deterministic: what was seen, the first difference of two runs,
@@ -30,11 +32,11 @@ pub enum Minimised {
 
 /// A minimised trace.
 #[derive(Clone, Debug)]
-pub struct Smaller {
+pub struct MinimisedTrace {
     /// The minimised trace.
     pub trace: Trace,
     /// The size of the trace before, and now.
-    pub sizes: [Size; 2],
+    pub sizes: [TraceSize; 2],
     /// Ways that were run, and disks that were looked at.
     pub tests: u64,
     /// Questions that were answered from memory.
@@ -47,7 +49,7 @@ pub struct Smaller {
 
 /// How large a trace is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct TraceSize {
     /// Calls of mutate.
     pub mutates: u64,
     /// Choices.
@@ -65,31 +67,35 @@ pub struct Size {
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
 pub fn minimise(
-    remote: &mut Remote<'_>,
+    remote: &mut RemoteWorkers<'_>,
     trace: &Trace,
-    bounds: Bounds,
-) -> Result<Minimised, RunError> {
+    bounds: SearchBounds,
+) -> Result<MinimiseResult, RunError> {
     let what = match try_to(remote, trace, bounds) {
-        Ok(Minimised::Diverged(what)) | Err(RunError::Diverged(what)) => what,
+        Ok(MinimiseResult::Diverged(what)) | Err(RunError::Diverged(what)) => what,
         other => return other,
     };
-    Ok(Minimised::Diverged(diverged(&what, &differences(remote, trace)?)))
+    Ok(MinimiseResult::Diverged(diverged(&what, &differences(remote, trace)?)))
 }
 
 /// Minimises, as long as the same choices lead to the same disks.
-fn try_to(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
-    let mut bench = Bench::new(remote, trace, bounds);
+fn try_to(
+    remote: &mut RemoteWorkers<'_>,
+    trace: &Trace,
+    bounds: SearchBounds,
+) -> Result<MinimiseResult, RunError> {
+    let mut bench = ProbeSession::new(remote, trace, bounds);
     let failure = match reach(&mut bench, trace)? {
-        Reached::Fails(failure) => *failure,
-        Reached::Not(why) => return Ok(Minimised::NotReproduced(why)),
-        Reached::Diverged(what) => return Ok(Minimised::Diverged(what)),
+        Location::Fails(failure) => *failure,
+        Location::Not(why) => return Ok(MinimiseResult::NotReproduced(why)),
+        Location::Diverged(what) => return Ok(MinimiseResult::Diverged(what)),
     };
     let before = size(&failure);
     let mut failure = ways::shrink(&mut bench, failure)?;
     if let Some(standing) = failure.standing.take() {
         // The worker has been elsewhere since.
         let choices = standing.choices.concat();
-        let again = bench.stand(&choices, &standing.spot)?;
+        let again = bench.stop_at(&choices, &standing.spot)?;
         let gone = || {
             RunError::Diverged(
                 "the same choices did not lead to the disk that failed again".to_owned(),
@@ -101,34 +107,41 @@ fn try_to(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Mini
     }
     let sizes = [before, size(&failure)];
     let trace = smaller(&bench, trace, &failure);
-    let Bench { tests, remembered, cut, .. } = bench;
+    let ProbeSession { tests, remembered, cut, .. } = bench;
     let seconds = bench.elapsed().as_millis() as f64 / 1000.0;
-    Ok(Minimised::Smaller(Box::new(Smaller { trace, sizes, tests, remembered, cut, seconds })))
+    Ok(MinimiseResult::Smaller(Box::new(MinimisedTrace {
+        trace,
+        sizes,
+        tests,
+        remembered,
+        cut,
+        seconds,
+    })))
 }
 
 /// What is said of where the worker stands now.
 fn settle(
-    bench: &mut Bench<'_, '_>,
-    failure: Failure,
-    standing: Standing,
-) -> Result<Failure, RunError> {
+    bench: &mut ProbeSession<'_, '_>,
+    failure: LocatedFailure,
+    standing: StoppedAt,
+) -> Result<LocatedFailure, RunError> {
     let mut failing = failure.failing;
-    if let crate::explain::Outcome::Same(_, violation) = bench.attempt(&standing.spot.pieces())? {
+    if let crate::explain::DiskTry::Same(_, violation) = bench.attempt(&standing.spot.pieces())? {
         failing.violation = violation;
     }
     failing.spot = Some(standing.spot.clone());
-    Ok(Failure { failing, standing: Some(standing), ..failure })
+    Ok(LocatedFailure { failing, standing: Some(standing), ..failure })
 }
 
-fn size(failure: &Failure) -> Size {
+fn size(failure: &LocatedFailure) -> TraceSize {
     let choices = &failure.failing.choices;
     let moments = failure.standing.iter().flat_map(|standing| &standing.moments);
-    let size = Size {
+    let size = TraceSize {
         mutates: choices.len() as u64,
         choices: choices.iter().map(|mutate| mutate.len() as u64).sum(),
-        ..Size::default()
+        ..TraceSize::default()
     };
-    moments.map(pieces::count).fold(size, |size, (kept, lost, pending)| Size {
+    moments.map(pieces::count).fold(size, |size, (kept, lost, pending)| TraceSize {
         kept: size.kept + kept,
         lost: size.lost + lost,
         pending: size.pending + pending,
@@ -137,7 +150,7 @@ fn size(failure: &Failure) -> Size {
 }
 
 /// The trace of a failure: what is not said of it is as it was in the old one.
-fn smaller(bench: &Bench<'_, '_>, old: &Trace, failure: &Failure) -> Trace {
+fn smaller(bench: &ProbeSession<'_, '_>, old: &Trace, failure: &LocatedFailure) -> Trace {
     let mut trace = old.clone();
     // The tag is of the old contents.
     trace.tag = None;

@@ -2,9 +2,9 @@
 
 use super::ddmin::ddmin;
 use crate::base::RunError;
-use crate::crash::Name;
-use crate::explain::{Bench, Outcome};
-use crate::worker::probe::{Moment, Pending, Standing, kept_names};
+use crate::crash::PieceId;
+use crate::explain::{DiskTry, ProbeSession};
+use crate::worker::probe::{CrashMoment, PendingRange, StoppedAt, kept_names};
 
 /// Which version of a range is kept.
 type Digit = Option<u32>;
@@ -16,9 +16,9 @@ const ROUNDS: usize = 4;
 /// Makes the disks of a standing worker simpler until no piece can be left out, or a bound says no;
 /// where it then stands.
 pub(super) fn shrink(
-    bench: &mut Bench<'_, '_>,
-    mut standing: Standing,
-) -> Result<Standing, RunError> {
+    bench: &mut ProbeSession<'_, '_>,
+    mut standing: StoppedAt,
+) -> Result<StoppedAt, RunError> {
     for _ in 0..ROUNDS {
         let before = standing.spot.pieces();
         for level in (0..standing.moments.len()).rev() {
@@ -33,10 +33,10 @@ pub(super) fn shrink(
 
 /// One of the disks, the others as they are.
 fn shrink_one(
-    bench: &mut Bench<'_, '_>,
-    standing: Standing,
+    bench: &mut ProbeSession<'_, '_>,
+    standing: StoppedAt,
     level: usize,
-) -> Result<Standing, RunError> {
+) -> Result<StoppedAt, RunError> {
     let ranges = &standing.moments[level].ranges;
     let pieces = standing.spot.pieces();
     let mut fails = |digits: &[Digit]| -> Result<bool, RunError> {
@@ -45,11 +45,11 @@ fn shrink_one(
         }
         let mut tried = pieces.clone();
         tried[level] = kept_names(ranges, digits);
-        Ok(matches!(bench.attempt(&tried)?, Outcome::Same(..)))
+        Ok(matches!(bench.attempt(&tried)?, DiskTry::Same(..)))
     };
     let now: Vec<Digit> = ranges.iter().map(|range| range.kept).collect();
     let nothing: Vec<Digit> = vec![None; ranges.len()];
-    let newest: Vec<Digit> = ranges.iter().map(Pending::newest).collect();
+    let newest: Vec<Digit> = ranges.iter().map(PendingRange::newest).collect();
     let kept = closest(&now, nothing, &mut fails)?;
     let lost = closest(&now, newest, &mut fails)?;
     let smaller = if lost.1 <= kept.1 { lost.0 } else { kept.0 };
@@ -80,20 +80,20 @@ fn closest(
 
 /// Stands at other disks of the same request for crash checks, which fail.
 fn go_to(
-    bench: &mut Bench<'_, '_>,
-    standing: Standing,
-    pieces: &[Vec<Name>],
-) -> Result<Standing, RunError> {
-    let Outcome::Same(disks, _) = bench.attempt(pieces)? else { return Ok(standing) };
+    bench: &mut ProbeSession<'_, '_>,
+    standing: StoppedAt,
+    pieces: &[Vec<PieceId>],
+) -> Result<StoppedAt, RunError> {
+    let DiskTry::Same(disks, _) = bench.attempt(pieces)? else { return Ok(standing) };
     let mut spot = standing.spot.clone();
     spot.disks = disks;
-    let found = bench.stand(&standing.choices.concat(), &spot)?;
+    let found = bench.stop_at(&standing.choices.concat(), &spot)?;
     let lost = || RunError::Diverged("a disk that failed cannot be built again".to_owned());
     found.map(|standing| *standing).ok_or_else(lost)
 }
 
 /// How many pieces a moment has: kept, lost (the newest version is not kept), and ranges in all.
-pub(super) fn count(moment: &Moment) -> (u64, u64, u64) {
+pub(super) fn count(moment: &CrashMoment) -> (u64, u64, u64) {
     let kept = moment.ranges.iter().filter(|range| range.kept.is_some()).count();
     let lost = moment.ranges.iter().filter(|range| range.kept != range.newest()).count();
     (kept as u64, lost as u64, moment.ranges.len() as u64)

@@ -6,28 +6,31 @@ use std::collections::HashMap;
 use super::ddmin::ddmin;
 use crate::base::RunError;
 use crate::choose::Choice;
-use crate::crash::Name;
-use crate::explain::{Bench, Failure, Look, look};
-use crate::worker::probe::Answers;
+use crate::crash::PieceId;
+use crate::explain::{LocatedFailure, ProbeSession, SearchResult, look};
+use crate::worker::probe::ProbeAnswers;
 
 /// The choices of a way, mutate by mutate.
-type Choices = Vec<Vec<Choice>>;
+type PathChoices = Vec<Vec<Choice>>;
 
 /// Looks for smaller ways.
-pub(super) struct Ways<'b, 'a, 'r> {
-    bench: &'b mut Bench<'a, 'r>,
+pub(super) struct PathShrinker<'b, 'a, 'r> {
+    bench: &'b mut ProbeSession<'a, 'r>,
     /// The smallest way that fails.
-    smallest: Failure,
+    smallest: LocatedFailure,
     /// What is known of ways: does the error show itself? Ways as they were asked for, and as they
     /// went.
-    known: HashMap<Choices, bool>,
+    known: HashMap<PathChoices, bool>,
 }
 
 /// Makes a way smaller until neither a mutate can be left out nor a choice made simpler, or a bound
 /// says no.
-pub(super) fn shrink(bench: &mut Bench<'_, '_>, failure: Failure) -> Result<Failure, RunError> {
+pub(super) fn shrink(
+    bench: &mut ProbeSession<'_, '_>,
+    failure: LocatedFailure,
+) -> Result<LocatedFailure, RunError> {
     let known = HashMap::from([(failure.failing.choices.clone(), true)]);
-    let mut ways = Ways { bench, smallest: failure, known };
+    let mut ways = PathShrinker { bench, smallest: failure, known };
     loop {
         let before = ways.choices().clone();
         ways.fewer_mutates()?;
@@ -38,8 +41,8 @@ pub(super) fn shrink(bench: &mut Bench<'_, '_>, failure: Failure) -> Result<Fail
     }
 }
 
-impl Ways<'_, '_, '_> {
-    fn choices(&self) -> &Choices {
+impl PathShrinker<'_, '_, '_> {
+    fn choices(&self) -> &PathChoices {
         &self.smallest.failing.choices
     }
 
@@ -71,7 +74,7 @@ impl Ways<'_, '_, '_> {
 
     /// Does the error show itself on this way? If it does, and the way as it went is smaller, it is
     /// the smallest.
-    fn fails(&mut self, way: Choices) -> Result<bool, RunError> {
+    fn fails(&mut self, way: PathChoices) -> Result<bool, RunError> {
         if way.is_empty() {
             return Ok(false);
         }
@@ -84,10 +87,10 @@ impl Ways<'_, '_, '_> {
         }
         let mutates = u32::try_from(way.len()).expect("no more mutates than the trace had");
         let spot = self.smallest.failing.spot.as_ref();
-        let first: Vec<Name> = spot.map_or_else(Vec::new, |spot| spot.disks[0].blocks.clone());
-        let found = look(self.bench, Answers::AsFits(way.clone()), mutates, first)?;
+        let first: Vec<PieceId> = spot.map_or_else(Vec::new, |spot| spot.disks[0].blocks.clone());
+        let found = look(self.bench, ProbeAnswers::AsFits(way.clone()), mutates, first)?;
         let smaller = match found {
-            Look::Fails(failure) => {
+            SearchResult::Fails(failure) => {
                 let went = failure.failing.choices.clone();
                 let smaller = compare(&went, self.choices()) == Ordering::Less;
                 if smaller {
@@ -98,7 +101,7 @@ impl Ways<'_, '_, '_> {
             }
             // A search that a bound has ended says nothing of the way, but is not made again
             // either.
-            Look::Not(_) => false,
+            SearchResult::Not(_) => false,
         };
         self.known.insert(way, smaller);
         Ok(smaller)
@@ -115,8 +118,8 @@ fn simpler(value: u32) -> Vec<u32> {
 }
 
 /// Fewer mutates are smaller, then fewer choices, then smaller values from the first on.
-fn compare(a: &Choices, b: &Choices) -> Ordering {
-    let size = |way: &Choices| {
+fn compare(a: &PathChoices, b: &PathChoices) -> Ordering {
+    let size = |way: &PathChoices| {
         let values: Vec<u32> = way.iter().flatten().map(Choice::rank).collect();
         (way.len(), values.len(), values)
     };

@@ -3,22 +3,22 @@
 use super::fit::Part;
 use super::fold::{Fate, Row, fold};
 use super::rows::{Telling, call_of, is_told, rows};
-use crate::explain::critical::{Critical, Search};
+use crate::explain::critical::{Critical, CriticalSearch};
 use crate::report::{Colour, Line};
-use crate::worker::probe::{Moment, Pending, Standing};
+use crate::worker::probe::{CrashMoment, PendingRange, StoppedAt};
 
 /// Adds the parts about the crash of this level: 0 is the first, the others are crashes during
 /// recovery. `critical` is the critical write of this moment, if it was looked for there.
 pub(super) fn parts(
     parts: &mut Vec<Part>,
-    standing: &Standing,
+    standing: &StoppedAt,
     level: usize,
-    critical: Option<&Search>,
+    critical: Option<&CriticalSearch>,
     telling: Telling,
 ) {
     let Some(moment) = standing.moments.get(level) else { return };
     let critical = match critical {
-        Some(Search::Found(critical)) => Some(critical),
+        Some(CriticalSearch::Found(critical)) => Some(critical),
         _ => None,
     };
     let of = match level {
@@ -43,7 +43,7 @@ pub(super) fn parts(
 fn timeline(
     parts: &mut Vec<Part>,
     of: &str,
-    moment: &Moment,
+    moment: &CrashMoment,
     critical: Option<&Critical>,
     telling: Telling,
 ) {
@@ -77,7 +77,7 @@ fn line(row: &Row) -> Line {
 fn pending(
     parts: &mut Vec<Part>,
     crash: &str,
-    moment: &Moment,
+    moment: &CrashMoment,
     critical: Option<&Critical>,
     telling: Telling,
 ) {
@@ -99,7 +99,7 @@ fn pending(
 }
 
 /// A range and its versions.
-fn in_words(range: &Pending, telling: Telling) -> String {
+fn in_words(range: &PendingRange, telling: Telling) -> String {
     let versions = match (range.kept, &range.versions[..]) {
         (_, [_]) => String::new(),
         (Some(kept), versions) => format!(", version {kept} of {}", list(versions)),
@@ -113,9 +113,9 @@ fn in_words(range: &Pending, telling: Telling) -> String {
 }
 
 /// Where a range is, in the terms of the stack's lowest layer.
-pub(super) fn place(range: &Pending, telling: Telling) -> String {
+pub(super) fn place(range: &PendingRange, telling: Telling) -> String {
     let sector = || format!("device {} sector {}", range.dev, range.name(0).1);
-    match &range.whose {
+    match &range.owner {
         Some(whose) if telling.names_files(range) => whose.clone(),
         Some(whose) => format!("{} ({whose})", sector()),
         None => sector(),
@@ -124,8 +124,8 @@ pub(super) fn place(range: &Pending, telling: Telling) -> String {
 
 impl Telling {
     /// Are the name of a file, or its offset, all that says where a range is?
-    fn names_files(self, range: &Pending) -> bool {
-        self.simulated && !self.all && range.whose.is_some()
+    fn names_files(self, range: &PendingRange) -> bool {
+        self.simulated && !self.all && range.owner.is_some()
     }
 }
 

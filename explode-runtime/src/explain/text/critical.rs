@@ -2,25 +2,25 @@
 
 use super::crash::place;
 use super::rows::{Telling, call_of};
-use crate::explain::critical::{Critical, Search};
+use crate::explain::critical::{Critical, CriticalSearch};
 use crate::report::{Colour, Line};
-use crate::worker::probe::Moment;
+use crate::worker::probe::CrashMoment;
 
 /// What the search has found.
-pub(super) fn lines(search: &Search, moment: &Moment, telling: Telling) -> Vec<Line> {
+pub(super) fn lines(search: &CriticalSearch, moment: &CrashMoment, telling: Telling) -> Vec<Line> {
     let found = match search {
-        Search::Found(critical) => return found(critical, moment, telling),
-        Search::NothingPending => "no write: nothing was pending".to_owned(),
-        Search::NeverRecovers(all) => {
+        CriticalSearch::Found(critical) => return found(critical, moment, telling),
+        CriticalSearch::NothingPending => "no write: nothing was pending".to_owned(),
+        CriticalSearch::NeverRecovers(all) => {
             let all = if *all { "" } else { ", as far as they were looked at" };
             format!("no write: of all disks of that moment none recovers{all}")
         }
-        Search::NotMade(why) => format!("not looked for: {why}"),
+        CriticalSearch::NotMade(why) => format!("not looked for: {why}"),
     };
     vec![Line::status("Critical", &found)]
 }
 
-fn found(critical: &Critical, moment: &Moment, telling: Telling) -> Vec<Line> {
+fn found(critical: &Critical, moment: &CrashMoment, telling: Telling) -> Vec<Line> {
     let Critical { range, version, kept, decision, certain, nearest, as_near, nearest_certain } =
         critical;
     let written = |range: usize, version: Option<u32>| -> String {

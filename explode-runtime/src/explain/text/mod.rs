@@ -7,12 +7,12 @@ mod fit;
 mod fold;
 mod rows;
 
-use super::story::{Retold, Story};
+use super::story::{Story, StoryRun};
 use crate::choose::Choice;
-use crate::events::FailedStep;
+use crate::events::FailedCommand;
 use crate::report::{Brief, Colour, Line, brief, one_line};
 use crate::stack::{Carried, Layer, simfiles};
-use crate::worker::probe::PromiseLine;
+use crate::worker::probe::CitedPromise;
 use fit::{Part, SCREEN, fit};
 use rows::Telling;
 
@@ -159,7 +159,7 @@ impl Story {
         (lines[..MESSAGE].join("\n"), Some(more))
     }
 
-    fn retold(&self, parts: &mut Vec<Part>, retold: &Retold, all: bool) {
+    fn retold(&self, parts: &mut Vec<Part>, retold: &StoryRun, all: bool) {
         let mut lines = vec![self.promise(retold)];
         if retold.by_search {
             lines.push(Line::detail(
@@ -183,8 +183,8 @@ impl Story {
     }
 
     /// The promise that is broken, with its words if there are some.
-    fn promise(&self, retold: &Retold) -> Line {
-        let Some(PromiseLine { system, name, kept, quote, source }) = &retold.promise else {
+    fn promise(&self, retold: &StoryRun) -> Line {
+        let Some(CitedPromise { system, name, kept, quote, source }) = &retold.promise else {
             return Line::detail("broken", self.trace.promise());
         };
         let (word, promises) =
@@ -206,7 +206,7 @@ impl Story {
 
 /// Each mutate with what was chosen, and the step of it that has failed; or all choices, if it is
 /// not known which belong together.
-fn mutates(mutates: &[Vec<Choice>], failed: &[FailedStep], together: bool) -> Vec<Line> {
+fn mutates(mutates: &[Vec<Choice>], failed: &[FailedCommand], together: bool) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, choices) in mutates.iter().enumerate() {
         let word = if together { "Choices".to_owned() } else { format!("Mutate {}", index + 1) };

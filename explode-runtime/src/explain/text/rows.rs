@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_ramdisk::files::CallText;
 
 use super::fold::{Fate, Row};
-use crate::events::{Happened, PlacedCall, told};
-use crate::worker::probe::{Moment, Pending};
+use crate::events::{EventSummary, PlacedCall, describe};
+use crate::worker::probe::{CrashMoment, PendingRange};
 
 /// The form in which a moment is shown.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ fn caused(call: &PlacedCall, since: u64) -> bool {
 }
 
 /// The number of the call that wrote a version: the innermost one.
-pub(super) fn call_of(moment: &Moment, range: usize, version: u32) -> Option<usize> {
+pub(super) fn call_of(moment: &CrashMoment, range: usize, version: u32) -> Option<usize> {
     let range = moment.ranges.get(range)?;
     let at = range.versions.iter().position(|(number, _)| *number == version)?;
     let since = *range.since.get(at)?;
@@ -33,9 +33,9 @@ pub(super) fn call_of(moment: &Moment, range: usize, version: u32) -> Option<usi
 
 /// The ranges that the call has written, and whether each is kept: its newest version counts.
 fn ranges_of<'a>(
-    moment: &'a Moment,
+    moment: &'a CrashMoment,
     call: &'a PlacedCall,
-) -> impl Iterator<Item = (&'a Pending, bool)> {
+) -> impl Iterator<Item = (&'a PendingRange, bool)> {
     moment.ranges.iter().filter_map(|range| {
         let mut versions = range.versions.iter().zip(&range.since);
         let (version, _) = versions.rfind(|(_, since)| caused(call, **since))?;
@@ -43,15 +43,15 @@ fn ranges_of<'a>(
     })
 }
 
-fn fate_of_call(moment: &Moment, call: &PlacedCall) -> Option<Fate> {
+fn fate_of_call(moment: &CrashMoment, call: &PlacedCall) -> Option<Fate> {
     Fate::of(ranges_of(moment, call).map(|(_, kept)| kept))
 }
 
 /// Which part of a call's effect is lost: the first range, and how many more.
-fn lost_of(moment: &Moment, call: &PlacedCall) -> String {
+fn lost_of(moment: &CrashMoment, call: &PlacedCall) -> String {
     let mut lost = ranges_of(moment, call).filter(|(_, kept)| !kept).map(|(range, _)| range);
     let Some(first) = lost.next() else { return String::new() };
-    let place = match &first.whose {
+    let place = match &first.owner {
         Some(whose) => whose.clone(),
         None => format!("sector {}", first.name(0).1),
     };
@@ -62,12 +62,12 @@ fn lost_of(moment: &Moment, call: &PlacedCall) -> String {
 }
 
 /// What became of what the event, the `at`th of all, has written.
-fn fate_of_event(moment: &Moment, event: &Happened, at: u64) -> Option<Fate> {
+fn fate_of_event(moment: &CrashMoment, event: &EventSummary, at: u64) -> Option<Fate> {
     if !matches!(event.what.as_str(), "dirty" | "submit") {
         return None;
     }
     let (dev, (sector, bytes)) = (event.dev?, event.range?);
-    let touches = |range: &&Pending| {
+    let touches = |range: &&PendingRange| {
         let end = sector + bytes / 512;
         let mut parts = range.sectors.iter();
         range.dev == dev && parts.any(|(first, count)| *first < end && sector < first + count)
@@ -81,7 +81,7 @@ fn fate_of_event(moment: &Moment, event: &Happened, at: u64) -> Option<Fate> {
 
 /// The rows of a moment in their order. Those of a fate belong to what is pending. The row of the
 /// critical call, given by its number, has a note.
-pub(super) fn rows(moment: &Moment, telling: Telling, critical: Option<usize>) -> Vec<Row> {
+pub(super) fn rows(moment: &CrashMoment, telling: Telling, critical: Option<usize>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut events = Events::new(moment, telling);
     // Calls that have not returned, and their rows.
@@ -130,7 +130,7 @@ fn encloses(outer: &PlacedCall, inner: &PlacedCall) -> bool {
         && outer.to != Some(outer.from)
 }
 
-fn row_of(moment: &Moment, call: &PlacedCall, depth: usize) -> Row {
+fn row_of(moment: &CrashMoment, call: &PlacedCall, depth: usize) -> Row {
     let mut words = call.call.clone();
     if let Some(error) = &call.error {
         words.add(&format!("= {error}"));
@@ -145,13 +145,13 @@ fn row_of(moment: &Moment, call: &PlacedCall, depth: usize) -> Row {
 }
 
 /// The name of a mark that begins with these words: an operation of a soft crash, or a fault.
-fn marked<'e>(event: &'e Happened, words: &str) -> Option<&'e str> {
+fn marked<'e>(event: &'e EventSummary, words: &str) -> Option<&'e str> {
     event.notes.iter().map(String::as_str).find(|name| name.starts_with(words))
 }
 
 /// The events of a moment, taken in their order.
 struct Events<'a> {
-    moment: &'a Moment,
+    moment: &'a CrashMoment,
     telling: Telling,
     next: usize,
     /// Events before the next one, marks not counted.
@@ -164,7 +164,7 @@ struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    fn new(moment: &'a Moment, telling: Telling) -> Events<'a> {
+    fn new(moment: &'a CrashMoment, telling: Telling) -> Events<'a> {
         let counted = moment.events.iter().filter(|event| event.what != "mark");
         let before = counted.take(usize::try_from(moment.crash - moment.first).unwrap_or_default());
         let ended = before.filter(|event| event.what == "complete");
@@ -205,9 +205,9 @@ impl<'a> Events<'a> {
     }
 
     /// An event in words; `None` if it tells a reader nothing.
-    fn words(&mut self, event: &Happened) -> Option<CallText> {
+    fn words(&mut self, event: &EventSummary) -> Option<CallText> {
         if self.telling.all {
-            return Some(CallText::bare(&format!("{} {}", event.what, told(event))));
+            return Some(CallText::bare(&format!("{} {}", event.what, describe(event))));
         }
         let verb = match event.what.as_str() {
             "mark" => {
@@ -242,8 +242,8 @@ impl<'a> Events<'a> {
     }
 
     /// Adds where the event writes: in simulated files a name, on a disk its sectors.
-    fn place(&self, words: &mut CallText, event: &Happened) {
-        match (&event.whose, event.range) {
+    fn place(&self, words: &mut CallText, event: &EventSummary) {
+        match (&event.owner, event.range) {
             (Some(whose), _) if self.telling.simulated => words.head += &format!(" {whose}"),
             (whose, Some((sector, bytes))) => {
                 let device = event.dev.filter(|_| self.devices > 1);

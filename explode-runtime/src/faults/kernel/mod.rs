@@ -10,21 +10,21 @@
 
 mod sites;
 
-pub use sites::Site;
+pub use sites::FaultSite;
 
 use crate::base::{OptionDef, Options, UsageError};
-use crate::choose::{Choice, Kind};
+use crate::choose::{Choice, ChoiceKind};
 
 /// What may fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Failures {
-    /// A bit for each kind, in the order of [`Kind::of_kernel`]; that of named functions is among
-    /// them if there are any.
+pub struct KernelFaults {
+    /// A bit for each kind, in the order of [`ChoiceKind::of_kernel`]; that of named functions is
+    /// among them if there are any.
     kinds: u32,
     /// How many on a path, late writes included.
-    pub most: u32,
+    pub max_per_path: u32,
     /// The functions that the user has named.
-    pub sites: Vec<Site>,
+    pub sites: Vec<FaultSite>,
 }
 
 /// The options of a component that say what may fail.
@@ -46,28 +46,29 @@ pub const FAILURE_OPTIONS: [OptionDef; 3] = [
 ];
 
 /// The bit of a kind of the kernel.
-fn bit(kind: Kind) -> u32 {
-    Kind::of_kernel().position(|(known, _)| known == kind).map_or(0, |at| 1 << at)
+fn bit(kind: ChoiceKind) -> u32 {
+    ChoiceKind::of_kernel().position(|(known, _)| known == kind).map_or(0, |at| 1 << at)
 }
 
-impl Failures {
-    /// The kinds that may fail, in the order of [`Kind::of_kernel`].
-    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+impl KernelFaults {
+    /// The kinds that may fail, in the order of [`ChoiceKind::of_kernel`].
+    pub fn kinds(&self) -> impl Iterator<Item = ChoiceKind> {
         let kinds = self.kinds;
-        Kind::of_kernel().map(|(kind, _)| kind).filter(move |kind| kinds & bit(*kind) != 0)
+        ChoiceKind::of_kernel().map(|(kind, _)| kind).filter(move |kind| kinds & bit(*kind) != 0)
     }
 
     /// What a component's options say.
     ///
     /// # Errors
     /// No such kind, or no number.
-    pub fn of(options: &Options) -> Result<Failures, UsageError> {
+    pub fn of(options: &Options) -> Result<KernelFaults, UsageError> {
         let by_word = || {
-            Kind::of_kernel()
-                .filter(|(kind, _)| !matches!(kind, Kind::ProbeFailure | Kind::LateCompletion))
+            ChoiceKind::of_kernel().filter(|(kind, _)| {
+                !matches!(kind, ChoiceKind::ProbeFailure | ChoiceKind::LateCompletion)
+            })
         };
         let sites = sites::of(options.get("probe"))?;
-        let mut kinds = if sites.is_empty() { 0 } else { bit(Kind::ProbeFailure) };
+        let mut kinds = if sites.is_empty() { 0 } else { bit(ChoiceKind::ProbeFailure) };
         for word in options.text("fail", "none")?.split(',') {
             kinds |= match (word, by_word().find(|(_, known)| *known == word)) {
                 (_, Some((kind, _))) => bit(kind),
@@ -82,38 +83,42 @@ impl Failures {
         let most = options.int("most_failures", 1)?;
         let most = u32::try_from(most)
             .map_err(|_| UsageError(format!("most_failures of {most}; use less than 2^32")))?;
-        Ok(Failures { kinds, most, sites })
+        Ok(KernelFaults { kinds, max_per_path: most, sites })
     }
 
     /// Writes that may end late, so many of them.
-    pub fn late(most: u32) -> Failures {
-        Failures { kinds: bit(Kind::LateCompletion), most, sites: Vec::new() }
+    pub fn late(most: u32) -> KernelFaults {
+        KernelFaults {
+            kinds: bit(ChoiceKind::LateCompletion),
+            max_per_path: most,
+            sites: Vec::new(),
+        }
     }
 
     /// Does nothing fail?
     pub fn is_none(&self) -> bool {
-        self.kinds == 0 || self.most == 0
+        self.kinds == 0 || self.max_per_path == 0
     }
 
     /// What may fail yet after these choices.
-    pub fn left_after(self, choices: &[Choice]) -> Failures {
-        let so_far = diverted(choices).count() as u32;
-        Failures { most: self.most.saturating_sub(so_far), ..self }
+    pub fn remaining_after(self, choices: &[Choice]) -> KernelFaults {
+        let so_far = injected(choices).count() as u32;
+        KernelFaults { max_per_path: self.max_per_path.saturating_sub(so_far), ..self }
     }
 
     /// What may fail if both may.
     #[must_use = "this returns what both let fail"]
-    pub fn and(mut self, other: Failures) -> Failures {
+    pub fn and(mut self, other: KernelFaults) -> KernelFaults {
         match (self.is_none(), other.is_none()) {
             (true, _) => other,
             (_, true) => self,
             _ => {
                 let more = other.sites.into_iter().filter(|site| !self.sites.contains(site));
-                let more: Vec<Site> = more.collect();
+                let more: Vec<FaultSite> = more.collect();
                 self.sites.extend(more);
-                Failures {
+                KernelFaults {
                     kinds: self.kinds | other.kinds,
-                    most: self.most.max(other.most),
+                    max_per_path: self.max_per_path.max(other.max_per_path),
                     ..self
                 }
             }
@@ -123,11 +128,11 @@ impl Failures {
 
 /// The failures among some choices: where the kernel has not run normally.
 pub fn failed(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
-    diverted(choices).filter(|choice| choice.kind != Kind::LateCompletion)
+    injected(choices).filter(|choice| choice.kind != ChoiceKind::LateCompletion)
 }
 
 /// Those by which the kernel does not go on normally: failures, and writes that end late.
-pub(crate) fn diverted(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
+pub(crate) fn injected(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
     choices.iter().filter(|choice| choice.kind.is_of_kernel() && choice.rank() > 0)
 }
 
@@ -137,9 +142,9 @@ mod tests {
 
     #[test]
     fn kinds_by_their_words() {
-        let of = |words: &str| Failures::of(&Options::none().with("fail", words));
+        let of = |words: &str| KernelFaults::of(&Options::none().with("fail", words));
         let kinds = |words: &str| {
-            of(words).map(|failures| (failures.kinds, failures.most, failures.sites.len()))
+            of(words).map(|failures| (failures.kinds, failures.max_per_path, failures.sites.len()))
         };
         assert_eq!(kinds("none"), Ok((0, 1, 0)));
         assert_eq!(kinds("slab"), Ok((1, 1, 0)));
@@ -150,14 +155,15 @@ mod tests {
         assert_eq!(wrong, "unknown kind of failure 'slap'; did you mean 'slab'?");
         assert!(of("probe").is_err(), "functions that are named are known by their names");
         assert!(of("late").is_err(), "a write that ends late is no failure");
-        assert!(Failures::default().is_none() && !of("page").unwrap().is_none());
-        let named = Failures::of(&Options::none().with("probe", "ext2_add_link:-ENOSPC")).unwrap();
+        assert!(KernelFaults::default().is_none() && !of("page").unwrap().is_none());
+        let named =
+            KernelFaults::of(&Options::none().with("probe", "ext2_add_link:-ENOSPC")).unwrap();
         assert_eq!((named.kinds, named.is_none()), (128, false));
         let (slab, none) = (of("slab").unwrap(), of("none").unwrap());
         assert_eq!(
-            slab.and(Failures::late(3)),
-            Failures { kinds: 257, most: 3, sites: Vec::new() }
+            slab.and(KernelFaults::late(3)),
+            KernelFaults { kinds: 257, max_per_path: 3, sites: Vec::new() }
         );
-        assert_eq!(Failures::late(3).and(none), Failures::late(3));
+        assert_eq!(KernelFaults::late(3).and(none), KernelFaults::late(3));
     }
 }

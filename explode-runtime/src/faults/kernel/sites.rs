@@ -16,7 +16,7 @@ const UNLISTED: &str = "unlisted";
 
 /// A function that may fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct FaultSite {
     /// Its name, as /proc/kallsyms has it.
     pub symbol: String,
     /// What it returns when it fails.
@@ -29,9 +29,9 @@ pub struct Site {
 ///
 /// # Errors
 /// What makes no sense, with what to write.
-pub(super) fn of(option: Option<&OptionValue>) -> Result<Vec<Site>, UsageError> {
-    let mut sites: Vec<Site> = Vec::new();
-    let mut add = |site: Result<Site, UsageError>| {
+pub(super) fn of(option: Option<&OptionValue>) -> Result<Vec<FaultSite>, UsageError> {
+    let mut sites: Vec<FaultSite> = Vec::new();
+    let mut add = |site: Result<FaultSite, UsageError>| {
         let site = site?;
         if sites.iter().any(|known| known.symbol == site.symbol) {
             return Err(UsageError(format!(
@@ -58,7 +58,7 @@ fn wrong(what: &str) -> UsageError {
     UsageError(format!("probe: '{what}'; write NAME:RETURNS, such as ext2_add_link:-ENOSPC"))
 }
 
-fn of_text(text: &str) -> Result<Site, UsageError> {
+fn of_text(text: &str) -> Result<FaultSite, UsageError> {
     match text.split(':').collect::<Vec<_>>()[..] {
         [symbol, returns] => site(symbol, returns, false),
         [symbol, returns, UNLISTED] => site(symbol, returns, true),
@@ -66,7 +66,7 @@ fn of_text(text: &str) -> Result<Site, UsageError> {
     }
 }
 
-fn of_table(table: &OptionValue) -> Result<Site, UsageError> {
+fn of_table(table: &OptionValue) -> Result<FaultSite, UsageError> {
     let OptionValue::Table(keys) = table else { return Err(wrong(&table.to_string())) };
     let known = ["symbol", "returns", UNLISTED];
     if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {
@@ -87,14 +87,14 @@ fn of_table(table: &OptionValue) -> Result<Site, UsageError> {
     site(symbol, &returns, unlisted)
 }
 
-fn site(symbol: &str, returns: &str, unlisted: bool) -> Result<Site, UsageError> {
+fn site(symbol: &str, returns: &str, unlisted: bool) -> Result<FaultSite, UsageError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
     if symbol.is_empty() || symbol.len() > LONGEST || !symbol.bytes().all(plain) {
         return Err(UsageError(format!(
             "probe: '{symbol}' is no name of a function; /proc/kallsyms of the kernel has them"
         )));
     }
-    Ok(Site { symbol: symbol.to_owned(), returns: number(symbol, returns)?, unlisted })
+    Ok(FaultSite { symbol: symbol.to_owned(), returns: number(symbol, returns)?, unlisted })
 }
 
 /// What a function returns: a number, or an error by its name.
@@ -125,8 +125,8 @@ mod tests {
 
     use super::*;
 
-    fn site(symbol: &str, returns: i64, unlisted: bool) -> Site {
-        Site { symbol: symbol.to_owned(), returns, unlisted }
+    fn site(symbol: &str, returns: i64, unlisted: bool) -> FaultSite {
+        FaultSite { symbol: symbol.to_owned(), returns, unlisted }
     }
 
     #[test]

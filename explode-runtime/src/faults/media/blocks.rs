@@ -6,7 +6,7 @@ use explode_ramdisk::{Image, SECTOR_BYTES};
 
 /// A block that may go bad.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct MediaBlock {
     /// The device.
     pub dev: u32,
     /// Its sectors.
@@ -17,7 +17,7 @@ pub struct Site {
 
 /// What the devices of a stack hold for sure, as a leaf that may go bad is shown it.
 #[derive(Clone, Copy, Debug)]
-pub struct Medium<'a> {
+pub struct MediaView<'a> {
     /// The name of the leaf.
     pub layer: &'a str,
     /// The leaf's first device.
@@ -28,22 +28,22 @@ pub struct Medium<'a> {
     pub block_bytes: u32,
 }
 
-impl Medium<'_> {
+impl MediaView<'_> {
     /// The blocks of the leaf's first device, of so many sectors, that are not all zeroes and can
     /// be read.
-    pub fn disk(&self, sectors: u64) -> Vec<Site> {
+    pub fn disk(&self, sectors: u64) -> Vec<MediaBlock> {
         let name = |block| format!("{} block {block}", self.layer);
         self.sites(self.first_device, 0..sectors, &name)
     }
 
     /// The same of a file, whose contents are the first `bytes` of a device.
-    pub fn file(&self, path: &str, dev: u32, bytes: u64) -> Vec<Site> {
+    pub fn file(&self, path: &str, dev: u32, bytes: u64) -> Vec<MediaBlock> {
         let name =
             |block| format!("{} {path} byte {}", self.layer, block * u64::from(self.block_bytes));
         self.sites(dev, 0..bytes.div_ceil(SECTOR_BYTES as u64), &name)
     }
 
-    fn sites(&self, dev: u32, range: Range<u64>, name: &dyn Fn(u64) -> String) -> Vec<Site> {
+    fn sites(&self, dev: u32, range: Range<u64>, name: &dyn Fn(u64) -> String) -> Vec<MediaBlock> {
         let Some(disk) = self.durable.disk(dev) else { return Vec::new() };
         let per_block = u64::from(self.block_bytes) / SECTOR_BYTES as u64;
         let end = range.end;
@@ -56,7 +56,7 @@ impl Medium<'_> {
         };
         let sites = blocks.into_iter().map(|block| {
             let sectors = block * per_block..((block + 1) * per_block).min(end);
-            Site { dev, sectors, name: name(block) }
+            MediaBlock { dev, sectors, name: name(block) }
         });
         sites.filter(|site| readable(&site.sectors)).collect()
     }

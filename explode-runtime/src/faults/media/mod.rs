@@ -12,7 +12,7 @@ mod blocks;
 
 use explode_ramdisk::ReadFault;
 
-pub use blocks::{Medium, Site};
+pub use blocks::{MediaBlock, MediaView};
 
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::Choice;
@@ -22,7 +22,7 @@ pub(crate) const SITE: &str = "media";
 
 /// What may go bad of a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Media {
+pub struct MediaFaults {
     unreadable: bool,
     garbage: bool,
     pub(crate) most: u32,
@@ -38,12 +38,12 @@ pub const MEDIA_OPTIONS: [OptionDef; 2] = [
     OptionDef { name: "most_faults", about: "how many blocks go bad on a path", default: "1" },
 ];
 
-impl Media {
+impl MediaFaults {
     /// What a leaf's options say.
     ///
     /// # Errors
     /// No such kind, or no number.
-    pub fn of(options: &Options) -> Result<Media, UsageError> {
+    pub fn of(options: &Options) -> Result<MediaFaults, UsageError> {
         let words = [
             ("none", (false, false)),
             ("unreadable", (true, false)),
@@ -54,7 +54,7 @@ impl Media {
         let most = options.int("most_faults", 1)?;
         let most = u32::try_from(most)
             .map_err(|_| UsageError(format!("most_faults of {most}; use less than 2^32")))?;
-        Ok(Media { unreadable, garbage, most })
+        Ok(MediaFaults { unreadable, garbage, most })
     }
 
     /// Does nothing go bad?

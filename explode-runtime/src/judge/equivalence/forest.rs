@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use explode_ramdisk::{Event, Image, Payload, Read, Values};
+use explode_ramdisk::{Event, Image, Payload, ReadRange, Values};
 
-use super::{Answer, Tree};
-use crate::dedup::ByKey;
+use super::{KnownVerdict, ReadTree};
+use crate::dedup::KeyHasherBuilder;
 
 /// About so many bytes are kept. What would go beyond drops everything, which costs time and
 /// nothing else.
@@ -16,25 +16,25 @@ const NODE_BYTES: usize = 160;
 
 /// Trees by the hash of (epoch, arguments, check_key).
 #[derive(Debug, Default)]
-pub struct Forest {
-    trees: HashMap<u128, Tree, ByKey>,
+pub struct EquivalenceForest {
+    trees: HashMap<u128, ReadTree, KeyHasherBuilder>,
     values: Values,
     bytes: usize,
 }
 
-impl Forest {
+impl EquivalenceForest {
     /// Drops everything.
     pub fn clear(&mut self) {
-        *self = Forest::default();
+        *self = EquivalenceForest::default();
     }
 
     /// The check in this tree that says what comes of the image, too.
-    pub fn find(&mut self, tree: u128, image: &Image) -> Option<Answer> {
+    pub fn find(&mut self, tree: u128, image: &Image) -> Option<KnownVerdict> {
         self.trees.get(&tree)?.find(image, &mut self.values).cloned()
     }
 
     /// Notes in this tree what came of a check, and all that it has read.
-    pub fn insert(&mut self, tree: u128, image: &Image, reads: &[Read], answer: Answer) {
+    pub fn insert(&mut self, tree: u128, image: &Image, reads: &[ReadRange], answer: KnownVerdict) {
         let recovery = answer.recovery.as_ref().map_or(0, |events| events.iter().map(bytes).sum());
         if self.bytes + recovery + reads.len() * NODE_BYTES > MEMORY_BYTES {
             self.clear();

@@ -1,10 +1,11 @@
 //! Sound skipping: a crash disk that agrees with one that was judged on all that was read of it has
 //! the same verdict (`docs/model/equivalence.md`).
 //!
-//! A [`Tree`] belongs to one (epoch, arguments, check_key). Each of its inner nodes is something
-//! that was read, each edge what was there, each leaf what came of the check; so a path from the
-//! root to a leaf has all reads of one check with their values, and a disk that walks it reaches
-//! that check's verdict. The [`Forest`] keeps the trees of a unit of work, within a bound.
+//! A [`ReadTree`] belongs to one (epoch, arguments, check_key). Each of its inner nodes is
+//! something that was read, each edge what was there, each leaf what came of the check; so a path
+//! from the root to a leaf has all reads of one check with their values, and a disk that walks it
+//! reaches that check's verdict. The [`EquivalenceForest`] keeps the trees of a unit of work,
+//! within a bound.
 //!
 //! Nothing else is kept: no verdict of a check that could not be made, or that has ended a worker.
 
@@ -16,17 +17,17 @@ use std::sync::Arc;
 
 use explode_ramdisk::{Event, Identity};
 
-pub use forest::{Forest, MEMORY_BYTES};
-pub use tree::Tree;
+pub use forest::{EquivalenceForest, MEMORY_BYTES};
+pub use tree::ReadTree;
 
-use super::outcome::{Judged, Judgement};
+use super::outcome::{CheckEnding, CheckOutcome};
 use crate::verdict::Violation;
 
 /// What came of a check that was made; copies share it.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct KnownVerdict {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: DiskVerdict,
     /// What was written from the first recover to the last mount, if that was recorded.
     pub recovery: Option<Arc<Vec<Event>>>,
     /// The disk that was checked.
@@ -35,7 +36,7 @@ pub struct Answer {
 
 /// The verdict of a check that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DiskVerdict {
     /// All promises kept.
     Ok,
     /// All kept, after a repair.
@@ -44,38 +45,40 @@ pub enum Outcome {
     Violated(Arc<Violation>),
 }
 
-impl Answer {
+impl KnownVerdict {
     /// What is kept of a check: nothing if it could not be made. `recorded` says whether its
     /// recovery was.
-    pub fn of(judged: &Judged, recorded: bool, disk: Identity) -> Option<Answer> {
+    pub fn of(judged: &CheckOutcome, recorded: bool, disk: Identity) -> Option<KnownVerdict> {
         let outcome = match &judged.judgement {
-            Judgement::Ok => Outcome::Ok,
-            Judgement::Repaired => Outcome::Repaired,
-            Judgement::Violated(violation) => Outcome::Violated(Arc::new(violation.clone())),
-            Judgement::Broken(_) | Judgement::Stopped => return None,
+            CheckEnding::Ok => DiskVerdict::Ok,
+            CheckEnding::Repaired => DiskVerdict::Repaired,
+            CheckEnding::Violated(violation) => DiskVerdict::Violated(Arc::new(violation.clone())),
+            CheckEnding::Broken(_) | CheckEnding::Stopped => return None,
         };
         let recovery = recorded.then(|| Arc::clone(&judged.recovery));
-        Some(Answer { outcome, recovery, disk })
+        Some(KnownVerdict { outcome, recovery, disk })
     }
 
     /// The judgement in its form.
-    pub fn judgement(&self) -> Judgement {
+    pub fn judgement(&self) -> CheckEnding {
         match &self.outcome {
-            Outcome::Ok => Judgement::Ok,
-            Outcome::Repaired => Judgement::Repaired,
-            Outcome::Violated(violation) => Judgement::Violated((**violation).clone()),
+            DiskVerdict::Ok => CheckEnding::Ok,
+            DiskVerdict::Repaired => CheckEnding::Repaired,
+            DiskVerdict::Violated(violation) => CheckEnding::Violated((**violation).clone()),
         }
     }
 
     /// Does it say all that is asked for? A broken promise ends the matter; else what the recovery
     /// has written may be wanted.
     pub fn is_enough(&self, recovery_wanted: bool) -> bool {
-        !recovery_wanted || self.recovery.is_some() || matches!(self.outcome, Outcome::Violated(_))
+        !recovery_wanted
+            || self.recovery.is_some()
+            || matches!(self.outcome, DiskVerdict::Violated(_))
     }
 
     /// How a check that was made all the same differs, in words; none if it does not. `recorded`
     /// says whether its recovery was.
-    pub fn difference(&self, judged: &Judged, recorded: bool) -> Option<String> {
+    pub fn difference(&self, judged: &CheckOutcome, recorded: bool) -> Option<String> {
         let (expected, found) = (self.judgement(), &judged.judgement);
         if !alike(&expected, found) {
             return Some(format!("{} expected, and it is {}", name(&expected), name(found)));
@@ -89,21 +92,23 @@ impl Answer {
 }
 
 /// The same verdict, by signature.
-fn alike(one: &Judgement, other: &Judgement) -> bool {
+fn alike(one: &CheckEnding, other: &CheckEnding) -> bool {
     match (one, other) {
-        (Judgement::Violated(one), Judgement::Violated(other)) => {
+        (CheckEnding::Violated(one), CheckEnding::Violated(other)) => {
             (one.verdict, &one.promise) == (other.verdict, &other.promise)
         }
         (one, other) => one == other,
     }
 }
 
-fn name(judgement: &Judgement) -> String {
+fn name(judgement: &CheckEnding) -> String {
     match judgement {
-        Judgement::Ok => "ok".to_owned(),
-        Judgement::Repaired => "repaired".to_owned(),
-        Judgement::Violated(violation) => format!("{} ({})", violation.verdict, violation.promise),
-        Judgement::Broken(why) => format!("broken ({why})"),
-        Judgement::Stopped => "stopped".to_owned(),
+        CheckEnding::Ok => "ok".to_owned(),
+        CheckEnding::Repaired => "repaired".to_owned(),
+        CheckEnding::Violated(violation) => {
+            format!("{} ({})", violation.verdict, violation.promise)
+        }
+        CheckEnding::Broken(why) => format!("broken ({why})"),
+        CheckEnding::Stopped => "stopped".to_owned(),
     }
 }

@@ -7,34 +7,36 @@
 
 use std::collections::HashMap;
 
-use explode_ramdisk::{Image, Read, Values};
+use explode_ramdisk::{Image, ReadRange, Values};
 
-use super::Answer;
-use crate::dedup::ByKey;
+use super::KnownVerdict;
+use crate::dedup::KeyHasherBuilder;
 
 /// The checks of one (epoch, arguments, check_key).
 #[derive(Debug, Default)]
-pub struct Tree {
+pub struct ReadTree {
     /// The root is the first.
-    nodes: Vec<Node>,
+    nodes: Vec<ReadNode>,
     /// By node and value. Values are hashes, so a sum of both is one, too.
-    edges: HashMap<u128, u32, ByKey>,
+    edges: HashMap<u128, u32, KeyHasherBuilder>,
 }
 
 #[derive(Debug)]
-enum Node {
-    Inner(Read),
-    Leaf(Answer),
+enum ReadNode {
+    Inner(ReadRange),
+    Leaf(KnownVerdict),
 }
 
-impl Tree {
+impl ReadTree {
     /// The check that says what comes of this image, too.
-    pub fn find(&self, image: &Image, values: &mut Values) -> Option<&Answer> {
+    pub fn find(&self, image: &Image, values: &mut Values) -> Option<&KnownVerdict> {
         let mut at = 0;
         loop {
             match self.nodes.get(at as usize)? {
-                Node::Leaf(answer) => return Some(answer),
-                Node::Inner(read) => at = *self.edges.get(&edge(at, values.of(*read, image)))?,
+                ReadNode::Leaf(answer) => return Some(answer),
+                ReadNode::Inner(read) => {
+                    at = *self.edges.get(&edge(at, values.of(*read, image)))?
+                }
             }
         }
     }
@@ -44,18 +46,18 @@ impl Tree {
     pub fn insert(
         &mut self,
         image: &Image,
-        reads: &[Read],
-        answer: Answer,
+        reads: &[ReadRange],
+        answer: KnownVerdict,
         values: &mut Values,
     ) -> usize {
         let before = self.nodes.len();
-        let mut left: Vec<Read> = reads.iter().rev().copied().collect();
+        let mut left: Vec<ReadRange> = reads.iter().rev().copied().collect();
         let mut at = 0;
         loop {
             match self.nodes.get_mut(at as usize) {
                 // Only the root can be missing.
                 None => return self.grow(None, image, left, answer, values),
-                Some(Node::Leaf(known)) => {
+                Some(ReadNode::Leaf(known)) => {
                     // The same once more, and it says more; or the system has read more, and there
                     // is no place for that.
                     if left.is_empty() && known.recovery.is_none() {
@@ -63,7 +65,7 @@ impl Tree {
                     }
                     return self.nodes.len() - before;
                 }
-                Some(Node::Inner(read)) => {
+                Some(ReadNode::Inner(read)) => {
                     let read = *read;
                     // It is the next one, as a rule.
                     let Some(place) = left.iter().rposition(|other| *other == read) else {
@@ -85,21 +87,21 @@ impl Tree {
         &mut self,
         from: Option<u128>,
         image: &Image,
-        left: Vec<Read>,
-        answer: Answer,
+        left: Vec<ReadRange>,
+        answer: KnownVerdict,
         values: &mut Values,
     ) -> usize {
         let added = left.len() + 1;
         let mut from = from;
         for read in left.into_iter().rev() {
-            let at = self.add(from, Node::Inner(read));
+            let at = self.add(from, ReadNode::Inner(read));
             from = Some(edge(at, values.of(read, image)));
         }
-        self.add(from, Node::Leaf(answer));
+        self.add(from, ReadNode::Leaf(answer));
         added
     }
 
-    fn add(&mut self, from: Option<u128>, node: Node) -> u32 {
+    fn add(&mut self, from: Option<u128>, node: ReadNode) -> u32 {
         let at = u32::try_from(self.nodes.len()).expect("memory ends before");
         self.nodes.push(node);
         if let Some(edge) = from {
@@ -121,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::judge::equivalence::Outcome;
+    use crate::judge::equivalence::DiskVerdict;
 
     const BLOCKS: u64 = 8;
 
@@ -134,63 +136,63 @@ mod tests {
         Image::from_iter([(0, disk)])
     }
 
-    fn block(block: u64) -> Read {
-        Read::Sectors { dev: 0, block, sectors: u8::MAX }
+    fn block(block: u64) -> ReadRange {
+        ReadRange::Sectors { dev: 0, block, sectors: u8::MAX }
     }
 
-    fn answer(outcome: Outcome) -> Answer {
-        Answer { outcome, recovery: None, disk: Identity::default() }
+    fn answer(outcome: DiskVerdict) -> KnownVerdict {
+        KnownVerdict { outcome, recovery: None, disk: Identity::default() }
     }
 
-    fn outcome(tree: &Tree, bytes: &[u8]) -> Option<Outcome> {
+    fn outcome(tree: &ReadTree, bytes: &[u8]) -> Option<DiskVerdict> {
         tree.find(&image(bytes), &mut Values::default()).map(|answer| answer.outcome.clone())
     }
 
-    fn insert(tree: &mut Tree, bytes: &[u8], reads: &[u64], outcome: Outcome) -> usize {
-        let reads: Vec<Read> = reads.iter().map(|number| block(*number)).collect();
+    fn insert(tree: &mut ReadTree, bytes: &[u8], reads: &[u64], outcome: DiskVerdict) -> usize {
+        let reads: Vec<ReadRange> = reads.iter().map(|number| block(*number)).collect();
         tree.insert(&image(bytes), &reads, answer(outcome), &mut Values::default())
     }
 
     #[test]
     fn what_was_not_read_makes_no_difference() {
-        let mut tree = Tree::default();
+        let mut tree = ReadTree::default();
         assert_eq!(outcome(&tree, &[1, 2]), None);
-        assert_eq!(insert(&mut tree, &[1, 2, 3], &[0, 2], Outcome::Ok), 3);
-        assert_eq!(outcome(&tree, &[1, 9, 3, 9]), Some(Outcome::Ok));
+        assert_eq!(insert(&mut tree, &[1, 2, 3], &[0, 2], DiskVerdict::Ok), 3);
+        assert_eq!(outcome(&tree, &[1, 9, 3, 9]), Some(DiskVerdict::Ok));
         assert_eq!(outcome(&tree, &[1, 2, 4]), None);
         assert_eq!(outcome(&tree, &[2, 2, 3]), None);
         // One that differs at the second read has one node of its own.
-        assert_eq!(insert(&mut tree, &[1, 2, 4], &[0, 2], Outcome::Repaired), 1);
-        assert_eq!(outcome(&tree, &[1, 0, 4]), Some(Outcome::Repaired));
+        assert_eq!(insert(&mut tree, &[1, 2, 4], &[0, 2], DiskVerdict::Repaired), 1);
+        assert_eq!(outcome(&tree, &[1, 0, 4]), Some(DiskVerdict::Repaired));
     }
 
     #[test]
     fn another_order_of_the_same_reads_fits() {
-        let mut tree = Tree::default();
-        insert(&mut tree, &[1, 2, 3], &[0, 1, 2], Outcome::Ok);
-        assert_eq!(insert(&mut tree, &[1, 2, 4], &[2, 0, 1, 7], Outcome::Repaired), 2);
-        assert_eq!(outcome(&tree, &[1, 2, 4]), Some(Outcome::Repaired));
+        let mut tree = ReadTree::default();
+        insert(&mut tree, &[1, 2, 3], &[0, 1, 2], DiskVerdict::Ok);
+        assert_eq!(insert(&mut tree, &[1, 2, 4], &[2, 0, 1, 7], DiskVerdict::Repaired), 2);
+        assert_eq!(outcome(&tree, &[1, 2, 4]), Some(DiskVerdict::Repaired));
         assert_eq!(outcome(&tree, &[1, 2, 4, 0, 0, 0, 0, 1]), None, "block 7 was read, too");
     }
 
     #[test]
     fn a_check_that_fits_nowhere_is_left_out() {
-        let mut tree = Tree::default();
-        insert(&mut tree, &[1, 2], &[0, 1], Outcome::Ok);
+        let mut tree = ReadTree::default();
+        insert(&mut tree, &[1, 2], &[0, 1], DiskVerdict::Ok);
         // It saw the same in block 0, and did not read block 1.
-        assert_eq!(insert(&mut tree, &[1, 3], &[0, 2], Outcome::Repaired), 0);
+        assert_eq!(insert(&mut tree, &[1, 3], &[0, 2], DiskVerdict::Repaired), 0);
         assert_eq!(outcome(&tree, &[1, 3]), None);
         // It read more than one that it agrees with.
-        assert_eq!(insert(&mut tree, &[1, 2], &[0, 1, 2], Outcome::Repaired), 0);
-        assert_eq!(outcome(&tree, &[1, 2]), Some(Outcome::Ok));
+        assert_eq!(insert(&mut tree, &[1, 2], &[0, 1, 2], DiskVerdict::Repaired), 0);
+        assert_eq!(outcome(&tree, &[1, 2]), Some(DiskVerdict::Ok));
     }
 
     #[test]
     fn a_check_that_says_more_takes_the_place_of_another() {
-        let mut tree = Tree::default();
-        insert(&mut tree, &[1], &[0], Outcome::Ok);
-        let more = Answer { recovery: Some(Arc::default()), ..answer(Outcome::Ok) };
-        assert!(!answer(Outcome::Ok).is_enough(true) && more.is_enough(true));
+        let mut tree = ReadTree::default();
+        insert(&mut tree, &[1], &[0], DiskVerdict::Ok);
+        let more = KnownVerdict { recovery: Some(Arc::default()), ..answer(DiskVerdict::Ok) };
+        assert!(!answer(DiskVerdict::Ok).is_enough(true) && more.is_enough(true));
         tree.insert(&image(&[1]), &[block(0)], more, &mut Values::default());
         let found = tree.find(&image(&[1]), &mut Values::default()).unwrap();
         assert!(found.is_enough(true));
@@ -198,7 +200,7 @@ mod tests {
 
     /// Goes from block to block by what it finds, as `way` has it; then that decides. Returns what
     /// it has read.
-    fn check(way: &[u8], bytes: &[u8]) -> (Vec<u64>, Outcome) {
+    fn check(way: &[u8], bytes: &[u8]) -> (Vec<u64>, DiskVerdict) {
         let (mut at, mut reads) = (0_usize, Vec::new());
         for _ in 0..4 {
             let block = (usize::from(way[at % way.len()]) + at) % BLOCKS as usize;
@@ -207,7 +209,7 @@ mod tests {
             }
             at = at * 5 + usize::from(bytes[block]) + 1;
         }
-        (reads, if at % 3 == 0 { Outcome::Repaired } else { Outcome::Ok })
+        (reads, if at % 3 == 0 { DiskVerdict::Repaired } else { DiskVerdict::Ok })
     }
 
     proptest! {
@@ -221,7 +223,7 @@ mod tests {
                 1..60,
             ),
         ) {
-            let mut tree = Tree::default();
+            let mut tree = ReadTree::default();
             for (bytes, beside, turn) in &runs {
                 let (mut reads, right) = check(&way, bytes);
                 if let Some(found) = outcome(&tree, bytes) {

@@ -7,23 +7,23 @@
 use explode_ramdisk::{Identity, Image, Recording};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::judge::Judged;
-use crate::judge::equivalence::{Answer, Forest};
+use crate::judge::CheckOutcome;
+use crate::judge::equivalence::{EquivalenceForest, KnownVerdict};
 
 /// One in so many of the skipped disks is checked all the same.
 const SPOT_CHECKS: u64 = 64;
 
 /// What a unit knows of the checks that it has made.
 #[derive(Debug)]
-pub(crate) struct Skipping {
-    forest: Forest,
+pub(crate) struct Equivalence {
+    forest: EquivalenceForest,
     seed: u64,
 }
 
-impl Skipping {
+impl Equivalence {
     /// Nothing is known. The seed chooses the spot checks.
-    pub fn new(seed: u64) -> Skipping {
-        Skipping { forest: Forest::default(), seed }
+    pub fn new(seed: u64) -> Equivalence {
+        Equivalence { forest: EquivalenceForest::default(), seed }
     }
 
     /// A request for crash checks begins. Without a check_key what its checker remembers is like
@@ -35,7 +35,12 @@ impl Skipping {
     }
 
     /// What comes of a check, if it is known.
-    pub fn find(&mut self, tree: u128, image: &Image, recovery_wanted: bool) -> Option<Answer> {
+    pub fn find(
+        &mut self,
+        tree: u128,
+        image: &Image,
+        recovery_wanted: bool,
+    ) -> Option<KnownVerdict> {
         self.forest.find(tree, image).filter(|answer| answer.is_enough(recovery_wanted))
     }
 
@@ -49,12 +54,12 @@ impl Skipping {
         &mut self,
         tree: u128,
         image: &Image,
-        judged: &Judged,
+        judged: &CheckOutcome,
         recording: Recording,
         disk: Identity,
     ) {
         let Some(reads) = &judged.reads else { return };
-        if let Some(answer) = Answer::of(judged, recording == Recording::On, disk) {
+        if let Some(answer) = KnownVerdict::of(judged, recording == Recording::On, disk) {
             self.forest.insert(tree, image, reads, answer);
         }
     }

@@ -8,9 +8,9 @@
 mod helper;
 mod store;
 
-use crate::worker::Crew;
+use crate::worker::Workers;
 
-pub(super) use store::{Store, Taken};
+pub(super) use store::{TakenUnit, UnitStore};
 
 /// More workers for a run.
 #[derive(Clone, Copy)]
@@ -18,14 +18,15 @@ pub struct Helpers<'a> {
     /// How many.
     pub count: usize,
     /// Calls what it is given with a crew of its own, in the thread that it is called in.
-    pub with_crew: &'a WithCrew<'a>,
+    pub with_crew: &'a HelperWorkers<'a>,
     /// Hears why the run goes on without one of them.
     pub lost: &'a (dyn Fn(&str) + Sync + 'a),
 }
 
 /// Makes a crew and calls with it what it is given. The first argument says when the run is over:
 /// then its workers need not end what they do.
-pub type WithCrew<'a> = dyn Fn(&dyn Fn() -> bool, &mut dyn FnMut(&mut dyn Crew)) + Sync + 'a;
+pub type HelperWorkers<'a> =
+    dyn Fn(&dyn Fn() -> bool, &mut dyn FnMut(&mut dyn Workers)) + Sync + 'a;
 
 impl Helpers<'_> {
     /// Calls `supervise` while they run units.
@@ -33,9 +34,9 @@ impl Helpers<'_> {
         &self,
         keep_events: bool,
         sketches: bool,
-        supervise: impl FnOnce(&Store) -> T,
+        supervise: impl FnOnce(&UnitStore) -> T,
     ) -> T {
-        let store = Store::new(self.count);
+        let store = UnitStore::new(self.count);
         std::thread::scope(|scope| {
             // Also when `supervise` panics.
             let _stop = store.stop_at_the_end();

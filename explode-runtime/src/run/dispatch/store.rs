@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::dedup::{Checks, Known};
+use crate::dedup::{KnownChecks, SeenChecks};
 use crate::explore::{Job, Strategy, Unit, UnitId};
-use crate::plan::Origin;
+use crate::plan::RunOrigin;
 use crate::worker::UnitResult;
 
 /// Helpers stop running ahead when so many bytes of results wait for the supervisor, or so many
@@ -25,16 +25,16 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What supervisor and helpers share.
 #[derive(Default)]
-pub struct Store {
-    shared: Mutex<Shared>,
+pub struct UnitStore {
+    shared: Mutex<SharedUnits>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedUnits {
     stopped: bool,
     /// What the run begins with, once that is known.
-    origin: Option<Origin>,
+    origin: Option<RunOrigin>,
     /// Those that wait, in the order in which they will be wanted.
     jobs: VecDeque<Job>,
     /// How many states waited when jobs were asked for last.
@@ -44,19 +44,19 @@ struct Shared {
     left: BTreeSet<UnitId>,
     results: BTreeMap<UnitId, (Unit, UnitResult)>,
     bytes: usize,
-    helpers: Vec<Slot>,
+    helpers: Vec<HelperSlot>,
 }
 
 /// What a helper has to hear.
 #[derive(Default)]
-struct Slot {
+struct HelperSlot {
     /// Its worker knows of no checks yet.
     is_new: bool,
-    news: Vec<Arc<Known>>,
+    news: Vec<Arc<KnownChecks>>,
 }
 
 /// What a helper is given.
-pub enum Give {
+pub enum HelperTask {
     /// A job: its first unit is to be run.
     Job(Job),
     /// There may be one later.
@@ -66,7 +66,7 @@ pub enum Give {
 }
 
 /// What becomes of a unit that the supervisor wants.
-pub enum Taken {
+pub enum TakenUnit {
     /// It was run.
     Result(Box<UnitResult>),
     /// A helper runs it. Meanwhile this can be run, if there is anything.
@@ -76,9 +76,9 @@ pub enum Taken {
 }
 
 /// Stops the helpers when it is dropped.
-pub struct Stop<'a>(&'a Store);
+pub struct StopGuard<'a>(&'a UnitStore);
 
-impl Drop for Stop<'_> {
+impl Drop for StopGuard<'_> {
     fn drop(&mut self) {
         self.0.lock().stopped = true;
         self.0.changed.notify_all();
@@ -86,44 +86,44 @@ impl Drop for Stop<'_> {
 }
 
 /// The supervisor's side.
-impl Store {
+impl UnitStore {
     /// For so many helpers.
-    pub fn new(helpers: usize) -> Store {
-        let store = Store::default();
-        store.lock().helpers.resize_with(helpers, Slot::default);
+    pub fn new(helpers: usize) -> UnitStore {
+        let store = UnitStore::default();
+        store.lock().helpers.resize_with(helpers, HelperSlot::default);
         store
     }
 
     /// Whatever happens, the helpers end when this goes.
-    pub fn stop_at_the_end(&self) -> Stop<'_> {
-        Stop(self)
+    pub fn stop_at_the_end(&self) -> StopGuard<'_> {
+        StopGuard(self)
     }
 
     /// The run begins with this: so must a helper.
-    pub fn set_origin(&self, origin: &Origin) {
+    pub fn set_origin(&self, origin: &RunOrigin) {
         self.lock().origin = Some(origin.clone());
         self.changed.notify_all();
     }
 
     /// Takes the result of a unit, if there is one; if no worker runs the unit, it is the
     /// supervisor's from now on.
-    pub fn take(&self, unit: &Unit) -> Taken {
+    pub fn take(&self, unit: &Unit) -> TakenUnit {
         let id = unit.id();
         let mut shared = self.lock();
         if let Some((ran, result)) = shared.results.remove(&id) {
             shared.bytes -= result.weight();
             self.changed.notify_all();
             if ran == *unit {
-                return Taken::Result(Box::new(result));
+                return TakenUnit::Result(Box::new(result));
             }
         }
         if shared.running.contains(&id) {
             let job = if shared.is_full() { None } else { shared.pop() };
             shared.running.extend(job.iter().map(|job| job.unit.id()));
-            return Taken::Running(job);
+            return TakenUnit::Running(job);
         }
         shared.running.insert(id);
-        Taken::Free
+        TakenUnit::Free
     }
 
     /// Waits for a change, but not long.
@@ -132,7 +132,7 @@ impl Store {
     }
 
     /// A unit has ended, and is merged: these checks are new.
-    pub fn merged(&self, unit: &Unit, known: Known) {
+    pub fn merged(&self, unit: &Unit, known: KnownChecks) {
         let mut shared = self.lock();
         let id = unit.id();
         shared.running.remove(&id);
@@ -143,10 +143,10 @@ impl Store {
 
     /// Asks the strategy for more jobs, if they are about to be wanted, and tells new workers of
     /// all checks that are merged.
-    pub fn refill(&self, strategy: &dyn Strategy, checks: &Checks) {
+    pub fn refill(&self, strategy: &dyn Strategy, checks: &SeenChecks) {
         let mut shared = self.lock();
         for slot in shared.helpers.iter_mut().filter(|slot| slot.is_new) {
-            *slot = Slot { is_new: false, news: checks.parts(KEYS).map(Arc::new).collect() };
+            *slot = HelperSlot { is_new: false, news: checks.parts(KEYS).map(Arc::new).collect() };
         }
         let wanted = JOBS * (shared.helpers.len() + 1);
         let waiting = Some(strategy.waiting());
@@ -179,25 +179,25 @@ impl Store {
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, SharedUnits> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, shared: MutexGuard<'a, Shared>) -> MutexGuard<'a, Shared> {
+    fn wait<'a>(&self, shared: MutexGuard<'a, SharedUnits>) -> MutexGuard<'a, SharedUnits> {
         let waited = self.changed.wait_timeout(shared, LOOK);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
 /// The side of a worker.
-impl Store {
+impl UnitStore {
     /// Is it over?
     pub fn stopped(&self) -> bool {
         self.lock().stopped
     }
 
     /// Waits until the run has begun: what it begins with; none if it is over before.
-    pub fn origin(&self) -> Option<Origin> {
+    pub fn origin(&self) -> Option<RunOrigin> {
         let mut shared = self.lock();
         while !shared.stopped && (shared.origin.is_none() || shared.jobs.is_empty()) {
             shared = self.wait(shared);
@@ -208,11 +208,11 @@ impl Store {
     /// A helper has a new worker.
     pub fn begin(&self, helper: usize) {
         let mut shared = self.lock();
-        shared.helpers[helper] = Slot { is_new: true, news: Vec::new() };
+        shared.helpers[helper] = HelperSlot { is_new: true, news: Vec::new() };
     }
 
     /// A job; waits for a moment if there is none, or no room for its result.
-    pub fn give(&self, helper: usize) -> Give {
+    pub fn give(&self, helper: usize) -> HelperTask {
         let mut shared = self.lock();
         if !shared.stopped
             && (shared.jobs.is_empty() || shared.is_full())
@@ -221,18 +221,18 @@ impl Store {
             shared = self.wait(shared);
         }
         if shared.stopped {
-            return Give::End;
+            return HelperTask::End;
         }
         if shared.is_full() || !shared.helpers[helper].news.is_empty() {
-            return Give::Later;
+            return HelperTask::Later;
         }
-        let Some(job) = shared.pop() else { return Give::Later };
+        let Some(job) = shared.pop() else { return HelperTask::Later };
         shared.running.insert(job.unit.id());
-        Give::Job(job)
+        HelperTask::Job(job)
     }
 
     /// The checks that were merged since this was asked last.
-    pub fn news(&self, helper: usize) -> Vec<Arc<Known>> {
+    pub fn news(&self, helper: usize) -> Vec<Arc<KnownChecks>> {
         std::mem::take(&mut self.lock().helpers[helper].news)
     }
 
@@ -255,7 +255,7 @@ impl Store {
     }
 }
 
-impl Shared {
+impl SharedUnits {
     fn is_full(&self) -> bool {
         self.bytes > ROOM || self.results.len() >= RESULTS
     }
@@ -275,7 +275,7 @@ impl Shared {
     }
 }
 
-impl std::fmt::Debug for Store {
+impl std::fmt::Debug for UnitStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Store").finish_non_exhaustive()
     }

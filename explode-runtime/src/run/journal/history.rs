@@ -5,19 +5,19 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::record::{Header, Record, Written};
+use super::record::{JournalHeader, UnitRecord, WrittenUnit};
 use super::{Journal, MAGIC, MAGIC_WORDS, NEEDED};
 use crate::base::{RunError, UsageError, open_plain};
 use crate::choose::ChoiceBook;
-use crate::plan::{Origin, Plan};
+use crate::plan::{Plan, RunOrigin};
 use crate::run::folder::RESUMED;
 use crate::run::frame::unframe;
 use crate::run::names::JOURNAL;
 
 /// The journal of a run that an earlier process has begun.
 #[derive(Clone, Debug)]
-pub struct History {
-    header: Header,
+pub struct ResumedJournal {
+    header: JournalHeader,
     bytes: Vec<u8>,
 }
 
@@ -60,17 +60,17 @@ pub enum JournalError {
     },
 }
 
-impl History {
+impl ResumedJournal {
     /// Reads the journal of a run folder.
     ///
     /// # Errors
     /// There is none, or it is not of this version.
-    pub fn read(folder: &Path) -> Result<History, JournalError> {
+    pub fn read(folder: &Path) -> Result<ResumedJournal, JournalError> {
         let path = folder.join(JOURNAL);
         let mut bytes = Vec::new();
         let opened = open_plain(&path, File::options().read(true));
         match opened.and_then(|mut file| file.read_to_end(&mut bytes)) {
-            Ok(_) => History::parse(bytes, path),
+            Ok(_) => ResumedJournal::parse(bytes, path),
             Err(error) => Err(JournalError::Io { path, error }),
         }
     }
@@ -78,9 +78,9 @@ impl History {
     /// Reads what a journal at `path` has in it.
     ///
     /// # Errors
-    /// As [`History::read`].
-    pub fn parse(bytes: Vec<u8>, path: PathBuf) -> Result<History, JournalError> {
-        let header = bytes.strip_prefix(MAGIC).and_then(|rest| unframe::<Header>(rest));
+    /// As [`ResumedJournal::read`].
+    pub fn parse(bytes: Vec<u8>, path: PathBuf) -> Result<ResumedJournal, JournalError> {
+        let header = bytes.strip_prefix(MAGIC).and_then(|rest| unframe::<JournalHeader>(rest));
         let Some((header, _)) = header else {
             return Err(match format_of(&bytes) {
                 Some(format) if format != NEEDED => JournalError::Format { path, format },
@@ -90,7 +90,7 @@ impl History {
         if header.explode != env!("CARGO_PKG_VERSION") {
             return Err(JournalError::Version { path, version: header.explode });
         }
-        Ok(History { header, bytes })
+        Ok(ResumedJournal { header, bytes })
     }
 
     /// The plan of the run.
@@ -99,7 +99,7 @@ impl History {
     }
 
     /// Does the run begin with the same as then?
-    pub(in crate::run) fn fits(&self, origin: &Origin) -> Result<(), UsageError> {
+    pub(in crate::run) fn fits(&self, origin: &RunOrigin) -> Result<(), UsageError> {
         if self.header.origin == *origin {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl History {
     pub(in crate::run) fn go_on(
         &self,
         folder: &Path,
-        visit: impl FnMut(Record) -> Result<(), UsageError>,
+        visit: impl FnMut(UnitRecord) -> Result<(), UsageError>,
     ) -> Result<Journal, RunError> {
         let (sound, book) = self.each(visit)?;
         let path = folder.join(JOURNAL);
@@ -125,14 +125,14 @@ impl History {
     /// Returns how many bytes are sound, and the choices that their records have.
     pub(super) fn each<E>(
         &self,
-        mut visit: impl FnMut(Record) -> Result<(), E>,
+        mut visit: impl FnMut(UnitRecord) -> Result<(), E>,
     ) -> Result<(usize, ChoiceBook), E> {
         let mut book = ChoiceBook::default();
         let mut rest = &self.bytes[MAGIC.len()..];
-        if let Some((_, more)) = unframe::<Header>(rest) {
+        if let Some((_, more)) = unframe::<JournalHeader>(rest) {
             rest = more;
         }
-        while let Some((written, more)) = unframe::<Written<Record>>(rest) {
+        while let Some((written, more)) = unframe::<WrittenUnit<UnitRecord>>(rest) {
             let Some(record) = written.read(&mut book) else { break };
             visit(record)?;
             rest = more;

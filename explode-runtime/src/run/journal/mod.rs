@@ -23,11 +23,11 @@ use tracing::debug_span;
 use super::frame::frame;
 use crate::base::{RunError, durable_write, open_plain};
 use crate::choose::ChoiceBook;
-use crate::plan::{Origin, Plan};
+use crate::plan::{Plan, RunOrigin};
 use crate::run::names::JOURNAL;
-pub use history::{History, JournalError};
-pub(super) use record::Record;
-use record::{Header, Written};
+pub use history::{JournalError, ResumedJournal};
+pub(super) use record::UnitRecord;
+use record::{JournalHeader, WrittenUnit};
 
 /// The first line: [`MAGIC_WORDS`] and the format, [`NEEDED`].
 const MAGIC: &[u8] = b"explode journal 5\n";
@@ -53,17 +53,17 @@ pub(super) struct Journal {
 
 impl Journal {
     /// One in a run folder; it is made when there is something to write.
-    pub fn of(folder: &Path, plan: &Plan, origin: &Origin) -> Journal {
-        let beginning = [MAGIC, &frame(&Header::of(plan, origin))].concat();
+    pub fn of(folder: &Path, plan: &Plan, origin: &RunOrigin) -> Journal {
+        let beginning = [MAGIC, &frame(&JournalHeader::of(plan, origin))].concat();
         let (path, book) = (folder.join(JOURNAL), ChoiceBook::default());
         Journal { path, beginning, file: None, book, sound: 0, synced: Instant::now() }
     }
 
     /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was,
     /// or none at all, and is its end.
-    pub fn append(&mut self, record: &Record, now: bool) -> Result<(), RunError> {
+    pub fn append(&mut self, record: &UnitRecord, now: bool) -> Result<(), RunError> {
         let _span = debug_span!("journal").entered();
-        let frame = frame(&Written::of(record, &mut self.book));
+        let frame = frame(&WrittenUnit::of(record, &mut self.book));
         let now = now || self.synced.elapsed() >= SYNC;
         self.write(&frame, now).map_err(|error| {
             // The room is wanted for findings. That even this fails changes nothing: a torn record

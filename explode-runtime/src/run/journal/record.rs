@@ -5,30 +5,30 @@ use serde::{Deserialize, Serialize};
 use crate::base::as_json;
 use crate::choose::{Choice, ChoiceBook};
 use crate::explore::{Unit, UnitId};
-use crate::plan::{Origin, Plan};
+use crate::plan::{Plan, RunOrigin};
 use crate::run::findings::FindingsChange;
 use crate::run::totals::Merged;
 
 /// Which run it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(super) struct JournalHeader {
     pub explode: String,
     #[serde(with = "as_json")]
     pub plan: Plan,
-    pub origin: Origin,
+    pub origin: RunOrigin,
 }
 
-impl Header {
+impl JournalHeader {
     /// That of a run of this version.
-    pub fn of(plan: &Plan, origin: &Origin) -> Header {
+    pub fn of(plan: &Plan, origin: &RunOrigin) -> JournalHeader {
         let explode = env!("CARGO_PKG_VERSION").to_owned();
-        Header { explode, plan: plan.clone(), origin: origin.clone() }
+        JournalHeader { explode, plan: plan.clone(), origin: origin.clone() }
     }
 }
 
-/// A unit that has ended; [`Written`] has its choices.
+/// A unit that has ended; [`WrittenUnit`] has its choices.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::run) struct Record {
+pub(in crate::run) struct UnitRecord {
     /// Which unit it is: a strategy that goes another way when it is repeated is found out by it.
     pub unit: UnitId,
     /// What it has added.
@@ -38,15 +38,20 @@ pub(in crate::run) struct Record {
     pub elapsed_ms: u64,
 }
 
-impl Record {
-    pub fn new(unit: &Unit, merged: Merged, findings: FindingsChange, elapsed_ms: u64) -> Record {
-        Record { unit: unit.id(), merged, findings, elapsed_ms }
+impl UnitRecord {
+    pub fn new(
+        unit: &Unit,
+        merged: Merged,
+        findings: FindingsChange,
+        elapsed_ms: u64,
+    ) -> UnitRecord {
+        UnitRecord { unit: unit.id(), merged, findings, elapsed_ms }
     }
 }
 
 /// A record in its written form: a choice stands there once, and from then on its number.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Written<R> {
+pub(super) struct WrittenUnit<R> {
     /// Choices that no record before it has. They get the next numbers.
     new: Vec<NewChoice>,
     /// The numbers of its choices.
@@ -57,20 +62,20 @@ pub(super) struct Written<R> {
 #[derive(Debug, Serialize, Deserialize)]
 struct NewChoice(#[serde(with = "as_json")] Choice);
 
-impl<'a> Written<&'a Record> {
+impl<'a> WrittenUnit<&'a UnitRecord> {
     /// That of a record; the book has the choices of all records before it, and then its own, too.
-    pub fn of(record: &'a Record, book: &mut ChoiceBook) -> Written<&'a Record> {
+    pub fn of(record: &'a UnitRecord, book: &mut ChoiceBook) -> WrittenUnit<&'a UnitRecord> {
         let known = book.len();
         let choices = record.merged.choices.iter().map(|choice| book.number(choice)).collect();
         let new = book.since(known).iter().cloned().map(NewChoice).collect();
-        Written { new, choices, record }
+        WrittenUnit { new, choices, record }
     }
 }
 
-impl Written<Record> {
+impl WrittenUnit<UnitRecord> {
     /// The record, with its choices; none if it goes on from other records than these.
-    pub fn read(self, book: &mut ChoiceBook) -> Option<Record> {
-        let Written { new, choices, mut record } = self;
+    pub fn read(self, book: &mut ChoiceBook) -> Option<UnitRecord> {
+        let WrittenUnit { new, choices, mut record } = self;
         let all = book.len() + new.len();
         if choices.iter().any(|number| *number as usize >= all) {
             return None;

@@ -3,16 +3,16 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::{Bounds, Options, UsageError};
-use crate::choose::{Choice, Label, Point};
-use crate::explore::{Arrival, Reached, Unit};
+use crate::base::{Options, TargetBounds, UsageError};
+use crate::choose::{Choice, ChoicePoint, Label};
+use crate::explore::{Novelty, ReachedState, Unit};
 use crate::plan::{Registry, Target};
 use crate::run::findings::FindingsChange;
 use crate::run::totals::Merged;
 use crate::stack::StackSpec;
 
 fn choice(value: u32) -> Choice {
-    Choice::of(&Point::action(8, Label::named("site")), value)
+    Choice::of(&ChoicePoint::action(8, Label::named("site")), value)
 }
 
 fn journal(units: u64) -> Vec<u8> {
@@ -22,29 +22,30 @@ fn journal(units: u64) -> Vec<u8> {
         stack: StackSpec::default(),
         checker: "test".into(),
         checker_options: Options::none(),
-        bounds: Bounds { depth: 1, limit: 1, samples: 2, crash_depth: 0 },
+        bounds: TargetBounds { depth: 1, limit: 1, samples: 2, crash_depth: 0 },
         seeded: false,
         expect: "clean".into(),
     };
     let plan = Plan::of(&Registry::default(), &target).unwrap();
-    let header = Header::of(&plan, &Origin::default());
+    let header = JournalHeader::of(&plan, &RunOrigin::default());
     let mut book = ChoiceBook::default();
     let mut bytes = [MAGIC, &frame(&header)].concat();
     for unit in 0..units {
-        let arrival = Arrival { signature: u128::from(unit), depth: 1, ..Arrival::default() };
+        let arrival =
+            ReachedState { signature: u128::from(unit), depth: 1, ..ReachedState::default() };
         let mut merged = Merged::default();
-        merged.arrivals.push((arrival, Reached::New));
+        merged.arrivals.push((arrival, Novelty::New));
         let change = FindingsChange::default();
         merged.choices = [unit % 2, 7].map(|value| choice(value as u32)).to_vec();
-        let record = Record::new(&Unit::default(), merged, change, unit);
-        bytes.extend(frame(&Written::of(&record, &mut book)));
+        let record = UnitRecord::new(&Unit::default(), merged, change, unit);
+        bytes.extend(frame(&WrittenUnit::of(&record, &mut book)));
     }
     bytes
 }
 
 /// The units of a journal, and how long its sound part is; none if it is no journal.
 fn read(bytes: &[u8]) -> Option<(Vec<u64>, usize)> {
-    let history = History::parse(bytes.to_vec(), PathBuf::from("journal")).ok()?;
+    let history = ResumedJournal::parse(bytes.to_vec(), PathBuf::from("journal")).ok()?;
     let mut units = Vec::new();
     let sound = history.each(|record| {
         let unit = record.merged.arrivals[0].0.signature as u64;
@@ -81,12 +82,12 @@ fn a_record_without_those_before_it_ends_it() {
 #[test]
 fn a_journal_of_another_format_is_refused_by_its_number() {
     let other = [&b"explode journal 4\n"[..], &journal(1)[MAGIC.len()..]].concat();
-    let refused = History::parse(other, PathBuf::from("journal")).unwrap_err();
+    let refused = ResumedJournal::parse(other, PathBuf::from("journal")).unwrap_err();
     assert!(matches!(refused, JournalError::Format { format: 4, .. }), "{refused}");
     assert!(refused.to_string().contains("begin the run anew"), "{refused}");
     let (magic, damaged) = (MAGIC.to_vec(), b"explode journal five\n".to_vec());
     for bytes in [magic, damaged] {
-        let refused = History::parse(bytes, PathBuf::from("journal")).unwrap_err();
+        let refused = ResumedJournal::parse(bytes, PathBuf::from("journal")).unwrap_err();
         assert!(matches!(refused, JournalError::Damaged { .. }), "{refused}");
     }
 }
@@ -107,7 +108,8 @@ fn what_cannot_be_written_leaves_the_journal_as_it_was() {
     let (beginning, synced) = (journal(0), Instant::now());
     let book = ChoiceBook::default();
     let mut written = Journal { path: path.clone(), beginning, file: None, book, sound: 0, synced };
-    let record = || Record::new(&Unit::default(), Merged::default(), FindingsChange::default(), 0);
+    let record =
+        || UnitRecord::new(&Unit::default(), Merged::default(), FindingsChange::default(), 0);
     (0..3).for_each(|_| written.append(&record(), false).unwrap());
     let before = fs::read(&path).unwrap();
     written.file = Some(File::open(&path).unwrap());

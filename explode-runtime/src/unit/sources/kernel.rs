@@ -3,10 +3,10 @@
 //! system runs, and taken back with what was chosen there.
 
 use super::source::{Asking, ChoiceSource};
-use crate::base::Fault;
+use crate::base::StepError;
 use crate::choose::Choice;
-use crate::faults::background::ran;
-use crate::faults::kernel::diverted;
+use crate::faults::background::background_actions;
+use crate::faults::kernel::injected;
 use crate::stack::Stack;
 
 /// Hands the sequence of choices over to the kernel, and takes it back.
@@ -15,12 +15,12 @@ pub(super) struct KernelSource {
     /// Is the sequence handed over?
     has_it: bool,
     /// Why the choices that were made there are not known.
-    trouble: Option<Fault>,
+    trouble: Option<StepError>,
 }
 
 impl ChoiceSource for KernelSource {
     /// From now on the threads of the stack are held back, if what they do is chosen.
-    fn started(&mut self, stack: &Stack) -> Result<(), Fault> {
+    fn started(&mut self, stack: &Stack) -> Result<(), StepError> {
         match stack.devices().kernel() {
             Some(kernel) if !stack.between().is_none() => kernel.quiesce(&stack.threads()),
             _ => Ok(()),
@@ -38,9 +38,9 @@ impl ChoiceSource for KernelSource {
             return;
         }
         let made = asking.made();
-        let (failures, between) = (failures.left_after(&made), between.left_after(&made));
+        let (failures, between) = (failures.remaining_after(&made), between.remaining_after(&made));
         let script =
-            asking.upcoming().into_iter().take_while(|choice| choice.kind.is_made_elsewhere());
+            asking.upcoming().into_iter().take_while(|choice| choice.kind.is_kernel_side());
         let armed = kernel.hand_over(failures, between, script.collect());
         self.has_it = armed.is_ok();
         self.trouble = armed.err();
@@ -57,16 +57,17 @@ impl ChoiceSource for KernelSource {
         }
     }
 
-    fn trouble(&self) -> Option<&Fault> {
+    fn trouble(&self) -> Option<&StepError> {
         self.trouble.as_ref()
     }
 
     /// What has failed, ended late or run: there is less that may from here on.
     fn add_state(&self, made: &[Choice], signature: &mut Vec<u8>) {
-        diverted(made).for_each(|choice| {
+        injected(made).for_each(|choice| {
             signature.extend(choice.label.to_string().as_bytes());
             signature.extend(choice.value.to_le_bytes());
         });
-        ran(made).for_each(|(call, what)| signature.extend(format!("{call}: {what};").as_bytes()));
+        background_actions(made)
+            .for_each(|(call, what)| signature.extend(format!("{call}: {what};").as_bytes()));
     }
 }

@@ -4,16 +4,16 @@
 use explode_ramdisk::ReadFault;
 
 use super::source::{Asking, ChoiceSource};
-use crate::base::Fault;
-use crate::choose::{Choice, Kind, Label, Point};
-use crate::faults::media::{SITE, Site, faults};
-use crate::judge::Pipeline;
+use crate::base::StepError;
+use crate::choose::{Choice, ChoiceKind, ChoicePoint, Label};
+use crate::faults::media::{MediaBlock, SITE, faults};
+use crate::judge::CrashPipeline;
 use crate::stack::Stack;
 
 /// Something that may happen now.
 #[derive(Debug)]
 struct Chance {
-    site: Site,
+    site: MediaBlock,
     fault: ReadFault,
 }
 
@@ -26,8 +26,8 @@ impl ChoiceSource for MediaSource {
         &mut self,
         stack: &Stack,
         asking: &Asking<'_>,
-        pipeline: &mut Pipeline<'_>,
-    ) -> Result<(), Fault> {
+        pipeline: &mut CrashPipeline<'_>,
+    ) -> Result<(), StepError> {
         if !stack.may_go_bad() {
             return Ok(());
         }
@@ -44,9 +44,9 @@ impl ChoiceSource for MediaSource {
                 }
             }
         }
-        let options = u32::try_from(names.len()).map_err(Fault::new)?;
-        let point = Point {
-            kind: Kind::IoFailure,
+        let options = u32::try_from(names.len()).map_err(StepError::new)?;
+        let point = ChoicePoint {
+            kind: ChoiceKind::IoFailure,
             options,
             names: &names,
             weights: &[],
@@ -54,9 +54,9 @@ impl ChoiceSource for MediaSource {
         };
         let answer = asking.choose(&point) as usize;
         let Some(chance) = answer.checked_sub(1).map(|at| &chances[at]) else { return Ok(()) };
-        let Chance { site: Site { dev, sectors, .. }, fault } = chance;
-        stack.devices().spoil(*dev, sectors.clone(), *fault)?;
-        pipeline.spoil(*dev, sectors.clone(), *fault, &names[answer]);
+        let Chance { site: MediaBlock { dev, sectors, .. }, fault } = chance;
+        stack.devices().damage(*dev, sectors.clone(), *fault)?;
+        pipeline.damage(*dev, sectors.clone(), *fault, &names[answer]);
         Ok(())
     }
 

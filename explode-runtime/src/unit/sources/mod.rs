@@ -10,9 +10,9 @@ use std::cell::Cell;
 use kernel::KernelSource;
 use media::MediaSource;
 
-use crate::base::Fault;
+use crate::base::StepError;
 use crate::choose::{Choice, Shared};
-use crate::judge::Pipeline;
+use crate::judge::CrashPipeline;
 use crate::stack::Stack;
 
 pub use source::{Asking, ChoiceSource};
@@ -33,7 +33,7 @@ impl Sources {
     }
 
     /// [`ChoiceSource::started`] of each.
-    pub fn started(&self, stack: &Stack) -> Result<(), Fault> {
+    pub fn started(&self, stack: &Stack) -> Result<(), StepError> {
         self.all.get_mut().iter_mut().try_for_each(|source| source.started(stack))
     }
 
@@ -42,8 +42,8 @@ impl Sources {
         &self,
         stack: &Stack,
         asking: &Asking<'_>,
-        pipeline: &mut Pipeline<'_>,
-    ) -> Result<(), Fault> {
+        pipeline: &mut CrashPipeline<'_>,
+    ) -> Result<(), StepError> {
         self.all
             .get_mut()
             .iter_mut()
@@ -69,7 +69,7 @@ impl Sources {
     }
 
     /// The first [`ChoiceSource::trouble`].
-    pub fn trouble(&self) -> Option<Fault> {
+    pub fn trouble(&self) -> Option<StepError> {
         self.all.get().iter().find_map(|source| source.trouble().cloned())
     }
 

@@ -1,10 +1,10 @@
 //! A source of choices, and the sequence of choices as it sees it.
 
-use crate::base::Fault;
-use crate::choose::{Choice, Chooser, Point, Shared};
-use crate::judge::Pipeline;
+use crate::base::StepError;
+use crate::choose::{Choice, ChoicePoint, Chooser, Shared};
+use crate::judge::CrashPipeline;
 use crate::stack::Stack;
-use crate::unit::work::Work;
+use crate::unit::work::UnitHooks;
 
 /// Chooses at points that are not the checker's.
 pub trait ChoiceSource {
@@ -12,7 +12,7 @@ pub trait ChoiceSource {
     ///
     /// # Errors
     /// The devices refuse.
-    fn started(&mut self, _stack: &Stack) -> Result<(), Fault> {
+    fn started(&mut self, _stack: &Stack) -> Result<(), StepError> {
         Ok(())
     }
 
@@ -24,8 +24,8 @@ pub trait ChoiceSource {
         &mut self,
         _stack: &Stack,
         _asking: &Asking<'_>,
-        _pipeline: &mut Pipeline<'_>,
-    ) -> Result<(), Fault> {
+        _pipeline: &mut CrashPipeline<'_>,
+    ) -> Result<(), StepError> {
         Ok(())
     }
 
@@ -37,7 +37,7 @@ pub trait ChoiceSource {
     fn take_back(&mut self, _stack: &Stack, _asking: &Asking<'_>) {}
 
     /// What has gone wrong. From there on no choice of this source is known.
-    fn trouble(&self) -> Option<&Fault> {
+    fn trouble(&self) -> Option<&StepError> {
         None
     }
 
@@ -48,22 +48,22 @@ pub trait ChoiceSource {
 /// The sequence of choices of a unit. Its driver, the sources and the components share it.
 pub struct Asking<'a> {
     pub(in crate::unit) chooser: Shared<Chooser>,
-    pub(in crate::unit) work: Shared<&'a mut dyn Work>,
+    pub(in crate::unit) work: Shared<&'a mut dyn UnitHooks>,
 }
 
 impl<'a> Asking<'a> {
     /// Answers from `script` first, then as `work` says.
-    pub(in crate::unit) fn new(script: Vec<Choice>, work: &'a mut dyn Work) -> Asking<'a> {
+    pub(in crate::unit) fn new(script: Vec<Choice>, work: &'a mut dyn UnitHooks) -> Asking<'a> {
         Asking { chooser: Shared::new(Chooser::new(script)), work: Shared::new(work) }
     }
 
     /// Answers a point.
-    pub fn choose(&self, point: &Point<'_>) -> u32 {
+    pub fn choose(&self, point: &ChoicePoint<'_>) -> u32 {
         self.chooser.get_mut().choose(point, &mut |point| self.work.get_mut().fallback(point))
     }
 
     /// Answers a point, but not while crash disks are looked at.
-    pub fn choose_if_free(&self, point: &Point<'_>) -> Option<u32> {
+    pub fn choose_if_free(&self, point: &ChoicePoint<'_>) -> Option<u32> {
         let mut chooser = self.chooser.try_mut()?;
         let mut work = self.work.try_mut()?;
         Some(chooser.choose(point, &mut |point| work.fallback(point)))

@@ -6,7 +6,7 @@ mod runner;
 
 pub(crate) use protocol::kept_names;
 pub use protocol::{
-    Answers, End, Looks, Moment, Next, Pending, Probe, ProbeSaid, Probed, PromiseLine, Spot,
-    Standing, Tried, Until,
+    CitedPromise, CrashMoment, CrashPoint, DiskCondition, PendingRange, ProbeAnswers, ProbeCommand,
+    ProbeEnd, ProbeGoal, ProbeOrder, ProbeReply, ProbeResult, StoppedAt, TryResult,
 };
-pub(crate) use runner::{Talk, probe as run_probe};
+pub(crate) use runner::{ProbeChannel, probe as run_probe};

@@ -2,21 +2,21 @@
 
 use explode_ramdisk::Event;
 
-use crate::crash::{Epoch, Name, Neighbours};
-use crate::events::{Happened, PlacedCall, Whose, happened};
-use crate::worker::probe::protocol::{Moment, Pending};
+use crate::crash::{Epoch, Neighbours, PieceId};
+use crate::events::{EventSummary, PlacedCall, Whose, happened};
+use crate::worker::probe::protocol::{CrashMoment, PendingRange};
 
 /// The moment of a disk that keeps these pieces: `first` is the instant before the events,
 /// `issuers` who has caused them, as far as it is known; `calls` all calls that were made.
 pub(super) fn moment(
     neighbours: &Neighbours,
-    pieces: &[Name],
+    pieces: &[PieceId],
     epoch: Epoch,
     (first, events): (u64, &[Event]),
     issuers: &[Option<String>],
     calls: Vec<PlacedCall>,
     whose: Whose<'_>,
-) -> Moment {
+) -> CrashMoment {
     let before =
         usize::try_from(neighbours.instant() - first).expect("as many as there are events");
     // Marks are no events of the count.
@@ -26,14 +26,16 @@ pub(super) fn moment(
         (*count <= before).then_some(event)
     });
     let issuers = issuers.iter().cloned().chain(std::iter::repeat(None));
-    let happened =
-        until.zip(issuers).map(|(event, by)| Happened { by, ..happened(event, whose) }).collect();
+    let happened = until
+        .zip(issuers)
+        .map(|(event, by)| EventSummary { by, ..happened(event, whose) })
+        .collect();
     let later = events.iter().filter(counted).count() - before;
     let mut crash = neighbours.instant();
     while crash > first && !neighbours.is_possible(epoch, crash) {
         crash -= 1;
     }
-    Moment {
+    CrashMoment {
         place: neighbours.place,
         calls: until_crash(calls, crash),
         first,
@@ -55,10 +57,10 @@ fn until_crash(mut calls: Vec<PlacedCall>, instant: u64) -> Vec<PlacedCall> {
 
 fn ranges(
     neighbours: &Neighbours,
-    pieces: &[Name],
+    pieces: &[PieceId],
     epoch: Epoch,
     whose: Whose<'_>,
-) -> Vec<Pending> {
+) -> Vec<PendingRange> {
     let mut ranges = Vec::new();
     for slot in neighbours.slots() {
         let possible =
@@ -70,10 +72,10 @@ fn ranges(
         let kept = kept.into_iter().find(|number| pieces.contains(&(slot.dev, first, *number)));
         let sectors = slot.sectors.iter().map(|part| (part.start, part.end - part.start)).collect();
         if !versions.is_empty() {
-            ranges.push(Pending {
+            ranges.push(PendingRange {
                 dev: slot.dev,
                 sectors,
-                whose: whose(slot.dev, first),
+                owner: whose(slot.dev, first),
                 versions,
                 since,
                 kept,

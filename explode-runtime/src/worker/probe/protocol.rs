@@ -1,23 +1,23 @@
 //! What a worker is asked about a trace, and what it says.
 //!
-//! A [`Probe`] runs a way. When the request for crash checks is there that is looked for, the
-//! worker says where it [stands](Standing), and the system stands still while disks of that moment
-//! are tried, one after the other ([`Next`]).
+//! A [`ProbeOrder`] runs a way. When the request for crash checks is there that is looked for, the
+//! worker says where it [stands](StoppedAt), and the system stands still while disks of that moment
+//! are tried, one after the other ([`ProbeCommand`]).
 
 use serde::{Deserialize, Serialize};
 
 use crate::choose::Choice;
-use crate::crash::{Epoch, Name};
-use crate::events::{FailedStep, Happened, PlacedCall};
+use crate::crash::{Epoch, PieceId};
+use crate::events::{EventSummary, FailedCommand, PlacedCall};
 use crate::trace::CrashDiskRecord;
 use crate::verdict::{Broken, Verdict, Violation};
 use crate::worker::Evidence;
 
 /// A way to run, and where it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probe {
+pub struct ProbeOrder {
     /// The answers, call of mutate by call of mutate.
-    pub answers: Answers,
+    pub answers: ProbeAnswers,
     /// How many calls of mutate.
     pub mutates: u32,
     /// The verdict that is looked for.
@@ -25,16 +25,16 @@ pub struct Probe {
     /// The promise that it is about.
     pub promise: String,
     /// Where it ends.
-    pub until: Until,
+    pub until: ProbeGoal,
     /// The worker may die of it: each choice and each disk is said before.
-    pub wary: bool,
+    pub snapshot_before: bool,
     /// The calls of the checker are written down, for a script.
     pub noted: bool,
 }
 
 /// Answers to the choices of a way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answers {
+pub enum ProbeAnswers {
     /// Just these in their order, whichever mutate asks; anything else is another way.
     Exactly(Vec<Choice>),
     /// Of each mutate its own. A point gets the first of its mutate's answers that is left and
@@ -44,7 +44,7 @@ pub enum Answers {
 
 /// Where a way ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Until {
+pub enum ProbeGoal {
     /// When a mutate itself sees the error.
     Mutate,
     /// At the first disk of the last mutate that shows the error, or that crashes during recovery
@@ -57,19 +57,19 @@ pub enum Until {
         /// (EX-60).
         only: Option<(u64, String)>,
         /// A disk that keeps these pieces is looked at first.
-        first: Vec<Name>,
+        first: Vec<PieceId>,
         /// So many disks are looked at, at most.
         most: u64,
         /// So many milliseconds may be taken.
         budget_ms: u64,
     },
     /// At this disk, which is not looked at.
-    At(Spot),
+    At(CrashPoint),
 }
 
 /// Everything that leads to a crash disk besides the choices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct CrashPoint {
     /// Calls of mutate so far, the current one included.
     pub mutates: u32,
     /// Index of the request for crash checks.
@@ -86,52 +86,52 @@ pub struct Spot {
 
 /// What a worker that stands still is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Next {
+pub enum ProbeCommand {
     /// Recover and check: the crash disk that keeps these pieces, in the recovery of that one a
     /// crash that keeps these, and so on.
-    Try(Vec<Vec<Name>>),
+    Try(Vec<Vec<PieceId>>),
     /// Say what a script needs: what was done, and the bytes of the disks. With a disk that keeps
     /// these pieces, to compare with; none for no such disk. And what was found broken.
-    Evidence(Vec<Name>, Violation),
+    Evidence(Vec<PieceId>, Violation),
     /// Nothing more: the way ends.
     Enough,
 }
 
 /// What a worker says of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ProbeSaid {
+pub enum ProbeReply {
     /// In the mutate of this number, from 1, this was chosen; said if the worker may die.
     Chose(u32, Choice),
     /// This disk comes next; said if the worker may die.
-    Looking(Spot),
+    Looking(CrashPoint),
     /// It stands still, and waits for what to try.
-    Standing(Standing),
+    Standing(StoppedAt),
     /// What came of a try.
-    Tried(Tried),
+    Tried(TryResult),
     /// What a script needs.
     Evidence(Evidence),
     /// The way has ended.
-    Ended(Probed),
+    Ended(ProbeResult),
 }
 
 /// Where a worker stands still.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct StoppedAt {
     /// The choices so far, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
     /// Steps of the checker's own commands that have failed.
-    pub failed: Vec<FailedStep>,
+    pub failed: Vec<FailedCommand>,
     /// At this disk.
-    pub spot: Spot,
+    pub spot: CrashPoint,
     /// What could be kept or lost there; then the same of the recovery of each disk but the last.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<CrashMoment>,
     /// How many disks were looked at on the way.
     pub looked: u64,
 }
 
 /// The moment of a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct CrashMoment {
     /// Which emission of its interval, and which world of that.
     pub place: (usize, usize),
     /// The calls up to the crash, in the order in which they began; of the recovery none. The one
@@ -143,22 +143,23 @@ pub struct Moment {
     /// a disk in its epoch.
     pub crash: u64,
     /// The events of the interval, or of the recovery, up to the crash.
-    pub events: Vec<Happened>,
+    pub events: Vec<EventSummary>,
     /// How many of them came after.
     pub later: u64,
     /// What was pending: the ranges with versions that a crash in this epoch can keep.
-    pub ranges: Vec<Pending>,
+    pub ranges: Vec<PendingRange>,
 }
 
 /// A range of a device, and what of it is pending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingRange {
     /// The device.
     pub dev: u32,
     /// Its sectors: first and how many, of each part.
     pub sectors: Vec<(u64, u64)>,
     /// What stands there, as far as a component can tell.
-    pub whose: Option<String>,
+    #[serde(rename = "whose")]
+    pub owner: Option<String>,
     /// The number of each version, oldest first, with its place in the order in which pieces were
     /// first written.
     pub versions: Vec<(u32, u64)>,
@@ -168,9 +169,9 @@ pub struct Pending {
     pub kept: Option<u32>,
 }
 
-impl Pending {
+impl PendingRange {
     /// The name of a version.
-    pub fn name(&self, version: u32) -> Name {
+    pub fn name(&self, version: u32) -> PieceId {
         (self.dev, self.sectors.first().map_or(0, |part| part.0), version)
     }
 
@@ -186,13 +187,13 @@ impl Pending {
 }
 
 /// The names of the versions that are kept, range by range.
-pub(crate) fn kept_names(ranges: &[Pending], digits: &[Option<u32>]) -> Vec<Name> {
+pub(crate) fn kept_names(ranges: &[PendingRange], digits: &[Option<u32>]) -> Vec<PieceId> {
     ranges.iter().zip(digits).filter_map(|(range, digit)| Some(range.name((*digit)?))).collect()
 }
 
 /// What came of a try.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Tried {
+pub enum TryResult {
     /// No crash in this epoch leaves such a disk.
     Impossible,
     /// It was looked at.
@@ -201,13 +202,13 @@ pub enum Tried {
         /// the last.
         disks: Vec<CrashDiskRecord>,
         /// What the last one is like.
-        looks: Looks,
+        looks: DiskCondition,
     },
 }
 
 /// What a disk is like.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Looks {
+pub enum DiskCondition {
     /// It recovers, and all promises are kept.
     Sound,
     /// Recovery or check fails.
@@ -218,24 +219,24 @@ pub enum Looks {
 
 /// The result of a way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probed {
+pub struct ProbeResult {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
     /// Steps of the checker's own commands that have failed.
-    pub failed: Vec<FailedStep>,
+    pub failed: Vec<FailedCommand>,
     /// How it ended.
-    pub end: End,
+    pub end: ProbeEnd,
     /// How many disks were looked at on the way.
     pub looked: u64,
     /// The profile's line about the promise that is broken, if there is one.
-    pub promise: Option<PromiseLine>,
+    pub promise: Option<CitedPromise>,
     /// The events, a line each, if the worker keeps them.
     pub events: Vec<String>,
 }
 
 /// How a way ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
+pub enum ProbeEnd {
     /// It stood still, until it was asked to end.
     Stood,
     /// A mutate itself has seen this.
@@ -251,7 +252,7 @@ pub enum End {
 
 /// A line of a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromiseLine {
+pub struct CitedPromise {
     /// The system, with the settings that matter.
     pub system: String,
     /// Which promise.

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::body::WorkerEnded;
-use super::worker::Worker;
-use crate::verdict::{Death, Step, Verdict};
-use crate::worker::wire::Said;
+use super::body::TransportEnd;
+use super::worker::RemoteWorker;
+use crate::verdict::{Verdict, WorkerDeath, WorkerStep};
+use crate::worker::wire::FromWorker;
 
 /// A worker whose stream has ended may take so long to end itself.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-impl Worker<'_> {
+impl RemoteWorker<'_> {
     /// How long the step takes already, but for the time in which the worker was kept from running.
     fn elapsed(&mut self) -> Duration {
         let now = self.body.kept_waiting();
@@ -27,8 +27,8 @@ impl Worker<'_> {
         kept > all / 2 && all.saturating_sub(kept) < self.deadline / 4
     }
 
-    pub(super) fn look_at_the_clock(&mut self) -> Result<(), Death> {
-        if self.step == Step::Between || self.elapsed() < self.deadline {
+    pub(super) fn look_at_the_clock(&mut self) -> Result<(), WorkerDeath> {
+        if self.step == WorkerStep::Between || self.elapsed() < self.deadline {
             return Ok(());
         }
         let ended = self.body.end(Duration::ZERO);
@@ -38,37 +38,48 @@ impl Worker<'_> {
             None => format!("no end within the deadline of {seconds} s"),
         };
         let verdict = Some(ended.verdict.unwrap_or(Verdict::Hang));
-        Err(Death { step: self.step, verdict, message, from_outside: ended.from_outside })
+        Err(WorkerDeath {
+            step: self.step,
+            verdict,
+            message,
+            killed_externally: ended.killed_externally,
+        })
     }
 
     /// It died; what it had announced by then is what it died in.
-    pub(super) fn died(&mut self, why: &str) -> Death {
+    pub(super) fn died(&mut self, why: &str) -> WorkerDeath {
         self.look_at_the_page();
         let starved = self.is_starved();
-        let WorkerEnded { verdict, message, from_outside } = self.body.end(LAST_WORDS);
+        let TransportEnd { verdict, message, killed_externally: from_outside } =
+            self.body.end(LAST_WORDS);
         let message = if message.is_empty() { why.to_owned() } else { message };
         if verdict == Some(Verdict::Hang) && starved {
             let message = format!(
                 "others had the processor for most of the time, so it is not believed that it \
                  hangs: {message}"
             );
-            return Death { step: self.step, verdict: None, message, from_outside: true };
+            return WorkerDeath {
+                step: self.step,
+                verdict: None,
+                message,
+                killed_externally: true,
+            };
         }
-        Death { step: self.step, verdict, message, from_outside }
+        WorkerDeath { step: self.step, verdict, message, killed_externally: from_outside }
     }
 
     /// It is not to be believed any more.
-    pub(super) fn broken(&mut self, why: &str) -> Death {
-        let Death { message, .. } = self.died(why);
-        Death {
+    pub(super) fn broken(&mut self, why: &str) -> WorkerDeath {
+        let WorkerDeath { message, .. } = self.died(why);
+        WorkerDeath {
             step: self.step,
             verdict: None,
             message: format!("{why}; {message}"),
-            from_outside: false,
+            killed_externally: false,
         }
     }
 
-    pub(super) fn nonsense(&mut self, said: &Said) -> Death {
+    pub(super) fn unexpected_message(&mut self, said: &FromWorker) -> WorkerDeath {
         let word = format!("{said:?}");
         let word: String = word.chars().take(100).collect();
         self.broken(&format!("it said what fits nothing: {word}"))
@@ -83,10 +94,10 @@ mod tests {
     use std::rc::Rc;
     use std::time::Instant;
 
-    use super::super::body::Body;
-    use super::super::worker::Nobody;
+    use super::super::body::Transport;
+    use super::super::worker::IgnoreEvents;
     use super::*;
-    use crate::worker::page::Page;
+    use crate::worker::page::StepPage;
 
     /// A worker that says nothing. As often as this it has waited for the processor all the time
     /// when it is asked.
@@ -99,14 +110,14 @@ mod tests {
         verdict: Option<Verdict>,
     }
 
-    impl Body for Silent {
+    impl Transport for Silent {
         fn reader(&self) -> BorrowedFd<'_> {
             self.stream.as_fd()
         }
         fn writer(&self) -> BorrowedFd<'_> {
             self.stream.as_fd()
         }
-        fn page(&self) -> Option<&Page> {
+        fn page(&self) -> Option<&StepPage> {
             None
         }
         fn kept_waiting(&self) -> Duration {
@@ -116,14 +127,14 @@ mod tests {
             }
             self.kept.get()
         }
-        fn end(&mut self, _patience: Duration) -> WorkerEnded {
-            WorkerEnded { verdict: self.verdict, message: String::new(), from_outside: false }
+        fn end(&mut self, _patience: Duration) -> TransportEnd {
+            TransportEnd { verdict: self.verdict, message: String::new(), killed_externally: false }
         }
     }
 
-    fn worker(body: Silent) -> Worker<'static> {
+    fn worker(body: Silent) -> RemoteWorker<'static> {
         let begin = body.begin;
-        let mut worker = Worker::new(Box::new(body), Duration::from_millis(40), &|| false);
+        let mut worker = RemoteWorker::new(Box::new(body), Duration::from_millis(40), &|| false);
         worker.since = begin;
         worker
     }
@@ -135,11 +146,11 @@ mod tests {
     }
 
     /// How a worker dies with a deadline of 40 ms, and how often it was asked by then.
-    fn death(starved: u32) -> (Death, u32) {
+    fn death(starved: u32) -> (WorkerDeath, u32) {
         let (body, _supervisor) = silent(starved, None);
         let asked = Rc::clone(&body.asked);
         let mut worker = worker(body);
-        (worker.wait(&mut Nobody).expect_err("it never says anything"), asked.get())
+        (worker.wait(&mut IgnoreEvents).expect_err("it never says anything"), asked.get())
     }
 
     #[test]
@@ -162,7 +173,8 @@ mod tests {
             worker.deadline = Duration::from_secs(30 * 60);
             worker.since = Instant::now().checked_sub(step).expect("the machine runs for so long");
             worker.kept = Some((Duration::ZERO, kept));
-            let Death { verdict, from_outside, .. } = worker.died("it has ended");
+            let WorkerDeath { verdict, killed_externally: from_outside, .. } =
+                worker.died("it has ended");
             (verdict, from_outside)
         };
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));

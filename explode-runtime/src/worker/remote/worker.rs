@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::body::Body;
-use crate::verdict::{Death, Step};
-use crate::worker::Listener;
+use super::body::Transport;
+use crate::verdict::{WorkerDeath, WorkerStep};
+use crate::worker::UnitListener;
 use crate::worker::diagnostics::Observer;
 use crate::worker::frame::{FrameReader, encode};
-use crate::worker::wire::{Said, ToWorker};
+use crate::worker::wire::{FromWorker, ToWorker};
 
 /// The supervisor looks around at least so often.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The worker of the moment.
-pub(super) struct Worker<'a> {
-    pub body: Box<dyn Body>,
+pub(super) struct RemoteWorker<'a> {
+    pub body: Box<dyn Transport>,
     reader: FrameReader,
     /// What it is about to do, since when it is known, and the number of its announcement.
-    pub step: Step,
+    pub step: WorkerStep,
     pub since: Instant,
     /// How long it had been kept from running when it was first waited for in this step, and when
     /// it last was.
@@ -30,7 +30,7 @@ pub(super) struct Worker<'a> {
     checked: u64,
     pub deadline: Duration,
     stopping: bool,
-    given_up: &'a dyn Fn() -> bool,
+    cancelled: &'a dyn Fn() -> bool,
     /// Where its diagnostics go, if it was asked for them.
     pub observing: Option<Observing<'a>>,
 }
@@ -50,57 +50,60 @@ impl<'a> Observing<'a> {
     }
 }
 
-impl<'a> Worker<'a> {
+impl<'a> RemoteWorker<'a> {
     /// One that has said nothing yet.
     pub fn new(
-        body: Box<dyn Body>,
+        body: Box<dyn Transport>,
         deadline: Duration,
         given_up: &'a dyn Fn() -> bool,
-    ) -> Worker<'a> {
-        Worker {
+    ) -> RemoteWorker<'a> {
+        RemoteWorker {
             body,
             reader: FrameReader::default(),
-            step: Step::FirstStart,
+            step: WorkerStep::FirstStart,
             since: Instant::now(),
             kept: None,
             count: 0,
             checked: 0,
             deadline,
             stopping: false,
-            given_up,
+            cancelled: given_up,
             observing: None,
         }
     }
 }
 
-impl Worker<'_> {
+impl RemoteWorker<'_> {
     /// Has it run a unit; returns the first word that is not about its way.
     pub(super) fn run(
         &mut self,
         order: &ToWorker,
-        listener: &mut dyn Listener,
-    ) -> Result<Said, Death> {
+        listener: &mut dyn UnitListener,
+    ) -> Result<FromWorker, WorkerDeath> {
         self.stopping = false;
         self.body.page().into_iter().for_each(|page| page.set_stop(false));
         self.send(order)?;
         loop {
             match self.hear(listener)? {
-                Said::Chose(choice) => listener.chose(&choice),
-                Said::Wary(step, snapshot) => listener.wary(step, *snapshot),
+                FromWorker::Chose(choice) => listener.chose(&choice),
+                FromWorker::Wary(step, snapshot) => listener.snapshot_before(step, *snapshot),
                 other => return Ok(other),
             }
         }
     }
 
     /// The next word that is no announcement.
-    pub(super) fn hear(&mut self, listener: &mut dyn Listener) -> Result<Said, Death> {
+    pub(super) fn hear(
+        &mut self,
+        listener: &mut dyn UnitListener,
+    ) -> Result<FromWorker, WorkerDeath> {
         loop {
             match self.reader.take() {
-                Ok(Some(Said::AboutTo(step, checked))) => {
+                Ok(Some(FromWorker::AboutTo(step, checked))) => {
                     self.take_step(self.count + 1, step, checked);
                     self.look_around(listener)?;
                 }
-                Ok(Some(Said::Observed(heard, taken))) => {
+                Ok(Some(FromWorker::Observed(heard, taken))) => {
                     if let Some(Observing { observer, worker, sent }) = &self.observing {
                         observer.observed(*worker, taken.moved(heard, *sent));
                     }
@@ -113,7 +116,7 @@ impl Worker<'_> {
     }
 
     /// Waits until more has come.
-    pub(super) fn wait(&mut self, listener: &mut dyn Listener) -> Result<(), Death> {
+    pub(super) fn wait(&mut self, listener: &mut dyn UnitListener) -> Result<(), WorkerDeath> {
         loop {
             let patience = LOOK.min(self.deadline / 4).max(Duration::from_millis(1));
             let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
@@ -134,10 +137,10 @@ impl Worker<'_> {
     }
 
     /// Passes on what is seen: steps one way, the wish to stop the other.
-    fn look_around(&mut self, listener: &mut dyn Listener) -> Result<(), Death> {
+    fn look_around(&mut self, listener: &mut dyn UnitListener) -> Result<(), WorkerDeath> {
         self.look_at_the_page();
-        listener.about_to(self.step, self.checked);
-        if (self.given_up)() {
+        listener.next_step(self.step, self.checked);
+        if (self.cancelled)() {
             self.body.end(Duration::ZERO);
             return Err(self.died("it was not waited for any more"));
         }
@@ -160,12 +163,12 @@ impl Worker<'_> {
         }
     }
 
-    fn take_step(&mut self, count: u64, step: Step, checked: u64) {
+    fn take_step(&mut self, count: u64, step: WorkerStep, checked: u64) {
         (self.count, self.step, self.checked, self.since) = (count, step, checked, Instant::now());
         self.kept = None;
     }
 
-    pub(super) fn send(&mut self, word: &ToWorker) -> Result<(), Death> {
+    pub(super) fn send(&mut self, word: &ToWorker) -> Result<(), WorkerDeath> {
         // To stop is part of what the worker does already.
         let observing = self.observing.as_mut().filter(|_| *word != ToWorker::Stop);
         observing.into_iter().for_each(|observing| observing.sent = observing.observer.now());
@@ -185,7 +188,7 @@ impl Worker<'_> {
                     left = &left[written..];
                     patience = Instant::now() + self.deadline.max(LOOK);
                 }
-                Err(Errno::EAGAIN) if Instant::now() < patience && !(self.given_up)() => {
+                Err(Errno::EAGAIN) if Instant::now() < patience && !(self.cancelled)() => {
                     let mut fds = [PollFd::new(self.body.writer(), PollFlags::POLLOUT)];
                     let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
                     poll(&mut fds, timeout)
@@ -200,17 +203,17 @@ impl Worker<'_> {
     }
 }
 
-impl Drop for Worker<'_> {
+impl Drop for RemoteWorker<'_> {
     fn drop(&mut self) {
         self.body.end(Duration::ZERO);
     }
 }
 
 /// The listener outside of units. It ignores everything.
-pub(super) struct Nobody;
+pub(super) struct IgnoreEvents;
 
-impl Listener for Nobody {
-    fn about_to(&mut self, _step: Step, _checked: u64) {}
+impl UnitListener for IgnoreEvents {
+    fn next_step(&mut self, _step: WorkerStep, _checked: u64) {}
     fn stop(&mut self) -> bool {
         false
     }

@@ -18,7 +18,7 @@ struct LogLines {
 }
 
 impl Checker for LogLines {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let line = ["short", &"x".repeat(5000)][cx.choose(2)].to_owned();
         let log = cx.stack().engine::<Log>()?;
         self.lines.push(line.clone());
@@ -29,7 +29,7 @@ impl Checker for LogLines {
         Ok(())
     }
 
-    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let durable = if epoch == Epoch::End { self.lines.len() } else { self.durable };
         let found = stack.engine::<Log>()?.lines()?;
         if found.len() < durable {

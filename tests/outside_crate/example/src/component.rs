@@ -11,8 +11,11 @@ pub fn def() -> ComponentDef {
         Ok(Box::new(LineLog { fsync: options.bool("fsync", true)?, surface: Surface::Child }))
     })
     .on("simfiles")
-    .options([OptionDef { name: "fsync", about: "sync each line: true, or false, a \
-        bug", default: "true" }])
+    .options([OptionDef {
+        name: "fsync",
+        about: "true syncs each line; false is a bug",
+        default: "true",
+    }])
 }
 
 struct LineLog {
@@ -21,15 +24,15 @@ struct LineLog {
 }
 
 impl Component for LineLog {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         Log::create(below.files()?)
     }
 
-    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         Ok(if Log::repair(below.files()?)? { Recovery::Repaired } else { Recovery::Clean })
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.surface = Surface::Engine(Rc::new(Log { files: below.files()?, fsync: self.fsync }));
         Ok(())
     }

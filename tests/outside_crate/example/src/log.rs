@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use explode::runtime::prelude::{Fault, Files, OpenFlags};
+use explode::runtime::prelude::{Files, OpenFlags, StepError};
 
 const PATH: &str = "/log";
 
@@ -13,7 +13,7 @@ pub struct Log {
 
 impl Log {
     /// Makes an empty log.
-    pub fn create(files: Rc<dyn Files>) -> Result<(), Fault> {
+    pub fn create(files: Rc<dyn Files>) -> Result<(), StepError> {
         let log = files.open(PATH, OpenFlags::CREATE)?;
         files.fsync(log)?;
         files.close(log)?;
@@ -21,7 +21,7 @@ impl Log {
     }
 
     /// When this returns, the line is durable.
-    pub fn append(&self, line: &str) -> Result<(), Fault> {
+    pub fn append(&self, line: &str) -> Result<(), StepError> {
         let log = self.files.open(PATH, OpenFlags::EXISTING)?;
         self.files.pwrite(log, self.files.fstat(log)?.size, format!("{line}\n").as_bytes())?;
         if self.fsync {
@@ -30,14 +30,14 @@ impl Log {
         Ok(self.files.close(log)?)
     }
 
-    pub fn lines(&self) -> Result<Vec<String>, Fault> {
-        let text = String::from_utf8(self.files.read_file(PATH)?).map_err(Fault::new)?;
+    pub fn lines(&self) -> Result<Vec<String>, StepError> {
+        let text = String::from_utf8(self.files.read_file(PATH)?).map_err(StepError::new)?;
         Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// After a crash: what was never written reads as zeroes, and the line before it may lack its
     /// end. Returns true if there was something to cut.
-    pub fn repair(files: Rc<dyn Files>) -> Result<bool, Fault> {
+    pub fn repair(files: Rc<dyn Files>) -> Result<bool, StepError> {
         let text = files.read_file(PATH)?;
         let written = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
         let whole =

@@ -11,20 +11,20 @@ use std::time::SystemTime;
 
 use super::overlay;
 use super::part::{KIND, Part, build_part};
-use crate::base::{Context, Key, Result, VmError};
+use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::Building;
 use crate::host;
-use crate::kernel::Kernel;
+use crate::kernel::BuiltKernel;
 use crate::modules::uses::{self, Files};
 use crate::tools::{self, Tools};
 
 /// The entry with the modules of these parts; `base` is what is known of it.
 pub(super) fn get(
     build: &Build<'_>,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     parts: &[Part],
-    base: &Key,
+    base: &CacheKey,
 ) -> Result<PathBuf> {
     let find = || uses::find(build.cache, KIND, &kernel.tree, base);
     if let Some(entry) = find() {
@@ -33,7 +33,8 @@ pub(super) fn get(
     host::check()?;
     let tools = tools::get(build)?;
     let names: Vec<_> = parts.iter().map(Part::file).collect();
-    let place = Key::new(1).with("tree", kernel.tree.display()).with("modules", names.join(" "));
+    let place =
+        CacheKey::new(1).with("tree", kernel.tree.display()).with("modules", names.join(" "));
     build.cache.work(KIND, &place, build.progress, |building| {
         // Another one may have been faster.
         if let Some(entry) = find() {
@@ -48,9 +49,9 @@ pub(super) fn get(
 fn build_parts(
     building: &Building<'_>,
     tools: &Tools,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     parts: &[Part],
-    base: &Key,
+    base: &CacheKey,
 ) -> Result<Files> {
     let (tree, overlay) = (&kernel.tree, building.dir.join("overlay"));
     let state = building.dir.join("state");
@@ -101,7 +102,7 @@ fn in_tree(error: VmError, tree: &Path, overlay: &Path) -> VmError {
 }
 
 /// Returns true if the headers around the overlay are as they were when it was built.
-fn holds(state: &str, tree: &Path, base: &Key) -> bool {
+fn holds(state: &str, tree: &Path, base: &CacheKey) -> bool {
     let mut lines = state.lines();
     lines.next() == Some(&base.hash())
         && lines.all(|line| {

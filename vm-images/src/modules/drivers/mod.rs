@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use part::{KIND, Part, build_part, modular, parts_of};
 
-use crate::base::{Context, Key, Result};
+use crate::base::{CacheKey, ErrorContext, Result};
 use crate::build::Build;
 use crate::cache::Building;
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, BuiltKernel};
 use crate::modules::uses::Files;
 use crate::tools::{self, Tools};
 
@@ -26,7 +26,7 @@ const RECIPE: u32 = 1;
 
 /// The modules of a driver for this kernel, in the order in which they have to be loaded; none if
 /// they are all built in.
-pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, driver: &str) -> Result<Vec<PathBuf>> {
+pub(crate) fn get(build: &Build<'_>, kernel: &BuiltKernel, driver: &str) -> Result<Vec<PathBuf>> {
     let parts = parts_of(driver)?;
     let path = kernel.tree.join(".config");
     let config = fs::read_to_string(&path).at("read", &path)?;
@@ -35,7 +35,7 @@ pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, driver: &str) -> Result<Ve
         return Ok(Vec::new());
     }
     let line: Vec<_> = parts.iter().map(|part| format!("{}/{}", part.folder, part.name)).collect();
-    let key = Key::new(RECIPE)
+    let key = CacheKey::new(RECIPE)
         .with("kernel", kernel.key())
         .with("tools", tools::key(build).inputs())
         .with("modules", line.join(" "));
@@ -55,7 +55,7 @@ pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, driver: &str) -> Result<Ve
 fn build_parts(
     building: &Building<'_>,
     tools: &Tools,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     parts: &[Part],
 ) -> Result<()> {
     let overlay = building.dir.join("overlay");

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::base::{Context, Result};
+use crate::base::{ErrorContext, Result};
 use crate::modules::uses::Files;
 
 /// Makes `overlay/below` a copy of the sources in `tree/below`, and everything around it links to

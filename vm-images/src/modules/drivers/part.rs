@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::{Context, Result, VmError};
+use crate::base::{ErrorContext, Result, VmError};
 use crate::cache::Building;
-use crate::kernel::Kernel;
+use crate::kernel::BuiltKernel;
 use crate::modules::make::make;
 use crate::tools::Tools;
 
@@ -39,7 +39,7 @@ impl Part {
 pub(super) fn build_part(
     building: &Building<'_>,
     tools: &Tools,
-    kernel: &Kernel,
+    kernel: &BuiltKernel,
     part: &Part,
     overlay: &Path,
     symbols: &mut Vec<PathBuf>,

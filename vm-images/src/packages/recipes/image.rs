@@ -5,7 +5,7 @@ pub(crate) const TEXT: &str = include_str!("../../../image/recipe.txt");
 
 /// A line of the recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(crate) enum RecipeLine<'a> {
     /// A package, and the files taken out of it.
     Package { name: &'a str, files: Vec<&'a str> },
     /// A package of shared libraries.
@@ -22,23 +22,23 @@ pub(crate) enum Line<'a> {
     Own { path: &'a str, name: &'a str },
 }
 
-impl<'a> Line<'a> {
+impl<'a> RecipeLine<'a> {
     /// The package that the line names.
     pub(crate) fn package(&self) -> Option<&'a str> {
         match self {
-            Line::Package { name, .. } | Line::Libraries(name) => Some(name),
+            RecipeLine::Package { name, .. } | RecipeLine::Libraries(name) => Some(name),
             _ => None,
         }
     }
 }
 
 /// The lines of the recipe.
-pub(crate) fn lines() -> Vec<Line<'static>> {
+pub(crate) fn lines() -> Vec<RecipeLine<'static>> {
     parse(TEXT).expect("the recipe is part of this library and tested")
 }
 
 /// Reads a recipe, or says which line is wrong.
-fn parse(text: &str) -> Result<Vec<Line<'_>>, String> {
+fn parse(text: &str) -> Result<Vec<RecipeLine<'_>>, String> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let content = line.trim();
@@ -47,20 +47,22 @@ fn parse(text: &str) -> Result<Vec<Line<'_>>, String> {
         }
         let wrong = || format!("line {} of the recipe is not understood: {line}", index + 1);
         if line.starts_with(' ') {
-            let Some(Line::Package { files, .. }) = lines.last_mut() else { return Err(wrong()) };
+            let Some(RecipeLine::Package { files, .. }) = lines.last_mut() else {
+                return Err(wrong());
+            };
             files.push(content);
             continue;
         }
         let (word, rest) = content.split_once(' ').ok_or_else(wrong)?;
         let two = || rest.split_once(' ').ok_or_else(wrong);
         lines.push(match word {
-            "package" => Line::Package { name: rest, files: Vec::new() },
-            "libraries" => Line::Libraries(rest),
-            "applets" => Line::Applets(rest),
-            "link" => two().map(|(path, target)| Line::Link { path, target })?,
-            "folder" => Line::Folder(rest),
-            "text" => two().map(|(path, text)| Line::Text { path, text })?,
-            "own" => two().map(|(path, name)| Line::Own { path, name })?,
+            "package" => RecipeLine::Package { name: rest, files: Vec::new() },
+            "libraries" => RecipeLine::Libraries(rest),
+            "applets" => RecipeLine::Applets(rest),
+            "link" => two().map(|(path, target)| RecipeLine::Link { path, target })?,
+            "folder" => RecipeLine::Folder(rest),
+            "text" => two().map(|(path, text)| RecipeLine::Text { path, text })?,
+            "own" => two().map(|(path, name)| RecipeLine::Own { path, name })?,
             _ => return Err(wrong()),
         });
     }
@@ -78,12 +80,12 @@ mod tests {
         assert_eq!(
             parse(text).unwrap(),
             [
-                Line::Package { name: "a", files: vec!["/bin/a", "/bin/b"] },
-                Line::Libraries("l"),
-                Line::Folder("/x"),
-                Line::Link { path: "/l", target: "x" },
-                Line::Text { path: "/y", text: "1 2" },
-                Line::Own { path: "/init", name: "init" },
+                RecipeLine::Package { name: "a", files: vec!["/bin/a", "/bin/b"] },
+                RecipeLine::Libraries("l"),
+                RecipeLine::Folder("/x"),
+                RecipeLine::Link { path: "/l", target: "x" },
+                RecipeLine::Text { path: "/y", text: "1 2" },
+                RecipeLine::Own { path: "/init", name: "init" },
             ]
         );
         for wrong in ["    /bin/a", "pakage a", "package", "folder /x\n    /y", "text /y"] {

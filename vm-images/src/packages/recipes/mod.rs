@@ -6,7 +6,7 @@ pub(crate) mod tools;
 /// Returns the names of all packages of Debian that a recipe names.
 pub(crate) fn package_names() -> Vec<String> {
     let of_image = image::lines();
-    let of_image = of_image.iter().filter_map(image::Line::package).map(str::to_owned);
+    let of_image = of_image.iter().filter_map(image::RecipeLine::package).map(str::to_owned);
     tools::package_names().into_iter().chain(of_image).collect()
 }
 

@@ -4,9 +4,9 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 
 use super::super::Reasonable;
-use super::super::tree::{Node, Tree};
+use super::super::tree::{FoundNode, FoundTree};
 use crate::fs::model::History;
-use crate::fs::model::{Abstract, Groups, Id, Node as Made};
+use crate::fs::model::{Abstract, Groups, Id, ModelNode as Made};
 use crate::fs::topology::Limits;
 
 /// Draws.
@@ -33,7 +33,7 @@ pub struct Grown<'a> {
     history: &'a History,
     calls: Groups,
     dice: &'a mut Dice,
-    tree: Tree,
+    tree: FoundTree,
     /// How likely in percent: a name that might be missing is there, it leads to the newest, to an
     /// inode of its own, a file is full.
     there: usize,
@@ -46,12 +46,12 @@ pub struct Grown<'a> {
 const MOST: u32 = 64;
 
 impl Grown<'_> {
-    pub fn of(checker: &Reasonable, dice: &mut Dice) -> Tree {
+    pub fn of(checker: &Reasonable, dice: &mut Dice) -> FoundTree {
         let Reasonable { fs, history, limits: Limits { calls, .. }, .. } = checker;
         let history = &history.now;
         let [there, newest, own, full] =
             std::array::from_fn(|_| [0, 10, 50, 90, 100][dice.below(5)]);
-        let tree = Tree { root: 0, nodes: Default::default(), attributes: Default::default() };
+        let tree = FoundTree { root: 0, nodes: Default::default(), attributes: Default::default() };
         let mut grown = Grown { fs, history, calls: *calls, dice, tree, there, newest, own, full };
         let mut inodes = vec![(Abstract::ROOT, 0)];
         grown.add(Abstract::ROOT, 0, &mut inodes);
@@ -66,14 +66,14 @@ impl Grown<'_> {
             self.tree.attributes.insert(inode, self.fs.attributes(id).seen(self.calls));
         }
         if !self.fs.is_directory(id) {
-            let file = |bytes: &[u8]| Node::File {
+            let file = |bytes: &[u8]| FoundNode::File {
                 path: String::new(),
                 links: 1,
                 names: 1,
                 bytes: bytes.to_vec(),
             };
             let node = match self.fs.node(id) {
-                Made::Symlink(target) => Node::Symlink {
+                Made::Symlink(target) => FoundNode::Symlink {
                     path: String::new(),
                     links: 1,
                     names: 1,
@@ -87,7 +87,7 @@ impl Grown<'_> {
             self.tree.nodes.insert(inode, node);
             return;
         }
-        self.tree.nodes.insert(inode, Node::Directory(Default::default()));
+        self.tree.nodes.insert(inode, FoundNode::Directory(Default::default()));
         let names: Vec<String> = self.history.names(id).map(str::to_owned).collect();
         for name in names {
             let leads = self.history.leads(id, &name);
@@ -105,7 +105,7 @@ impl Grown<'_> {
             let next = inodes.len() as u32;
             let own = known.is_empty() || next < MOST && self.dice.percent(self.own);
             let below = if own { next } else { known[self.dice.below(known.len())] };
-            let Some(Node::Directory(here)) = self.tree.nodes.get_mut(&inode) else { return };
+            let Some(FoundNode::Directory(here)) = self.tree.nodes.get_mut(&inode) else { return };
             here.insert(name, below);
             if own {
                 inodes.push((to, below));
@@ -120,7 +120,7 @@ impl Grown<'_> {
         let (inode, other) = (all[self.dice.below(all.len())], all[self.dice.below(all.len())]);
         let which = self.dice.below(4);
         match self.tree.nodes.get_mut(&inode) {
-            Some(Node::Directory(names)) if !names.is_empty() => {
+            Some(FoundNode::Directory(names)) if !names.is_empty() => {
                 let name =
                     names.keys().nth(self.dice.below(names.len())).cloned().unwrap_or_default();
                 match which {
@@ -129,11 +129,11 @@ impl Grown<'_> {
                     _ => drop(names.insert(name, other)),
                 }
             }
-            Some(Node::File { bytes, .. }) => match which {
+            Some(FoundNode::File { bytes, .. }) => match which {
                 0 => *bytes = b"his!".to_vec(),
                 1 => bytes.clear(),
                 2 => *bytes = self.fs.bytes(self.dice.below(self.fs.next())).to_vec(),
-                _ => drop(self.tree.nodes.insert(inode, Node::Directory(Default::default()))),
+                _ => drop(self.tree.nodes.insert(inode, FoundNode::Directory(Default::default()))),
             },
             _ => {}
         }

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_ramdisk::SECTOR_BYTES;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::fs::model::Written;
+use crate::fs::model::WrittenFile;
 use crate::fs::model::file::Since;
 use crate::fs::model::pattern::{self, CELL};
 
 /// A file, ready to be written down.
 #[derive(Debug)]
-pub struct Contents {
+pub struct SignedContents {
     now: Vec<Run>,
     cut: bool,
     since: Option<Since>,
@@ -42,15 +42,15 @@ enum From {
     Other(u64),
 }
 
-impl Contents {
-    pub fn of(written: &Written) -> Contents {
+impl SignedContents {
+    pub fn of(written: &WrittenFile) -> SignedContents {
         let file = &written.forced;
         let (cut, since) = file.since();
         let parts = file.promised(true).map(|contents| contents.parts).unwrap_or_default();
         // Zeroes may be there in any case.
         let writes = written.writes.iter().map(|(at, bytes)| (*at, runs(*at, bytes)));
         let writes = writes.filter(|(_, runs)| runs.iter().any(|run| run.from != From::Nobody));
-        Contents {
+        SignedContents {
             now: runs(0, file.bytes()),
             cut,
             since,

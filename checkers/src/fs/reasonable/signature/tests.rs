@@ -10,7 +10,7 @@ use super::signature;
 use crate::fs::model::History;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Group, Groups, Id};
-use crate::fs::reasonable::Step;
+use crate::fs::reasonable::FsStep;
 use crate::fs::reasonable::free::Free;
 use crate::fs::reasonable::tests::{Op, Way, ways};
 use crate::fs::topology::{self, BLOCK, Limits};
@@ -204,10 +204,10 @@ impl State {
         State { fs, now, free: Free::default(), writes: 0 }
     }
 
-    fn take(&self, step: &Step) -> State {
+    fn take(&self, step: &FsStep) -> State {
         let mut state = self.clone();
         match step {
-            Step::Call(call) => {
+            FsStep::Call(call) => {
                 state.writes += u32::from(call.writes());
                 let bytes = call.bytes(&state.fs, state.writes);
                 let calls = call.calls(&bytes);
@@ -216,8 +216,8 @@ impl State {
                 state.free.follow(&self.fs, &state.fs);
                 calls.iter().for_each(|call| state.now.end(&state.fs, call));
             }
-            Step::Sync => state.now.sync(&state.fs),
-            Step::Fsync(_, id) => state.now.fsync(&state.fs, *id, By::Fsync),
+            FsStep::Sync => state.now.sync(&state.fs),
+            FsStep::Fsync(_, id) => state.now.fsync(&state.fs, *id, By::Fsync),
         }
         state
     }
@@ -228,7 +228,7 @@ impl State {
 
     /// The forms of all that one step leads to, each as often as it comes.
     fn next(&self, limits: &Limits) -> Vec<Vec<u8>> {
-        let steps = Step::possible(&self.fs, &self.now, &self.free, limits);
+        let steps = FsStep::possible(&self.fs, &self.now, &self.free, limits);
         let mut forms: Vec<Vec<u8>> = steps.iter().map(|step| self.take(step).form()).collect();
         forms.sort_unstable();
         forms
@@ -260,7 +260,7 @@ fn like_for_like(words: &str, (files, dirs): (usize, usize), steps: usize) -> (u
             assert_eq!(text(&before.1), text(&of.1), "after {step} steps: {:?}", state.now);
             if step < steps {
                 next.extend(
-                    Step::possible(&state.fs, &state.now, &state.free, &limits)
+                    FsStep::possible(&state.fs, &state.now, &state.free, &limits)
                         .iter()
                         .map(|step| state.take(step)),
                 );

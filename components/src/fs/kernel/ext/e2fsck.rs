@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use explode_runtime::base::{OptionDef, Options, UsageError};
 
 use super::super::tool::Tool;
-use super::super::{Repair, STRICT, System};
+use super::super::{KernelFsSpec, Repair, STRICT};
 
 pub(super) const E2FSCK: OptionDef = OptionDef {
     name: "e2fsck",
@@ -14,15 +14,19 @@ pub(super) const E2FSCK: OptionDef = OptionDef {
     default: "static",
 };
 
-impl System {
+impl KernelFsSpec {
     /// Checked by e2fsck: where it repairs, even what looks clean, and all that it can; and to be
     /// `strict`.
-    pub(super) fn checked(self, options: &Options, repaired: bool) -> Result<System, UsageError> {
+    pub(super) fn checked(
+        self,
+        options: &Options,
+        repaired: bool,
+    ) -> Result<KernelFsSpec, UsageError> {
         // 1: errors corrected; 2: corrected, and the system should be rebooted (e2fsck(8)).
         let repair = |program| Repair { tool: Tool::new(program, "-f -y"), repaired: &[1, 2, 3] };
         let program = program(options)?;
         let strict = options.bool(STRICT.name, false)?.then(|| Tool::new("e2fsck", "-f -n"));
-        Ok(System { repair: repaired.then(|| repair(program)), strict, ..self })
+        Ok(KernelFsSpec { repair: repaired.then(|| repair(program)), strict, ..self })
     }
 }
 

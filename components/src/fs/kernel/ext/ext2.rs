@@ -1,11 +1,12 @@
 //! ext2: the kernel's own driver of it, without a journal. After a crash e2fsck has to repair it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::super::common::options;
 use super::super::{
-    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, STRICT, System, profiles,
+    BETWEEN, BackgroundWork, FSCK, KernelFs, KernelFsSpec, MODES, MOST_BETWEEN, OWN, STRICT,
+    profiles,
 };
 use super::{BLOCK_SIZE, E2FSCK, block_size, mke2fs};
 
@@ -32,16 +33,17 @@ pub fn def() -> ComponentDef {
     ])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let driver = options.one_of("driver", &[("ext2", "ext2"), ("ext4", "ext4")])?;
     let (bytes, fsck) = (block_size(options)?, options.bool(FSCK.name, true)?);
     let make = move || mke2fs(&format!("-t ext2 -b {bytes}"));
-    let system = System {
+    let system = KernelFsSpec {
         unrepaired: !fsck,
-        hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
+        unobserved: (driver == "ext4")
+            .then_some("file data that has no block yet (delayed allocation)"),
         title: if driver == "ext4" { "ext2 by ext4's driver" } else { driver },
-        between: Between::of(options, OWN)?,
-        ..System::new(driver, profiles::ext2, options, make)?
+        between: BackgroundWork::of(options, OWN)?,
+        ..KernelFsSpec::new(driver, profiles::ext2, options, make)?
     };
     Ok(KernelFs::maker(system.checked(options, fsck)?))
 }

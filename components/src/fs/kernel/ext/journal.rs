@@ -2,11 +2,11 @@
 //! promise.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::Maker;
+use explode_runtime::stack::ComponentMaker;
 use explode_runtime::verdict::Promise;
 
 use super::super::profiles::{journalled_data, writeback};
-use super::super::{Between, KernelFs, Own, System};
+use super::super::{BackgroundAction, BackgroundWork, KernelFs, KernelFsSpec};
 use super::{block_size, mke2fs};
 
 pub(super) const DATA: OptionDef = OptionDef {
@@ -28,10 +28,10 @@ const JOURNAL: u32 = 8;
 /// default.
 pub(super) fn journalled(
     kind: &'static str,
-    hides: &'static str,
+    unobserved: &'static str,
     ordered: fn() -> Vec<Promise>,
     options: &Options,
-) -> Result<Maker, UsageError> {
+) -> Result<ComponentMaker, UsageError> {
     let data = options.one_of(
         DATA.name,
         &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")],
@@ -43,13 +43,21 @@ pub(super) fn journalled(
         "writeback" => writeback,
         _ => ordered,
     };
-    let system = System {
+    let system = KernelFsSpec {
         // No commit without a call that asks for it.
         options: format!("data={data},commit=100000,noinit_itable"),
-        hides: Some(hides),
-        between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,
+        unobserved: Some(unobserved),
+        between: BackgroundWork::of(
+            options,
+            &[
+                BackgroundAction::Writeback,
+                BackgroundAction::File,
+                BackgroundAction::Commit,
+                BackgroundAction::Reclaim,
+            ],
+        )?,
         threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
-        ..System::new(kind, promises, options, make)?
+        ..KernelFsSpec::new(kind, promises, options, make)?
     };
     Ok(KernelFs::maker(system.checked(options, options.bool(FSCK.name, false)?)?))
 }

@@ -5,10 +5,10 @@ pub mod msdos;
 pub mod vfat;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::Maker;
+use explode_runtime::stack::ComponentMaker;
 
 use super::tool::Tool;
-use super::{Between, FSCK, KernelFs, OWN, Repair, STRICT, System, profiles};
+use super::{BackgroundWork, FSCK, KernelFs, KernelFsSpec, OWN, Repair, STRICT, profiles};
 
 const BITS: OptionDef = OptionDef {
     name: "fat",
@@ -30,7 +30,7 @@ const FLUSH: OptionDef =
 const PROGRESS: &[&str] = &["fsck.fat ", "Leaving filesystem unchanged", "/dev/"];
 
 /// One of this kind, with the options of its mount.
-fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Maker, UsageError> {
+fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<ComponentMaker, UsageError> {
     let bits = options
         .one_of(BITS.name, &[("auto", ""), ("12", " -F 12"), ("16", " -F 16"), ("32", " -F 32")])?;
     let sectors = match options.int(CLUSTER.name, 0)? {
@@ -46,7 +46,7 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Maker, Us
     let fsck = options.bool(FSCK.name, true)?;
     // 1: recoverable errors, which -a has repaired (fsck.fat(8)).
     let repair = || Repair { tool: Tool::new("fsck.fat", "-a"), repaired: &[1] };
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         options: format!("{mount}{flush}"),
         repair: fsck.then(repair),
         unrepaired: !fsck,
@@ -54,7 +54,7 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Maker, Us
         strict: options
             .bool(STRICT.name, false)?
             .then(|| Tool::new("fsck.fat", "-n").without(PROGRESS)),
-        between: Between::of(options, OWN)?,
-        ..System::new(driver, profiles::fat, options, make)?
+        between: BackgroundWork::of(options, OWN)?,
+        ..KernelFsSpec::new(driver, profiles::fat, options, make)?
     }))
 }

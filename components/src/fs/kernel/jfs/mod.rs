@@ -5,11 +5,11 @@
 mod log;
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, Repair, STRICT, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, Repair, STRICT, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "jfs";
@@ -22,8 +22,8 @@ pub fn def() -> ComponentDef {
         .options(options![STRICT])
 }
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
-    Ok(KernelFs::maker(System {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
+    Ok(KernelFs::maker(KernelFsSpec {
         made: Some(log::clear),
         // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own
         // log, and draws no random numbers.
@@ -32,7 +32,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
             repaired: &[1],
         }),
         strict: options.bool("strict", false)?.then(|| Tool::new("jfs_fsck", "-n")),
-        hides: Some("metadata that was not submitted, which it has in a cache of its own"),
-        ..System::new(NAME, profiles::jfs, options, || Tool::new("jfs_mkfs", "-q").still())?
+        unobserved: Some("metadata that was not submitted, which it has in a cache of its own"),
+        ..KernelFsSpec::new(NAME, profiles::jfs, options, || Tool::new("jfs_mkfs", "-q").still())?
     }))
 }

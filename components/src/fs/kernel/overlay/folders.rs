@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use explode_runtime::base::Fault;
+use explode_runtime::base::StepError;
 use explode_runtime::stack::Below;
 
 use super::lower;
@@ -13,9 +13,9 @@ use super::lower;
 const FOLDERS: [&str; 3] = ["lowerdir", "upperdir", "workdir"];
 
 /// Where the folders are.
-pub(super) fn base<'b>(below: &'b Below<'_>) -> Result<&'b Path, Fault> {
+pub(super) fn base<'b>(below: &'b Below<'_>) -> Result<&'b Path, StepError> {
     let path = below.paths.first().and_then(|paths| paths.path.as_deref());
-    path.ok_or_else(|| Fault::new("needs a mounted file system below it, and has none"))
+    path.ok_or_else(|| StepError::new("needs a mounted file system below it, and has none"))
 }
 
 /// Makes them; the lower one with files in it, or empty.

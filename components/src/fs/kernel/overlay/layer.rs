@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use explode_runtime::base::Fault;
+use explode_runtime::base::StepError;
 use explode_runtime::stack::{Abilities, Below, Component, Facts, Surface};
 use explode_runtime::verdict::Profile;
 
@@ -30,24 +30,24 @@ impl Overlay {
 }
 
 impl Component for Overlay {
-    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         folders::make(folders::base(below)?, self.lower)
-            .map_err(|error| Fault::new(format!("its folders cannot be made: {error}")))
+            .map_err(|error| StepError::new(format!("its folders cannot be made: {error}")))
     }
 
-    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let base = folders::base(below)?;
         let at = below.place.to_owned();
         mount_on(Path::new(NAME), &at, NAME, self.common.flags, &folders::options(base))?;
         folders::write_over_names(base);
         let files = MountedFiles::new(&at).map_err(|errno| {
-            Fault::new(format!("the root directory cannot be opened: {}", errno.desc()))
+            StepError::new(format!("the root directory cannot be opened: {}", errno.desc()))
         })?;
         self.mounted = Some((Rc::new(files), at));
         Ok(())
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         let Some((files, at)) = self.mounted.take() else { return Ok(()) };
         files.close_all();
         unmount_from(&at)

@@ -7,11 +7,11 @@ mod times;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::devices::NOW;
-use explode_runtime::stack::{ComponentDef, Maker};
+use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
 use super::tool::Tool;
-use super::{KernelFs, MODES, STRICT, System, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, STRICT, profiles};
 
 /// The name in the registry.
 pub const NAME: &str = "xfs";
@@ -40,23 +40,23 @@ const CHECK: &str = "-n -o force_geometry";
 /// What it says of how far it is.
 const PROGRESS: &[&str] = &["Phase ", "- ", "No modify flag set"];
 
-fn build(options: &Options) -> Result<Maker, UsageError> {
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let bytes = options.one_of("block_size", &[("4096", 4096), ("1024", 1024), ("2048", 2048)])?;
-    Ok(KernelFs::maker(System {
+    Ok(KernelFs::maker(KernelFsSpec {
         // Stacks on crash disks are mounted beside the live one, with its UUID.
         options: "nouuid".to_owned(),
         made: Some(|node| times::hold(node, NOW)),
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("xfs_repair", CHECK).without(PROGRESS)),
-        settle: Some(inactivation::finish),
-        hides: Some(
+        write_out: Some(inactivation::finish),
+        unobserved: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what \
              its log and its own buffers hold",
         ),
         // Its thread goes by timers of its own (docs/model/scheduling.md): nothing happens between
         // two calls by choice.
-        ..System::new(NAME, profiles::xfs, options, move || {
+        ..KernelFsSpec::new(NAME, profiles::xfs, options, move || {
             Tool::new("mkfs.xfs", format!("-b size={bytes} {MAKE}"))
         })?
     }))

@@ -1,15 +1,15 @@
 //! The answers to the choices of a way.
 
-use super::prober::Prober;
-use crate::choose::{Choice, Divergence, Point};
-use crate::worker::probe::protocol::Answers;
+use super::prober::ProbeRunner;
+use crate::choose::{Choice, ChoicePoint, Divergence};
+use crate::worker::probe::protocol::ProbeAnswers;
 
-impl Prober<'_> {
+impl ProbeRunner<'_> {
     /// The answers that are not used yet, of this mutate where only what fits is.
     pub(super) fn left(&self) -> &[Choice] {
         let answers = match &self.order.answers {
-            Answers::Exactly(answers) => answers,
-            Answers::AsFits(mutates) => {
+            ProbeAnswers::Exactly(answers) => answers,
+            ProbeAnswers::AsFits(mutates) => {
                 mutates.get(self.mutate.saturating_sub(1) as usize).map_or(&[][..], |all| all)
             }
         };
@@ -20,13 +20,15 @@ impl Prober<'_> {
     /// that is noted.
     pub(super) fn note(&mut self, choice: &Choice) {
         let is_other = self.answer(&choice.point()) != choice.value;
-        if is_other && self.past_end.is_none() && matches!(self.order.answers, Answers::Exactly(_))
+        if is_other
+            && self.past_end.is_none()
+            && matches!(self.order.answers, ProbeAnswers::Exactly(_))
         {
             // What stands there in the order was just used.
             let index = self.used.saturating_sub(1);
             let recorded = match &self.order.answers {
-                Answers::Exactly(answers) => answers.get(index).cloned(),
-                Answers::AsFits(_) => None,
+                ProbeAnswers::Exactly(answers) => answers.get(index).cloned(),
+                ProbeAnswers::AsFits(_) => None,
             };
             self.past_end = Some(Divergence::by_answer(index, recorded, choice.clone()));
         }
@@ -34,13 +36,13 @@ impl Prober<'_> {
 
     /// The answer to a point; where only the recorded ones will do and this is none of them, that
     /// is noted.
-    pub(super) fn answer(&mut self, point: &Point<'_>) -> u32 {
+    pub(super) fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let fits = |choice: &Choice| {
             (choice.kind, choice.options, &choice.label)
                 == (point.kind, point.options, &point.label)
         };
         match &self.order.answers {
-            Answers::Exactly(answers) => {
+            ProbeAnswers::Exactly(answers) => {
                 let recorded = answers.get(self.used).filter(|choice| fits(choice));
                 if recorded.is_none() && self.past_end.is_none() {
                     let asked = Some((point.options, point.kind, point.label.clone()));
@@ -51,7 +53,7 @@ impl Prober<'_> {
                 self.used += 1;
                 recorded.map_or(0, |choice| choice.value)
             }
-            Answers::AsFits(_) => {
+            ProbeAnswers::AsFits(_) => {
                 let left = self.left();
                 match left.iter().position(fits) {
                     Some(at) => {

@@ -6,46 +6,47 @@ use std::time::Duration;
 
 use explode_ramdisk::{Event, Image};
 
-use super::prober::Prober;
-use crate::base::Fault;
-use crate::check::Ask;
+use super::prober::ProbeRunner;
+use crate::base::StepError;
+use crate::check::CrashRequest;
 use crate::choose::Choice;
-use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
+use crate::crash::{CrashDisk, Epoch, Neighbours, PieceId, names};
 use crate::judge::{
-    Asked, Candidate, Check, Crash, DiskName, Judge, JudgeHooks, Judged, Judgement, NeighboursOf,
-    check_once, judge as judge_disk,
+    CandidateDisk, Check, CheckEnding, CheckOutcome, Crash, CrashStacks, DiskName, JudgeHooks,
+    NeighbourQuery, OpenRequest, check_once, judge as judge_disk,
 };
 use crate::stack::Stack;
-use crate::trace::{CrashDiskRecord, Place};
-use crate::verdict::{Stage, Step, Violation};
+use crate::trace::{CrashDiskRecord, Position};
+use crate::verdict::{DiskStage, Violation, WorkerStep};
 use crate::worker::probe::moment::moment;
 use crate::worker::probe::protocol::{
-    Looks, Moment, Next, ProbeSaid, Spot, Standing, Tried, Until,
+    CrashMoment, CrashPoint, DiskCondition, ProbeCommand, ProbeGoal, ProbeReply, StoppedAt,
+    TryResult,
 };
-use crate::worker::{Disks, Evidence};
+use crate::worker::{DiskContents, Evidence};
 
 /// What all disks of a moment have in common.
 #[derive(Clone, Copy)]
-pub(super) struct Here<'a> {
-    pub judge: Judge<'a>,
-    pub ask: &'a Ask<'a>,
-    pub asked: &'a Asked<'a>,
-    pub place: Place,
+pub(super) struct ProbedRequest<'a> {
+    pub judge: CrashStacks<'a>,
+    pub ask: &'a CrashRequest<'a>,
+    pub asked: &'a OpenRequest<'a>,
+    pub place: Position,
     pub epoch: Epoch,
     /// The epoch that the check gets for it.
     pub told: Epoch,
 }
 
-impl<'a> Here<'a> {
+impl<'a> ProbedRequest<'a> {
     /// The crash here, with crashes during recovery to this depth.
     fn crash(&self, depth: u32) -> Crash<'a> {
-        let Here { judge, ask, asked, epoch, told, .. } = *self;
+        let ProbedRequest { judge, ask, asked, epoch, told, .. } = *self;
         let (args, rest, seed) = (asked.args(epoch), asked.rest(), asked.seed());
-        Crash { judge, checker: ask.checker, epoch, told, args, rest, seed, depth }
+        Crash { judge, checker: ask.checker, epoch, judged_as: told, args, rest, seed, depth }
     }
 
-    fn spot(&self, disks: Vec<CrashDiskRecord>) -> Spot {
-        Spot {
+    fn spot(&self, disks: Vec<CrashDiskRecord>) -> CrashPoint {
+        CrashPoint {
             mutates: self.place.mutates,
             interval: self.place.interval,
             epoch: self.epoch,
@@ -61,9 +62,9 @@ fn record(disk: &CrashDisk<'_>) -> CrashDiskRecord {
 }
 
 /// Looks for the first disk that shows the error.
-struct Search<'p, 'a, 'h> {
-    prober: &'p mut Prober<'a>,
-    here: Here<'h>,
+struct ProbeSearch<'p, 'a, 'h> {
+    prober: &'p mut ProbeRunner<'a>,
+    here: ProbedRequest<'h>,
     /// Disks of crashes during recovery that were met, each with the identity of the disk before
     /// it.
     seen: HashSet<(String, u128)>,
@@ -71,7 +72,7 @@ struct Search<'p, 'a, 'h> {
     found: Option<Vec<CrashDiskRecord>>,
 }
 
-impl JudgeHooks for Search<'_, '_, '_> {
+impl JudgeHooks for ProbeSearch<'_, '_, '_> {
     fn known(&mut self, check: &Check<'_>) -> Option<bool> {
         if self.found.is_some() {
             return Some(true);
@@ -81,7 +82,7 @@ impl JudgeHooks for Search<'_, '_, '_> {
         {
             return Some(true);
         }
-        let Until::Failing { most, budget_ms, .. } = self.prober.order.until else {
+        let ProbeGoal::Failing { most, budget_ms, .. } = self.prober.order.until else {
             return Some(true);
         };
         let spent = self.prober.started.elapsed() >= Duration::from_millis(budget_ms);
@@ -90,24 +91,29 @@ impl JudgeHooks for Search<'_, '_, '_> {
             return Some(true);
         }
         self.prober.looked += 1;
-        if self.prober.order.wary {
-            self.prober.tell(ProbeSaid::Looking(self.here.spot(way_to(check))));
+        if self.prober.order.snapshot_before {
+            self.prober.send(ProbeReply::Looking(self.here.spot(way_to(check))));
         }
         None
     }
 
-    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+    fn before(&mut self, check: &Check<'_>, stage: DiskStage) -> bool {
         self.prober.talk.before(check.step(stage));
         true
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        self.prober.talk.before(Step::Between);
+        self.prober.talk.before(WorkerStep::Between);
     }
 
-    fn judged(&mut self, check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
+    fn judged(
+        &mut self,
+        check: &Check<'_>,
+        _image: &Image,
+        outcome: CheckOutcome,
+    ) -> (CheckOutcome, bool) {
         let is_it = |violation: &Violation| self.prober.is_the_error(violation);
-        if matches!(&outcome.judgement, Judgement::Violated(violation) if is_it(violation)) {
+        if matches!(&outcome.judgement, CheckEnding::Violated(violation) if is_it(violation)) {
             self.found = Some(way_to(check));
         }
         let sound = outcome.judgement.is_sound();
@@ -117,12 +123,12 @@ impl JudgeHooks for Search<'_, '_, '_> {
 
 /// Announces the steps of a single check.
 struct Single<'p, 'a> {
-    prober: &'p mut Prober<'a>,
+    prober: &'p mut ProbeRunner<'a>,
     see: &'p mut dyn FnMut(&Stack, &[Event]),
 }
 
 impl JudgeHooks for Single<'_, '_> {
-    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+    fn before(&mut self, check: &Check<'_>, stage: DiskStage) -> bool {
         self.prober.talk.before(check.step(stage));
         true
     }
@@ -132,7 +138,7 @@ impl JudgeHooks for Single<'_, '_> {
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        self.prober.talk.before(Step::Between);
+        self.prober.talk.before(WorkerStep::Between);
     }
 }
 
@@ -145,26 +151,26 @@ fn way_to(check: &Check<'_>) -> Vec<CrashDiskRecord> {
     before.chain(check.disk.map(record)).collect()
 }
 
-fn looks(judgement: Judgement) -> Looks {
+fn looks(judgement: CheckEnding) -> DiskCondition {
     match judgement {
-        Judgement::Ok | Judgement::Repaired => Looks::Sound,
-        Judgement::Violated(violation) => Looks::Violated(violation),
-        Judgement::Broken(why) => Looks::Broken(why.to_string()),
-        Judgement::Stopped => Looks::Broken("the check was asked to end".to_owned()),
+        CheckEnding::Ok | CheckEnding::Repaired => DiskCondition::Sound,
+        CheckEnding::Violated(violation) => DiskCondition::Violated(violation),
+        CheckEnding::Broken(why) => DiskCondition::Broken(why.to_string()),
+        CheckEnding::Stopped => DiskCondition::Broken("the check was asked to end".to_owned()),
     }
 }
 
-impl Prober<'_> {
+impl ProbeRunner<'_> {
     /// Recovers and checks a disk by itself; `before` it there were other disks. `see` gets the
     /// stack that has recovered, and what its recovery wrote.
     fn check(
         &mut self,
-        here: Here<'_>,
+        here: ProbedRequest<'_>,
         image: Image,
         before: &[DiskName],
         last: bool,
         see: &mut dyn FnMut(&Stack, &[Event]),
-    ) -> Judged {
+    ) -> CheckOutcome {
         let crash = here.crash(before.len() as u32 + u32::from(!last));
         let check = Check { crash: &crash, key: crash.key(image.identity()), disk: None, before };
         check_once(&check, image, !last, &mut Single { prober: self, see })
@@ -173,27 +179,28 @@ impl Prober<'_> {
     /// The disks of a request for crash checks that lead to the error, and in which epoch.
     pub(super) fn failing(
         &mut self,
-        judge: Judge<'_>,
-        ask: &Ask<'_>,
-        asked: &Asked<'_>,
-        place: Place,
-    ) -> Result<Option<(Epoch, Vec<CrashDiskRecord>)>, Fault> {
+        judge: CrashStacks<'_>,
+        ask: &CrashRequest<'_>,
+        asked: &OpenRequest<'_>,
+        place: Position,
+    ) -> Result<Option<(Epoch, Vec<CrashDiskRecord>)>, StepError> {
         let order = self.order;
-        let Until::Failing { crashes, .. } = order.until else { return Ok(None) };
+        let ProbeGoal::Failing { crashes, .. } = order.until else { return Ok(None) };
         let mut found = None;
         let mut seen = HashSet::new();
-        let mut visit = |candidate: &Candidate<'_>| {
-            let Candidate { disk, epoch, told, key, .. } = candidate;
+        let mut visit = |candidate: &CandidateDisk<'_>| {
+            let CandidateDisk { disk, epoch, judged_as: told, key, .. } = candidate;
             if found.is_some() || self.cut || !seen.insert(*key) {
                 return;
             }
-            let here = Here { judge, ask, asked, place, epoch: *epoch, told: *told };
+            let here = ProbedRequest { judge, ask, asked, place, epoch: *epoch, told: *told };
             let crash = here.crash(crashes);
-            let mut search = Search { prober: &mut *self, here, seen: HashSet::new(), found: None };
+            let mut search =
+                ProbeSearch { prober: &mut *self, here, seen: HashSet::new(), found: None };
             judge_disk(&crash, *key, disk, &mut search);
             found = search.found.map(|disks| (*epoch, disks));
         };
-        if let Until::Failing { first, .. } = &order.until {
+        if let ProbeGoal::Failing { first, .. } = &order.until {
             asked.named(first, &mut visit)?;
         }
         asked.walk(&mut visit)?;
@@ -202,21 +209,21 @@ impl Prober<'_> {
 
     /// Stands still at these disks, and does what the supervisor asks. Returns whether they are
     /// there.
-    pub(super) fn stand(
+    pub(super) fn stop_at(
         &mut self,
-        here: Here<'_>,
+        here: ProbedRequest<'_>,
         disks: &[CrashDiskRecord],
         stack: &Stack,
         made: &[Choice],
-    ) -> Result<bool, Fault> {
-        let Here { asked, epoch, .. } = here;
+    ) -> Result<bool, StepError> {
+        let ProbedRequest { asked, epoch, .. } = here;
         let Some((crash_disk, during)) = disks.split_first() else { return Ok(false) };
         let Some(neighbours) = asked.neighbours(&crash_disk.blocks, &crash_disk.id, epoch)? else {
             return Ok(false);
         };
         let mut told = epoch;
-        neighbours.named(&crash_disk.blocks, &mut |disk| told = disk.epochs().told(epoch));
-        let here = Here { told, ..here };
+        neighbours.named(&crash_disk.blocks, &mut |disk| told = disk.epochs().judged_as(epoch));
+        let here = ProbedRequest { told, ..here };
         let whose = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
         let events = asked.events();
         let issuers = stack.devices().issuers(events.1.len());
@@ -239,15 +246,15 @@ impl Prober<'_> {
         }
         self.stood = true;
         let choices = self.split(made);
-        let failed = self.log.failed_steps();
+        let failed = self.log.failed_commands();
         let spot = here.spot(disks.to_vec());
-        let standing = Standing { choices, failed, spot, moments, looked: self.looked };
-        let mut said = ProbeSaid::Standing(standing);
+        let standing = StoppedAt { choices, failed, spot, moments, looked: self.looked };
+        let mut said = ProbeReply::Standing(standing);
         loop {
             let next = self.talk.next(said);
             match next {
-                Next::Enough => return Ok(true),
-                Next::Evidence(pieces, violation) => {
+                ProbeCommand::Enough => return Ok(true),
+                ProbeCommand::Evidence(pieces, violation) => {
                     let other = match &last {
                         Some(during) => image_of(during, &pieces, None),
                         None => self.image(here, &neighbours, &pieces),
@@ -255,10 +262,10 @@ impl Prober<'_> {
                     let stood = (during.is_empty(), image.as_ref());
                     let other = other.map(|(image, _)| image);
                     let evidence = self.evidence(here, stack, stood, other, &violation)?;
-                    said = ProbeSaid::Evidence(evidence);
+                    said = ProbeReply::Evidence(evidence);
                 }
-                Next::Try(pieces) => {
-                    said = ProbeSaid::Tried(self.attempt(here, &neighbours, &places, &pieces)?);
+                ProbeCommand::Try(pieces) => {
+                    said = ProbeReply::Tried(self.attempt(here, &neighbours, &places, &pieces)?);
                 }
             }
         }
@@ -269,15 +276,15 @@ impl Prober<'_> {
     /// recovery fails, because it leaves nothing to follow.
     fn recovery(
         &mut self,
-        here: Here<'_>,
+        here: ProbedRequest<'_>,
         (before, names): (Image, Vec<DiskName>),
         disk: &CrashDiskRecord,
-    ) -> Result<Option<(Neighbours, Moment)>, Fault> {
+    ) -> Result<Option<(Neighbours, CrashMoment)>, StepError> {
         // Only the stack that has recovered knows what stands in the sectors that it wrote.
         let mut found = None;
         self.check(here, before.clone(), &names, false, &mut |stack, events| {
             let whose = |dev, sector| stack.describe_sector(dev, sector);
-            let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
+            let of = NeighbourQuery::Disk(&disk.blocks, &disk.id);
             let neighbours = here.judge.recovery_neighbours(&before, events, of);
             found = Some(neighbours.map(|neighbours| {
                 let neighbours = neighbours?;
@@ -292,12 +299,12 @@ impl Prober<'_> {
     /// What a script needs about the disk at which it stands, and about another one of its moment.
     fn evidence(
         &self,
-        here: Here<'_>,
+        here: ProbedRequest<'_>,
         stack: &Stack,
         (is_first, image): (bool, Option<&Image>),
         other: Option<Image>,
         violation: &Violation,
-    ) -> Result<Evidence, Fault> {
+    ) -> Result<Evidence, StepError> {
         let submitted = match image {
             Some(image) if is_first => here.asked.submitted()?.identity() == image.identity(),
             _ => false,
@@ -308,51 +315,51 @@ impl Prober<'_> {
             done: self.log.done(),
             plain: stack.as_shell(),
             demands: here.ask.checker.disk_demands(here.told, args, violation),
-            disks: Disks::of(&self.pristine, image, other),
+            disks: DiskContents::of(&self.pristine, image, other),
         })
     }
 
     fn image(
         &self,
-        here: Here<'_>,
+        here: ProbedRequest<'_>,
         neighbours: &Neighbours,
-        pieces: &[Name],
+        pieces: &[PieceId],
     ) -> Option<(Image, CrashDiskRecord)> {
         image_of(neighbours, pieces, Some(here.epoch))
     }
 
     fn attempt(
         &mut self,
-        here: Here<'_>,
+        here: ProbedRequest<'_>,
         neighbours: &Neighbours,
         places: &[(usize, usize)],
-        pieces: &[Vec<Name>],
-    ) -> Result<Tried, Fault> {
+        pieces: &[Vec<PieceId>],
+    ) -> Result<TryResult, StepError> {
         let mut disks = Vec::new();
         let mut next = pieces.first().and_then(|pieces| self.image(here, neighbours, pieces));
         for level in 0..pieces.len() {
-            let Some((image, record)) = next else { return Ok(Tried::Impossible) };
+            let Some((image, record)) = next else { return Ok(TryResult::Impossible) };
             disks.push(record);
             let last = level + 1 == pieces.len();
-            if self.order.wary {
-                self.tell(ProbeSaid::Looking(here.spot(disks.clone())));
+            if self.order.snapshot_before {
+                self.send(ProbeReply::Looking(here.spot(disks.clone())));
             }
             let before = named(&disks[..level]);
             let judged = self.check(here, image.clone(), &before, last, &mut |_, _| {});
-            let sound = matches!(judged.judgement, Judgement::Ok | Judgement::Repaired);
+            let sound = matches!(judged.judgement, CheckEnding::Ok | CheckEnding::Repaired);
             if last || !sound {
-                return Ok(Tried::Looked { disks, looks: looks(judged.judgement) });
+                return Ok(TryResult::Looked { disks, looks: looks(judged.judgement) });
             }
             let place = places.get(level).copied().unwrap_or_default();
-            let of = NeighboursOf::Place(place);
+            let of = NeighbourQuery::Place(place);
             let found = here.judge.recovery_neighbours(&image, &judged.recovery, of)?;
             next = found.and_then(|found| image_of(&found, &pieces[level + 1], None));
             if next.as_ref().is_some_and(|(crashed, _)| crashed.identity() == image.identity()) {
                 // A crash that changes nothing: the disk is the one before, which is sound.
-                return Ok(Tried::Looked { disks, looks: Looks::Sound });
+                return Ok(TryResult::Looked { disks, looks: DiskCondition::Sound });
             }
         }
-        Ok(Tried::Impossible)
+        Ok(TryResult::Impossible)
     }
 }
 
@@ -364,7 +371,7 @@ fn named(disks: &[CrashDiskRecord]) -> Vec<DiskName> {
 /// The disk among these neighbours that keeps these pieces.
 fn image_of(
     neighbours: &Neighbours,
-    pieces: &[Name],
+    pieces: &[PieceId],
     epoch: Option<Epoch>,
 ) -> Option<(Image, CrashDiskRecord)> {
     let mut found = None;

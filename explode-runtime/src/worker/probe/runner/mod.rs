@@ -7,24 +7,30 @@ mod prober;
 
 use std::time::Instant;
 
-use crate::check::Ask;
-use crate::choose::{Choice, Divergence, Point};
-use crate::events::{CallLog, What, event_lines};
-use crate::explore::{Arrival, Unit};
-use crate::judge::{Pipeline, stood_still};
+use crate::check::CrashRequest;
+use crate::choose::{Choice, ChoicePoint, Divergence};
+use crate::events::{CallLog, LoggedAction, event_lines};
+use crate::explore::{ReachedState, Unit};
+use crate::judge::{CrashPipeline, stood_still};
 use crate::stack::Stack;
-use crate::unit::{Early, SoFar, System, Work};
-use crate::verdict::{Failure, Step};
-use crate::worker::probe::protocol::{Answers, End, Probe, ProbeSaid, Probed, PromiseLine, Until};
-use disks::Here;
-use prober::Prober;
+use crate::unit::{System, UnitHooks, UnitProgress, UnitStop};
+use crate::verdict::{CheckError, WorkerStep};
+use crate::worker::probe::protocol::{
+    CitedPromise, ProbeAnswers, ProbeEnd, ProbeGoal, ProbeOrder, ProbeReply, ProbeResult,
+};
+use disks::ProbedRequest;
+use prober::ProbeRunner;
 
-pub(crate) use prober::Talk;
+pub(crate) use prober::ProbeChannel;
 
 /// Runs a probe to its end.
-pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> Probed {
+pub(crate) fn probe(
+    system: &dyn System,
+    order: &ProbeOrder,
+    talk: &mut dyn ProbeChannel,
+) -> ProbeResult {
     let unit = Unit { mutates: order.mutates, ..Unit::default() };
-    let mut prober = Prober {
+    let mut prober = ProbeRunner {
         order,
         talk,
         started: Instant::now(),
@@ -43,25 +49,25 @@ pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> 
     let choices = prober.split(&ended.choices);
     let answered = ended.choices.len();
     let left = match &order.answers {
-        Answers::Exactly(answers) => answers.get(answered).cloned(),
-        Answers::AsFits(_) => None,
+        ProbeAnswers::Exactly(answers) => answers.get(answered).cloned(),
+        ProbeAnswers::AsFits(_) => None,
     };
     let left = left.map(|recorded| Divergence::unasked(answered, recorded));
     let end = if let Some(divergence) = prober.past_end {
-        End::Diverged(divergence.to_string())
+        ProbeEnd::Diverged(divergence.to_string())
     } else {
         match (ended.early, left) {
-            (Some(Early::Diverged(divergence)), _) => End::Diverged(divergence.to_string()),
-            (Some(Early::Broken(why)), _) => End::Broken(why),
-            (_, Some(divergence)) => End::Diverged(divergence.to_string()),
-            (Some(Early::Violated(violation, _)), _) => End::Violated(violation),
-            _ if prober.stood => End::Stood,
-            _ => End::Nothing(prober.nothing().to_owned(), prober.cut),
+            (Some(UnitStop::Diverged(divergence)), _) => ProbeEnd::Diverged(divergence.to_string()),
+            (Some(UnitStop::Broken(why)), _) => ProbeEnd::Broken(why),
+            (_, Some(divergence)) => ProbeEnd::Diverged(divergence.to_string()),
+            (Some(UnitStop::Violated(violation, _)), _) => ProbeEnd::Violated(violation),
+            _ if prober.stood => ProbeEnd::Stood,
+            _ => ProbeEnd::Nothing(prober.nothing().to_owned(), prober.cut),
         }
     };
     let promise = system.about().profile.and_then(|profile| {
         let line = profile.promises.iter().find(|line| line.name == order.promise)?;
-        Some(PromiseLine {
+        Some(CitedPromise {
             system: profile.system.clone(),
             name: line.name.to_owned(),
             kept: line.kept,
@@ -69,9 +75,9 @@ pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> 
             source: line.source.to_owned(),
         })
     });
-    Probed {
+    ProbeResult {
         choices,
-        failed: prober.log.failed_steps(),
+        failed: prober.log.failed_commands(),
         end,
         looked: prober.looked,
         promise,
@@ -79,11 +85,11 @@ pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> 
     }
 }
 
-impl Work for Prober<'_> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+impl UnitHooks for ProbeRunner<'_> {
+    fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let value = self.answer(point);
-        if self.order.wary {
-            self.tell(ProbeSaid::Chose(self.mutate, Choice::of(point, value)));
+        if self.order.snapshot_before {
+            self.send(ProbeReply::Chose(self.mutate, Choice::of(point, value)));
         }
         value
     }
@@ -98,54 +104,54 @@ impl Work for Prober<'_> {
 
     fn chosen(&mut self, choice: &Choice) {
         self.note(choice);
-        if self.order.wary {
-            self.tell(ProbeSaid::Chose(self.mutate, choice.clone()));
+        if self.order.snapshot_before {
+            self.send(ProbeReply::Chose(self.mutate, choice.clone()));
         }
     }
 
-    fn about_to(&mut self, step: Step, so_far: &SoFar<'_>) {
-        if let Step::Mutate { mutates, .. } = step
+    fn before(&mut self, step: WorkerStep, so_far: &UnitProgress<'_>) {
+        if let WorkerStep::Mutate { mutates, .. } = step
             && mutates > self.mutate
         {
             self.mutate = mutates;
-            self.log.note(What::Mutate(mutates));
+            self.log.note(LoggedAction::Mutate(mutates));
             self.begins.push(so_far.choices.len());
-            if matches!(self.order.answers, Answers::AsFits(_)) {
+            if matches!(self.order.answers, ProbeAnswers::AsFits(_)) {
                 self.used = 0;
             }
         }
-        if matches!(step, Step::Chop { .. }) {
-            self.log.note(What::Restart);
+        if matches!(step, WorkerStep::Chop { .. }) {
+            self.log.note(LoggedAction::Restart);
         }
         self.talk.before(step);
     }
 
     fn crashes(
         &mut self,
-        pipeline: &mut Pipeline<'_>,
+        pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
+        ask: &CrashRequest<'_>,
+        so_far: &UnitProgress<'_>,
+    ) -> Result<(), CheckError> {
         let place = so_far.place;
-        self.talk.before(Step::Between);
+        self.talk.before(WorkerStep::Between);
         if self.past_end.is_some() || self.cut {
-            return Err(Failure::Stop);
+            return Err(CheckError::Stop);
         }
         let wanted = match &self.order.until {
-            Until::Mutate => false,
-            Until::Failing { only: Some((interval, _)), .. } => place.interval == *interval,
-            Until::Failing { .. } => place.mutates == self.order.mutates,
-            Until::At(spot) => place.interval == spot.interval,
+            ProbeGoal::Mutate => false,
+            ProbeGoal::Failing { only: Some((interval, _)), .. } => place.interval == *interval,
+            ProbeGoal::Failing { .. } => place.mutates == self.order.mutates,
+            ProbeGoal::At(spot) => place.interval == spot.interval,
         };
         if wanted {
             let judge = pipeline.judge();
             let asked = pipeline.asked(stack.devices(), ask, (place.interval, so_far.choices))?;
             let found = match &self.order.until {
-                Until::At(spot) if asked.args(spot.epoch) == spot.args => {
+                ProbeGoal::At(spot) if asked.args(spot.epoch) == spot.args => {
                     Some((spot.epoch, spot.disks.clone()))
                 }
-                Until::Failing { only: Some((_, log)), .. }
+                ProbeGoal::Failing { only: Some((_, log)), .. }
                     if format!("{:032x}", asked.log_hash()) == *log =>
                 {
                     self.same_log = true;
@@ -155,20 +161,21 @@ impl Work for Prober<'_> {
             };
             let stood = match found {
                 Some((epoch, disks)) => {
-                    let here = Here { judge, ask, asked: &asked, place, epoch, told: epoch };
-                    self.stand(here, &disks, stack, so_far.choices)?
+                    let here =
+                        ProbedRequest { judge, ask, asked: &asked, place, epoch, told: epoch };
+                    self.stop_at(here, &disks, stack, so_far.choices)?
                 }
                 None => false,
             };
             stood_still(stack.devices())?;
-            if stood || matches!(self.order.until, Until::At(_)) {
-                return Err(Failure::Stop);
+            if stood || matches!(self.order.until, ProbeGoal::At(_)) {
+                return Err(CheckError::Stop);
             }
         }
         Ok(pipeline.skip(stack.devices(), ask.when)?)
     }
 
-    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
         self.past_end.is_none() && !self.cut
     }
 }

@@ -6,24 +6,24 @@ use explode_ramdisk::Image;
 
 use crate::choose::{Choice, Divergence};
 use crate::events::CallLog;
-use crate::verdict::{Step, Violation};
-use crate::worker::probe::protocol::{Next, Probe, ProbeSaid, Until};
+use crate::verdict::{Violation, WorkerStep};
+use crate::worker::probe::protocol::{ProbeCommand, ProbeGoal, ProbeOrder, ProbeReply};
 
 /// Who asks.
-pub(crate) trait Talk {
+pub(crate) trait ProbeChannel {
     /// A step that may hang, or end this process, comes next.
-    fn before(&mut self, step: Step);
+    fn before(&mut self, step: WorkerStep);
 
     /// Says something.
-    fn report(&mut self, said: ProbeSaid);
+    fn report(&mut self, said: ProbeReply);
 
     /// Says something, and hears what comes next.
-    fn next(&mut self, said: ProbeSaid) -> Next;
+    fn next(&mut self, said: ProbeReply) -> ProbeCommand;
 }
 
-pub(super) struct Prober<'a> {
-    pub order: &'a Probe,
-    pub talk: &'a mut dyn Talk,
+pub(super) struct ProbeRunner<'a> {
+    pub order: &'a ProbeOrder,
+    pub talk: &'a mut dyn ProbeChannel,
     pub started: Instant,
     /// The number of the mutate that runs, from 1.
     pub mutate: u32,
@@ -43,25 +43,25 @@ pub(super) struct Prober<'a> {
     pub pristine: Image,
 }
 
-impl Prober<'_> {
-    pub fn tell(&mut self, said: ProbeSaid) {
+impl ProbeRunner<'_> {
+    pub fn send(&mut self, said: ProbeReply) {
         self.talk.report(said);
     }
 
     /// Why what was looked for is not there.
     pub fn nothing(&self) -> &'static str {
         match self.order.until {
-            Until::Mutate => "mutate found nothing wrong",
-            Until::At(_) => {
+            ProbeGoal::Mutate => "mutate found nothing wrong",
+            ProbeGoal::At(_) => {
                 "no crash can leave the recorded disk in the recorded epoch, with these arguments"
             }
-            Until::Failing { .. } if self.same_log => {
+            ProbeGoal::Failing { .. } if self.same_log => {
                 "the log is the recorded one, so no other disk was searched for"
             }
-            Until::Failing { .. } if self.looked == 0 => {
+            ProbeGoal::Failing { .. } if self.looked == 0 => {
                 "no crash disk of the last mutate could be looked at"
             }
-            Until::Failing { .. } => "no crash disk of the last mutate failed that way",
+            ProbeGoal::Failing { .. } => "no crash disk of the last mutate failed that way",
         }
     }
 

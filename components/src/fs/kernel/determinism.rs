@@ -34,7 +34,7 @@ use nix::unistd::Pid;
 
 use explode_runtime::devices::NOW;
 
-use super::traced::Program;
+use super::traced::TracedProgram;
 
 /// The calls that are answered here. The answer to sync(2) is that all is done: it would be about
 /// other disks, too.
@@ -67,7 +67,7 @@ const PROCESS: c_long = 4242;
 
 /// A program to start, its opens, and where its result goes: how it has ended, and whether nothing
 /// of it is left.
-type Job = (Program, Opens, Sender<(io::Result<ExitStatus>, bool)>);
+type StillJob = (TracedProgram, Opens, Sender<(io::Result<ExitStatus>, bool)>);
 
 /// Runs a program by its path, with nothing to read, and waits for its end. What it prints goes to
 /// these files.
@@ -81,8 +81,8 @@ pub(super) fn run(
     errors: BorrowedFd<'_>,
 ) -> io::Result<ExitStatus> {
     // The thread that traces has no other children.
-    static THREAD: Mutex<Option<Sender<Job>>> = Mutex::new(None);
-    let program = Program::of(command, out, errors)?;
+    static THREAD: Mutex<Option<Sender<StillJob>>> = Mutex::new(None);
+    let program = TracedProgram::of(command, out, errors)?;
     let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
     let (result, ended) = channel();
     let sent = thread.get_or_insert_with(start_thread).send((program, opens, result));
@@ -95,8 +95,8 @@ pub(super) fn run(
     status
 }
 
-fn start_thread() -> Sender<Job> {
-    let (jobs, waiting) = channel::<Job>();
+fn start_thread() -> Sender<StillJob> {
+    let (jobs, waiting) = channel::<StillJob>();
     thread::spawn(move || {
         for (program, opens, result) in waiting {
             let status = trace(&program, opens);
@@ -112,7 +112,7 @@ fn start_thread() -> Sender<Job> {
 /// All that this thread traces, and nothing else.
 const ALL: WaitPidFlag = WaitPidFlag::__WALL.union(WaitPidFlag::__WNOTHREAD);
 
-fn trace(program: &Program, opens: Opens) -> io::Result<ExitStatus> {
+fn trace(program: &TracedProgram, opens: Opens) -> io::Result<ExitStatus> {
     let main = program.start(&filter(opens))?;
     // It stops at its first instruction.
     waitpid(main, None)?;
