@@ -12,17 +12,17 @@
 //!
 //! - `output`: results and diagnostics on standard output and standard error
 //! - `progress`: the progress of a long build
-//! - `running`: the progress of a run on a terminal
-//! - `programs`: the programs that shell commands need
+//! - `progress_line`: the progress of a run on a terminal
+//! - `required_programs`: the programs that shell commands need
 //! - `interrupt`: Ctrl-C
 //! - `outputs`: the output files that options name
 //! - `junit`: the XML file of `--junit`
 //! - `trust`: the user's key, and the files whose commands run without a question
 //! - `diagnostics`: spans and lines of log, and the file of `--timeline`
 //! - `bench`: measurements of crash disks, restores and tracing
-//! - `worker`: workers in child processes
+//! - `child_worker`: workers in child processes
 //! - `guest`: workers in guests: the host's side and the agent's
-//! - `crew`: the workers of runs and replays
+//! - `workers`: the workers of runs and replays
 //! - `stack_file`: stack files
 //! - `times`: times on the command line
 //! - `cli`: the arguments of the command line
@@ -34,13 +34,13 @@
 #[cfg(feature = "cli")]
 pub mod bench;
 #[cfg(feature = "cli")]
+mod child_worker;
+#[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
 mod command_line;
 #[cfg(feature = "cli")]
 mod commands;
-#[cfg(feature = "cli")]
-mod crew;
 #[cfg(feature = "cli")]
 mod diagnostics;
 #[cfg(feature = "cli")]
@@ -56,13 +56,13 @@ mod output;
 #[cfg(feature = "cli")]
 mod outputs;
 #[cfg(feature = "cli")]
-mod programs;
-#[cfg(feature = "cli")]
 mod progress;
+#[cfg(feature = "cli")]
+mod progress_line;
 #[cfg(feature = "systems")]
 mod registry;
 #[cfg(feature = "cli")]
-mod running;
+mod required_programs;
 #[cfg(feature = "cli")]
 mod stack_file;
 #[cfg(feature = "cli")]
@@ -70,7 +70,7 @@ mod times;
 #[cfg(feature = "cli")]
 mod trust;
 #[cfg(feature = "cli")]
-mod worker;
+mod workers;
 
 #[cfg(feature = "systems")]
 pub use explode_checkers as checkers;

@@ -29,7 +29,7 @@ pub fn register(registry: &mut Registry) {
         fs::basic::def(),
         fs::sync::def(),
         fs::failures::def(),
-        fs::ways::def(),
+        fs::sync_methods::def(),
         fs::reasonable::def(),
         fs::replaced::def(),
         fs::moved::def(),
@@ -37,6 +37,6 @@ pub fn register(registry: &mut Registry) {
         vcs::merge::def(),
         vdisk::blocks::def(),
     ]);
-    registry.questions.extend(fs::questions::questions());
+    registry.questions.extend(fs::matrix_columns::questions());
     targets::register(registry);
 }

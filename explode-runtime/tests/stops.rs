@@ -213,13 +213,13 @@ fn run(
     stop_at: usize,
 ) -> Ran {
     let registry = registry();
-    let mut audience =
+    let mut sink =
         Listening { folder, registry: &registry, findings: Vec::new(), traces: BTreeMap::new() };
     STEPS.take();
     STOP_AT.set(stop_at);
     STOP.with(|stop| stop.store(false, Ordering::Relaxed));
-    let mut crew = InThreadWorkers::new(&registry, plan, &InProcess);
-    let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
+    let mut workers = InThreadWorkers::new(&registry, plan, &InProcess);
+    let mut supervisor = Supervisor::new(plan, &mut workers, &mut sink);
     supervisor.strategy = own;
     supervisor.keep = match resume {
         true => Persistence::Resume(Box::new(ResumedJournal::read(folder).unwrap())),
@@ -227,7 +227,7 @@ fn run(
     };
     supervisor.interrupt = Some(STOP.with(|stop| *stop));
     let result = supervisor.run();
-    Ran { result, findings: audience.findings, steps: STEPS.take() }
+    Ran { result, findings: sink.findings, steps: STEPS.take() }
 }
 
 fn number(count: &explode_runtime::base::ExactCount) -> u64 {

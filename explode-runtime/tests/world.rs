@@ -421,7 +421,7 @@ fn a_trace_of_a_world_is_minimised_and_shown() {
 }
 
 /// The summary of a run with so many workers, each a thread of its own, and the signatures found.
-fn merged(workers: usize, syncs: &str) -> (Summary, BTreeSet<String>) {
+fn merged(jobs: usize, syncs: &str) -> (Summary, BTreeSet<String>) {
     let (registry, plan) = (registry(), plan(3, syncs));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut signatures = BTreeSet::new();
@@ -432,16 +432,17 @@ fn merged(workers: usize, syncs: &str) -> (Summary, BTreeSet<String>) {
         }
     };
     let out = folder.path().join("run");
-    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut hear);
+    let mut sink = LocalSink::new(Some(&out), &mut confirm, &mut hear);
     let mut spawn = || spawn_thread(&registry);
-    let mut crew = RemoteWorkers::new(&plan, &mut spawn);
-    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
+    let mut workers = RemoteWorkers::new(&plan, &mut spawn);
+    let with_workers = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
         let mut spawn = || spawn_thread(&registry);
         work(&mut RemoteWorkers::new(&plan, &mut spawn));
     };
     let lost = |why: &str| panic!("{why}");
-    let mut supervisor = Supervisor::new(&plan, &mut crew, &mut audience);
-    supervisor.helpers = Some(Helpers { count: workers - 1, with_crew: &with_crew, lost: &lost });
+    let mut supervisor = Supervisor::new(&plan, &mut workers, &mut sink);
+    supervisor.helpers =
+        Some(Helpers { count: jobs - 1, with_workers: &with_workers, lost: &lost });
     let summary = supervisor.run().expect("the run ends");
     (Summary { seconds: 0.0, ..summary }, signatures)
 }

@@ -16,9 +16,9 @@ use serde_json::json;
 
 use super::run::{RunCommand, refused};
 use crate::cli::{Format, MergeArgs, RunArgs, WorkArgs};
-use crate::crew::{self, LocalWorkers};
 use crate::trust::{self, Carrier};
-use crate::{interrupt, output, programs};
+use crate::workers::{self, LocalWorkers};
+use crate::{interrupt, output, required_programs};
 
 /// Writes the first jobs of a run.
 pub fn plan(registry: &Registry, args: &RunArgs, folder: &Path) -> Exit {
@@ -28,9 +28,9 @@ pub fn plan(registry: &Registry, args: &RunArgs, folder: &Path) -> Exit {
             let text = "--plan: a strategy of a program's own cannot be run elsewhere; use another";
             return Err(UsageError(text.to_owned()).into());
         }
-        programs::check(&plan)?;
+        required_programs::check(&plan)?;
         interrupt::by_default();
-        let started = crew::first_start(&plan, &LocalWorkers::prepare(&plan)?)?;
+        let started = workers::first_start(&plan, &LocalWorkers::prepare(&plan)?)?;
         let folder = JobFolder::create(folder, &plan, started)?;
         let mut strategy = plan.strategy()?;
         strategy.next();
@@ -70,14 +70,14 @@ fn worked(registry: &Registry, args: &WorkArgs) -> Result<(), RunError> {
     let plan = job.plan();
     plan.check(registry)?;
     check_trust("job", &args.job, plan, args.trust)?;
-    programs::check(plan)?;
+    required_programs::check(plan)?;
     let result = job.result_of(&args.job);
     if !is_stdin && job.is_done(&result) {
         output::note(&format!("{} is there already", result.display()));
         return Ok(());
     }
     interrupt::by_default();
-    let bytes = crew::work(&job, &LocalWorkers::prepare(plan)?, interrupt::watch())?;
+    let bytes = workers::work(&job, &LocalWorkers::prepare(plan)?, interrupt::watch())?;
     if !is_stdin {
         return write_result(&result, &bytes);
     }
@@ -109,7 +109,7 @@ fn begun(registry: &Registry, args: &MergeArgs) -> Result<Merge, RunError> {
     let folder = JobFolder::open(first)?;
     folder.plan().check(registry)?;
     check_trust("run", first, folder.plan(), args.trust)?;
-    programs::check(folder.plan())?;
+    required_programs::check(folder.plan())?;
     let results = folder.read_results(others)?;
     let run = folder.run();
     let (keep, claim) = match ResumedJournal::read(&run) {
@@ -142,10 +142,10 @@ impl Merge {
             require_complete: false,
         };
         let mut complete = None;
-        let (exit, _) = exploring.by(|audience| {
+        let (exit, _) = exploring.by(|sink| {
             let workers = LocalWorkers::prepare(&plan)?;
             let summary =
-                crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
+                workers::merge(&folder, &mut results, &workers, sink, keep, interrupt::watch())?;
             complete = Some(summary.complete);
             Ok(summary)
         });

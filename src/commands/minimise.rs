@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::trace;
 use crate::cli::{Format, MinimiseArgs};
-use crate::{crew, output, outputs, trust};
+use crate::{output, outputs, trust, workers};
 
 /// Minimises a trace.
 pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
@@ -35,7 +35,7 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     // The smaller trace is the user's own, also where the old one is a stranger's: the user decided
     // that its commands run.
     let secret = trust::secret(&trace.commands());
-    let smaller = match crew::minimise(&trace, bounds) {
+    let smaller = match workers::minimise(&trace, bounds) {
         Ok(MinimiseResult::Smaller(smaller)) => {
             let trace = smaller.trace.clone().tagged(secret.as_ref());
             MinimisedTrace { trace, ..*smaller }
@@ -49,7 +49,7 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
     // Only what a fresh worker says counts.
-    match crew::replay(&smaller.trace) {
+    match workers::replay(&smaller.trace) {
         Ok(ReplayResult::Reproduced { .. }) => {}
         Ok(ReplayResult::NotReproduced(_, why)) => {
             return not_there(args, &trace, Verdict::Ok, &unproved(&why));

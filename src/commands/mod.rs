@@ -22,7 +22,7 @@ use explode_runtime::base::{Exit, UsageError};
 use explode_runtime::plan::Registry;
 
 use crate::cli::{Cli, Command, ShowForm};
-use crate::{diagnostics, guest, output, worker};
+use crate::{child_worker, diagnostics, guest, output};
 use device::rules;
 
 /// Does what a command line says.
@@ -50,7 +50,7 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
         Command::Vm(command) => vm::vm(command),
         Command::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
         Command::Agent(args) => guest::agent::serve_port(registry, &args.port, args.hung),
-        Command::Worker(args) => worker::serve_page(registry, &args.page),
+        Command::Worker(args) => child_worker::serve_page(registry, &args.page),
     }
 }
 

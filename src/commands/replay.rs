@@ -10,7 +10,7 @@ use serde_json::json;
 use super::trace;
 use crate::cli::{Format, ReplayArgs};
 use crate::outputs::Outputs;
-use crate::{crew, diagnostics, output};
+use crate::{diagnostics, output, workers};
 
 /// Why a replay may not show what its trace has recorded.
 const CAUSES: &str =
@@ -36,7 +36,7 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
         Ok(Some((path, output))) => diagnostics::write_timeline(path, output),
         Err(error) => return output::fail(Exit::Usage, error),
     }
-    let outcome = crew::replay(&trace);
+    let outcome = workers::replay(&trace);
     if let Err(error) = diagnostics::finish_timeline() {
         output::fail(error.exit(), error);
     }

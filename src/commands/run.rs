@@ -16,11 +16,11 @@ use explode_runtime::trace::{Secret, Trace};
 use nix::sys::signal::Signal;
 
 use crate::cli::{Format, RunArgs};
-use crate::crew::LocalWorkers;
 use crate::junit::Junit;
 use crate::outputs::Outputs;
-use crate::running::ProgressLine;
-use crate::{crew, diagnostics, interrupt, output, programs, stack_file, trust};
+use crate::progress_line::ProgressLine;
+use crate::workers::LocalWorkers;
+use crate::{diagnostics, interrupt, output, required_programs, stack_file, trust, workers};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
@@ -33,9 +33,9 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     let out = args.out.as_deref();
     timeline.into_iter().for_each(|(path, output)| diagnostics::write_timeline(path, output));
     let exploring = RunCommand { plan: &plan, claim, out, events, junit, format, require_complete };
-    let (exit, folder) = exploring.by(|audience| {
+    let (exit, folder) = exploring.by(|sink| {
         let workers = LocalWorkers::prepare(&plan)?;
-        crew::run(&plan, &workers, args.jobs, audience, keep, interrupt::watch())
+        workers::run(&plan, &workers, args.jobs, sink, keep, interrupt::watch())
     });
     let exit = finished(exit);
     if let Some(folder) = folder.filter(|_| interrupt::is_requested()) {
@@ -107,19 +107,19 @@ impl RunCommand<'_> {
         let secret = trust::secret(&commands);
         let untagged = secret.is_none() && !commands.is_empty();
         let mut replay = |trace: &Path| confirm(trace, untagged);
-        let mut audience = match claim {
+        let mut sink = match claim {
             Some(claim) => LocalSink::resuming(claim, &mut replay, &mut sink),
             None => LocalSink::new(out, &mut replay, &mut sink),
         };
-        secret.iter().for_each(|secret| audience.tag_with(secret, plan));
-        events.into_iter().for_each(|(path, output)| audience.write_events(path, output));
+        secret.iter().for_each(|secret| sink.tag_with(secret, plan));
+        events.into_iter().for_each(|(path, output)| sink.write_events(path, output));
         // While something is built, Ctrl-C ends this process and the build by the signal; from then
         // on it ends the run in good order.
         interrupt::by_default();
-        let result = explore(&mut audience);
-        let finished = audience.finish_events();
+        let result = explore(&mut sink);
+        let finished = sink.finish_events();
         let result = result.and_then(|summary| finished.map(|()| summary));
-        let folder = audience.path().map(Path::to_owned);
+        let folder = sink.path().map(Path::to_owned);
         running.iter().for_each(ProgressLine::end);
         let last = result
             .as_ref()
@@ -183,7 +183,7 @@ fn beginning(
     let Some(folder) = &args.resume else {
         let plan = plan(registry, args)?;
         check_jobs(&plan, args.jobs)?;
-        programs::check(&plan)?;
+        required_programs::check(&plan)?;
         return Ok((plan, Persistence::Journal, None));
     };
     let claim = FolderLock::of(folder)?;
@@ -192,7 +192,7 @@ fn beginning(
     plan.check(registry)?;
     trust::check_run(folder, &plan, args.trust)?;
     check_jobs(&plan, args.jobs)?;
-    programs::check(&plan)?;
+    required_programs::check(&plan)?;
     Ok((plan, Persistence::Resume(Box::new(history)), Some(claim)))
 }
 

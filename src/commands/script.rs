@@ -14,7 +14,7 @@ use explode_runtime::script::{Reproduction, ScriptRefused};
 
 use super::trace;
 use crate::cli::{Format, ShowArgs, ShowForm};
-use crate::{crew, output, outputs};
+use crate::{output, outputs, workers};
 
 /// Without a search for the critical write it takes few.
 const TESTS: u64 = 200;
@@ -36,7 +36,7 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         return output::fail(Exit::Usage, text);
     }
     let bounds = SearchBounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
-    let case = match crew::case(&trace, bounds) {
+    let case = match workers::case(&trace, bounds) {
         Ok(Ok(case)) => case,
         Ok(Err(refused)) => {
             let exit = match refused {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::trace::sound;
 use crate::cli::{Format, ShowArgs};
-use crate::{crew, output, programs, trust};
+use crate::{output, required_programs, trust, workers};
 
 /// Tells what a trace shows.
 pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
@@ -62,8 +62,9 @@ fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, Us
     let bounds = SearchBounds { budget: None, tests };
     let sound = plan.check(registry);
     trust::check_trace(&args.trace, trace, args.trust)?;
-    let told =
-        sound.and_then(|()| programs::check(&plan)).and_then(|()| crew::story(trace, bounds));
+    let told = sound
+        .and_then(|()| required_programs::check(&plan))
+        .and_then(|()| workers::story(trace, bounds));
     Ok(told.unwrap_or_else(|error| {
         Story::of_file(trace.clone(), format!("it cannot be run here: {error}"))
     }))

@@ -6,7 +6,7 @@ use explode_runtime::base::{Exit, RunError};
 use explode_runtime::plan::Registry;
 use explode_runtime::trace::Trace;
 
-use crate::{output, programs, trust};
+use crate::{output, required_programs, trust};
 
 /// Reads a trace that is to be run. Reports what is wrong with it, and what is missing here, before
 /// a guest is booted for it; its commands must be the user's own, or be `trusted`.
@@ -20,7 +20,7 @@ pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Ex
         |error: RunError| output::fail(error.exit(), format!("{}: {error}", path.display()));
     plan.check(registry).map_err(failed)?;
     trust::check_trace(path, &trace, trusted).map_err(|error| output::fail(Exit::Usage, error))?;
-    programs::check(&plan).map_err(failed)?;
+    required_programs::check(&plan).map_err(failed)?;
     Ok(trace)
 }
 

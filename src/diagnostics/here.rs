@@ -13,7 +13,7 @@ use super::chrome::SUPERVISOR;
 use super::log::{Above, directives, layer};
 use super::recorder::Recorder;
 use super::timeline::Timeline;
-use crate::running;
+use crate::progress_line;
 
 static HERE: OnceLock<Here> = OnceLock::new();
 
@@ -36,7 +36,7 @@ pub fn begin(verbose: u8, spans: bool) -> Result<(), UsageError> {
     }
     let recorder = Recorder::of_now();
     let subscriber = tracing_subscriber::registry()
-        .with(layer(&log, Above(running::write_above)))
+        .with(layer(&log, Above(progress_line::write_above)))
         .with(spans.then(|| recorder.clone()));
     // Where a program has a subscriber of its own, that one stays.
     let _ = tracing::subscriber::set_global_default(subscriber);
@@ -93,7 +93,7 @@ impl Observer for Here {
     fn observed(&self, worker: u32, taken: TakenDiagnostics) {
         let TakenDiagnostics { spans, lines } = taken;
         if !lines.is_empty() {
-            running::write_above(lines.as_bytes());
+            progress_line::write_above(lines.as_bytes());
         }
         if let Some(timeline) = &mut *self.timeline() {
             timeline.add(SUPERVISOR, self.recorder.take(0));

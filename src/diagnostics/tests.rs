@@ -101,8 +101,8 @@ fn spans() -> (Vec<Span>, u64) {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
-        let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
-        let summary = explore(&registry, &plan, &InProcess, &mut audience).unwrap();
+        let mut sink = LocalSink::new(Some(&out), &mut confirm, &mut sink);
+        let summary = explore(&registry, &plan, &InProcess, &mut sink).unwrap();
         assert!(summary.complete && summary.broken.is_zero(), "{summary:?}");
     });
     (recorder.take(0), clock.load(Ordering::Relaxed))

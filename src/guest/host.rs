@@ -16,8 +16,8 @@ use libc::SIGKILL;
 use tracing::info_span;
 
 use super::console;
+use crate::child_worker::never_block;
 use crate::progress::Bar;
-use crate::worker::never_block;
 
 /// The port that leads from the agent to the host.
 pub(super) const PORT: &str = "/dev/virtio-ports/explode";

@@ -13,9 +13,9 @@ use explode_runtime::verdict::{BrokenKind, Verdict};
 use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
 
-use super::child::{self, CellLimits, CellRun, Unable};
+use super::cell_run::{self, CellLimits, CellRun, Unable};
 use super::grid::{CELL_FILE, Column, Grid, Row};
-use super::{CellFile, slow};
+use super::{CellFile, hang_recheck};
 use crate::output;
 
 /// How a cell is read.
@@ -187,10 +187,10 @@ pub fn ask(
                 std::fs::create_dir_all(place)?;
                 let file = place.join(format!("{name}.toml"));
                 durable_write(&file, asked.file().as_bytes())?;
-                child::run(&file, &place.join(name), CellLimits { until, ..limits })
+                cell_run::run(&file, &place.join(name), CellLimits { until, ..limits })
             };
             let heard = once(&asked, "check", None)?;
-            let heard = slow::sift(registry, row, heard, limits)?;
+            let heard = hang_recheck::sift(registry, row, heard, limits)?;
             let mut cell = judge(row, column, heard, limits.budget);
             if cell.outcome == CellOutcome::Pass {
                 let deaf = match asked.without_flushes() {

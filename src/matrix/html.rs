@@ -2,9 +2,9 @@
 
 use explode_runtime::report::{Paste, escaped};
 
+use super::attribution::{AttributedFinding, SafetySummary};
 use super::cell::{Cell, CellOutcome};
 use super::grid::Grid;
-use super::layers::{AttributedFinding, SafetySummary};
 use super::{paper, text};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;max-width:90rem}\

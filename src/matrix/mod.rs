@@ -4,28 +4,28 @@
 //! | file | what |
 //! | --- | --- |
 //! | `grid.rs` | what is asked, as it stands in the folder |
-//! | `asked.rs` | one cell as a stack file that anybody can run |
-//! | `child.rs` | a run of it, in a process of its own |
+//! | `cell_file.rs` | one cell as a stack file that anybody can run |
+//! | `cell_run.rs` | a run of it, in a process of its own |
 //! | `cell.rs` | what came of it: pass, by design, bug, blind, not supported |
-//! | `slow.rs` | what hung is tried again with longer |
-//! | `layers.rs` | whose fault it is, when the layer is varied; what is safe where |
+//! | `hang_recheck.rs` | what hung is tried again with longer |
+//! | `attribution.rs` | whose fault it is, when the layer is varied; what is safe where |
 //! | `paper.rs` | Table 2 of the paper, to hold beside it |
 //! | `text.rs`, `html.rs` | for people |
 
-mod asked;
+mod attribution;
 mod cell;
-mod child;
+mod cell_file;
+mod cell_run;
 mod grid;
+mod hang_recheck;
 mod html;
-mod layers;
 mod paper;
-mod slow;
 mod text;
 
-pub use asked::CellFile;
+pub use attribution::{faults, safe};
 pub use cell::{Cell, CellOutcome, ask};
-pub use child::CellLimits;
+pub use cell_file::CellFile;
+pub use cell_run::CellLimits;
 pub use grid::{Column, Grid, OWN_NAMES, PAGE, Row};
 pub use html::page;
-pub use layers::{faults, safe};
 pub use text::{cell_line, table};

@@ -6,9 +6,9 @@ use explode_runtime::base::{Mode, Options};
 use explode_runtime::report::{Finding, Paste, brief};
 use itertools::Itertools as _;
 
+use super::attribution::{AccusedLayer, AttributedFinding, SafetySummary};
 use super::cell::{Cell, CellOutcome};
 use super::grid::Grid;
-use super::layers::{AccusedLayer, AttributedFinding, SafetySummary};
 use super::paper;
 
 /// A cell as it ends: which, what came of it, and how much was looked at.

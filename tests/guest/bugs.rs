@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use explode_runtime::base::Mode;
-use explode_runtime::explain::{StoryCommands, story_here};
+use explode_runtime::explain::{StoryCommands, story_in_thread};
 use explode_runtime::report::Line;
 use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::Verdict;
@@ -87,7 +87,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 
 /// What `explode show` says of a trace fits one screen, and ends with a command to paste.
 fn fits_one_screen(name: &str, cx: Cx<'_>, trace: &Trace) {
-    let story = story_here(cx.registry, trace, cx.backend).expect("it is run");
+    let story = story_in_thread(cx.registry, trace, cx.backend).expect("it is run");
     assert!(story.retold.is_ok(), "{:?}", story.retold);
     let commands = StoryCommands { all: Some("all"), minimise: Some("minimise"), replay: "replay" };
     let lines: Vec<String> = story.lines(name, &commands).iter().map(Line::plain).collect();

@@ -23,7 +23,7 @@ const BORROWING: [&str; 4] = [
 ];
 /// The cache of chopped states: the units of a worker share it.
 const CHOP_CACHE: [&str; 2] =
-    ["explode-runtime/src/unit/runner.rs", "explode-runtime/src/unit/start.rs"];
+    ["explode-runtime/src/unit/runner.rs", "explode-runtime/src/unit/first_start.rs"];
 
 /// Returns the promises that these files break. A file that is not there breaks its own.
 pub fn problems(files: &Files) -> Vec<String> {

@@ -4,14 +4,14 @@ pub mod atomic;
 pub mod basic;
 mod endless;
 pub mod failures;
+pub(crate) mod matrix_columns;
 mod model;
 pub mod moved;
-pub(crate) mod questions;
 pub mod reasonable;
 pub mod replaced;
 pub mod sync;
+pub mod sync_methods;
 mod topology;
-pub mod ways;
 #[cfg(test)]
 mod words;
 

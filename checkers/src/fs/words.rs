@@ -14,7 +14,7 @@ use explode_runtime::writeset::DeviceRules;
 
 use super::model::SyncCall;
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
-use super::{failures, moved, questions, reasonable, replaced, sync, ways};
+use super::{failures, matrix_columns, moved, reasonable, replaced, sync, sync_methods};
 
 const WITHOUT_A_CRASH: &str = "call-has-its-effect";
 
@@ -27,7 +27,7 @@ fn words(checker: &str) -> Vec<String> {
     let owned = |words: &mut dyn Iterator<Item = &'static str>| words.map(str::to_owned).collect();
     match checker {
         name if name == sync::NAME => owned(&mut every_sync()),
-        name if name == ways::NAME => owned(&mut every_sync().chain([WITHOUT_A_CRASH])),
+        name if name == sync_methods::NAME => owned(&mut every_sync().chain([WITHOUT_A_CRASH])),
         name if name == reasonable::NAME => owned(&mut all().chain([WITHOUT_A_CRASH])),
         name if name == replaced::NAME => owned(&mut replaced::words()),
         name if name == moved::NAME => owned(&mut moved::WORDS.into_iter()),
@@ -82,7 +82,7 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
 /// Each word of a check of the matrix without a line in a profile, as one line of text.
 fn missing(systems: &[(String, Profile)]) -> Vec<String> {
     let mut missing = Vec::new();
-    for question in questions::questions() {
+    for question in matrix_columns::questions() {
         let words = words(question.checker);
         for (name, profile) in systems {
             let has = |word: &String| profile.promises.iter().any(|line| line.name == *word);
@@ -121,7 +121,7 @@ fn a_check_is_about_words_of_its_own() {
     let mut stack =
         Stack::build(&spec, &registry.components, disks, DeviceRules::default(), 0).unwrap();
     stack.start_first().unwrap();
-    for question in questions::questions() {
+    for question in matrix_columns::questions() {
         let def = registry.checkers.iter().find(|def| def.name == question.checker).unwrap();
         let words = words(&def.name);
         let about = (def.build)(&question.options).unwrap().facts(&stack).unwrap().promises;

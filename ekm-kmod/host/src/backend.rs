@@ -11,7 +11,7 @@ use explode_runtime::devices::{Backend, Backends, Devices, HostId, InProcess, Si
 use crate::kernel::KernelDisks;
 use crate::machine::KernelMachine;
 use crate::soft::SoftCrashes;
-use crate::{left, turns, write_back};
+use crate::{leftovers, scheduling, write_back};
 
 /// This machine's kernel, which has the modules `rdd` and `ekm`.
 #[derive(Clone, Debug)]
@@ -25,13 +25,13 @@ impl KernelBackend {
     /// The modules are missing, or of another version; not root.
     fn open(mode: Mode) -> Result<KernelBackend, RunError> {
         if mode == Mode::Vm {
-            turns::take_turns().map_err(|error| {
+            scheduling::take_turns().map_err(|error| {
                 RunError::Missing(format!("a guest of ours, with root: {error}"))
             })?;
         }
         let machine = KernelMachine::open(mode == Mode::Vm)?;
         if mode == Mode::Here {
-            left::mount_apart().map_err(|error| {
+            leftovers::mount_apart().map_err(|error| {
                 RunError::Missing(format!("a mount namespace: {error}; --in here needs root"))
             })?;
         }
@@ -63,14 +63,14 @@ impl Backend for KernelBackend {
     fn settle(&self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         let takes_turns = self.0.takes_turns();
         if takes_turns {
-            turns::threads_take_turns().map_err(|error| {
+            scheduling::threads_take_turns().map_err(|error| {
                 StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
             })?;
             write_back::keep_shares_above()
                 .map_err(|error| StepError::new(error.to_string()).blame(Blame::Tool))?;
         }
         threads.iter().try_for_each(|(layer, pid)| {
-            let checked = turns::check_thread(*pid, takes_turns);
+            let checked = scheduling::check_thread(*pid, takes_turns);
             checked.map_err(|why| StepError::new(why).blame(Blame::Tool).of(layer))
         })
     }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use super::turns;
+use super::scheduling;
 use explode_runtime::base::{Blame, StepError};
 
 /// A change of it wakes the flusher of each device (`dirty_writeback_centisecs_handler`).
@@ -32,13 +32,13 @@ const LOOK: Duration = Duration::from_micros(200);
 /// behind everybody.
 pub(crate) fn write_back() -> Result<(), StepError> {
     let began = Instant::now();
-    turns::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
+    scheduling::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
     for _ in 0..ROUNDS {
         if states()? & HAS_DIRTY == 0 {
             break;
         }
         wake().map_err(|error| tool(INTERVAL, &error))?;
-        let done = turns::behind_all(|| {
+        let done = scheduling::behind_all(|| {
             while states()? & (RUNNING | START_ALL) != 0 {
                 if began.elapsed() > LONGEST {
                     let why = format!(

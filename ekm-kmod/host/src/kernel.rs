@@ -14,7 +14,7 @@ use super::machine::KernelMachine;
 use super::threads::HeldThreads;
 use crate::calls::KernelCall;
 use crate::disk_model::{CompletionTiming, DiskModel};
-use crate::handed::HandedOverChoices;
+use crate::handed_over::HandedOverChoices;
 use explode_runtime::base::StepError;
 use explode_runtime::devices::{DiskSet, KernelSide, Side};
 

@@ -13,29 +13,29 @@
 //! - `map`: memory that is shared with the kernel
 //! - `packages`: the image of a guest and the packages of its programs
 //! - `marks`: the tool by which programs ask for crash checks
-//! - `issuers`: the tasks that have caused events
+//! - `tasks`: the tasks that have caused events
 //! - `buffers`: dirty buffers that were cleaned where no probe sees it
 //! - `log`: records of EKM's log as events
 //! - `disk_model`: how a disk treats flushes, and when its writes end
-//! - `turns`: tasks take turns in a guest
+//! - `scheduling`: tasks take turns in a guest
 //! - `threads`: threads of a stack: found, held back, run
 //! - `background`: write-back and reclaim, made to happen
 //! - `write_back`: nothing is written back unless asked for
 //! - `numbers`: the numbers of choices in EKM's calls
 //! - `frames`: labels of choices by their callers
 //! - `rdd`: one RAM disk
-//! - `plain`: a RAM disk without a log, to measure with
+//! - `unrecorded_disk`: a RAM disk without a log, to measure with
 //! - `choices`: the page of choices that EKM shares
 //! - `probes`: functions that may fail, probed or refused
 //! - `ekm`: EKM's device
-//! - `left`: disks that a killed run has left
+//! - `leftovers`: disks that a killed run has left
 //! - `requests`: requests of kernel code and programs for crash checks
 //! - `calls`: calls on a file system, read from the log and repeated
 //! - `side_disks`: the disks of one side, and what the log says of them
 //! - `machine`: the kernel of a run: its disks, log and clock
-//! - `handed`: choices while the kernel has their sequence
+//! - `handed_over`: choices while the kernel has their sequence
 //! - `kernel`: the disks of one stack
-//! - `elsewhere`: choices in the kernel and between two calls
+//! - `kernel_side`: choices in the kernel and between two calls
 //! - `soft`: soft crashes, by repeated calls
 //! - `backend`: the backend
 
@@ -46,35 +46,35 @@ mod calls;
 mod choices;
 mod disk_model;
 mod ekm;
-mod elsewhere;
 mod frames;
-mod handed;
-mod issuers;
+mod handed_over;
 mod kernel;
-mod left;
+mod kernel_side;
+mod leftovers;
 mod log;
 mod machine;
 mod map;
 mod marks;
 mod numbers;
 mod packages;
-mod plain;
 mod probes;
 mod rdd;
 mod requests;
+mod scheduling;
 mod side_disks;
 mod soft;
+mod tasks;
 mod threads;
-mod turns;
+mod unrecorded_disk;
 mod write_back;
 
 pub use backend::{AllBackends, KernelBackend};
 pub use disk_model::{CompletionTiming, DiskModel};
 pub use kernel::KernelDisks;
-pub use left::remove_left;
+pub use leftovers::remove_left;
 pub use machine::KernelMachine;
 pub use marks::{MARK_REQUEST, TOOLS};
 pub use packages::IMAGE_FILE;
-pub use plain::UnrecordedDisk;
+pub use scheduling::yield_to_others;
 pub use threads::find_thread;
-pub use turns::yield_to_others;
+pub use unrecorded_disk::UnrecordedDisk;

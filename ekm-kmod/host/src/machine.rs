@@ -19,14 +19,14 @@ use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
 
 use super::disk_model::{CompletionTiming, DiskModel};
 use super::ekm::{self, Ekm};
-use super::issuers::EventTasks;
-use super::left::Leftovers;
+use super::leftovers::Leftovers;
 use super::log::{LogRecord, RecordReader};
 use super::marks;
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::{CONTROL, RddDisk, open_control};
 use super::requests::Requests;
 use super::side_disks::{SideDisks, is_asked};
+use super::tasks::EventTasks;
 use super::write_back;
 use crate::calls::{KernelCall, MappedFiles};
 use explode_runtime::base::{Blame, BrokenKind, RunError, StepError};

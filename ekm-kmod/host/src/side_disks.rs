@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use explode_ekm_abi::wire::{FLAG_ASKED, KIND_BUFFER};
 use explode_ramdisk::{Event, operation_mark};
 
-use super::issuers::EventTasks;
 use super::log::{LogRecord, RecordReader};
 use super::rdd::RddDisk;
+use super::tasks::EventTasks;
 use crate::calls::{self, KernelCall, MappedFiles};
 use explode_runtime::base::StepError;
 use explode_runtime::devices::Side;

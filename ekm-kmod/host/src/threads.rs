@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-use super::turns::{self, CHOSEN, QUIESCED};
+use super::scheduling::{self, CHOSEN, QUIESCED};
 use explode_runtime::base::{Blame, StepError};
 
 /// The process that is the parent of all threads of the kernel.
@@ -172,7 +172,7 @@ impl HeldThread {
 }
 
 fn set_priority(pid: u32, priority: i32) -> io::Result<()> {
-    turns::set_priority(i32::try_from(pid).map_err(io::Error::other)?, priority)
+    scheduling::set_priority(i32::try_from(pid).map_err(io::Error::other)?, priority)
 }
 
 /// How often a task has stopped running.

@@ -11,8 +11,8 @@ use num_bigint::BigUint;
 use super::cluster::{Cluster, ClusterOption, CombinedEffect};
 use super::epoch::Epochs;
 use super::named::product;
+use super::outcome_table::OutcomeTable;
 use super::piece::{KeptPiece, PieceId};
-use super::places::OutcomeTable;
 use crate::writeset::{PreflushWorld, VersionedRange, WriteSet};
 
 /// The disks of one instant.

@@ -5,9 +5,9 @@ use num_bigint::BigUint;
 
 use super::emission::{CrashDisk, Emission};
 use super::epoch::{Epoch, Epochs};
+use super::instants::Instants;
 use super::sample::SampleLimits;
 use super::soft;
-use super::when::Instants;
 use crate::writeset::{LogContradiction, WriteSet};
 
 /// What an interval amounts to.

@@ -7,19 +7,19 @@
 //! enumerated, each disk's identity is a sum of known differences, and a disk is built only when it
 //! is needed.
 
+mod big_index;
 mod cluster;
 mod emission;
 mod epoch;
 mod families;
+mod instants;
 mod interval;
 mod named;
 mod neighbours;
-mod number;
+mod outcome_table;
 mod piece;
-mod places;
 mod sample;
 mod soft;
-mod when;
 
 use std::collections::HashMap;
 
@@ -28,12 +28,12 @@ use num_bigint::BigUint;
 
 pub use emission::CrashDisk;
 pub use epoch::{Epoch, Epochs};
+pub use instants::Instants;
 pub use interval::{IntervalCounts, walk};
 pub use named::names;
 pub use neighbours::{Neighbours, walk_named};
 pub use piece::{KeptPiece, PieceId};
 pub use sample::{SampleLimits, SampleSeed};
-pub use when::Instants;
 
 use crate::writeset::{DeviceRules, LogContradiction, WriteSet};
 

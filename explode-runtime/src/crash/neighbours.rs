@@ -8,10 +8,10 @@ use explode_ramdisk::Event;
 
 use super::emission::{CrashDisk, Layout};
 use super::epoch::Epoch;
+use super::instants::Instants;
 use super::interval::{InstantEpochs, InstantView, each_moment};
 use super::named::names;
 use super::piece::PieceId;
-use super::when::Instants;
 use crate::writeset::{LogContradiction, VersionedRange, WriteSet};
 
 /// The disks of one world at one moment of an interval.

@@ -9,7 +9,7 @@ use explode_ramdisk::{Event, operation_of};
 
 use super::emission::Emission;
 use super::epoch::Epochs;
-use super::when::Instants;
+use super::instants::Instants;
 use crate::writeset::{LogContradiction, WriteSet};
 
 /// Applies the events to the write set, and visits the write set of the machine that goes on, after

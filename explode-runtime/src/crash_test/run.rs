@@ -110,8 +110,8 @@ impl CrashTest {
         self.plan.check(&self.registry).map_err(|error| error.to_string())?;
         let (interrupt, mut heard) = (AtomicBool::new(false), TestReport::default());
         let explored = self.with_workers(&self.plan, |remote| {
-            let mut audience = Listening { test: self, heard: &mut heard, interrupt: &interrupt };
-            let mut supervisor = Supervisor::new(&self.plan, remote, &mut audience);
+            let mut sink = Listening { test: self, heard: &mut heard, interrupt: &interrupt };
+            let mut supervisor = Supervisor::new(&self.plan, remote, &mut sink);
             supervisor.interrupt = Some(&interrupt);
             supervisor.run()
         });

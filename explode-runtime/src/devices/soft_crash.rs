@@ -9,8 +9,7 @@ use crate::base::StepError;
 
 /// Starts the stack's file systems on a disk of the crash side, does the work with the folders
 /// where they are mounted, unmounts them and returns what the disks hold then.
-pub type OnStack<'a> =
-    dyn Fn(&Image, FolderWork<'_>) -> Result<Image, StepError> + 'a;
+pub type OnStack<'a> = dyn Fn(&Image, FolderWork<'_>) -> Result<Image, StepError> + 'a;
 
 /// Work with the folders where the file systems are mounted.
 pub type FolderWork<'a> = &'a mut dyn FnMut(&[PathBuf]) -> Result<(), StepError>;

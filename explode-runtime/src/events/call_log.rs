@@ -11,8 +11,8 @@ use explode_ramdisk::files::{
     Result, Stat, Synced, WriteMethod,
 };
 
+use super::logged_call::{LoggedAction, LoggedCall};
 use super::placed_calls::{CallTimeline, PlacedCall};
-use super::what::{LoggedAction, LoggedCall};
 
 /// Where calls are written down; a copy is the same.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use explode_ramdisk::files::CallText;
 
-use super::what::LoggedAction;
+use super::logged_call::LoggedAction;
 
 /// The words for what was done.
 pub(super) fn text_of(what: &LoggedAction) -> CallText {

@@ -4,22 +4,22 @@ mod call_log;
 mod call_text;
 mod jsonl;
 mod limits;
+mod logged_call;
 mod logwrites;
 mod placed_calls;
 mod read_error;
 mod summary;
-mod what;
 
 pub use call_log::{CallLog, FailedCommand};
 pub use explode_ramdisk::{Event, Flags, Payload};
 pub use jsonl::{read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
+pub use logged_call::{LoggedAction, LoggedCall};
 pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, write_logwrites};
 pub use placed_calls::PlacedCall;
 pub use read_error::ReadError;
 pub use summary::EventSummary;
 pub(crate) use summary::{Whose, describe, event_lines, happened, summary_line};
-pub use what::{LoggedAction, LoggedCall};
 
 use xxhash_rust::xxh3::Xxh3;
 

@@ -8,7 +8,7 @@ use explode_ramdisk::files::CallText;
 use serde::{Deserialize, Serialize};
 
 use super::call_text::text_of;
-use super::what::LoggedAction;
+use super::logged_call::LoggedAction;
 
 /// A call, and the events between which it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Where two runs of the same choices differ, for a system that is not deterministic.
 
-use super::bench::{ProbeSession, SearchBounds};
+use super::session::{ProbeSession, SearchBounds};
 use crate::base::RunError;
 use crate::judge::{END_MARK, NOW_MARK};
 use crate::trace::Trace;
@@ -21,14 +21,14 @@ pub fn differences(remote: &mut RemoteWorkers<'_>, trace: &Trace) -> Result<Vec<
     if trace.died.is_some() {
         return Ok(Vec::new());
     }
-    let mut bench =
+    let mut session =
         ProbeSession::new(remote, trace, SearchBounds { budget: None, tests: u64::MAX });
-    let (other_choice, first) = bench.logged(trace, true)?;
+    let (other_choice, first) = session.logged(trace, true)?;
     let mut found: Vec<String> = other_choice.into_iter().collect();
     // What stays in memory from one run to the next shows in the same worker, what a start draws in
     // a new one.
     for anew in [false, true] {
-        let (other_choice, second) = bench.logged(trace, anew)?;
+        let (other_choice, second) = session.logged(trace, anew)?;
         if found.is_empty() {
             found.extend(other_choice);
         }

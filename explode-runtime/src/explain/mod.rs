@@ -5,18 +5,18 @@
 //! it try other disks of that moment, and remembers the results. Smaller traces ([`minimise`]) and
 //! stories are made of that.
 
-mod bench;
 pub mod critical;
 mod differences;
-mod here;
+mod in_thread;
+mod locate;
 pub mod minimise;
-mod reach;
+mod session;
 mod story;
 mod text;
 
-pub use bench::{DiskTry, PathFailure, PathResult, ProbeSession, SearchBounds};
 pub use differences::{CAUSES, differences, diverged};
-pub use here::story_here;
-pub use reach::{LocatedFailure, Location, SearchResult, look, reach};
+pub use in_thread::story_in_thread;
+pub use locate::{LocatedFailure, Location, SearchResult, locate, look};
+pub use session::{DiskTry, PathFailure, PathResult, ProbeSession, SearchBounds};
 pub use story::{Story, StoryRun, story};
 pub use text::StoryCommands;

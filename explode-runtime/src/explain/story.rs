@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::bench::{ProbeSession, SearchBounds};
 use super::critical::{CriticalSearch, search};
-use super::reach::{LocatedFailure, Location, reach};
+use super::locate::{LocatedFailure, Location, locate};
+use super::session::{ProbeSession, SearchBounds};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::devices::IMAGE;
@@ -65,8 +65,8 @@ pub fn story(
     trace: &Trace,
     bounds: SearchBounds,
 ) -> Result<Story, RunError> {
-    let mut bench = ProbeSession::new(remote, trace, bounds).noting();
-    let failure = match reach(&mut bench, trace)? {
+    let mut session = ProbeSession::new(remote, trace, bounds).noting();
+    let failure = match locate(&mut session, trace)? {
         Location::Fails(failure) => *failure,
         Location::Not(why) => {
             return Ok(Story::of_file(trace.clone(), format!("it was not seen again: {why}")));
@@ -75,7 +75,7 @@ pub fn story(
             return Ok(Story::of_file(trace.clone(), format!("its replay diverged: {what}")));
         }
     };
-    let now = bench.started().map(|started| started.origin.versions.clone()).unwrap_or_default();
+    let now = session.started().map(|started| started.origin.versions.clone()).unwrap_or_default();
     let other_versions = differences(&trace.versions, &now);
     let LocatedFailure { failing, standing, by_search } = failure;
     let critical = match &standing {
@@ -83,14 +83,14 @@ pub fn story(
         Some(_) if trace.died.is_some() => Some(CriticalSearch::NotMade(
             "each disk that fails would end another worker".to_owned(),
         )),
-        Some(standing) => match search(&mut bench, standing, (bounds.tests / QUESTION).max(16)) {
+        Some(standing) => match search(&mut session, standing, (bounds.tests / QUESTION).max(16)) {
             Err(RunError::Diverged(what)) => {
                 Some(CriticalSearch::NotMade(format!("{what}: the system is not deterministic")))
             }
             found => Some(found?),
         },
     };
-    let promise = bench.leave().or(failing.promise);
+    let promise = session.leave().or(failing.promise);
     let retold = StoryRun {
         choices: failing.choices,
         failed: standing.as_ref().map_or(failing.failed, |standing| standing.failed.clone()),

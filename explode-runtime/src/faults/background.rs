@@ -5,8 +5,8 @@
 //! guest of ours only on request. With the options of a component that stands on a kernel
 //! ([`BETWEEN_OPTIONS`]) each is tried after each call of the checker that changes or syncs
 //! anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
-//! `KernelDisks::between_calls` (`ekm-kmod/host/src/elsewhere.rs`) makes the choice and says which
-//! threads must have run.
+//! `KernelDisks::between_calls` (`ekm-kmod/host/src/kernel_side.rs`) makes the choice and says
+//! which threads must have run.
 
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, ChoiceKind};

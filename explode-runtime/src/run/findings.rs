@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::tell::RunSink;
-use super::time::RunDeadline;
+use super::deadline::RunDeadline;
+use super::sink::RunSink;
 use crate::base::{RunError, as_json};
 use crate::plan::{Plan, RunOrigin};
 use crate::report::{Finding, Message};
@@ -125,16 +125,16 @@ impl<'a> Findings<'a> {
     pub fn confirm(
         &mut self,
         error: &FoundError,
-        audience: &mut dyn RunSink,
+        sink: &mut dyn RunSink,
     ) -> Result<Confirmation, RunError> {
         let signature = error.violation.signature(&self.plan.checker);
         if self.confirmed.contains(&signature) {
             return Ok(Confirmation::Reproduced);
         }
         let trace = Trace::of(self.plan, &self.origin, error);
-        let kept = audience.keep(&self.id(&signature), &trace);
+        let kept = sink.keep(&self.id(&signature), &trace);
         let path = kept.map_err(|failed| failed.with_unsaved([trace.to_json()]))?;
-        let confirmation = audience.confirm(&path);
+        let confirmation = sink.confirm(&path);
         if confirmation == Confirmation::Reproduced {
             self.confirmed.insert(signature);
         }
@@ -151,7 +151,7 @@ impl<'a> Findings<'a> {
     /// all.
     pub fn report(
         &mut self,
-        audience: &mut dyn RunSink,
+        sink: &mut dyn RunSink,
         time: RunDeadline<'_>,
     ) -> Result<ReportedFindings, RunError> {
         let mut any_late = false;
@@ -160,7 +160,7 @@ impl<'a> Findings<'a> {
         while let Some((signature, error)) = fresh.next() {
             let trace = Trace::of(self.plan, &self.origin, &error);
             let id = self.id(&signature);
-            let path = audience.keep(&id, &trace).map_err(|failed| {
+            let path = sink.keep(&id, &trace).map_err(|failed| {
                 let others =
                     fresh.by_ref().map(|(_, error)| Trace::of(self.plan, &self.origin, &error));
                 failed
@@ -174,7 +174,7 @@ impl<'a> Findings<'a> {
                 late = true;
                 Confirmation::Not(LATE.to_owned())
             } else {
-                audience.confirm(&path)
+                sink.confirm(&path)
             };
             let not_replayed = match confirmation {
                 Confirmation::Reproduced => None,
@@ -205,10 +205,10 @@ impl<'a> Findings<'a> {
                 not_replayed,
             };
             bug.told = Some((finding.clone(), bug.count));
-            audience.emit(&Message::Finding(finding))?;
+            sink.emit(&Message::Finding(finding))?;
         }
         for broken in std::mem::take(&mut self.fresh_broken) {
-            audience.emit(&broken.into())?;
+            sink.emit(&broken.into())?;
         }
         Ok(ReportedFindings { any, late: any_late })
     }
@@ -235,11 +235,11 @@ impl<'a> Findings<'a> {
     }
 
     /// Tells again what was seen more often since.
-    pub fn tell_counts(&self, audience: &mut dyn RunSink) -> Result<(), RunError> {
+    pub fn tell_counts(&self, sink: &mut dyn RunSink) -> Result<(), RunError> {
         for bug in self.bugs.values() {
             let Some((finding, told)) = &bug.told else { continue };
             if bug.count > *told {
-                audience.emit(&Message::Finding(Finding {
+                sink.emit(&Message::Finding(Finding {
                     count: bug.count.into(),
                     ..finding.clone()
                 }))?;

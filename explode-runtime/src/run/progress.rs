@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use super::deadline::RunDeadline;
 use super::findings::Findings;
-use super::tell::RunSink;
-use super::time::RunDeadline;
+use super::sink::RunSink;
 use super::totals::Totals;
 use crate::base::{ExactCount, RunError};
 use crate::plan::{Plan, RunSettings};
@@ -58,13 +58,13 @@ impl<'a> RunState<'a> {
         &mut self,
         waiting: usize,
         checked: u64,
-        audience: &mut dyn RunSink,
+        sink: &mut dyn RunSink,
     ) -> Result<(), RunError> {
         if self.last_progress.elapsed() < PROGRESS {
             return Ok(());
         }
         self.last_progress = Instant::now();
-        audience.emit(&Message::Progress(self.progress(waiting, checked)))
+        sink.emit(&Message::Progress(self.progress(waiting, checked)))
     }
 
     fn progress(&self, waiting: usize, checked: u64) -> Progress {

@@ -10,13 +10,13 @@ const KEYS: usize = 1 << 16;
 
 /// Starts a worker that knows which checks are merged; one that dies may try once more.
 pub(super) fn start(
-    crew: &mut dyn Workers,
+    workers: &mut dyn Workers,
     merged: &SeenChecks,
     keep_events: bool,
 ) -> Result<WorkerStarted, RunError> {
     let mut once = || -> Result<WorkerStarted, StartError> {
-        let started = crew.start(keep_events)?;
-        send_known(crew, merged).map_err(StartError::Died)?;
+        let started = workers.start(keep_events)?;
+        send_known(workers, merged).map_err(StartError::Died)?;
         Ok(started)
     };
     match once() {
@@ -25,19 +25,22 @@ pub(super) fn start(
     }
 }
 
-/// Starts a crew's first worker, which knows of no merged checks; one that dies is started once
+/// Starts the first worker, which knows no merged checks; one that dies is started once
 /// more.
 ///
 /// # Errors
 /// It does not start.
-pub fn first_start(crew: &mut dyn Workers) -> Result<WorkerStarted, RunError> {
-    start(crew, &SeenChecks::default(), false)
+pub fn first_start(workers: &mut dyn Workers) -> Result<WorkerStarted, RunError> {
+    start(workers, &SeenChecks::default(), false)
 }
 
 /// Tells a worker which checks are merged.
 ///
 /// # Errors
 /// It is gone.
-pub(super) fn send_known(crew: &mut dyn Workers, merged: &SeenChecks) -> Result<(), WorkerDeath> {
-    merged.parts(KEYS).try_for_each(|known| crew.learn(&known))
+pub(super) fn send_known(
+    workers: &mut dyn Workers,
+    merged: &SeenChecks,
+) -> Result<(), WorkerDeath> {
+    merged.parts(KEYS).try_for_each(|known| workers.learn(&known))
 }

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use tracing::debug_span;
 
-use super::attempts::UnitRetry;
+use super::attempt::Attempt;
+use super::deadline::RunDeadline;
 use super::dispatch::{Helpers, TakenUnit, UnitStore};
-use super::elsewhere::{JobUnit, Results};
 use super::findings::Findings;
-use super::hearing::Attempt;
+use super::job_files::{JobUnit, Results};
 use super::journal::{Journal, ResumedJournal, UnitRecord};
 use super::progress::RunState;
+use super::retry::UnitRetry;
+use super::sink::{RunSink, run_info};
 use super::start::{send_known, start};
-use super::tell::{RunSink, run_info};
-use super::time::RunDeadline;
 use super::totals::Merged;
 use crate::base::{RunError, UsageError};
 use crate::choose::Choice;
@@ -38,11 +38,11 @@ pub enum Persistence {
     Resume(Box<ResumedJournal>),
 }
 
-/// Explores a plan with the workers of a crew.
+/// Explores a plan with workers.
 pub struct Supervisor<'a> {
     plan: &'a Plan,
-    crew: &'a mut dyn Workers,
-    audience: &'a mut dyn RunSink,
+    workers: &'a mut dyn Workers,
+    sink: &'a mut dyn RunSink,
     /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the
     /// one that the plan names.
     pub strategy: Option<Box<dyn Strategy>>,
@@ -61,13 +61,13 @@ impl<'a> Supervisor<'a> {
     /// One that keeps nothing, and is not interrupted.
     pub fn new(
         plan: &'a Plan,
-        crew: &'a mut dyn Workers,
-        audience: &'a mut dyn RunSink,
+        workers: &'a mut dyn Workers,
+        sink: &'a mut dyn RunSink,
     ) -> Supervisor<'a> {
         Supervisor {
             plan,
-            crew,
-            audience,
+            workers,
+            sink,
             strategy: None,
             keep: Persistence::Nothing,
             interrupt: None,
@@ -81,7 +81,7 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// As [`explore`](super::explore); a history of another run.
     pub fn run(mut self) -> Result<Summary, RunError> {
-        let keep_events = self.audience.wants_events();
+        let keep_events = self.sink.wants_events();
         let strategy = strategy_of(self.plan, self.strategy.take())?;
         match self.helpers {
             Some(helpers) => helpers.run(keep_events, strategy.wants_sketches(), |store| {
@@ -97,15 +97,15 @@ impl<'a> Supervisor<'a> {
         keep_events: bool,
         store: Option<&UnitStore>,
     ) -> Result<Summary, RunError> {
-        let Supervisor { plan, crew, audience, keep, interrupt, elsewhere, .. } = self;
+        let Supervisor { plan, workers, sink, keep, interrupt, elsewhere, .. } = self;
         let (mut results, mut started) = match elsewhere {
             Some((results, started)) => (Some(results), started),
-            None => (None, start(crew, &SeenChecks::default(), keep_events)?),
+            None => (None, start(workers, &SeenChecks::default(), keep_events)?),
         };
         if let Persistence::Resume(history) = &keep {
             history.fits(&started.origin)?;
         }
-        let folder = audience.open(&plan.target)?;
+        let folder = sink.open(&plan.target)?;
         let mut run = RunState::new(plan, &started, interrupt);
         let journal = match keep {
             Persistence::Nothing => None,
@@ -117,8 +117,8 @@ impl<'a> Supervisor<'a> {
                 };
                 let journal = history.go_on(&folder, go_on)?;
                 let checks = run.totals.checks();
-                if results.is_none() && send_known(crew, checks).is_err() {
-                    started = start(crew, checks, keep_events)?;
+                if results.is_none() && send_known(workers, checks).is_err() {
+                    started = start(workers, checks, keep_events)?;
                 }
                 Some(journal)
             }
@@ -126,13 +126,12 @@ impl<'a> Supervisor<'a> {
         if let Some(store) = store {
             store.set_origin(&started.origin);
         }
-        audience.emit(&Message::Run(run_info(plan, &started, &folder)))?;
+        sink.emit(&Message::Run(run_info(plan, &started, &folder)))?;
         let is_there = results.is_none();
         let attempts =
-            UnitRetry::new(crew, started, is_there, keep_events, strategy.wants_sketches());
+            UnitRetry::new(workers, started, is_there, keep_events, strategy.wants_sketches());
         let kept = KeptJournal { journal, error: None };
-        let mut exploring =
-            Exploring { plan, audience, strategy, store, results, run, attempts, kept };
+        let mut exploring = Exploring { plan, sink, strategy, store, results, run, attempts, kept };
         while let Some(unit) = exploring.strategy.next() {
             if exploring.run.bound_reached() || !exploring.explore(&unit)? {
                 exploring.run.stopped = true;
@@ -146,7 +145,7 @@ impl<'a> Supervisor<'a> {
 /// A run, while it goes through its units.
 struct Exploring<'l, 's> {
     plan: &'l Plan,
-    audience: &'l mut dyn RunSink,
+    sink: &'l mut dyn RunSink,
     strategy: Box<dyn Strategy>,
     store: Option<&'l UnitStore>,
     results: Option<&'l mut Results>,
@@ -165,8 +164,8 @@ impl Exploring<'_, '_> {
     /// Explores a unit and merges its result. Returns false if the run ends with it.
     fn explore(&mut self, unit: &Unit) -> Result<bool, RunError> {
         let Some(MergedUnit { result, by_others }) = self.result(unit)? else { return Ok(false) };
-        if self.audience.wants_events() {
-            self.audience.events(&result.events)?;
+        if self.sink.wants_events() {
+            self.sink.events(&result.events)?;
         }
         let merged = self.run.totals.merge(unit, &result, self.plan.settings.states);
         if by_others {
@@ -185,8 +184,8 @@ impl Exploring<'_, '_> {
         if self.run.findings.is_any_fresh() {
             self.attempts.yield_machine();
         }
-        let told = self.run.findings.report(self.audience, self.run.time)?;
-        self.run.tell(self.strategy.waiting(), 0, self.audience)?;
+        let told = self.run.findings.report(self.sink, self.run.time)?;
+        self.run.tell(self.strategy.waiting(), 0, self.sink)?;
         if result.stopped || merged.is_cut || told.late {
             // It did not run to its end: a run that is resumed repeats it.
             return Ok(false);
@@ -207,11 +206,7 @@ impl Exploring<'_, '_> {
         let ran = match (self.store, &mut self.results) {
             (Some(store), _) => {
                 let (strategy, attempts) = (self.strategy.as_ref(), &mut self.attempts);
-                OtherWorkers { store, strategy, attempts }.take(
-                    unit,
-                    &mut self.run,
-                    self.audience,
-                )?
+                OtherWorkers { store, strategy, attempts }.take(unit, &mut self.run, self.sink)?
             }
             (None, Some(results)) => match results.take(unit) {
                 JobUnit::Result(result) => Some(*result),
@@ -226,10 +221,10 @@ impl Exploring<'_, '_> {
         if let Some(result) = ran {
             return Ok(Some(MergedUnit { result, by_others: true }));
         }
-        let mut hearing = Attempt::new(&mut self.run, self.audience, waiting);
+        let mut hearing = Attempt::new(&mut self.run, self.sink, waiting);
         let result = self.attempts.run(unit, &mut hearing)?;
         if result.is_none() {
-            self.run.findings.report(self.audience, self.run.time)?;
+            self.run.findings.report(self.sink, self.run.time)?;
         }
         Ok(result.map(|result| MergedUnit { result, by_others: false }))
     }
@@ -248,11 +243,11 @@ impl Exploring<'_, '_> {
         if let Some(error) = self.kept.error.take() {
             let why = format!("the journal is incomplete; --resume may repeat units: {error}");
             self.run.findings.broken(&BrokenKind::Tool.of(why), 1);
-            self.run.findings.report(self.audience, self.run.time)?;
+            self.run.findings.report(self.sink, self.run.time)?;
         }
-        self.run.findings.tell_counts(self.audience)?;
+        self.run.findings.tell_counts(self.sink)?;
         let summary = self.run.finish();
-        self.audience.emit(&Message::Summary(summary.clone()))?;
+        self.sink.emit(&Message::Summary(summary.clone()))?;
         Ok(summary)
     }
 }
@@ -293,7 +288,7 @@ impl OtherWorkers<'_, '_> {
         &mut self,
         unit: &Unit,
         run: &mut RunState<'_>,
-        audience: &mut dyn RunSink,
+        sink: &mut dyn RunSink,
     ) -> Result<Option<UnitResult>, RunError> {
         loop {
             self.store.refill(self.strategy, run.totals.checks());
@@ -309,7 +304,7 @@ impl OtherWorkers<'_, '_> {
                     debug_span!("wait").in_scope(|| self.store.wait_for_change());
                 }
             }
-            run.tell(self.strategy.waiting(), 0, audience)?;
+            run.tell(self.strategy.waiting(), 0, sink)?;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the check demands, as tests of a shell: functions that look at contents, and lines that
 //! ask.
 
-use super::data::EmbeddedData;
+use super::embedded::EmbeddedData;
 use super::words::{hexadecimal, runnable, word};
 use crate::verdict::{FileContents, ShellDemand};
 

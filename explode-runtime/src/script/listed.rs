@@ -1,6 +1,6 @@
 //! What a script runs as root, as a list at its head: a person reads it before the script runs.
 
-use super::case::Reproduction;
+use super::reproduction::Reproduction;
 use super::steps::comment_line;
 use crate::events::LoggedAction;
 use crate::verdict::ShellDemand;

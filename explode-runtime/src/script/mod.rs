@@ -11,16 +11,16 @@
 //! drop left that very disk in the trace.
 
 mod blocks;
-mod case;
-mod data;
 mod demands;
+mod embedded;
 mod listed;
-mod notes;
+mod pending_notes;
 mod recorded;
+mod reproduction;
 mod sh;
 mod steps;
 mod words;
 mod xfstests;
 
-pub use case::{Reproduction, ScriptRefused, collect};
+pub use reproduction::{Reproduction, ScriptRefused, collect};
 pub use xfstests::XfstestsCase;

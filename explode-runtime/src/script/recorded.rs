@@ -2,9 +2,9 @@
 //! it would have left.
 
 use super::blocks::{self, Checksum, UNPACK};
-use super::case::Reproduction;
-use super::data::EmbeddedData;
-use super::notes::{PendingNotes, sectors};
+use super::embedded::EmbeddedData;
+use super::pending_notes::{PendingNotes, sectors};
+use super::reproduction::Reproduction;
 use super::sh::function;
 use crate::worker::ChangedBlock;
 

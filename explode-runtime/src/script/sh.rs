@@ -2,8 +2,8 @@
 
 use itertools::Itertools as _;
 
-use super::case::Reproduction;
-use super::data::EmbeddedData;
+use super::embedded::EmbeddedData;
+use super::reproduction::Reproduction;
 use super::steps::comment;
 use super::words::{printable, word};
 use super::{demands, steps};

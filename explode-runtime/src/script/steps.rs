@@ -2,7 +2,7 @@
 
 use explode_ramdisk::files::{Fallocate, FsCall, WriteMethod};
 
-use super::data::EmbeddedData;
+use super::embedded::EmbeddedData;
 use super::words::{hexadecimal, path, runnable, word};
 use crate::choose::Choice;
 use crate::events::{LoggedAction, LoggedCall};

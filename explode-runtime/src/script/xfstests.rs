@@ -5,7 +5,7 @@
 //! it by dm-flakey, as the suite's own tests do: then it is the kernel under test that has not
 //! written it. Else the disk is the recorded one.
 
-use super::case::Reproduction;
+use super::reproduction::Reproduction;
 use super::sh::{LIBRARY, RECORDED, ScriptParts, all};
 use super::steps::comment;
 use crate::base::quoted;

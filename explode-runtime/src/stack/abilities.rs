@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::plain::ShellLayer;
+use super::as_shell::ShellLayer;
 use crate::base::StepError;
 use crate::faults::media::{MediaBlock, MediaView};
 

@@ -8,10 +8,10 @@ use explode_ramdisk::Image;
 use itertools::Itertools as _;
 
 use super::abilities::BaselineCheck;
+use super::as_shell::{ShellFileSystem, ShellLayer};
 use super::blueprint::PlannedLayer;
 use super::component::Surface;
-use super::plain::{ShellFileSystem, ShellLayer};
-use super::promised::promised;
+use super::layer_ref::promised;
 use super::stack::{MountedLayer, Stack};
 use crate::events::CallLog;
 use crate::faults::background::BackgroundWork;

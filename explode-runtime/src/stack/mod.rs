@@ -6,6 +6,7 @@
 //! want files can stand: [`simfiles`].
 
 mod abilities;
+mod as_shell;
 mod asks;
 mod blueprint;
 mod carried;
@@ -13,14 +14,14 @@ mod component;
 mod components;
 mod facts;
 mod known;
-mod plain;
-mod promised;
+mod layer_ref;
 pub mod simfiles;
 mod spec;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod stack;
 
 pub use abilities::{Abilities, AsShell, Baseline, BaselineCheck, Inspect, Settle};
+pub use as_shell::{ShellFileSystem, ShellLayer};
 pub use asks::Asks;
 pub use blueprint::Blueprint;
 pub use carried::{Carried, carried, is_of_commands};
@@ -28,6 +29,5 @@ pub use component::{Below, Component, LayerPaths, LazyLayerPaths, Recovery, Surf
 pub use components::{ComponentDef, ComponentMaker, Components, FeatureGated, OptionsReader};
 pub use facts::Facts;
 pub use known::RESERVED;
-pub use plain::{ShellFileSystem, ShellLayer};
 pub use spec::{COMMANDS, Layer, StackSpec};
 pub use stack::Stack;

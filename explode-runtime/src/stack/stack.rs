@@ -15,7 +15,7 @@ use super::abilities::Settle;
 use super::asks::{Asks, Desk};
 use super::blueprint::{Blueprint, PlannedLayer};
 use super::component::{Below, Component, LayerPaths, LazyLayerPaths, Recovery, Surface};
-use super::promised::LayerRef;
+use super::layer_ref::LayerRef;
 use super::spec::StackSpec;
 use crate::base::{Blame, StepError, UsageError};
 use crate::devices::{Devices, DiskSet, HostId, Side};

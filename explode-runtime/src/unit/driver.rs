@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::debug_span;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::ended::UnitStop;
+use super::hooks::UnitProgress;
 use super::lent::Lent;
 use super::sources::{Asking, Sources};
-use super::work::UnitProgress;
+use super::stop::UnitStop;
 use crate::base::{StepError, panic_words};
 use crate::check::{BeforeMutate, Checker, CrashRequest, Cx, DiskCheck, Driver, Whole};
 use crate::choose::{Choice, ChoicePoint, lend};

@@ -4,27 +4,27 @@
 //! | --- | --- |
 //! | `system.rs` | a system under test, as workers see it |
 //! | `runner.rs` | the first system: a stack with its checker |
-//! | `start.rs` | the first start of the stack: its pristine disks, and what it can do |
+//! | `first_start.rs` | the first start of the stack: its pristine disks, and what it can do |
 //! | `steps.rs` | a unit, step by step |
 //! | `driver.rs` | its mutates: their choices and their crash checks |
 //! | `sources/` | what chooses besides the checker |
 //! | `lent.rs` | the choices of components |
-//! | `work.rs` | who makes the crash checks |
-//! | `chops.rs` | places where a path is cut, and remembered |
-//! | `ended.rs` | how a unit ended |
+//! | `hooks.rs` | who makes the crash checks |
+//! | `chop_cache.rs` | places where a path is cut, and remembered |
+//! | `stop.rs` | how a unit ended |
 
-mod chops;
+mod chop_cache;
 mod driver;
-mod ended;
+mod first_start;
+mod hooks;
 mod lent;
 mod runner;
 pub mod sources;
-mod start;
 mod steps;
+mod stop;
 mod system;
-mod work;
 
-pub use ended::{UnitRun, UnitStop};
+pub use hooks::{UnitHooks, UnitProgress};
 pub use runner::Runner;
+pub use stop::{UnitRun, UnitStop};
 pub use system::{OpenSystem, System, SystemFacts, Systems, open};
-pub use work::{UnitHooks, UnitProgress};

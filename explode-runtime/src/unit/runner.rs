@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use explode_ramdisk::Image;
 
-use super::chops::{ChopCache, ChopPoints};
+use super::chop_cache::{ChopCache, ChopPoints};
 use crate::devices::Backend;
 use crate::plan::{Plan, Registry, RunOrigin};
 use crate::stack::Blueprint;

@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use explode_ramdisk::{Image, Recording};
 use tracing::{debug_span, info_span};
 
-use super::chops::ChopState;
+use super::chop_cache::ChopState;
 use super::driver::UnitDriver;
-use super::ended::{UnitRun, UnitStop};
+use super::first_start::build;
+use super::hooks::UnitHooks;
 use super::lent::Lent;
 use super::runner::Runner;
 use super::sources::{Asking, Sources};
-use super::start::build;
-use super::work::UnitHooks;
+use super::stop::{UnitRun, UnitStop};
 use crate::base::{StepError, panic_words};
 use crate::check::Checker;
 use crate::choose::lend;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use explode_ramdisk::Image;
 
-use super::ended::UnitRun;
+use super::hooks::UnitHooks;
 use super::runner::Runner;
-use super::work::UnitHooks;
+use super::stop::UnitRun;
 use crate::base::RunError;
 use crate::devices::Backend;
 use crate::explore::Unit;

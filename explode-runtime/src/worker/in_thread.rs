@@ -4,12 +4,12 @@ use std::fmt;
 
 use tracing::info_span;
 
-use super::crew::{StartError, Workers};
-use super::examine::UnitExplorer;
+use super::explore::UnitExplorer;
 use super::listener::{UnitListener, WorkerStarted};
 use super::memo::Memo;
 use super::order::UnitOrder;
 use super::unit_result::UnitResult;
+use super::workers::{StartError, Workers};
 use crate::base::RunError;
 use crate::dedup::KnownChecks;
 use crate::devices::Backend;

@@ -9,25 +9,24 @@
 //! A [`Workers`] is where workers come from: this very thread ([`InThreadWorkers`]), or processes
 //! and guests on the other side of a wire ([`RemoteWorkers`]).
 
-mod crew;
 mod diagnostics;
 mod evidence;
-mod examine;
+mod explore;
 mod frame;
 mod in_thread;
 mod listener;
 mod memo;
 mod order;
-mod own_thread;
-mod page;
 pub mod probe;
+mod protocol;
 mod remote;
 mod replay;
 mod serve;
+mod step_page;
+mod thread;
 mod unit_result;
-mod wire;
+mod workers;
 
-pub use crew::{StartError, Workers};
 pub use diagnostics::{
     Diagnostics, DiagnosticsWanted, Field, NoDiagnostics, Observer, Span, TakenDiagnostics,
 };
@@ -36,10 +35,11 @@ pub use frame::{FrameReader, encode};
 pub use in_thread::InThreadWorkers;
 pub use listener::{UnitListener, WorkerStarted};
 pub use order::{DeathOutcome, FatalCheck, UnitOrder};
-pub use own_thread::spawn_thread;
-pub use page::StepPage;
+pub use protocol::{FromWorker, ToWorker, WorkerError};
 pub use remote::{RemoteWorkers, SpawnTransport, Transport, TransportEnd};
 pub use replay::replay;
 pub use serve::serve;
+pub use step_page::StepPage;
+pub use thread::spawn_thread;
 pub use unit_result::{LeftOut, Segment, UnitResult, UnitSnapshot};
-pub use wire::{FromWorker, ToWorker, WorkerError};
+pub use workers::{StartError, Workers};

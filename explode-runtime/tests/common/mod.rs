@@ -110,10 +110,10 @@ pub fn run_by(strategy: Option<Box<dyn Strategy>>, registry: &Registry, plan: &P
     };
     let out = folder.path().join("run");
     let mut sink = |message: &Message| messages.push(message.clone());
-    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
+    let mut sink = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     let result = match strategy {
-        None => explore(registry, plan, &InProcess, &mut audience),
-        Some(strategy) => explore_by(strategy, registry, plan, &InProcess, &mut audience),
+        None => explore(registry, plan, &InProcess, &mut sink),
+        Some(strategy) => explore_by(strategy, registry, plan, &InProcess, &mut sink),
     };
     Said { messages, result, traces }
 }

@@ -26,9 +26,9 @@ struct Units {
     changed: Condvar,
 }
 
-/// A crew whose units are counted.
+/// Workers whose units are counted.
 struct Counted<'a> {
-    crew: RemoteWorkers<'a>,
+    workers: RemoteWorkers<'a>,
     units: &'a Units,
     /// 0 is the supervisor's.
     number: usize,
@@ -38,11 +38,11 @@ struct Counted<'a> {
 
 impl Workers for Counted<'_> {
     fn start(&mut self, keep_events: bool) -> Result<WorkerStarted, StartError> {
-        self.crew.start(keep_events)
+        self.workers.start(keep_events)
     }
 
     fn learn(&mut self, known: &KnownChecks) -> Result<(), WorkerDeath> {
-        self.crew.learn(known)
+        self.workers.learn(known)
     }
 
     fn run(
@@ -50,7 +50,7 @@ impl Workers for Counted<'_> {
         order: &UnitOrder,
         listener: &mut dyn UnitListener,
     ) -> Result<UnitResult, WorkerDeath> {
-        let result = self.crew.run(order, listener)?;
+        let result = self.workers.run(order, listener)?;
         let mut ran = self.units.ran.lock().unwrap();
         ran[self.number] += 1;
         self.units.changed.notify_all();
@@ -64,31 +64,31 @@ impl Workers for Counted<'_> {
     }
 
     fn yield_machine(&mut self) -> bool {
-        self.crew.yield_machine()
+        self.workers.yield_machine()
     }
 }
 
 /// The summary of a run with one or two workers, and the units that they have run.
-fn run(registry: &Registry, plan: &Plan, workers: usize) -> (Summary, [usize; 2]) {
+fn run(registry: &Registry, plan: &Plan, jobs: usize) -> (Summary, [usize; 2]) {
     let units = Units::default();
     let mut confirm = |_: &std::path::Path| Confirmation::Reproduced;
     let mut sink = |_: &Message| {};
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("run");
-    let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
+    let mut sink = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     let mut spawn = || spawn_thread(registry);
-    let crew = RemoteWorkers::new(plan, &mut spawn);
-    let mut crew = Counted { crew, units: &units, number: 0, waits: workers > 1 };
-    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
+    let workers = RemoteWorkers::new(plan, &mut spawn);
+    let mut workers = Counted { workers, units: &units, number: 0, waits: jobs > 1 };
+    let with_workers = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
         let mut spawn = || spawn_thread(registry);
-        let crew = RemoteWorkers::new(plan, &mut spawn);
-        work(&mut Counted { crew, units: &units, number: 1, waits: false });
+        let workers = RemoteWorkers::new(plan, &mut spawn);
+        work(&mut Counted { workers, units: &units, number: 1, waits: false });
     };
     let lost = |why: &str| panic!("{why}");
-    let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
-    if workers > 1 {
+    let mut supervisor = Supervisor::new(plan, &mut workers, &mut sink);
+    if jobs > 1 {
         supervisor.helpers =
-            Some(Helpers { count: workers - 1, with_crew: &with_crew, lost: &lost });
+            Some(Helpers { count: jobs - 1, with_workers: &with_workers, lost: &lost });
     }
     let summary = supervisor.run().expect("the run ends");
     let ran = *units.ran.lock().unwrap();

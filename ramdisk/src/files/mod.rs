@@ -6,6 +6,7 @@ mod attributes;
 mod call;
 mod call_text;
 mod contents;
+mod describe;
 mod granule;
 mod inode;
 mod list;
@@ -17,7 +18,6 @@ mod posix;
 mod runs;
 mod slot;
 mod tree;
-mod whose;
 
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};

@@ -24,6 +24,7 @@
 //! `docs/results/seeded-bugs.md` says what each bug is.
 
 mod contents;
+mod describe;
 mod design;
 mod directory;
 mod files;
@@ -33,7 +34,6 @@ mod inode;
 mod layout;
 mod path;
 mod volume;
-mod whose;
 
 use std::rc::Rc;
 

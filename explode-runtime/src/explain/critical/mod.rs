@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use decisions::{PieceDecision, PieceDigits, decisions, open};
 use near::{Recoverable, any, nearest};
 
-use super::bench::{DiskTry, ProbeSession};
+use super::session::{DiskTry, ProbeSession};
 use crate::base::RunError;
 use crate::worker::probe::{StoppedAt, kept_names};
 
@@ -64,7 +64,7 @@ pub struct Critical {
 /// # Errors
 /// Those of [`ProbeSession::attempt`].
 pub fn search(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     standing: &StoppedAt,
     most: u64,
 ) -> Result<CriticalSearch, RunError> {
@@ -78,10 +78,10 @@ pub fn search(
     let mut recovers_disk = |digits: &PieceDigits| -> Result<Option<bool>, RunError> {
         let mut tried = outer.to_vec();
         tried.push(kept_names(ranges, digits));
-        if !bench.knows(&tried) && !bench.may_go_on() {
+        if !session.knows(&tried) && !session.may_go_on() {
             return Ok(None);
         }
-        Ok(Some(bench.attempt(&tried)? == DiskTry::Sound))
+        Ok(Some(session.attempt(&tried)? == DiskTry::Sound))
     };
     if decisions.is_empty() {
         return Ok(CriticalSearch::NothingPending);

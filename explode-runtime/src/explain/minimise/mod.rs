@@ -12,7 +12,7 @@ pub use ddmin::ddmin;
 
 use crate::base::RunError;
 use crate::explain::{
-    LocatedFailure, Location, ProbeSession, SearchBounds, differences, diverged, reach,
+    LocatedFailure, Location, ProbeSession, SearchBounds, differences, diverged, locate,
 };
 use crate::trace::Trace;
 use crate::worker::RemoteWorkers;
@@ -62,7 +62,7 @@ pub struct TraceSize {
     pub pending: u64,
 }
 
-/// Makes a trace as small as the bounds let it, with the workers of a crew for its plan.
+/// Makes a trace as small as the bounds let it, with workers for its plan.
 ///
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
@@ -84,31 +84,31 @@ fn try_to(
     trace: &Trace,
     bounds: SearchBounds,
 ) -> Result<MinimiseResult, RunError> {
-    let mut bench = ProbeSession::new(remote, trace, bounds);
-    let failure = match reach(&mut bench, trace)? {
+    let mut session = ProbeSession::new(remote, trace, bounds);
+    let failure = match locate(&mut session, trace)? {
         Location::Fails(failure) => *failure,
         Location::Not(why) => return Ok(MinimiseResult::NotReproduced(why)),
         Location::Diverged(what) => return Ok(MinimiseResult::Diverged(what)),
     };
     let before = size(&failure);
-    let mut failure = ways::shrink(&mut bench, failure)?;
+    let mut failure = ways::shrink(&mut session, failure)?;
     if let Some(standing) = failure.standing.take() {
         // The worker has been elsewhere since.
         let choices = standing.choices.concat();
-        let again = bench.stop_at(&choices, &standing.spot)?;
+        let again = session.stop_at(&choices, &standing.spot)?;
         let gone = || {
             RunError::Diverged(
                 "the same choices did not lead to the disk that failed again".to_owned(),
             )
         };
         let standing = *again.ok_or_else(gone)?;
-        let standing = pieces::shrink(&mut bench, standing)?;
-        failure = settle(&mut bench, failure, standing)?;
+        let standing = pieces::shrink(&mut session, standing)?;
+        failure = settle(&mut session, failure, standing)?;
     }
     let sizes = [before, size(&failure)];
-    let trace = smaller(&bench, trace, &failure);
-    let ProbeSession { tests, remembered, cut, .. } = bench;
-    let seconds = bench.elapsed().as_millis() as f64 / 1000.0;
+    let trace = smaller(&session, trace, &failure);
+    let ProbeSession { tests, remembered, cut, .. } = session;
+    let seconds = session.elapsed().as_millis() as f64 / 1000.0;
     Ok(MinimiseResult::Smaller(Box::new(MinimisedTrace {
         trace,
         sizes,
@@ -121,12 +121,12 @@ fn try_to(
 
 /// What is said of where the worker stands now.
 fn settle(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     failure: LocatedFailure,
     standing: StoppedAt,
 ) -> Result<LocatedFailure, RunError> {
     let mut failing = failure.failing;
-    if let crate::explain::DiskTry::Same(_, violation) = bench.attempt(&standing.spot.pieces())? {
+    if let crate::explain::DiskTry::Same(_, violation) = session.attempt(&standing.spot.pieces())? {
         failing.violation = violation;
     }
     failing.spot = Some(standing.spot.clone());
@@ -150,12 +150,12 @@ fn size(failure: &LocatedFailure) -> TraceSize {
 }
 
 /// The trace of a failure: what is not said of it is as it was in the old one.
-fn smaller(bench: &ProbeSession<'_, '_>, old: &Trace, failure: &LocatedFailure) -> Trace {
+fn smaller(session: &ProbeSession<'_, '_>, old: &Trace, failure: &LocatedFailure) -> Trace {
     let mut trace = old.clone();
     // The tag is of the old contents.
     trace.tag = None;
     env!("CARGO_PKG_VERSION").clone_into(&mut trace.explode);
-    if let Some(started) = bench.started() {
+    if let Some(started) = session.started() {
         trace.versions.clone_from(&started.origin.versions);
         trace.pristine.clone_from(&started.origin.pristine);
         trace.stack.clone_from(&started.origin.stack);

@@ -16,15 +16,15 @@ const ROUNDS: usize = 4;
 /// Makes the disks of a standing worker simpler until no piece can be left out, or a bound says no;
 /// where it then stands.
 pub(super) fn shrink(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     mut standing: StoppedAt,
 ) -> Result<StoppedAt, RunError> {
     for _ in 0..ROUNDS {
         let before = standing.spot.pieces();
         for level in (0..standing.moments.len()).rev() {
-            standing = shrink_one(bench, standing, level)?;
+            standing = shrink_one(session, standing, level)?;
         }
-        if standing.spot.pieces() == before || bench.cut {
+        if standing.spot.pieces() == before || session.cut {
             break;
         }
     }
@@ -33,19 +33,19 @@ pub(super) fn shrink(
 
 /// One of the disks, the others as they are.
 fn shrink_one(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     standing: StoppedAt,
     level: usize,
 ) -> Result<StoppedAt, RunError> {
     let ranges = &standing.moments[level].ranges;
     let pieces = standing.spot.pieces();
     let mut fails = |digits: &[Digit]| -> Result<bool, RunError> {
-        if !bench.may_go_on() {
+        if !session.may_go_on() {
             return Ok(false);
         }
         let mut tried = pieces.clone();
         tried[level] = kept_names(ranges, digits);
-        Ok(matches!(bench.attempt(&tried)?, DiskTry::Same(..)))
+        Ok(matches!(session.attempt(&tried)?, DiskTry::Same(..)))
     };
     let now: Vec<Digit> = ranges.iter().map(|range| range.kept).collect();
     let nothing: Vec<Digit> = vec![None; ranges.len()];
@@ -58,7 +58,7 @@ fn shrink_one(
     }
     let mut tried = pieces.clone();
     tried[level] = kept_names(ranges, &smaller);
-    go_to(bench, standing, &tried)
+    go_to(session, standing, &tried)
 }
 
 /// What fails like `now` and differs from `base` in as few ranges as possible; and in how many.
@@ -80,14 +80,14 @@ fn closest(
 
 /// Stands at other disks of the same request for crash checks, which fail.
 fn go_to(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     standing: StoppedAt,
     pieces: &[Vec<PieceId>],
 ) -> Result<StoppedAt, RunError> {
-    let DiskTry::Same(disks, _) = bench.attempt(pieces)? else { return Ok(standing) };
+    let DiskTry::Same(disks, _) = session.attempt(pieces)? else { return Ok(standing) };
     let mut spot = standing.spot.clone();
     spot.disks = disks;
-    let found = bench.stop_at(&standing.choices.concat(), &spot)?;
+    let found = session.stop_at(&standing.choices.concat(), &spot)?;
     let lost = || RunError::Diverged("a disk that failed cannot be built again".to_owned());
     found.map(|standing| *standing).ok_or_else(lost)
 }

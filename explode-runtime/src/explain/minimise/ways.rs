@@ -15,7 +15,7 @@ type PathChoices = Vec<Vec<Choice>>;
 
 /// Looks for smaller ways.
 pub(super) struct PathShrinker<'b, 'a, 'r> {
-    bench: &'b mut ProbeSession<'a, 'r>,
+    session: &'b mut ProbeSession<'a, 'r>,
     /// The smallest way that fails.
     smallest: LocatedFailure,
     /// What is known of ways: does the error show itself? Ways as they were asked for, and as they
@@ -26,16 +26,16 @@ pub(super) struct PathShrinker<'b, 'a, 'r> {
 /// Makes a way smaller until neither a mutate can be left out nor a choice made simpler, or a bound
 /// says no.
 pub(super) fn shrink(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     failure: LocatedFailure,
 ) -> Result<LocatedFailure, RunError> {
     let known = HashMap::from([(failure.failing.choices.clone(), true)]);
-    let mut ways = PathShrinker { bench, smallest: failure, known };
+    let mut ways = PathShrinker { session, smallest: failure, known };
     loop {
         let before = ways.choices().clone();
         ways.fewer_mutates()?;
         ways.simpler_choices()?;
-        if *ways.choices() == before || ways.bench.cut {
+        if *ways.choices() == before || ways.session.cut {
             return Ok(ways.smallest);
         }
     }
@@ -79,16 +79,16 @@ impl PathShrinker<'_, '_, '_> {
             return Ok(false);
         }
         if let Some(known) = self.known.get(&way) {
-            self.bench.remembered += 1;
+            self.session.remembered += 1;
             return Ok(*known);
         }
-        if !self.bench.may_go_on() {
+        if !self.session.may_go_on() {
             return Ok(false);
         }
         let mutates = u32::try_from(way.len()).expect("no more mutates than the trace had");
         let spot = self.smallest.failing.spot.as_ref();
         let first: Vec<PieceId> = spot.map_or_else(Vec::new, |spot| spot.disks[0].blocks.clone());
-        let found = look(self.bench, ProbeAnswers::AsFits(way.clone()), mutates, first)?;
+        let found = look(self.session, ProbeAnswers::AsFits(way.clone()), mutates, first)?;
         let smaller = match found {
             SearchResult::Fails(failure) => {
                 let went = failure.failing.choices.clone();

@@ -18,13 +18,13 @@ pub(super) fn help(
     keep_events: bool,
     sketches: bool,
     store: &UnitStore,
-    crew: &mut dyn Workers,
+    workers: &mut dyn Workers,
 ) -> Result<(), String> {
     let mut deaths = 0;
     while deaths < DEATHS && !store.stopped() {
         let Some(origin) = store.origin() else { return Ok(()) };
-        let started =
-            start(crew, &SeenChecks::default(), keep_events).map_err(|error| error.to_string())?;
+        let started = start(workers, &SeenChecks::default(), keep_events)
+            .map_err(|error| error.to_string())?;
         if started.origin != origin {
             return Err(
                 "its first start made other disks than the run's: the stack is not deterministic"
@@ -32,7 +32,7 @@ pub(super) fn help(
             );
         }
         store.begin(number);
-        match run(number, sketches, store, crew) {
+        match run(number, sketches, store, workers) {
             WorkerLife::ToTheEnd => return Ok(()),
             WorkerLife::ForUnits(0) => deaths += 1,
             WorkerLife::ForUnits(_) => deaths = 0,
@@ -48,11 +48,11 @@ enum WorkerLife {
     ForUnits(u32),
 }
 
-fn run(number: usize, sketches: bool, store: &UnitStore, crew: &mut dyn Workers) -> WorkerLife {
+fn run(number: usize, sketches: bool, store: &UnitStore, workers: &mut dyn Workers) -> WorkerLife {
     let mut units = 0;
     loop {
         for known in store.news(number) {
-            if crew.learn(&known).is_err() {
+            if workers.learn(&known).is_err() {
                 return WorkerLife::ForUnits(units);
             }
         }
@@ -62,7 +62,7 @@ fn run(number: usize, sketches: bool, store: &UnitStore, crew: &mut dyn Workers)
             HelperTask::End => return WorkerLife::ToTheEnd,
         };
         let order = UnitOrder { sketches, ..UnitOrder::new(&job.unit) };
-        let result = crew.run(&order, &mut HelperListener { store });
+        let result = workers.run(&order, &mut HelperListener { store });
         let died = result.is_err();
         store.ran(&job, result.ok().filter(|result| !result.stopped));
         if died {

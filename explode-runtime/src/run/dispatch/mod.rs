@@ -17,13 +17,13 @@ pub(super) use store::{TakenUnit, UnitStore};
 pub struct Helpers<'a> {
     /// How many.
     pub count: usize,
-    /// Calls what it is given with a crew of its own, in the thread that it is called in.
-    pub with_crew: &'a HelperWorkers<'a>,
+    /// Calls its argument with workers of its own, in the calling thread.
+    pub with_workers: &'a HelperWorkers<'a>,
     /// Hears why the run goes on without one of them.
     pub lost: &'a (dyn Fn(&str) + Sync + 'a),
 }
 
-/// Makes a crew and calls with it what it is given. The first argument says when the run is over:
+/// Makes workers and passes them to its argument. The first argument says when the run is over:
 /// then its workers need not end what they do.
 pub type HelperWorkers<'a> =
     dyn Fn(&dyn Fn() -> bool, &mut dyn FnMut(&mut dyn Workers)) + Sync + 'a;
@@ -43,8 +43,9 @@ impl Helpers<'_> {
             for number in 0..self.count {
                 let store = &store;
                 scope.spawn(move || {
-                    (self.with_crew)(&|| store.stopped(), &mut |crew| {
-                        if let Err(why) = helper::help(number, keep_events, sketches, store, crew)
+                    (self.with_workers)(&|| store.stopped(), &mut |workers| {
+                        if let Err(why) =
+                            helper::help(number, keep_events, sketches, store, workers)
                             && !store.stopped()
                         {
                             let (worker, all) = (number + 2, self.count + 1);

@@ -4,7 +4,7 @@ use crate::base::StepError;
 use crate::choose::{Choice, ChoicePoint, Chooser, Shared};
 use crate::judge::CrashPipeline;
 use crate::stack::Stack;
-use crate::unit::work::UnitHooks;
+use crate::unit::hooks::UnitHooks;
 
 /// Chooses at points that are not the checker's.
 pub trait ChoiceSource {

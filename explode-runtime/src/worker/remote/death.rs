@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::body::TransportEnd;
+use super::transport::TransportEnd;
 use super::worker::RemoteWorker;
 use crate::verdict::{Verdict, WorkerDeath, WorkerStep};
-use crate::worker::wire::FromWorker;
+use crate::worker::protocol::FromWorker;
 
 /// A worker whose stream has ended may take so long to end itself.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -94,10 +94,10 @@ mod tests {
     use std::rc::Rc;
     use std::time::Instant;
 
-    use super::super::body::Transport;
+    use super::super::transport::Transport;
     use super::super::worker::IgnoreEvents;
     use super::*;
-    use crate::worker::page::StepPage;
+    use crate::worker::step_page::StepPage;
 
     /// A worker that says nothing. As often as this it has waited for the processor all the time
     /// when it is asked.

@@ -7,39 +7,39 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `mod.rs` | the crew: one worker after the other |
-//! | `body.rs` | what a worker runs in |
+//! | `mod.rs` | workers, one after the other |
+//! | `transport.rs` | what a worker runs in |
 //! | `worker.rs` | the messages to it, and its messages |
 //! | `death.rs` | its deadline, and how it died |
 
-mod body;
 mod death;
+mod transport;
 mod worker;
 
 use std::time::Duration;
 
+use super::protocol::{FromWorker, ToWorker};
 use super::unit_result::UnitResult;
-use super::wire::{FromWorker, ToWorker};
 use crate::base::{Mode, RunError};
 use crate::dedup::KnownChecks;
 use crate::plan::Plan;
 use crate::trace::{ReplayResult, Trace};
 use crate::verdict::{WorkerDeath, WorkerStep};
-use crate::worker::crew::{StartError, Workers};
 use crate::worker::diagnostics::Observer;
 use crate::worker::listener::{UnitListener, WorkerStarted};
 use crate::worker::order::UnitOrder;
+use crate::worker::workers::{StartError, Workers};
 use tracing::{debug_span, info_span};
 use worker::{IgnoreEvents, Observing, RemoteWorker};
 
-pub use body::{SpawnTransport, Transport, TransportEnd};
+pub use transport::{SpawnTransport, Transport, TransportEnd};
 
 /// A replay whose worker is ended from outside is tried so often.
 const TRIES: u32 = 5;
 /// So many keys go into one message.
 const KEYS: usize = 1 << 16;
 
-/// A crew of workers that are somewhere else.
+/// Workers in other processes or guests.
 pub struct RemoteWorkers<'a> {
     plan: &'a Plan,
     spawn: &'a mut SpawnTransport<'a>,

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::body::Transport;
+use super::transport::Transport;
 use crate::verdict::{WorkerDeath, WorkerStep};
 use crate::worker::UnitListener;
 use crate::worker::diagnostics::Observer;
 use crate::worker::frame::{FrameReader, encode};
-use crate::worker::wire::{FromWorker, ToWorker};
+use crate::worker::protocol::{FromWorker, ToWorker};
 
 /// The supervisor looks around at least so often.
 const LOOK: Duration = Duration::from_millis(250);

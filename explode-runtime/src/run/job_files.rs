@@ -206,17 +206,17 @@ impl JobFile {
         fs::read(result).is_ok_and(|bytes| parse_result(&bytes, self.header.id(), "").is_ok())
     }
 
-    /// Runs its units with the workers of a crew. Returns the file of its result.
+    /// Runs its units with these workers. Returns the file of its result.
     ///
     /// # Errors
     /// The worker cannot be started, or starts with something else than the run; `stop` says that
     /// it is to end.
     pub fn run(
         &self,
-        crew: &mut dyn Workers,
+        workers: &mut dyn Workers,
         stop: &dyn Fn() -> bool,
     ) -> Result<Vec<u8>, RunError> {
-        let started = first_start(crew)?;
+        let started = first_start(workers)?;
         if started.origin != self.header.started.origin {
             let changes = self.header.started.origin.changes(&started.origin).join("; ");
             let text = format!(
@@ -230,7 +230,7 @@ impl JobFile {
         let mut last_counts = false;
         while let Some(job) = next {
             let order = UnitOrder { sketches, last_counts, ..UnitOrder::new(&job.unit) };
-            let ran = crew.run(&order, &mut UntilCancelled(stop));
+            let ran = workers.run(&order, &mut UntilCancelled(stop));
             let Some(ran) = ran.ok().filter(|_| !stop()) else {
                 if stop() {
                     return Err(BrokenKind::Tool.of("interrupted; run the job again").into());

@@ -35,7 +35,7 @@ impl ProbeChannel for Stands {
 ///
 /// # Errors
 /// A trace that names what is not there, or a component that cannot start.
-pub fn story_here(
+pub fn story_in_thread(
     registry: &Registry,
     trace: &Trace,
     backend: &dyn Backend,

@@ -11,7 +11,7 @@ use crate::check::{CheckerFacts, Unsupported};
 use crate::devices::{Backend, HostId, Side};
 use crate::plan::{Plan, Registry, RunOrigin};
 use crate::stack::Stack;
-use crate::unit::chops::ChopPoints;
+use crate::unit::chop_cache::ChopPoints;
 use crate::verdict::Profile;
 
 impl<'a> Runner<'a> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::base::RunError;
 use crate::verdict::Verdict;
-use crate::worker::page::StepPage;
+use crate::worker::step_page::StepPage;
 
 /// What a worker runs in. When it is dropped, nothing of it is left.
 pub trait Transport {

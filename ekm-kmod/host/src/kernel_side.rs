@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use super::background;
-use super::handed::HandedOverChoices;
+use super::handed_over::HandedOverChoices;
 use super::kernel::{KernelDiskState, KernelDisks};
 use explode_runtime::base::{Blame, RunError, StepError};
 use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint, Chooser, Label};

@@ -11,7 +11,7 @@ use explode_runtime::stack::{AsShell, ShellLayer};
 use explode_runtime::trace::{NotReproduced, Trace};
 use explode_runtime::verdict::{BrokenKind, StepName, Verdict};
 
-use super::child::{self, CellLimits, CellRun, Unable};
+use super::cell_run::{self, CellLimits, CellRun, Unable};
 use super::grid::Row;
 use crate::output;
 
@@ -47,7 +47,7 @@ pub fn sift(
         let again = if heard.interrupted {
             CellRun::default()
         } else {
-            child::replay(
+            cell_run::replay(
                 path,
                 CellLimits { budget: longer, deadline: longer, until: None, ..limits },
             )?

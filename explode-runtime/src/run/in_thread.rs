@@ -1,7 +1,7 @@
 //! Exploring in the caller's thread: supervisor and worker in one, for users of the library.
 
+use super::sink::RunSink;
 use super::supervisor::Supervisor;
-use super::tell::RunSink;
 use crate::base::RunError;
 use crate::devices::Backend;
 use crate::explore::Strategy;
@@ -9,7 +9,7 @@ use crate::plan::{Plan, Registry};
 use crate::report::Summary;
 use crate::worker::InThreadWorkers;
 
-/// Explores a plan in a backend to its end, or until a bound or the budget stops it. The audience
+/// Explores a plan in a backend to its end, or until a bound or the budget stops it. The sink
 /// hears every message. There are no deadlines, and nothing to resume: for those, see
 /// [`Supervisor`].
 ///
@@ -20,9 +20,9 @@ pub fn explore(
     registry: &Registry,
     plan: &Plan,
     backend: &dyn Backend,
-    audience: &mut dyn RunSink,
+    sink: &mut dyn RunSink,
 ) -> Result<Summary, RunError> {
-    explore_with(registry, plan, backend, audience, None)
+    explore_with(registry, plan, backend, sink, None)
 }
 
 /// The same by a strategy of the caller's own, which the plan calls
@@ -35,21 +35,21 @@ pub fn explore_by(
     registry: &Registry,
     plan: &Plan,
     backend: &dyn Backend,
-    audience: &mut dyn RunSink,
+    sink: &mut dyn RunSink,
 ) -> Result<Summary, RunError> {
-    explore_with(registry, plan, backend, audience, Some(strategy))
+    explore_with(registry, plan, backend, sink, Some(strategy))
 }
 
 fn explore_with(
     registry: &Registry,
     plan: &Plan,
     backend: &dyn Backend,
-    audience: &mut dyn RunSink,
+    sink: &mut dyn RunSink,
     strategy: Option<Box<dyn Strategy>>,
 ) -> Result<Summary, RunError> {
     plan.check(registry)?;
-    let mut crew = InThreadWorkers::new(registry, plan, backend);
-    let mut supervisor = Supervisor::new(plan, &mut crew, audience);
+    let mut workers = InThreadWorkers::new(registry, plan, backend);
+    let mut supervisor = Supervisor::new(plan, &mut workers, sink);
     supervisor.strategy = strategy;
     supervisor.run()
 }

@@ -1,6 +1,6 @@
 //! Going to where a trace fails: by its recorded disk, or by a search for the error.
 
-use super::bench::{DiskTry, PathFailure, PathResult, ProbeSession};
+use super::session::{DiskTry, PathFailure, PathResult, ProbeSession};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::PieceId;
@@ -54,9 +54,9 @@ impl CrashPoint {
 ///
 /// # Errors
 /// Those of [`ProbeSession::way`].
-pub fn reach(bench: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Location, RunError> {
+pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Location, RunError> {
     let Some(spot) = CrashPoint::of(trace) else {
-        let end = bench.way(
+        let end = session.way(
             ProbeAnswers::Exactly(trace.choices.clone()),
             trace.mutates,
             ProbeGoal::Mutate,
@@ -74,13 +74,13 @@ pub fn reach(bench: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Location
         });
     };
     let mut why = "the recorded disk does not fail that way".to_owned();
-    match bench.way(
+    match session.way(
         ProbeAnswers::Exactly(trace.choices.clone()),
         trace.mutates,
         ProbeGoal::At(spot.clone()),
     )? {
         PathResult::Stands(standing) => {
-            if let DiskTry::Same(_, violation) = bench.attempt(&spot.pieces())? {
+            if let DiskTry::Same(_, violation) = session.attempt(&spot.pieces())? {
                 return Ok(Location::Fails(Box::new(failure(*standing, violation, false))));
             }
             if standing.spot.log == spot.log {
@@ -93,8 +93,8 @@ pub fn reach(bench: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Location
         PathResult::Fails(_) => {}
     }
     let first = spot.disks[0].blocks.clone();
-    let until = bench.failing_elsewhere(first);
-    match look_until(bench, ProbeAnswers::Exactly(trace.choices.clone()), trace.mutates, until)? {
+    let until = session.failing_elsewhere(first);
+    match look_until(session, ProbeAnswers::Exactly(trace.choices.clone()), trace.mutates, until)? {
         SearchResult::Fails(failure) => {
             Ok(Location::Fails(Box::new(LocatedFailure { by_search: true, ..*failure })))
         }
@@ -116,23 +116,23 @@ pub enum SearchResult {
 /// # Errors
 /// Those of [`ProbeSession::way`].
 pub fn look(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     answers: ProbeAnswers,
     mutates: u32,
     first: Vec<PieceId>,
 ) -> Result<SearchResult, RunError> {
-    let until = bench.failing(first);
-    look_until(bench, answers, mutates, until)
+    let until = session.failing(first);
+    look_until(session, answers, mutates, until)
 }
 
 fn look_until(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     answers: ProbeAnswers,
     mutates: u32,
     until: ProbeGoal,
 ) -> Result<SearchResult, RunError> {
-    match bench.way(answers, mutates, until)? {
-        PathResult::Stands(standing) => match bench.attempt(&standing.spot.pieces())? {
+    match session.way(answers, mutates, until)? {
+        PathResult::Stands(standing) => match session.attempt(&standing.spot.pieces())? {
             DiskTry::Same(_, violation) => {
                 Ok(SearchResult::Fails(Box::new(failure(*standing, violation, false))))
             }
@@ -141,7 +141,7 @@ fn look_until(
             }
         },
         PathResult::Fails(failing) => {
-            let standing = stand(bench, &failing)?;
+            let standing = stand(session, &failing)?;
             Ok(SearchResult::Fails(Box::new(LocatedFailure {
                 failing: *failing,
                 standing,
@@ -155,12 +155,12 @@ fn look_until(
 
 /// Stands at the disk of which a worker has died.
 fn stand(
-    bench: &mut ProbeSession<'_, '_>,
+    session: &mut ProbeSession<'_, '_>,
     failing: &PathFailure,
 ) -> Result<Option<StoppedAt>, RunError> {
     let Some(spot) = &failing.spot else { return Ok(None) };
     let choices: Vec<Choice> = failing.choices.concat();
-    Ok(bench.stop_at(&choices, spot)?.map(|standing| *standing))
+    Ok(session.stop_at(&choices, spot)?.map(|standing| *standing))
 }
 
 fn failure(

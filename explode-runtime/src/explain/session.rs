@@ -122,7 +122,7 @@ pub enum DiskTry {
 }
 
 impl<'a, 'r> ProbeSession<'a, 'r> {
-    /// For a trace, with the workers of a crew for its plan.
+    /// For a trace, with workers for its plan.
     pub fn new(
         remote: &'a mut RemoteWorkers<'r>,
         trace: &'a Trace,
@@ -147,7 +147,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     }
 
     /// The same; the calls of the checker are written down from the beginning.
-    #[must_use = "this returns the bench that has them written down"]
+    #[must_use = "this returns the session that has them written down"]
     pub fn noting(self) -> Self {
         ProbeSession { noted: true, ..self }
     }

@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::diagnostics::NoDiagnostics;
-use super::page::StepPage;
 use super::remote::{Transport, TransportEnd};
 use super::serve::serve;
+use super::step_page::StepPage;
 use crate::base::{RunError, panic_words};
 use crate::devices::InProcess;
 use crate::plan::Registry;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
 
+use super::big_index::BigIndex;
 use super::cluster::{Cluster, ClusterOption};
-use super::number::BigIndex;
 
 /// The places of a world's numbers, and the choices that were met there before.
 pub(super) struct OutcomeTable<'a>(Vec<OutcomeGroup<'a>>);

@@ -3,7 +3,7 @@
 use explode_runtime::base::{Options, TargetBounds};
 use explode_runtime::plan::MatrixColumn;
 
-use super::{failures, moved, reasonable, replaced, sync, ways};
+use super::{failures, moved, reasonable, replaced, sync, sync_methods};
 
 /// Crashes during recovery are a question of their own.
 const BOUNDS: TargetBounds = TargetBounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
@@ -53,9 +53,9 @@ fn of_ways() -> Vec<MatrixColumn> {
     let way = |name, about| MatrixColumn {
         options: Options::none().with("way", name),
         is_sync_method: true,
-        promises: ways::words(name),
-        also_depends_on: ways::doubts(name),
-        ..question(name, about, ways::NAME, BOUNDS)
+        promises: sync_methods::words(name),
+        also_depends_on: sync_methods::doubts(name),
+        ..question(name, about, sync_methods::NAME, BOUNDS)
     };
     vec![
         way("sync", "what was synced by sync is there after every crash, on every small tree"),

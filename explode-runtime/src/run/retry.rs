@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use tracing::info;
 
-use super::hearing::Attempt;
+use super::attempt::Attempt;
 use super::start::start;
 use crate::base::RunError;
 use crate::dedup::KnownChecks;
@@ -34,7 +34,7 @@ const DEATHS: u32 = 100;
 
 /// Runs units, and starts new workers as they are needed.
 pub(super) struct UnitRetry<'a> {
-    crew: &'a mut dyn Workers,
+    workers: &'a mut dyn Workers,
     started: WorkerStarted,
     keep_events: bool,
     sketches: bool,
@@ -66,18 +66,18 @@ enum AfterDeath {
 impl<'a> UnitRetry<'a> {
     /// Workers start like this; one `is_there`, or is started when it is wanted.
     pub fn new(
-        crew: &'a mut dyn Workers,
+        workers: &'a mut dyn Workers,
         started: WorkerStarted,
         is_there: bool,
         keep_events: bool,
         sketches: bool,
     ) -> UnitRetry<'a> {
-        UnitRetry { crew, started, keep_events, sketches, alive: is_there, last_counts: false }
+        UnitRetry { workers, started, keep_events, sketches, alive: is_there, last_counts: false }
     }
 
     /// Something is about to be replayed by another worker.
     pub fn yield_machine(&mut self) {
-        self.alive &= !self.crew.yield_machine();
+        self.alive &= !self.workers.yield_machine();
     }
 
     /// The unit that was run last is merged.
@@ -88,7 +88,7 @@ impl<'a> UnitRetry<'a> {
     /// Checks of a unit that another worker has run are merged.
     pub fn learn(&mut self, known: &KnownChecks) {
         // One that dies of it gets the whole list when it starts anew.
-        self.alive &= self.alive && self.crew.learn(known).is_ok();
+        self.alive &= self.alive && self.workers.learn(known).is_ok();
     }
 
     /// Runs a unit whose turn has not come; none if that cannot be done now.
@@ -102,7 +102,7 @@ impl<'a> UnitRetry<'a> {
         }
         let last_counts = std::mem::take(&mut self.last_counts);
         let order = UnitOrder { sketches: self.sketches, last_counts, ..UnitOrder::new(unit) };
-        let result = self.crew.run(&order, listener);
+        let result = self.workers.run(&order, listener);
         self.alive = result.is_ok();
         result.ok().filter(|result| !result.stopped)
     }
@@ -110,7 +110,7 @@ impl<'a> UnitRetry<'a> {
     /// Runs a unit to its end; none if there are no workers any more, which is then said.
     ///
     /// # Errors
-    /// The audience cannot write.
+    /// The sink cannot write.
     pub fn run(
         &mut self,
         unit: &Unit,
@@ -127,7 +127,7 @@ impl<'a> UnitRetry<'a> {
             }
             order.last_counts = std::mem::take(&mut self.last_counts);
             hearing.chosen.clear();
-            let result = self.crew.run(&order, hearing);
+            let result = self.workers.run(&order, hearing);
             if let Some(error) = hearing.failed.take() {
                 return Err(error);
             }
@@ -242,7 +242,7 @@ impl<'a> UnitRetry<'a> {
     /// Starts a new worker; false if that cannot be done, which is then said.
     fn restart(&mut self, hearing: &mut Attempt<'_, '_>) -> bool {
         info!("restart");
-        let why = match start(self.crew, hearing.run.totals.checks(), self.keep_events) {
+        let why = match start(self.workers, hearing.run.totals.checks(), self.keep_events) {
             Ok(started) if started.origin == self.started.origin => {
                 (self.alive, self.last_counts) = (true, false);
                 return true;
@@ -266,7 +266,7 @@ fn replayed(
     name: StepName,
     hearing: &mut Attempt<'_, '_>,
 ) -> Result<Option<DeathOutcome>, RunError> {
-    let what = match hearing.run.findings.confirm(error, hearing.audience)? {
+    let what = match hearing.run.findings.confirm(error, hearing.sink)? {
         Confirmation::Reproduced => {
             return Ok(Some(DeathOutcome::Error(error.violation.clone(), name)));
         }

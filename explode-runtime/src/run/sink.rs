@@ -1,4 +1,4 @@
-//! The audience of a run: every message goes to the listener and to the run folder; traces are kept
+//! The sink of a run: every message goes to the listener and to the run folder; traces are kept
 //! and confirmed.
 
 use std::io::{self, BufWriter, Write as _};
@@ -53,7 +53,7 @@ pub trait RunSink {
     }
 }
 
-/// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a
+/// The sink of a run in this process: a folder, a sink for the messages, and a way to replay a
 /// trace.
 pub struct LocalSink<'a> {
     out: Option<&'a Path>,

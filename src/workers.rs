@@ -18,7 +18,7 @@ use explode_runtime::worker::{Observer, RemoteWorkers, SpawnTransport, WorkerSta
 use explode_vm::GuestSpec;
 
 use crate::guest::host;
-use crate::{diagnostics, programs, running, worker};
+use crate::{child_worker, diagnostics, progress_line, required_programs};
 
 /// What the workers of a plan are started from. All that they need is built by then, so no build is
 /// repeated with a worker.
@@ -37,7 +37,8 @@ impl LocalWorkers {
     pub fn prepare(plan: &Plan) -> Result<LocalWorkers, RunError> {
         match plan.mode {
             Mode::Vm => {
-                let (drivers, wanted) = (kernel::drivers(&plan.stack), programs::wanted(plan));
+                let (drivers, wanted) =
+                    (kernel::drivers(&plan.stack), required_programs::wanted(plan));
                 let spec = host::worker_spec(plan.settings.deadline_ms, &drivers, &wanted)?;
                 Ok(LocalWorkers::Guests(Box::new(spec)))
             }
@@ -54,41 +55,41 @@ impl LocalWorkers {
     fn spawn<'a>(&'a self, given_up: &'a dyn Fn() -> bool) -> Box<SpawnTransport<'a>> {
         match self {
             LocalWorkers::Guests(spec) => Box::new(|| host::boot(spec, given_up)),
-            LocalWorkers::Processes(afterwards) => Box::new(|| worker::spawn(*afterwards)),
+            LocalWorkers::Processes(afterwards) => Box::new(|| child_worker::spawn(*afterwards)),
         }
     }
 }
 
-/// Explores a plan with so many workers; the audience hears every message.
+/// Explores a plan with so many workers; the sink hears every message.
 ///
 /// # Errors
 /// Those of the run.
 pub fn run(
     plan: &Plan,
-    workers: &LocalWorkers,
+    local: &LocalWorkers,
     jobs: u32,
-    audience: &mut dyn RunSink,
+    sink: &mut dyn RunSink,
     keep: Persistence,
     interrupt: &AtomicBool,
 ) -> Result<Summary, RunError> {
-    let mut spawn = workers.spawn(&never);
-    let mut crew = remote(plan, &mut *spawn);
-    let mut supervisor = Supervisor::new(plan, &mut crew, audience);
+    let mut spawn = local.spawn(&never);
+    let mut workers = remote(plan, &mut *spawn);
+    let mut supervisor = Supervisor::new(plan, &mut workers, sink);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
-    let with_crew = |over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
-        let mut spawn = workers.spawn(over);
-        let mut crew = remote(plan, &mut *spawn);
+    let helper_workers = |over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Workers)| {
+        let mut spawn = local.spawn(over);
+        let mut workers = remote(plan, &mut *spawn);
         if plan.mode == Mode::Vm {
             // A guest leaves nothing behind; a child process may be in the middle of something.
-            crew.cancelled = over;
+            workers.cancelled = over;
         }
-        work(&mut crew);
+        work(&mut workers);
     };
-    let lost = |why: &str| running::write_above(format!("note: {why}\n").as_bytes());
+    let lost = |why: &str| progress_line::write_above(format!("note: {why}\n").as_bytes());
     if jobs > 1 {
         supervisor.helpers =
-            Some(Helpers { count: jobs as usize - 1, with_crew: &with_crew, lost: &lost });
+            Some(Helpers { count: jobs as usize - 1, with_workers: &helper_workers, lost: &lost });
     }
     supervisor.run()
 }
@@ -112,8 +113,8 @@ pub fn work(
     interrupt: &AtomicBool,
 ) -> Result<Vec<u8>, RunError> {
     let mut spawn = workers.spawn(&never);
-    let mut crew = remote(job.plan(), &mut *spawn);
-    job.run(&mut crew, &|| interrupt.load(Ordering::Relaxed))
+    let mut workers = remote(job.plan(), &mut *spawn);
+    job.run(&mut workers, &|| interrupt.load(Ordering::Relaxed))
 }
 
 /// Merges results; units of which a worker has died are run here.
@@ -124,14 +125,14 @@ pub fn merge(
     folder: &JobFolder,
     results: &mut Results,
     workers: &LocalWorkers,
-    audience: &mut dyn RunSink,
+    sink: &mut dyn RunSink,
     keep: Persistence,
     interrupt: &AtomicBool,
 ) -> Result<Summary, RunError> {
     let plan = folder.plan();
     let mut spawn = workers.spawn(&never);
-    let mut crew = remote(plan, &mut *spawn);
-    let mut supervisor = Supervisor::new(plan, &mut crew, audience);
+    let mut workers = remote(plan, &mut *spawn);
+    let mut supervisor = Supervisor::new(plan, &mut workers, sink);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
     supervisor.elsewhere = Some((results, folder.started().clone()));

@@ -6,7 +6,7 @@ use crate::base::{Mode, RunError};
 use crate::choose::{Choice, ChoiceKind};
 use crate::crash::{Epoch, PieceId};
 use crate::events::LoggedAction;
-use crate::explain::{DiskTry, LocatedFailure, Location, ProbeSession, SearchBounds, reach};
+use crate::explain::{DiskTry, LocatedFailure, Location, ProbeSession, SearchBounds, locate};
 use crate::stack::ShellFileSystem;
 use crate::trace::Trace;
 use crate::verdict::{ShellDemand, Verdict, Violation};
@@ -116,8 +116,8 @@ pub fn collect(
     if let Err(refused) = refuse(trace) {
         return Ok(Err(refused));
     }
-    let mut bench = ProbeSession::new(remote, trace, bounds).noting();
-    let failure = match reach(&mut bench, trace)? {
+    let mut session = ProbeSession::new(remote, trace, bounds).noting();
+    let failure = match locate(&mut session, trace)? {
         Location::Fails(failure) => *failure,
         Location::Not(why) => return Ok(Err(ScriptRefused::NotSeen(why))),
         Location::Diverged(what) => {
@@ -132,9 +132,9 @@ pub fn collect(
     if let Some(last) = pieces.last_mut() {
         last.clone_from(&whole);
     }
-    let is_sound = bench.attempt(&pieces)? == DiskTry::Sound;
-    let evidence = bench.evidence(whole, &failing.violation)?;
-    let promise = bench.leave().or(failing.promise);
+    let is_sound = session.attempt(&pieces)? == DiskTry::Sound;
+    let evidence = session.evidence(whole, &failing.violation)?;
+    let promise = session.leave().or(failing.promise);
     Ok(case(
         trace,
         failing.violation,

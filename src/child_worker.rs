@@ -27,7 +27,7 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpgrp, getpid};
 
 use crate::diagnostics::{Lines, OfWorker};
-use crate::{output, running};
+use crate::{output, progress_line};
 
 /// What a worker has printed is read so long after its end: a process that it has started and that
 /// has left its group may go on.
@@ -116,7 +116,7 @@ fn write_above(printed: ChildStderr) {
         if line.last() != Some(&b'\n') {
             line.push(b'\n');
         }
-        running::write_above(&line);
+        progress_line::write_above(&line);
         line.clear();
     }
 }

@@ -1,7 +1,7 @@
 //! The supervisor's ear: what it hears of a unit while it runs.
 
 use super::progress::RunState;
-use super::tell::RunSink;
+use super::sink::RunSink;
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::verdict::WorkerStep;
@@ -10,24 +10,24 @@ use crate::worker::{UnitListener, UnitSnapshot};
 /// Hears of one unit.
 pub(super) struct Attempt<'a, 'p> {
     pub run: &'a mut RunState<'p>,
-    pub audience: &'a mut dyn RunSink,
+    pub sink: &'a mut dyn RunSink,
     /// How many states wait.
     waiting: usize,
     /// The choices past the end of the script, in this attempt, as far as they were heard.
     pub chosen: Vec<Choice>,
     /// What was known before the last step that the worker is wary of.
     pub snapshot: Option<(WorkerStep, UnitSnapshot)>,
-    /// What the audience could not hear.
+    /// What the sink could not hear.
     pub failed: Option<RunError>,
 }
 
 impl<'a, 'p> Attempt<'a, 'p> {
     pub fn new(
         run: &'a mut RunState<'p>,
-        audience: &'a mut dyn RunSink,
+        sink: &'a mut dyn RunSink,
         waiting: usize,
     ) -> Attempt<'a, 'p> {
-        Attempt { run, audience, waiting, chosen: Vec::new(), snapshot: None, failed: None }
+        Attempt { run, sink, waiting, chosen: Vec::new(), snapshot: None, failed: None }
     }
 }
 
@@ -37,7 +37,7 @@ impl UnitListener for Attempt<'_, '_> {
     }
 
     fn next_step(&mut self, _step: WorkerStep, checked: u64) {
-        if let Err(error) = self.run.tell(self.waiting, checked, self.audience) {
+        if let Err(error) = self.run.tell(self.waiting, checked, self.sink) {
             self.failed.get_or_insert(error);
         }
     }
