@@ -84,5 +84,5 @@ fn register_engines(registry: &mut Registry) {
     registry
         .components
         .absent
-        .extend(engine::HEAVY.iter().map(|name| Absent { name, feature: "engines" }));
+        .extend(engine::HEAVY.iter().map(|name| FeatureGated { name, feature: "engines" }));
 }

@@ -18,8 +18,8 @@
 //! no uses, so a `mod.rs` of such lines is in no circle. One that defines items for its child
 //! modules, and uses theirs, is.
 //!
-//! And no code decides by the text of a message, lines, functions and files stay short, and some
-//! words are not used.
+//! And no code decides by the text of a message, no two public types have one name, lines,
+//! functions and files stay short, and some words are not used.
 //!
 //! Each page of `docs/` is in its summary, and each relative link of a page leads somewhere.
 //!
@@ -42,6 +42,7 @@ mod scope;
 mod size;
 mod tests;
 mod tokens;
+mod types;
 mod uses;
 mod words;
 mod workspace;
@@ -59,6 +60,7 @@ fn the_workspace_is_in_order() {
     let mut problems = Findings::new(&files).all();
     problems.extend(promises::problems(&files));
     problems.extend(size::problems(&files));
+    problems.extend(types::problems(&files));
     problems.extend(words::problems(&files));
     let pages = pages::read(&root);
     problems.extend(pages::problems(&pages, |path| root.join(path).exists()));

@@ -7,6 +7,7 @@ mod pages;
 mod promises;
 mod silent;
 mod sizes;
+mod types;
 mod upward;
 mod words;
 
