@@ -11,11 +11,7 @@ pub fn def() -> ComponentDef {
         Ok(Box::new(LineLog { fsync: options.bool("fsync", true)?, surface: Surface::Child }))
     })
     .on("simfiles")
-    .options([OptionDef {
-        name: "fsync",
-        about: "true syncs each line; false is a bug",
-        default: "true",
-    }])
+    .options([OptionDef { name: "fsync", about: "sync lines; false is a bug", default: "true" }])
 }
 
 struct LineLog {
