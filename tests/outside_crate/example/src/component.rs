@@ -11,7 +11,7 @@ pub fn def() -> ComponentDef {
         Ok(Box::new(LineLog { fsync: options.bool("fsync", true)?, surface: Surface::Child }))
     })
     .on("simfiles")
-    .options([OptionDef { name: "fsync", about: "sync lines; false is a bug", default: "true" }])
+    .options([OptionDef { name: "fsync", about: "sync each line", default: "true" }])
 }
 
 struct LineLog {
