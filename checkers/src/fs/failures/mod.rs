@@ -1,9 +1,9 @@
 //! A system call that fails has no effect (EX-100); one that succeeds has all of it.
 //!
 //! mutate makes one of nine calls on a small tree, while functions of the kernel may fail
-//! (`docs/guide/kernel-faults.md`). The same call is made on simulated files, the model, if it has
-//! succeeded; if not, the model stays as it is. Then the file system must be like the model: as it
-//! is, and again when everything was synced, the machine was stopped, and the disk was recovered
+//! (`docs/guide/kernel-faults.md`). The call is applied to the abstract file system if it has
+//! succeeded; if not, that stays as it is. Then the file system must be like the abstract one: as
+//! it is, and again when everything was synced, the machine was stopped, and the disk was recovered
 //! and mounted.
 //!
 //! A write(2) that has failed is exempt: no source promises how much of it was written. The rest of
@@ -21,13 +21,15 @@
 //! | `failed-CALL-has-no-effect-on-disk`, `CALL-has-its-effect-on-disk` | the same after the sync, recovered and mounted |
 //! | `synced-by-sync` | of what was synced before a file system has shut itself down |
 
-mod call;
+#[allow(dead_code)]
+mod old;
 mod shutdown;
-mod tree;
+mod step;
+#[cfg(test)]
+mod tests;
 
-use explode_ramdisk::files::{Files, Granule, SimFiles};
-use explode_ramdisk::{Image, Recording, Storage};
-use explode_runtime::base::{Options, StepError, UsageError};
+use explode_ramdisk::files::{Files, FsCall, Session};
+use explode_runtime::base::StepError;
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
@@ -35,9 +37,15 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
-use call::{FailureStep, StepEnding};
+#[cfg(test)]
+use super::model::SyncCall;
+use super::model::{Abstract, Groups, make};
+use super::topology::{FoundTopology, UnreadableTopology};
 use shutdown::Shutdown;
-pub(super) use tree::FailureTree;
+use step::{FailureStep, StepEnding};
+
+#[cfg(test)]
+pub use old::OldTree;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-failures";
@@ -48,34 +56,22 @@ pub fn def() -> CheckerDef {
         NAME,
         "a system call that fails has no effect, whatever function of the kernel failed (use \
          --set COMPONENT.fail=...)",
-        build,
+        |_| Ok(Box::new(Failures::new())),
     )
 }
 
-/// The model, and how the last call has ended.
+/// The abstract file system, and how the last step has ended.
 #[derive(Debug)]
 struct Failures {
-    /// The files are there, on the stack and in the model. They stay over a chop.
+    /// The files are there, on the stack and in the tree. They stay over a chop.
     begun: bool,
-    model: SimFiles,
+    fs: Abstract,
     last: StepEnding,
     /// The file system has shut itself down.
     down: Option<Shutdown>,
     /// A sync has failed, so the contents of the disk are no longer promised.
     unsure: bool,
-}
-
-fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let storage = Storage::new(Image::new(), Recording::Off);
-    let model = SimFiles::mount(storage, 0, Granule::default())
-        .map_err(|errno| UsageError(format!("no simulated files: {errno}")))?;
-    Ok(Box::new(Failures {
-        begun: false,
-        model,
-        last: StepEnding::Done("nothing"),
-        down: None,
-        unsure: false,
-    }))
+    old: old::OldSide,
 }
 
 /// Every word for what is broken.
@@ -83,23 +79,71 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 pub(super) fn words() -> Vec<String> {
     let on_disk = |word: String| [format!("{word}-on-disk"), word];
     let words = FailureStep::ends().flat_map(|ended| on_disk(ended.promise()));
-    words.chain(["synced-by-sync".to_owned()]).collect()
+    words.chain([SyncCall::Sync.synced().to_owned()]).collect()
+}
+
+/// The tree of a file system. Of inodes only the number of links counts.
+///
+/// # Errors
+/// What cannot be read, and why.
+fn found(files: &dyn Files) -> Result<FoundTopology, String> {
+    let found = FoundTopology::of(files, Groups::NONE);
+    found.map(FoundTopology::without_inodes).map_err(|unreadable| match unreadable {
+        UnreadableTopology::Directory(..) => format!("the directory {unreadable}"),
+        UnreadableTopology::Name(..) | UnreadableTopology::Endless(_) => unreadable.to_string(),
+    })
+}
+
+/// The same of the abstract file system.
+fn expected(fs: &Abstract) -> FoundTopology {
+    FoundTopology::expected(fs, Groups::NONE).without_inodes()
 }
 
 impl Failures {
-    /// Is a file system like the model?
+    /// The state before anything is there.
+    fn new() -> Failures {
+        Failures {
+            begun: false,
+            fs: Abstract::new(),
+            last: StepEnding::Done("nothing"),
+            down: None,
+            unsure: false,
+            old: old::OldSide::new(),
+        }
+    }
+
+    /// Judges whether a file system is like the abstract one.
     fn compare(&self, files: &dyn Files, disk: &str) -> Result<(), CheckError> {
-        let model = FailureTree::of(&self.model)
-            .map_err(|error| CheckError::broken(format!("the model: {error}")))?;
-        let difference = match FailureTree::of(files) {
-            Ok(found) => found.difference(&model),
-            Err(error) => Some(error),
+        let difference = match found(files) {
+            Ok(found) => found.difference(&expected(&self.fs)),
+            Err(unreadable) => Some(unreadable),
         };
         let Some(difference) = difference else { return Ok(()) };
         let on_disk = if disk.is_empty() { "" } else { "-on-disk" };
         let message = format!("{}, and{disk} {difference}", self.last);
         Err(Violation::new(Verdict::Corrupt, format!("{}{on_disk}", self.last.promise()), message)
             .into())
+    }
+
+    /// Lets a step choose itself, and makes what comes before it.
+    fn choose(&mut self, cx: &mut Cx<'_>, files: &dyn Files) -> Result<FailureStep, CheckError> {
+        let mut steps = FailureStep::possible(&self.fs);
+        let names: Vec<String> = steps.iter().map(|step| step.name.to_owned()).collect();
+        let point = ChoicePoint::action(steps.len() as u32, Label::named(NAME));
+        let step =
+            steps.swap_remove(cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize);
+        cx.without_faults(|_| make(&step.before(), files, |call| self.fs.apply(call)))?;
+        cx.without_faults(|_| self.old.chosen(&names, step.name))?;
+        Ok(step)
+    }
+
+    /// Compares the file system after a step that has left it up.
+    fn judge(&mut self, step: &FailureStep, files: &dyn Files) -> Result<(), CheckError> {
+        step.follow(&self.last, files, &mut self.fs).map_err(|difference| {
+            let message = format!("{}, and {difference}", self.last);
+            Violation::new(Verdict::Corrupt, self.last.promise(), message)
+        })?;
+        self.compare(files, "")
     }
 }
 
@@ -108,9 +152,11 @@ impl Checker for Failures {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
-        for files in [stack.files()?.as_ref(), &self.model] {
-            call::prepare(files)?;
-            files.sync()?;
+        let files = stack.files()?;
+        let mut session = Session::new(files.as_ref());
+        for call in step::begin().iter().chain([&FsCall::Syncfs]) {
+            session.make(call)?;
+            self.fs.apply(call);
         }
         Ok(())
     }
@@ -121,18 +167,14 @@ impl Checker for Failures {
             return Err(CheckError::Stop);
         }
         let files = cx.stack().files()?;
-        let calls = cx.without_faults(|_| FailureStep::possible(&self.model));
-        let names: Vec<String> = calls.iter().map(|call| call.name().to_owned()).collect();
-        let point = ChoicePoint::action(calls.len() as u32, Label::named(NAME));
-        let call = calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
-        cx.without_faults(|_| call.prepare(files.as_ref(), &self.model))?;
-        let ended = call.make(files.as_ref());
+        let step = self.choose(cx, files.as_ref())?;
+        let ended = step.make(files.as_ref());
         if let StepEnding::Failed(what, errno) = &ended
             && !cx.fault_was_injected()
         {
             // A file system without hard links returns EPERM (link(2)). There is nothing to check
             // then.
-            if call == FailureStep::Link && *errno == Errno::EPERM {
+            if matches!(step.call, FsCall::Link { .. }) && *errno == Errno::EPERM {
                 return Ok(());
             }
             return Err(CheckError::broken(format!(
@@ -141,16 +183,13 @@ impl Checker for Failures {
         }
         self.last = ended.clone();
         if cx.fault_was_injected() && cx.without_faults(|_| shutdown::is_down(files.as_ref())) {
-            self.down = Some(Shutdown::after(call, &ended, &self.model)?);
+            self.down = Some(Shutdown::after(&step, &ended, &mut self.fs));
+            self.old.is_down(step.name, &ended)?;
             return cx.check_crashes_now(self, &[]);
         }
         cx.without_faults(|_| {
-            let followed = call.follow(&ended, files.as_ref(), &self.model)?;
-            followed.map_or(Ok(()), |difference| {
-                let message = format!("{}, and {difference}", self.last);
-                Err(Violation::new(Verdict::Corrupt, self.last.promise(), message))
-            })?;
-            self.compare(files.as_ref(), "")
+            let judged = self.judge(&step, files.as_ref());
+            self.old.judge(step.name, &ended, files.as_ref(), judged)
         })?;
         // After a failed fsync the contents of the file on the disk are unknown, even if a later
         // fsync succeeds (fsync(2), EIO).
@@ -171,15 +210,18 @@ impl Checker for Failures {
     }
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
-        if let Some(down) = &self.down {
-            return down.compare(stack.files()?.as_ref(), &self.last);
-        }
-        self.compare(stack.files()?.as_ref(), " on the disk")
+        let files = stack.files()?;
+        let judged = match &self.down {
+            Some(down) => down.compare(files.as_ref(), &self.last),
+            None => self.compare(files.as_ref(), " on the disk"),
+        };
+        self.old.check(files.as_ref(), judged)
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let tree = FailureTree::of(&self.model).ok()?;
-        Some(digest((tree, self.last.to_string(), &self.down)))
+        let key = digest((expected(&self.fs), self.last.to_string(), &self.down));
+        self.old.key(&key);
+        Some(key)
     }
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {

@@ -13,19 +13,21 @@ use explode_ramdisk::files::Files;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
-use super::call::{FailureStep, StepEnding};
-use super::tree::FailureTree;
+use super::step::{FailureStep, StepEnding};
+use super::{expected, found};
+use crate::fs::model::{Abstract, SyncCall};
+use crate::fs::topology::FoundTopology;
 
-/// What the disk may have then.
+/// The trees that the disk may have after a shutdown.
 #[derive(Clone, Debug, Hash)]
 pub struct Shutdown {
-    /// What was synced, and what the call has made of it if it has said so.
-    allowed: Vec<FailureTree>,
+    /// What was synced, and what the call has made of it if it has succeeded.
+    allowed: Vec<FoundTopology>,
     /// The names of the file whose contents the call is about.
     changes: &'static [&'static str],
 }
 
-/// Does everything that a file system can be asked say EIO, or can nothing be changed any more?
+/// Returns true if every call that reads returns EIO, or if nothing can be changed any more.
 pub fn is_down(files: &dyn Files) -> bool {
     let says = |answer: Option<Errno>| answer == Some(Errno::EIO);
     let dead =
@@ -33,9 +35,9 @@ pub fn is_down(files: &dyn Files) -> bool {
     dead || is_read_only(files)
 }
 
-/// Has it made itself read-only? Then a directory that is not there cannot be removed because of
-/// that, which is asked first (`do_rmdir` in fs/namei.c). Asking changes nothing, and needs nothing
-/// to be there: a rename that has failed may have taken every name away.
+/// Returns true if a directory that is not there cannot be removed because the file system is
+/// read-only, which is asked first (`do_rmdir` in fs/namei.c). Asking changes nothing, and needs
+/// nothing to be there: a rename that has failed may have taken every name away.
 fn is_read_only(files: &dyn Files) -> bool {
     files.rmdir(NOBODY) == Err(Errno::EROFS)
 }
@@ -44,46 +46,37 @@ fn is_read_only(files: &dyn Files) -> bool {
 const NOBODY: &str = "/nobody";
 
 impl Shutdown {
-    /// `model` is as it was when it was synced, but for the contents of the file that this call
-    /// changes; it follows the call.
-    pub fn after(
-        call: FailureStep,
-        ended: &StepEnding,
-        model: &dyn Files,
-    ) -> Result<Shutdown, CheckError> {
-        let changes = call.changes();
-        let tree = || -> Result<FailureTree, CheckError> {
-            let mut tree = FailureTree::of(model)
-                .map_err(|error| CheckError::broken(format!("the model: {error}")))?;
-            changes.iter().for_each(|path| tree.forget_contents(path));
-            Ok(tree)
+    /// Of a tree as it was when it was synced, but for the contents of the file that this step
+    /// changes; the tree follows the step.
+    pub fn after(step: &FailureStep, ended: &StepEnding, fs: &mut Abstract) -> Shutdown {
+        let changes = step.changes();
+        let tree = |fs: &Abstract| {
+            let mut tree = expected(fs);
+            changes.iter().for_each(|path| tree.forget_bytes(path));
+            tree
         };
-        let mut allowed = vec![tree()?];
+        let mut allowed = vec![tree(fs)];
         if matches!(ended, StepEnding::Done(_)) {
-            match call.make(model) {
-                StepEnding::Done(_) => allowed.push(tree()?),
-                StepEnding::Failed(what, errno) => {
-                    return Err(CheckError::broken(format!("the model: {what}: {errno}")));
-                }
-            }
+            fs.apply(&step.call);
+            allowed.push(tree(fs));
         }
-        Ok(Shutdown { allowed, changes })
+        Shutdown { allowed, changes }
     }
 
-    /// Is one of the allowed ones on the disk?
+    /// Judges whether the disk has one of the allowed trees.
     pub fn compare(&self, files: &dyn Files, ended: &StepEnding) -> Result<(), CheckError> {
-        let difference = match FailureTree::of(files) {
+        let difference = match found(files) {
             Ok(mut found) => {
-                self.changes.iter().for_each(|path| found.forget_contents(path));
+                self.changes.iter().for_each(|path| found.forget_bytes(path));
                 if self.allowed.contains(&found) {
                     return Ok(());
                 }
                 self.allowed.first().and_then(|synced| found.difference(synced)).unwrap_or_default()
             }
-            Err(error) => error,
+            Err(unreadable) => unreadable,
         };
         let message =
             format!("{ended}, the file system has shut itself down, and on the disk {difference}");
-        Err(Violation::new(Verdict::Lost, "synced-by-sync", message).into())
+        Err(Violation::new(Verdict::Lost, SyncCall::Sync.synced(), message).into())
     }
 }

@@ -1,8 +1,10 @@
 //! What a real file system says of itself, beside the abstract one.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use explode_ramdisk::files::{FileKind, Files, Result as FilesResult, Stat};
+use nix::errno::Errno;
 
 use crate::fs::RESERVED;
 use crate::fs::endless::goes_on;
@@ -17,8 +19,8 @@ pub struct FoundTopology(BTreeMap<String, FoundEntry>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum FoundEntry {
     Directory(Seen),
-    /// `first` is the first path that leads to the same file; `links` is how many the file system
-    /// says there are.
+    /// `first` is the first path that leads to the same file, empty if that does not count;
+    /// `links` is how many the file system says there are.
     File {
         first: String,
         links: u32,
@@ -31,6 +33,28 @@ enum FoundEntry {
         links: u32,
         target: String,
     },
+}
+
+/// The reason why a tree cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnreadableTopology {
+    /// The names of a directory cannot be read.
+    Directory(String, Errno),
+    /// What a name leads to cannot be read.
+    Name(String, Errno),
+    /// The directories have no end; in words.
+    Endless(String),
+}
+
+impl fmt::Display for UnreadableTopology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnreadableTopology::Directory(path, errno) | UnreadableTopology::Name(path, errno) => {
+                write!(f, "{path} cannot be read: {errno}")
+            }
+            UnreadableTopology::Endless(text) => write!(f, "{text}"),
+        }
+    }
 }
 
 impl FoundTopology {
@@ -60,7 +84,7 @@ impl FoundTopology {
     ///
     /// # Errors
     /// What cannot be read, and why.
-    pub fn of(files: &dyn Files, calls: Groups) -> Result<FoundTopology, String> {
+    pub fn of(files: &dyn Files, calls: Groups) -> Result<FoundTopology, UnreadableTopology> {
         let mut found = FoundTopology(BTreeMap::new());
         let mut inodes = BTreeMap::new();
         found.read(files, calls, "", &mut inodes)?;
@@ -82,16 +106,18 @@ impl FoundTopology {
         calls: Groups,
         folder: &str,
         inodes: &mut BTreeMap<u32, String>,
-    ) -> Result<(), String> {
-        let failed = |path: &str, errno| format!("{path} cannot be read: {errno}");
+    ) -> Result<(), UnreadableTopology> {
         let at = if folder.is_empty() { "/" } else { folder };
-        for (name, kind) in files.readdir(at).map_err(|errno| failed(at, errno))? {
+        let names = files.readdir(at);
+        for (name, kind) in
+            names.map_err(|errno| UnreadableTopology::Directory(at.to_owned(), errno))?
+        {
             let path = format!("{folder}/{name}");
-            let entry =
-                entry(files, calls, kind, &path, inodes).map_err(|errno| failed(&path, errno))?;
+            let entry = entry(files, calls, kind, &path, inodes)
+                .map_err(|errno| UnreadableTopology::Name(path.clone(), errno))?;
             self.0.insert(path.clone(), entry);
             if kind == FileKind::Directory {
-                goes_on(files, &path)?;
+                goes_on(files, &path).map_err(UnreadableTopology::Endless)?;
                 self.read(files, calls, &path, inodes)?;
             }
         }
@@ -123,6 +149,25 @@ impl FoundTopology {
             }
         }
         fs
+    }
+
+    /// Forgets which paths lead to the same file; how many lead to it still counts.
+    #[must_use = "this returns the tree"]
+    pub fn without_inodes(mut self) -> FoundTopology {
+        for entry in self.0.values_mut() {
+            match entry {
+                FoundEntry::File { first, .. } | FoundEntry::Symlink { first, .. } => first.clear(),
+                FoundEntry::Directory(_) => {}
+            }
+        }
+        self
+    }
+
+    /// Forgets what the file at a path holds, if there is one; it is empty then.
+    pub fn forget_bytes(&mut self, path: &str) {
+        if let Some(FoundEntry::File { bytes, .. }) = self.0.get_mut(path) {
+            bytes.clear();
+        }
     }
 
     /// The first difference from what was expected, if there is one.
@@ -166,14 +211,15 @@ fn said(entry: Option<&FoundEntry>) -> String {
         None => "not there".to_owned(),
         Some(FoundEntry::Directory(seen)) => format!("a directory{}", seen.said()),
         Some(FoundEntry::File { first, links, bytes, seen }) => {
-            format!(
-                "a file of {} bytes and {links} links, the same as {first}{}",
-                bytes.len(),
-                seen.said()
-            )
+            let (bytes, same, seen) = (bytes.len(), same_as(first), seen.said());
+            format!("a file of {bytes} bytes and {links} links{same}{seen}")
         }
         Some(FoundEntry::Symlink { first, links, target }) => {
-            format!("a symbolic link to '{target}', {links} links, the same as {first}")
+            format!("a symbolic link to '{target}', {links} links{}", same_as(first))
         }
     }
+}
+
+fn same_as(first: &str) -> String {
+    if first.is_empty() { String::new() } else { format!(", the same as {first}") }
 }

@@ -28,7 +28,7 @@ use crate::fs::model::{Abstract, Groups};
 
 pub use call::{TopologyCall, WriteAt};
 pub use canonical::signature;
-pub use found::FoundTopology;
+pub use found::{FoundTopology, UnreadableTopology};
 pub use limits::{BLOCK, DIRS, FAR, FILES, Limits};
 pub use possible::first_letter;
 pub use probe::probe;
@@ -55,7 +55,7 @@ pub fn is_as_expected(
 ) -> Result<(), CheckError> {
     let difference = match FoundTopology::of(files, calls) {
         Ok(found) => found.difference(&FoundTopology::expected(fs, calls)),
-        Err(unreadable) => Some(unreadable),
+        Err(unreadable) => Some(unreadable.to_string()),
     };
     difference.map_or(Ok(()), |difference| {
         let message = format!("{} succeeded, and {difference}", call.name());

@@ -18,7 +18,7 @@ const SHORT: u64 = 1500;
 
 /// One call of mutate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureStep {
+pub enum OldStep {
     Mkdir,
     Create,
     Write,
@@ -32,30 +32,30 @@ pub enum FailureStep {
 
 /// How it has ended: which system call was the last, and its error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StepEnding {
+pub enum OldEnding {
     /// All have succeeded.
     Done(&'static str),
     /// This one has failed.
     Failed(&'static str, Errno),
 }
 
-impl StepEnding {
+impl OldEnding {
     /// What is promised of it.
     pub fn promise(&self) -> String {
-        let (StepEnding::Done(what) | StepEnding::Failed(what, _)) = self;
+        let (OldEnding::Done(what) | OldEnding::Failed(what, _)) = self;
         let call = what.split(' ').next().unwrap_or_default();
         match self {
-            StepEnding::Done(_) => format!("{call}-has-its-effect"),
-            StepEnding::Failed(..) => format!("failed-{call}-has-no-effect"),
+            OldEnding::Done(_) => format!("{call}-has-its-effect"),
+            OldEnding::Failed(..) => format!("failed-{call}-has-no-effect"),
         }
     }
 }
 
-impl fmt::Display for StepEnding {
+impl fmt::Display for OldEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StepEnding::Done(what) => write!(f, "{what} succeeded"),
-            StepEnding::Failed(what, errno) => write!(f, "{what} failed with {errno}"),
+            OldEnding::Done(what) => write!(f, "{what} succeeded"),
+            OldEnding::Failed(what, errno) => write!(f, "{what} failed with {errno}"),
         }
     }
 }
@@ -75,49 +75,49 @@ fn pattern(version: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at / 7 + at / 256 + version * 101) as u8).collect()
 }
 
-impl FailureStep {
+impl OldStep {
     /// How each may end, and how the opening of its file.
     #[cfg(test)]
-    pub fn ends() -> impl Iterator<Item = StepEnding> {
-        let of = |call: FailureStep| {
-            [StepEnding::Done(call.name()), StepEnding::Failed(call.name(), Errno::ENOMEM)]
+    pub fn ends() -> impl Iterator<Item = OldEnding> {
+        let of = |call: OldStep| {
+            [OldEnding::Done(call.name()), OldEnding::Failed(call.name(), Errno::ENOMEM)]
         };
-        FailureStep::ALL.into_iter().flat_map(of).chain([StepEnding::Failed("open", Errno::ENOMEM)])
+        OldStep::ALL.into_iter().flat_map(of).chain([OldEnding::Failed("open", Errno::ENOMEM)])
     }
 
-    const ALL: [FailureStep; 9] = [
-        FailureStep::Mkdir,
-        FailureStep::Create,
-        FailureStep::Write,
-        FailureStep::Fsync,
-        FailureStep::Rename,
-        FailureStep::Truncate,
-        FailureStep::Link,
-        FailureStep::Unlink,
-        FailureStep::Rmdir,
+    pub const ALL: [OldStep; 9] = [
+        OldStep::Mkdir,
+        OldStep::Create,
+        OldStep::Write,
+        OldStep::Fsync,
+        OldStep::Rename,
+        OldStep::Truncate,
+        OldStep::Link,
+        OldStep::Unlink,
+        OldStep::Rmdir,
     ];
 
     /// Those that can succeed.
-    pub fn possible(files: &dyn Files) -> Vec<FailureStep> {
+    pub fn possible(files: &dyn Files) -> Vec<OldStep> {
         let is_there = |path| files.stat(path).is_ok();
-        let can = |call: &FailureStep| match call {
-            FailureStep::Mkdir => !is_there("/new-dir"),
-            FailureStep::Create => !is_there("/new"),
-            FailureStep::Write
-            | FailureStep::Fsync
-            | FailureStep::Truncate
-            | FailureStep::Unlink
-            | FailureStep::Rename => is_there("/file"),
-            FailureStep::Link => is_there("/file") && !is_there("/link"),
-            FailureStep::Rmdir => is_there("/dir"),
+        let can = |call: &OldStep| match call {
+            OldStep::Mkdir => !is_there("/new-dir"),
+            OldStep::Create => !is_there("/new"),
+            OldStep::Write
+            | OldStep::Fsync
+            | OldStep::Truncate
+            | OldStep::Unlink
+            | OldStep::Rename => is_there("/file"),
+            OldStep::Link => is_there("/file") && !is_there("/link"),
+            OldStep::Rmdir => is_there("/dir"),
         };
-        FailureStep::ALL.into_iter().filter(can).collect()
+        OldStep::ALL.into_iter().filter(can).collect()
     }
 
     /// The names, if they are there, of the file whose contents it is about.
     pub fn changes(self) -> &'static [&'static str] {
         match self {
-            FailureStep::Write | FailureStep::Fsync | FailureStep::Truncate => &["/file", "/link"],
+            OldStep::Write | OldStep::Fsync | OldStep::Truncate => &["/file", "/link"],
             _ => &[],
         }
     }
@@ -125,77 +125,75 @@ impl FailureStep {
     /// Its name in traces.
     pub fn name(self) -> &'static str {
         match self {
-            FailureStep::Mkdir => "mkdir /new-dir",
-            FailureStep::Create => "create /new",
-            FailureStep::Write => "write /file",
-            FailureStep::Fsync => "fsync /file",
-            FailureStep::Rename => "rename /file /other",
-            FailureStep::Truncate => "truncate /file",
-            FailureStep::Link => "link /file /link",
-            FailureStep::Unlink => "unlink /file",
-            FailureStep::Rmdir => "rmdir /dir",
+            OldStep::Mkdir => "mkdir /new-dir",
+            OldStep::Create => "create /new",
+            OldStep::Write => "write /file",
+            OldStep::Fsync => "fsync /file",
+            OldStep::Rename => "rename /file /other",
+            OldStep::Truncate => "truncate /file",
+            OldStep::Link => "link /file /link",
+            OldStep::Unlink => "unlink /file",
+            OldStep::Rmdir => "rmdir /dir",
         }
     }
 
     /// What has to be there before: for fsync, something to be written.
-    pub fn prepare(self, files: &dyn Files, model: &dyn Files) -> Result<(), CheckError> {
-        if self == FailureStep::Fsync {
-            for files in [files, model] {
-                let fd = files.open("/file", OpenFlags::EXISTING)?;
-                files.pwrite(fd, FROM as u64, &pattern(3, LEN))?;
-                files.close(fd)?;
-            }
+    pub fn prepare(self, model: &dyn Files) -> Result<(), CheckError> {
+        if self == OldStep::Fsync {
+            let fd = model.open("/file", OpenFlags::EXISTING)?;
+            model.pwrite(fd, FROM as u64, &pattern(3, LEN))?;
+            model.close(fd)?;
         }
         Ok(())
     }
 
     /// Makes it.
-    pub fn make(self, files: &dyn Files) -> StepEnding {
+    pub fn make(self, files: &dyn Files) -> OldEnding {
         let name = self.name();
         let exclusive = OpenFlags { create: true, exclusive: true, truncate: false };
         let made = match self {
-            FailureStep::Mkdir => files.mkdir("/new-dir"),
-            FailureStep::Rename => files.rename("/file", "/other"),
-            FailureStep::Link => files.link("/file", "/link"),
-            FailureStep::Unlink => files.unlink("/file"),
-            FailureStep::Rmdir => files.rmdir("/dir"),
-            FailureStep::Create => return opened(files, name, "/new", exclusive, |_| Ok(())),
-            FailureStep::Write => {
+            OldStep::Mkdir => files.mkdir("/new-dir"),
+            OldStep::Rename => files.rename("/file", "/other"),
+            OldStep::Link => files.link("/file", "/link"),
+            OldStep::Unlink => files.unlink("/file"),
+            OldStep::Rmdir => files.rmdir("/dir"),
+            OldStep::Create => return opened(files, name, "/new", exclusive, |_| Ok(())),
+            OldStep::Write => {
                 let bytes = pattern(2, LEN);
                 return opened(files, name, "/file", OpenFlags::EXISTING, |fd| {
                     files.pwrite(fd, FROM as u64, &bytes)
                 });
             }
-            FailureStep::Fsync => {
+            OldStep::Fsync => {
                 return opened(files, name, "/file", OpenFlags::EXISTING, |fd| files.fsync(fd));
             }
-            FailureStep::Truncate => {
+            OldStep::Truncate => {
                 return opened(files, name, "/file", OpenFlags::EXISTING, |fd| {
                     files.ftruncate(fd, SHORT)
                 });
             }
         };
-        made.map_or_else(|errno| StepEnding::Failed(name, errno), |()| StepEnding::Done(name))
+        made.map_or_else(|errno| OldEnding::Failed(name, errno), |()| OldEnding::Done(name))
     }
 
     /// Brings the model to where the call has brought the file system; says what is wrong with a
     /// write that has failed.
     pub fn follow(
         self,
-        ended: &StepEnding,
+        ended: &OldEnding,
         files: &dyn Files,
         model: &dyn Files,
     ) -> Result<Option<String>, CheckError> {
         match ended {
-            StepEnding::Done(_) => match self.make(model) {
-                StepEnding::Done(_) => Ok(None),
-                StepEnding::Failed(what, errno) => {
+            OldEnding::Done(_) => match self.make(model) {
+                OldEnding::Done(_) => Ok(None),
+                OldEnding::Failed(what, errno) => {
                     Err(CheckError::broken(format!("the model: {what}: {errno}")))
                 }
             },
-            StepEnding::Failed("write /file", _) => follow_part(files, model),
-            StepEnding::Failed("truncate /file", _) => follow_cut(files, model),
-            StepEnding::Failed(..) => Ok(None),
+            OldEnding::Failed("write /file", _) => follow_part(files, model),
+            OldEnding::Failed("truncate /file", _) => follow_cut(files, model),
+            OldEnding::Failed(..) => Ok(None),
         }
     }
 }
@@ -207,16 +205,16 @@ fn opened(
     path: &str,
     flags: OpenFlags,
     work: impl FnOnce(Fd) -> FilesResult<()>,
-) -> StepEnding {
+) -> OldEnding {
     let fd = match files.open(path, flags) {
         Ok(fd) => fd,
-        Err(errno) if flags.create => return StepEnding::Failed(name, errno),
-        Err(errno) => return StepEnding::Failed("open", errno),
+        Err(errno) if flags.create => return OldEnding::Failed(name, errno),
+        Err(errno) => return OldEnding::Failed("open", errno),
     };
     let worked = work(fd);
     // Whatever it says, the file is closed (close(2)).
     files.close(fd).ok();
-    worked.map_or_else(|errno| StepEnding::Failed(name, errno), |()| StepEnding::Done(name))
+    worked.map_or_else(|errno| OldEnding::Failed(name, errno), |()| OldEnding::Done(name))
 }
 
 /// An ftruncate that has failed may have cut the file; then the model is cut, too.

@@ -9,22 +9,22 @@ use crate::fs::endless::goes_on;
 
 /// A file system's contents, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FailureTree(BTreeMap<String, FailureNode>);
+pub struct OldTree(BTreeMap<String, OldNode>);
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum FailureNode {
+enum OldNode {
     Directory,
     File { links: u32, contents: Vec<u8> },
 }
 
-impl FailureTree {
+impl OldTree {
     /// All of it.
     ///
     /// # Errors
     /// What cannot be read, and why.
-    pub fn of(files: &dyn Files) -> Result<FailureTree, String> {
-        let mut tree = FailureTree::default();
+    pub fn of(files: &dyn Files) -> Result<OldTree, String> {
+        let mut tree = OldTree::default();
         let mut waiting = vec![String::new()];
         while let Some(directory) = waiting.pop() {
             let path = if directory.is_empty() { "/" } else { &directory };
@@ -35,11 +35,11 @@ impl FailureTree {
                 let path = format!("{directory}/{name}");
                 let failed = |errno| format!("{path} cannot be read: {errno}");
                 let node = match kind {
-                    FileKind::Directory => FailureNode::Directory,
+                    FileKind::Directory => OldNode::Directory,
                     FileKind::Symlink => {
                         return Err(format!("{path} is a symbolic link, which no call has made"));
                     }
-                    FileKind::File => FailureNode::File {
+                    FileKind::File => OldNode::File {
                         links: files.stat(&path).map_err(failed)?.links,
                         contents: files.read_file(&path).map_err(failed)?,
                     },
@@ -53,7 +53,7 @@ impl FailureTree {
         }
         for path in RESERVED {
             let is_empty = match tree.0.get(path) {
-                Some(FailureNode::File { contents, .. }) => contents.is_empty(),
+                Some(OldNode::File { contents, .. }) => contents.is_empty(),
                 _ => !tree.0.keys().any(|below| below.starts_with(&format!("{path}/"))),
             };
             if is_empty {
@@ -65,13 +65,13 @@ impl FailureTree {
 
     /// From now on this file may hold anything.
     pub fn forget_contents(&mut self, path: &str) {
-        if let Some(FailureNode::File { contents, .. }) = self.0.get_mut(path) {
+        if let Some(OldNode::File { contents, .. }) = self.0.get_mut(path) {
             contents.clear();
         }
     }
 
     /// The first difference from what was expected, if there is one.
-    pub fn difference(&self, expected: &FailureTree) -> Option<String> {
+    pub fn difference(&self, expected: &OldTree) -> Option<String> {
         let differs = expected.0.iter().find_map(|(path, wanted)| {
             let found = self.0.get(path);
             (found != Some(wanted)).then(|| said(path, found, Some(wanted)))
@@ -81,18 +81,18 @@ impl FailureTree {
     }
 }
 
-fn said(path: &str, found: Option<&FailureNode>, wanted: Option<&FailureNode>) -> String {
-    let node = |node: Option<&FailureNode>| match node {
+fn said(path: &str, found: Option<&OldNode>, wanted: Option<&OldNode>) -> String {
+    let node = |node: Option<&OldNode>| match node {
         None => "not there".to_owned(),
-        Some(FailureNode::Directory) => "a directory".to_owned(),
-        Some(FailureNode::File { links, contents }) => {
+        Some(OldNode::Directory) => "a directory".to_owned(),
+        Some(OldNode::File { links, contents }) => {
             format!("a file of {} bytes and {links} links", contents.len())
         }
     };
     match (found, wanted) {
         (
-            Some(FailureNode::File { links, contents }),
-            Some(FailureNode::File { links: same, contents: other }),
+            Some(OldNode::File { links, contents }),
+            Some(OldNode::File { links: same, contents: other }),
         ) if links == same && contents.len() == other.len() => {
             let at = contents.iter().zip(other).take_while(|(one, other)| one == other).count();
             format!("{path} has another byte {at}: {}, not {}", contents[at], other[at])
@@ -107,29 +107,23 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_told() {
-        let file =
-            |links, contents: &[u8]| FailureNode::File { links, contents: contents.to_vec() };
-        let tree = |nodes: &[(&str, FailureNode)]| {
-            FailureTree(
-                nodes.iter().map(|(path, node)| ((*path).to_owned(), node.clone())).collect(),
-            )
+        let file = |links, contents: &[u8]| OldNode::File { links, contents: contents.to_vec() };
+        let tree = |nodes: &[(&str, OldNode)]| {
+            OldTree(nodes.iter().map(|(path, node)| ((*path).to_owned(), node.clone())).collect())
         };
-        let expected = tree(&[("/a", file(1, b"abc")), ("/d", FailureNode::Directory)]);
-        let told = |found: &[(&str, FailureNode)]| tree(found).difference(&expected);
-        assert_eq!(told(&[("/a", file(1, b"abc")), ("/d", FailureNode::Directory)]), None);
+        let expected = tree(&[("/a", file(1, b"abc")), ("/d", OldNode::Directory)]);
+        let told = |found: &[(&str, OldNode)]| tree(found).difference(&expected);
+        assert_eq!(told(&[("/a", file(1, b"abc")), ("/d", OldNode::Directory)]), None);
         assert_eq!(
-            told(&[("/d", FailureNode::Directory)]).unwrap(),
+            told(&[("/d", OldNode::Directory)]).unwrap(),
             "/a is not there; expected: a file of 3 bytes and 1 links"
         );
         assert_eq!(
-            told(&[("/a", file(1, b"abd")), ("/d", FailureNode::Directory)]).unwrap(),
+            told(&[("/a", file(1, b"abd")), ("/d", OldNode::Directory)]).unwrap(),
             "/a has another byte 2: 100, not 99"
         );
-        let more = [
-            ("/a", file(1, b"abc")),
-            ("/d", FailureNode::Directory),
-            ("/x", FailureNode::Directory),
-        ];
+        let more =
+            [("/a", file(1, b"abc")), ("/d", OldNode::Directory), ("/x", OldNode::Directory)];
         assert_eq!(told(&more).unwrap(), "/x is a directory; expected: not there");
     }
 }
