@@ -21,8 +21,6 @@
 //! | `failed-CALL-has-no-effect-on-disk`, `CALL-has-its-effect-on-disk` | the same after the sync, recovered and mounted |
 //! | `synced-by-sync` | of what was synced before a file system has shut itself down |
 
-#[allow(dead_code)]
-mod old;
 mod shutdown;
 mod step;
 #[cfg(test)]
@@ -37,15 +35,10 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
-#[cfg(test)]
-use super::model::SyncCall;
 use super::model::{Abstract, Groups, make};
 use super::topology::{FoundTopology, UnreadableTopology};
 use shutdown::Shutdown;
 use step::{FailureStep, StepEnding};
-
-#[cfg(test)]
-pub use old::OldTree;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-failures";
@@ -71,7 +64,6 @@ struct Failures {
     down: Option<Shutdown>,
     /// A sync has failed, so the contents of the disk are no longer promised.
     unsure: bool,
-    old: old::OldSide,
 }
 
 /// Every word for what is broken.
@@ -79,7 +71,7 @@ struct Failures {
 pub(super) fn words() -> Vec<String> {
     let on_disk = |word: String| [format!("{word}-on-disk"), word];
     let words = FailureStep::ends().flat_map(|ended| on_disk(ended.promise()));
-    words.chain([SyncCall::Sync.synced().to_owned()]).collect()
+    words.chain([super::model::SyncCall::Sync.synced().to_owned()]).collect()
 }
 
 /// The tree of a file system. Of inodes only the number of links counts.
@@ -94,7 +86,7 @@ fn found(files: &dyn Files) -> Result<FoundTopology, String> {
     })
 }
 
-/// The same of the abstract file system.
+/// The tree that a file system like the abstract one has.
 fn expected(fs: &Abstract) -> FoundTopology {
     FoundTopology::expected(fs, Groups::NONE).without_inodes()
 }
@@ -108,7 +100,6 @@ impl Failures {
             last: StepEnding::Done("nothing"),
             down: None,
             unsure: false,
-            old: old::OldSide::new(),
         }
     }
 
@@ -125,7 +116,7 @@ impl Failures {
             .into())
     }
 
-    /// Lets a step choose itself, and makes what comes before it.
+    /// Chooses a step, and makes the calls before it.
     fn choose(&mut self, cx: &mut Cx<'_>, files: &dyn Files) -> Result<FailureStep, CheckError> {
         let mut steps = FailureStep::possible(&self.fs);
         let names: Vec<String> = steps.iter().map(|step| step.name.to_owned()).collect();
@@ -133,7 +124,6 @@ impl Failures {
         let step =
             steps.swap_remove(cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize);
         cx.without_faults(|_| make(&step.before(), files, |call| self.fs.apply(call)))?;
-        cx.without_faults(|_| self.old.chosen(&names, step.name))?;
         Ok(step)
     }
 
@@ -184,13 +174,9 @@ impl Checker for Failures {
         self.last = ended.clone();
         if cx.fault_was_injected() && cx.without_faults(|_| shutdown::is_down(files.as_ref())) {
             self.down = Some(Shutdown::after(&step, &ended, &mut self.fs));
-            self.old.is_down(step.name, &ended)?;
             return cx.check_crashes_now(self, &[]);
         }
-        cx.without_faults(|_| {
-            let judged = self.judge(&step, files.as_ref());
-            self.old.judge(step.name, &ended, files.as_ref(), judged)
-        })?;
+        cx.without_faults(|_| self.judge(&step, files.as_ref()))?;
         // After a failed fsync the contents of the file on the disk are unknown, even if a later
         // fsync succeeds (fsync(2), EIO).
         if matches!(ended, StepEnding::Failed("fsync /file", _)) {
@@ -211,17 +197,14 @@ impl Checker for Failures {
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let files = stack.files()?;
-        let judged = match &self.down {
+        match &self.down {
             Some(down) => down.compare(files.as_ref(), &self.last),
             None => self.compare(files.as_ref(), " on the disk"),
-        };
-        self.old.check(files.as_ref(), judged)
+        }
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let key = digest((expected(&self.fs), self.last.to_string(), &self.down));
-        self.old.key(&key);
-        Some(key)
+        Some(digest((expected(&self.fs), self.last.to_string(), &self.down)))
     }
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {

@@ -1,16 +1,17 @@
 //! A wrong tree is refused.
 
-use explode_ramdisk::files::{Files, FsCall, Granule, OpenFlags, SimFiles};
+use explode_ramdisk::files::{FsCall, Granule, OpenFlags, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 use explode_runtime::verdict::CheckError;
+use nix::errno::Errno;
 
 use super::shutdown::Shutdown;
 use super::step::{self, FailureStep, StepEnding};
-use super::{Failures, expected};
+use super::{Failures, expected, found};
 use crate::fs::model::{Abstract, ModelNode};
 
 /// Files that these calls were made on.
-pub fn files(calls: &[FsCall]) -> SimFiles {
+fn files(calls: &[FsCall]) -> SimFiles {
     let storage = Storage::new(Image::new(), Recording::Off);
     let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
     calls.iter().for_each(|call| call.apply(&files).unwrap());
@@ -19,7 +20,7 @@ pub fn files(calls: &[FsCall]) -> SimFiles {
 
 /// Every path of up to two steps that succeed: its calls, the tree before the last step, the last
 /// step, and the tree after it.
-pub fn paths() -> Vec<(Vec<FsCall>, Abstract, FailureStep, Abstract)> {
+fn paths() -> Vec<(Vec<FsCall>, Abstract, FailureStep, Abstract)> {
     let mut fs = Abstract::new();
     step::begin().iter().for_each(|call| fs.apply(call));
     let mut paths = Vec::new();
@@ -42,7 +43,7 @@ pub fn paths() -> Vec<(Vec<FsCall>, Abstract, FailureStep, Abstract)> {
 }
 
 /// Calls each of which makes a tree wrong.
-pub fn wrongs(fs: &Abstract) -> Vec<FsCall> {
+fn wrongs(fs: &Abstract) -> Vec<FsCall> {
     let more = || "/more".to_owned();
     let open = FsCall::Open { path: more(), flags: OpenFlags::CREATE };
     let link = FsCall::Symlink { target: "file".to_owned(), path: more() };
@@ -82,7 +83,7 @@ fn a_wrong_tree_is_refused_by_the_word_of_the_last_call() {
         let checker = |fs: Abstract, last: StepEnding| Failures { fs, last, ..Failures::new() };
         let done = checker(after.clone(), StepEnding::Done(step.name));
         done.compare(&files(&calls), "").unwrap();
-        let failed = StepEnding::Failed(step.name, nix::errno::Errno::ENOMEM);
+        let failed = StepEnding::Failed(step.name, Errno::ENOMEM);
         let failed = checker(before.clone(), failed);
         for wrong in wrongs(&after) {
             let files = files(&calls);
@@ -119,10 +120,9 @@ fn after_a_shutdown_only_the_contents_of_the_changed_file_may_be_others() {
                 down.compare(&files, &ended).unwrap();
                 continue;
             }
-            // The call itself may not have had its effect.
-            let undone = FoundOf(&files).is(&before);
             let judged = down.compare(&files, &ended);
-            if undone {
+            // A wrong tree may be the one before the call.
+            if found(&files).unwrap() == expected(&before) {
                 judged.unwrap();
             } else {
                 assert!(refused(judged).starts_with("synced-by-sync: "), "{wrong}");
@@ -131,10 +131,55 @@ fn after_a_shutdown_only_the_contents_of_the_changed_file_may_be_others() {
     }
 }
 
-struct FoundOf<'a>(&'a SimFiles);
-
-impl FoundOf<'_> {
-    fn is(&self, fs: &Abstract) -> bool {
-        super::found(self.0 as &dyn Files).unwrap() == expected(fs)
+#[test]
+fn a_message_tells_the_first_difference() {
+    let done = StepEnding::Done("mkdir /new-dir");
+    let mut checker = Failures { last: done, ..Failures::new() };
+    step::begin().iter().for_each(|call| checker.fs.apply(call));
+    let told = |wrong: FsCall| {
+        let files = files(&step::begin());
+        wrong.apply(&files).unwrap();
+        refused(checker.compare(&files, ""))
+    };
+    let file = || "/file".to_owned();
+    for (wrong, difference) in [
+        (
+            FsCall::Unlink { path: file() },
+            "/file is not there; expected: a file of 5000 bytes and 1 links",
+        ),
+        (
+            FsCall::Link { from: file(), to: "/link".to_owned() },
+            "/file is a file of 5000 bytes and 2 links; expected: a file of 5000 bytes and 1 links",
+        ),
+        (FsCall::pwrite("/file", 2, vec![7]), "/file has another byte 2: 7, not 101"),
+        (FsCall::Mkdir { path: "/x".to_owned() }, "/x is a directory; expected: not there"),
+    ] {
+        let expected = format!("mkdir-has-its-effect: mkdir /new-dir succeeded, and {difference}");
+        assert_eq!(told(wrong), expected);
     }
+}
+
+#[test]
+fn a_write_that_has_failed_may_have_written_a_part_and_nothing_else() {
+    let mut fs = Abstract::new();
+    step::begin().iter().for_each(|call| fs.apply(call));
+    let mut steps = FailureStep::possible(&fs);
+    let at = steps.iter().position(|step| step.name == "write /file").unwrap();
+    let step = steps.swap_remove(at);
+    let FsCall::Pwrite { path, offset, data, .. } = &step.call else { panic!("{step:?}") };
+    let failed = StepEnding::Failed(step.name, Errno::ENOSPC);
+    let follow = |made: &FsCall| {
+        let (files, mut fs) = (files(&step::begin()), fs.clone());
+        made.apply(&files).unwrap();
+        step.follow(&failed, &files, &mut fs)?;
+        assert_eq!(found(&files).unwrap(), expected(&fs));
+        Ok(())
+    };
+    let part = |bytes: &[u8]| FsCall::pwrite(path, *offset, bytes.to_vec());
+    assert_eq!(follow(&part(&data[..3000])), Ok(()));
+    assert_eq!(follow(&part(&data[..5000])), Ok(()));
+    let other = "/file has another byte 1000: 0, neither the old nor the new one";
+    assert_eq!(follow(&part(&[0])), Err(other.to_owned()));
+    let cut = FsCall::Ftruncate { path: path.clone(), size: 4999 };
+    assert_eq!(follow(&cut), Err("/file has 4999 bytes, and had 5000".to_owned()));
 }
