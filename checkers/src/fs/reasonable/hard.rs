@@ -6,6 +6,7 @@ mod grown;
 
 use std::collections::BTreeSet;
 
+use explode_ramdisk::files::FsCall;
 use explode_runtime::base::{Options, UsageError};
 
 use super::Reasonable;
@@ -30,19 +31,22 @@ pub struct Case {
 
 /// What kind of step it is: those of one kind are drawn alike often.
 fn kind(step: &FsStep) -> usize {
+    use FsCall::{Exchange, Link, Mkdir, Open, Rename, RenameNoReplace, Rmdir, Symlink, Unlink};
+    use TopologyCall::{Clone, One, Tmpfile, UnlinkHeld};
     match step {
-        FsStep::Call(
-            TopologyCall::Creat { .. }
-            | TopologyCall::Tmpfile { .. }
-            | TopologyCall::Symlink { .. },
-        ) => 0,
-        FsStep::Call(TopologyCall::Mkdir { .. }) => 1,
-        FsStep::Call(TopologyCall::Unlink { .. } | TopologyCall::UnlinkHeld { .. }) => 2,
-        FsStep::Call(TopologyCall::Rmdir { .. }) => 3,
-        FsStep::Call(TopologyCall::Link { .. }) => 4,
-        FsStep::Call(TopologyCall::Rename { .. } | TopologyCall::RenameNoReplace { .. }) => 5,
-        FsStep::Call(TopologyCall::Exchange { .. }) => 6,
-        FsStep::Call(_) => 7,
+        FsStep::Call(Tmpfile { .. }) => 0,
+        FsStep::Call(UnlinkHeld { .. }) => 2,
+        FsStep::Call(Clone { .. }) => 7,
+        FsStep::Call(One(call)) => match call {
+            Open { .. } | Symlink { .. } => 0,
+            Mkdir { .. } => 1,
+            Unlink { .. } => 2,
+            Rmdir { .. } => 3,
+            Link { .. } => 4,
+            Rename { .. } | RenameNoReplace { .. } => 5,
+            Exchange { .. } => 6,
+            _ => 7,
+        },
         FsStep::Fsync(_, Abstract::ROOT) | FsStep::Sync => 8,
         FsStep::Fsync(..) => 9,
     }

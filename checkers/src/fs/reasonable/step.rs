@@ -1,7 +1,7 @@
 //! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not
 //! forced, by each of its names.
 
-use explode_ramdisk::files::{Files, OpenFlags};
+use explode_ramdisk::files::{Files, OpenFlags, WriteMethod};
 use explode_runtime::verdict::CheckError;
 use nix::errno::Errno;
 
@@ -10,7 +10,7 @@ use super::free::Free;
 use crate::fs::model::History;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Id};
-use crate::fs::topology::{BLOCK, Limits, TopologyCall, WriteAt, is_as_expected};
+use crate::fs::topology::{BLOCK, Limits, TopologyCall, is_as_expected};
 
 /// One call of mutate.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl FsStep {
             FsStep::Call(call) => {
                 checker.writes += u32::from(call.writes());
                 let bytes = call.bytes(&checker.fs, checker.writes);
-                match call.make(files, &bytes, WriteAt::Plain) {
+                match call.make(files, &bytes, WriteMethod::Plain) {
                     Ok(()) => checker.follow(call, &bytes),
                     // Not every file system has links.
                     Err(errno) if call.is_refused(errno) => {}

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_ramdisk::files::{FsCall, WriteMethod};
 use explode_runtime::base::Options;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -75,7 +76,11 @@ impl World {
         match step {
             FsStep::Sync => (0..after.next()).for_each(|id| self.force(id)),
             FsStep::Fsync(_, id) => self.force(*id),
-            FsStep::Call(TopologyCall::Store { path }) => {
+            FsStep::Call(TopologyCall::One(FsCall::Pwrite {
+                path,
+                method: WriteMethod::Mapped,
+                ..
+            })) => {
                 last(self.contents.get_mut(&after.find(path).unwrap()).unwrap());
             }
             FsStep::Call(_) => {}

@@ -53,20 +53,22 @@ impl Way {
         let mut way = self.clone();
         let next = way.fs.next();
         match call {
-            TopologyCall::Creat { path } | TopologyCall::Mkdir { path } => {
+            TopologyCall::One(FsCall::Open { path, .. } | FsCall::Mkdir { path }) => {
                 way.ops.push((Op::Make(next), false));
                 way.lead(path, Some(next));
             }
-            TopologyCall::Unlink { path } | TopologyCall::Rmdir { path } => way.lead(path, None),
-            TopologyCall::Link { from, to } => way.lead(to, way.fs.find(from)),
-            TopologyCall::Rename { from, to } => {
+            TopologyCall::One(FsCall::Unlink { path } | FsCall::Rmdir { path }) => {
+                way.lead(path, None);
+            }
+            TopologyCall::One(FsCall::Link { from, to }) => way.lead(to, way.fs.find(from)),
+            TopologyCall::One(FsCall::Rename { from, to }) => {
                 if way.fs.find(to).is_some() {
                     way.lead(to, None);
                 }
                 way.lead(to, way.fs.find(from));
                 way.lead(from, None);
             }
-            TopologyCall::Exchange { one, other } => {
+            TopologyCall::One(FsCall::Exchange { from: one, to: other }) => {
                 let (first, second) = (way.fs.find(one), way.fs.find(other));
                 way.lead(one, second);
                 way.lead(other, first);
@@ -252,10 +254,10 @@ fn agrees(limits: &Limits) -> (usize, usize, usize) {
 #[test]
 fn an_exchange_is_whole_where_it_is_promised_to_be() {
     let made = Way::new()
-        .call(&TopologyCall::Creat { path: "/a".into() })
-        .call(&TopologyCall::Mkdir { path: "/b".into() })
+        .call(&TopologyCall::creat("/a"))
+        .call(&FsCall::Mkdir { path: "/b".into() }.into())
         .sync();
-    let way = made.call(&TopologyCall::Exchange { one: "/a".into(), other: "/b".into() });
+    let way = made.call(&FsCall::Exchange { from: "/a".into(), to: "/b".into() }.into());
     let legal = |whole: bool, leads: [Id; 2]| {
         let tree = way
             .tree(&[((Abstract::ROOT, 'a'), leads[0]), ((Abstract::ROOT, 'b'), leads[1])].into());
@@ -273,9 +275,9 @@ fn an_exchange_is_whole_where_it_is_promised_to_be() {
 fn settled_names_of_one_file_lead_to_one() {
     for [first, second, third] in [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]] {
         let path = |name| format!("/{name}");
-        let way = Way::new().call(&TopologyCall::Creat { path: path(first) });
-        let way = way.call(&TopologyCall::Link { from: path(first), to: path(second) }).sync();
-        let way = way.call(&TopologyCall::Link { from: path(first), to: path(third) });
+        let way = Way::new().call(&TopologyCall::creat(&path(first)));
+        let way = way.call(&FsCall::Link { from: path(first), to: path(second) }.into()).sync();
+        let way = way.call(&FsCall::Link { from: path(first), to: path(third) }.into());
         let file =
             || FoundNode::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() };
         let legal = |copies: bool, leads: [u32; 3]| {
@@ -295,7 +297,7 @@ fn settled_names_of_one_file_lead_to_one() {
 /// The paper's example.
 #[test]
 fn two_directories_may_be_there_both_one_or_none() {
-    let mkdir = |path: &str| TopologyCall::Mkdir { path: path.into() };
+    let mkdir = |path: &str| TopologyCall::One(FsCall::Mkdir { path: path.into() });
     let first = Way::new().call(&mkdir("/a"));
     let both = first.call(&mkdir("/a/a"));
     let trees: BTreeSet<String> =
@@ -324,9 +326,9 @@ fn way(steps: &[&str]) -> Way {
                 way.history.add(&way.fs, &FsCall::pwrite(&path(1), 0, MINE.to_vec()));
                 way
             }
-            "creat" => way.call(&TopologyCall::Creat { path: path(1) }),
-            "mkdir" => way.call(&TopologyCall::Mkdir { path: path(1) }),
-            "rename" => way.call(&TopologyCall::Rename { from: path(1), to: path(2) }),
+            "creat" => way.call(&TopologyCall::creat(&path(1))),
+            "mkdir" => way.call(&FsCall::Mkdir { path: path(1) }.into()),
+            "rename" => way.call(&FsCall::Rename { from: path(1), to: path(2) }.into()),
             other => panic!("what is {other}?"),
         }
     })

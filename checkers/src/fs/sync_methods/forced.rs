@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_ramdisk::files::{FsCall, WriteMethod};
 use explode_runtime::verdict::ExcludedPromises;
 
 use super::way::SyncMethod;
@@ -53,12 +54,13 @@ impl Forced {
     fn follow_file(&mut self, id: Id, way: SyncMethod, fs: &Abstract, call: &TopologyCall) {
         let file = self.files.entry(id).or_default();
         let mut range = None;
-        if let TopologyCall::Pwrite { at, .. } = call {
+        if let TopologyCall::One(FsCall::Pwrite { offset, method: WriteMethod::Plain, .. }) = call {
+            let at = *offset as usize;
             let end = at + BLOCK;
             if way == SyncMethod::Msync && file.size() < end {
                 file.truncate(end);
             }
-            range = Some(*at..end);
+            range = Some(at..end);
         }
         call.change(file, fs.bytes(id));
         let of_contents = call.is_of_contents();

@@ -1,13 +1,15 @@
 //! The ways, and how each forces what a call has done.
 
-use explode_ramdisk::files::{Files, FsAbility, OpenFlags, Result as FilesResult, Synced};
+use explode_ramdisk::files::{
+    Files, FsAbility, FsCall, OpenFlags, Result as FilesResult, WriteMethod,
+};
 use explode_runtime::check::Unsupported;
 use explode_runtime::verdict::{BrokenKind, CheckError};
 use nix::errno::Errno;
 
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Group, Groups};
-use crate::fs::topology::{TopologyCall, WriteAt};
+use crate::fs::topology::TopologyCall;
 
 /// A way to make changes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,12 +121,12 @@ impl SyncMethod {
     }
 
     /// How pwrite writes.
-    pub fn write(self) -> WriteAt {
+    pub fn write(self) -> WriteMethod {
         match self {
-            SyncMethod::OSync => WriteAt::Synced(Synced::All),
-            SyncMethod::ODsync => WriteAt::Synced(Synced::Data),
-            SyncMethod::Msync => WriteAt::Mapped,
-            _ => WriteAt::Plain,
+            SyncMethod::OSync => WriteMethod::Synced,
+            SyncMethod::ODsync => WriteMethod::DataSynced,
+            SyncMethod::Msync => WriteMethod::Mapped,
+            _ => WriteMethod::Plain,
         }
     }
 
@@ -233,8 +235,7 @@ fn fsync_with_directories(
 
 /// fsync of the directories whose names a call has changed, and before that of what is new.
 fn fsync_directories(files: &dyn Files, fs: &Abstract, call: &TopologyCall) -> FilesResult<()> {
-    if let TopologyCall::Creat { path }
-    | TopologyCall::Mkdir { path }
+    if let TopologyCall::One(FsCall::Open { path, .. } | FsCall::Mkdir { path })
     | TopologyCall::Tmpfile { path } = call
     {
         fsync(files, fs, path)?;

@@ -5,10 +5,8 @@
 //! is the first block.
 
 use explode_ramdisk::files::{
-    Fallocate, Files, FsCall, NAMELESS, OpenFlags, Result as FilesResult, Session, Synced,
-    WriteMethod,
+    Fallocate, Files, FsCall, NAMELESS, OpenFlags, Result as FilesResult, Session, WriteMethod,
 };
-
 use nix::errno::Errno;
 
 use super::BLOCK;
@@ -19,128 +17,87 @@ use crate::fs::model::{Abstract, split};
 /// The extended attribute that is set and removed.
 pub(super) const XATTR: &str = "user.a";
 
-/// One system call, or a few that belong together; paths are absolute.
+/// A step of the generic core: one [`FsCall`], or one of three short lists of them. The lists stay
+/// variants of their own: an `FsCall` is one system call, and what a file is in the middle of a list
+/// (open without a name, emptied) is no tree to compare, nor one to go on from. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TopologyCall {
-    Ftruncate {
-        path: String,
-        size: usize,
-    },
-    Pwrite {
-        path: String,
-        at: usize,
-    },
-    Creat {
-        path: String,
-    },
-    Mkdir {
-        path: String,
-    },
-    Unlink {
-        path: String,
-    },
-    Rmdir {
-        path: String,
-    },
-    Link {
-        from: String,
-        to: String,
-    },
-    Rename {
-        from: String,
-        to: String,
-    },
-    Symlink {
-        target: String,
-        path: String,
-    },
-    Chmod {
-        path: String,
-        mode: u32,
-    },
-    /// So many bytes.
-    Setxattr {
-        path: String,
-        len: usize,
-    },
-    Removexattr {
-        path: String,
-    },
-    Exchange {
-        one: String,
-        other: String,
-    },
-    /// To a name that must not be there.
-    RenameNoReplace {
-        from: String,
-        to: String,
-    },
-    Fallocate {
-        path: String,
-        how: Fallocate,
-        at: usize,
-    },
+    /// One call. [`FsCall::Open`] makes a file, and closes it. [`FsCall::Pwrite`] writes a block,
+    /// and has no data yet: the bytes depend on what was written before
+    /// ([`bytes`](TopologyCall::bytes)). By [`WriteMethod::Mapped`] the file is long enough.
+    One(FsCall),
     /// open with `O_TMPFILE`, pwrite, linkat, close.
-    Tmpfile {
-        path: String,
-    },
+    Tmpfile { path: String },
     /// open, unlink, pwrite, close: of a file with one name.
-    UnlinkHeld {
-        path: String,
-    },
-    /// A store at the beginning through a shared mapping, and msync.
-    Store {
-        path: String,
-    },
+    UnlinkHeld { path: String },
     /// A file is emptied, and shares then what another one holds.
-    Clone {
-        from: String,
-        to: String,
-    },
+    Clone { from: String, to: String },
 }
 
-/// How pwrite writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WriteAt {
-    /// pwrite(2).
-    Plain,
-    /// The same through a file that was opened so.
-    Synced(Synced),
-    /// Through a shared mapping, and msync(2); a file that is too short is made longer before.
-    Mapped,
+impl From<FsCall> for TopologyCall {
+    fn from(call: FsCall) -> TopologyCall {
+        TopologyCall::One(call)
+    }
 }
 
 impl TopologyCall {
+    /// Makes a file.
+    pub fn creat(path: &str) -> TopologyCall {
+        let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
+        TopologyCall::One(FsCall::Open { path: path.to_owned(), flags })
+    }
+
+    /// Writes a block at an offset.
+    pub fn pwrite(path: &str, at: usize) -> TopologyCall {
+        TopologyCall::One(FsCall::pwrite(path, at as u64, Vec::new()))
+    }
+
+    /// Stores a block at the beginning of a file through a shared mapping, and syncs it by msync.
+    pub fn store(path: &str) -> TopologyCall {
+        let (path, method) = (path.to_owned(), WriteMethod::Mapped);
+        TopologyCall::One(FsCall::Pwrite { path, offset: 0, data: Vec::new(), method })
+    }
+
+    /// Sets an extended attribute to a value of this many bytes.
+    pub fn setxattr(path: &str, len: usize) -> TopologyCall {
+        let value = (b'a'..=b'z').cycle().take(len).collect();
+        let (path, name) = (path.to_owned(), XATTR.to_owned());
+        TopologyCall::One(FsCall::Setxattr { path, name, value })
+    }
+
+    /// Removes the extended attribute.
+    pub fn removexattr(path: &str) -> TopologyCall {
+        let (path, name) = (path.to_owned(), XATTR.to_owned());
+        TopologyCall::One(FsCall::Removexattr { path, name })
+    }
+
+    /// Changes the block at an offset by a mode of fallocate(2).
+    pub fn fallocate(path: &str, mode: Fallocate, at: usize) -> TopologyCall {
+        let (path, offset, len) = (path.to_owned(), at as u64, BLOCK as u64);
+        TopologyCall::One(FsCall::Fallocate { path, mode, offset, len })
+    }
+
     /// Its name in traces.
     pub fn name(&self) -> String {
+        use FsCall::{Chmod, Exchange, Fallocate, Open, Pwrite, RenameNoReplace, Symlink};
         match self {
-            TopologyCall::Ftruncate { path, size } => format!("ftruncate {path} {size}"),
-            TopologyCall::Pwrite { path, at } => format!("pwrite {path} {at}"),
-            TopologyCall::Creat { path } => format!("creat {path}"),
-            TopologyCall::Mkdir { path } => format!("mkdir {path}"),
-            TopologyCall::Unlink { path } => format!("unlink {path}"),
-            TopologyCall::Rmdir { path } => format!("rmdir {path}"),
-            TopologyCall::Link { from, to } => format!("link {from} {to}"),
-            TopologyCall::Rename { from, to } => format!("rename {from} {to}"),
-            TopologyCall::Symlink { target, path } if target.len() < 20 => {
-                format!("symlink {target} {path}")
-            }
-            TopologyCall::Symlink { target, path } => {
-                format!("symlink ({} bytes) {path}", target.len())
-            }
-            TopologyCall::Chmod { path, mode } => format!("chmod {path} {mode:o}"),
-            TopologyCall::Setxattr { path, len } => {
-                format!("setxattr {path} {XATTR} ({len} bytes)")
-            }
-            TopologyCall::Removexattr { path } => format!("removexattr {path} {XATTR}"),
-            TopologyCall::Exchange { one, other } => format!("exchange {one} {other}"),
-            TopologyCall::RenameNoReplace { from, to } => format!("rename-noreplace {from} {to}"),
-            TopologyCall::Fallocate { path, how, at } => {
-                format!("fallocate {path} {} {at} {BLOCK}", word(*how))
-            }
+            TopologyCall::One(call) => match call {
+                Open { path, .. } => format!("creat {path}"),
+                Pwrite { path, method: WriteMethod::Mapped, .. } => {
+                    format!("mmap, store, msync {path}")
+                }
+                Pwrite { offset, .. } => format!("{} {offset}", call.text().head),
+                Fallocate { offset, len, .. } => format!("{} {offset} {len}", call.text().head),
+                Symlink { target, path } if target.len() >= 20 => {
+                    format!("symlink ({} bytes) {path}", target.len())
+                }
+                Chmod { path, mode } => format!("chmod {path} {mode:o}"),
+                Exchange { from, to } => format!("exchange {from} {to}"),
+                RenameNoReplace { from, to } => format!("rename-noreplace {from} {to}"),
+                _ => call.to_string(),
+            },
             TopologyCall::Tmpfile { path } => format!("tmpfile, pwrite, link {path}"),
             TopologyCall::UnlinkHeld { path } => format!("open, unlink, pwrite {path}"),
-            TopologyCall::Store { path } => format!("mmap, store, msync {path}"),
             TopologyCall::Clone { from, to } => format!("clone {from} {to}"),
         }
     }
@@ -149,10 +106,12 @@ impl TopologyCall {
     /// and holds no zero.
     pub fn bytes(&self, fs: &Abstract, version: u32) -> Vec<u8> {
         let (inode, at) = match self {
-            TopologyCall::Pwrite { path, at } => (fs.find(path), *at),
-            TopologyCall::UnlinkHeld { path } | TopologyCall::Store { path } => (fs.find(path), 0),
+            TopologyCall::One(FsCall::Pwrite { path, offset, .. }) => {
+                (fs.find(path), *offset as usize)
+            }
+            TopologyCall::UnlinkHeld { path } => (fs.find(path), 0),
             TopologyCall::Tmpfile { .. } => (Some(fs.next()), 0),
-            _ => return Vec::new(),
+            TopologyCall::One(_) | TopologyCall::Clone { .. } => return Vec::new(),
         };
         pattern::pattern(
             char::from(b'a' + (inode.unwrap_or_default() % 26) as u8),
@@ -162,102 +121,84 @@ impl TopologyCall {
         )
     }
 
-    /// Does it write bytes of its own?
+    /// Returns true if it writes bytes of its own.
     pub fn writes(&self) -> bool {
-        use TopologyCall::{Pwrite, Store, Tmpfile, UnlinkHeld};
-        matches!(self, Pwrite { .. } | Store { .. } | Tmpfile { .. } | UnlinkHeld { .. })
+        use TopologyCall::{One, Tmpfile, UnlinkHeld};
+        matches!(self, One(FsCall::Pwrite { .. }) | Tmpfile { .. } | UnlinkHeld { .. })
     }
 
-    /// Does this error only say that the file system does not have the call? Not every one has
-    /// links (link(2), EPERM); a directory that overlay has from its lower folder cannot be moved
-    /// (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
+    /// Returns true if this error only says that the file system does not have the call. Not every
+    /// one has links (link(2), EPERM); a directory that overlay has from its lower folder cannot be
+    /// moved (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
     pub fn is_refused(&self, errno: Errno) -> bool {
-        use TopologyCall::{Exchange, Link, Rename, RenameNoReplace};
-        match self {
+        use FsCall::{Exchange, Link, Rename, RenameNoReplace};
+        let TopologyCall::One(call) = self else { return false };
+        match call {
             Link { .. } => matches!(errno, Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS),
             Rename { .. } | RenameNoReplace { .. } | Exchange { .. } => errno == Errno::EXDEV,
             _ => false,
         }
     }
 
-    /// Does it change what a file holds, and no name?
+    /// Returns true if it changes what a file holds, and no name.
     pub fn is_of_contents(&self) -> bool {
-        use TopologyCall::{Clone, Fallocate, Ftruncate, Pwrite, Store};
-        matches!(
-            self,
-            Pwrite { .. } | Ftruncate { .. } | Fallocate { .. } | Store { .. } | Clone { .. }
-        )
+        use FsCall::{Fallocate, Ftruncate, Pwrite};
+        match self {
+            TopologyCall::One(call) => {
+                matches!(call, Pwrite { .. } | Ftruncate { .. } | Fallocate { .. })
+            }
+            TopologyCall::Clone { .. } => true,
+            TopologyCall::Tmpfile { .. } | TopologyCall::UnlinkHeld { .. } => false,
+        }
     }
 
     /// The calls of which it is made; `bytes` are those that it writes.
     pub fn calls(&self, bytes: &[u8]) -> Vec<FsCall> {
-        let opened = |path: &str, flags| FsCall::Open { path: path.to_owned(), flags };
+        let opened =
+            |path: &str| FsCall::Open { path: path.to_owned(), flags: OpenFlags::EXISTING };
         let closed = |path: &str| FsCall::Close { path: path.to_owned() };
-        let write = |path: &str, at: usize| FsCall::pwrite(path, at as u64, bytes.to_vec());
-        let (existing, xattr) = (OpenFlags::EXISTING, || XATTR.to_owned());
-        vec![match self.clone() {
-            TopologyCall::Ftruncate { path, size } => FsCall::Ftruncate { path, size: size as u64 },
-            TopologyCall::Pwrite { path, at } => write(&path, at),
-            TopologyCall::Mkdir { path } => FsCall::Mkdir { path },
-            TopologyCall::Unlink { path } => FsCall::Unlink { path },
-            TopologyCall::Rmdir { path } => FsCall::Rmdir { path },
-            TopologyCall::Link { from, to } => FsCall::Link { from, to },
-            TopologyCall::Rename { from, to } => FsCall::Rename { from, to },
-            TopologyCall::Symlink { target, path } => FsCall::Symlink { target, path },
-            TopologyCall::Chmod { path, mode } => FsCall::Chmod { path, mode },
-            TopologyCall::Setxattr { path, len } => {
-                FsCall::Setxattr { path, name: xattr(), value: value(len) }
+        let write = |path: &str| FsCall::pwrite(path, 0, bytes.to_vec());
+        match self {
+            TopologyCall::One(FsCall::Pwrite { path, offset, method, .. }) => {
+                let (path, data) = (path.clone(), bytes.to_vec());
+                vec![FsCall::Pwrite { path, offset: *offset, data, method: *method }]
             }
-            TopologyCall::Removexattr { path } => FsCall::Removexattr { path, name: xattr() },
-            TopologyCall::Exchange { one, other } => FsCall::Exchange { from: one, to: other },
-            TopologyCall::RenameNoReplace { from, to } => FsCall::RenameNoReplace { from, to },
-            TopologyCall::Fallocate { path, how, at } => {
-                FsCall::Fallocate { path, mode: how, offset: at as u64, len: BLOCK as u64 }
+            TopologyCall::One(open @ FsCall::Open { path, .. }) => {
+                vec![open.clone(), closed(path)]
             }
-            TopologyCall::Store { path } => {
-                let (data, method) = (bytes.to_vec(), WriteMethod::Mapped);
-                FsCall::Pwrite { path, offset: 0, data, method }
-            }
-            TopologyCall::Creat { path } => {
-                let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
-                return vec![opened(&path, flags), closed(&path)];
-            }
-            TopologyCall::Tmpfile { path } => {
-                return vec![
-                    FsCall::OpenUnnamed { directory: parent(&path).to_owned() },
-                    write(NAMELESS, 0),
-                    FsCall::LinkOpen { from: NAMELESS.to_owned(), to: path.clone() },
-                    closed(&path),
-                ];
-            }
+            TopologyCall::One(call) => vec![call.clone()],
+            TopologyCall::Tmpfile { path } => vec![
+                FsCall::OpenUnnamed { directory: parent(path).to_owned() },
+                write(NAMELESS),
+                FsCall::LinkOpen { from: NAMELESS.to_owned(), to: path.clone() },
+                closed(path),
+            ],
             TopologyCall::UnlinkHeld { path } => {
                 let unlink = FsCall::Unlink { path: path.clone() };
-                return vec![opened(&path, existing), unlink, write(NAMELESS, 0), closed(NAMELESS)];
+                vec![opened(path), unlink, write(NAMELESS), closed(NAMELESS)]
             }
-            TopologyCall::Clone { from, to } => {
-                return vec![
-                    opened(&from, existing),
-                    opened(&to, existing),
-                    FsCall::Ftruncate { path: to.clone(), size: 0 },
-                    FsCall::Clone { from: from.clone(), to: to.clone() },
-                    closed(&to),
-                    closed(&from),
-                ];
-            }
-        }]
+            TopologyCall::Clone { from, to } => vec![
+                opened(from),
+                opened(to),
+                FsCall::Ftruncate { path: to.clone(), size: 0 },
+                FsCall::Clone { from: from.clone(), to: to.clone() },
+                closed(to),
+                closed(from),
+            ],
+        }
     }
 
-    /// Makes it; `bytes` are those that it writes.
-    pub fn make(&self, files: &dyn Files, bytes: &[u8], write: WriteAt) -> FilesResult<()> {
+    /// Makes it; `bytes` are those that it writes. A plain pwrite writes by `method`: through a
+    /// mapping, a file that is too short is made longer before.
+    pub fn make(&self, files: &dyn Files, bytes: &[u8], method: WriteMethod) -> FilesResult<()> {
         let mut calls = self.calls(bytes);
-        if let (TopologyCall::Pwrite { path, at }, [FsCall::Pwrite { method, .. }]) =
-            (self, &mut calls[..])
+        if let [FsCall::Pwrite { path, offset, method: how @ WriteMethod::Plain, .. }] =
+            &mut calls[..]
         {
-            match write {
-                WriteAt::Plain => {}
-                WriteAt::Synced(synced) => *method = synced.into(),
-                WriteAt::Mapped => return store(files, path, *at, bytes),
+            if method == WriteMethod::Mapped {
+                return store(files, path, *offset, bytes);
             }
+            *how = method;
         }
         let mut session = Session::new(files);
         calls.iter().try_for_each(|call| session.make(call))
@@ -281,55 +222,41 @@ impl TopologyCall {
     /// The directories whose names it changes, innermost names first; none for a call that changes
     /// no name.
     pub fn directories(&self) -> Vec<&str> {
+        use FsCall::{
+            Exchange, Link, Mkdir, Open, Rename, RenameNoReplace, Rmdir, Symlink, Unlink,
+        };
         match self {
-            TopologyCall::Creat { path }
-            | TopologyCall::Mkdir { path }
-            | TopologyCall::Unlink { path }
-            | TopologyCall::Rmdir { path }
-            | TopologyCall::Symlink { path, .. }
+            TopologyCall::One(
+                Open { path, .. }
+                | Mkdir { path }
+                | Unlink { path }
+                | Rmdir { path }
+                | Symlink { path, .. }
+                | Link { to: path, .. },
+            )
             | TopologyCall::Tmpfile { path }
             | TopologyCall::UnlinkHeld { path } => vec![parent(path)],
-            TopologyCall::Link { to, .. } => vec![parent(to)],
-            TopologyCall::Rename { from, to }
-            | TopologyCall::RenameNoReplace { from, to }
-            | TopologyCall::Exchange { one: from, other: to } => {
+            TopologyCall::One(
+                Rename { from, to } | RenameNoReplace { from, to } | Exchange { from, to },
+            ) => {
                 let mut both = vec![parent(to), parent(from)];
                 both.dedup();
                 both
             }
-            TopologyCall::Ftruncate { .. }
-            | TopologyCall::Pwrite { .. }
-            | TopologyCall::Chmod { .. }
-            | TopologyCall::Setxattr { .. }
-            | TopologyCall::Removexattr { .. }
-            | TopologyCall::Fallocate { .. }
-            | TopologyCall::Store { .. }
-            | TopologyCall::Clone { .. } => Vec::new(),
+            TopologyCall::One(_) | TopologyCall::Clone { .. } => Vec::new(),
         }
     }
 
     /// The paths at which its objects are afterwards.
     pub fn objects(&self) -> Vec<&str> {
+        use FsCall::{Exchange, Rmdir, Unlink};
         match self {
-            TopologyCall::Unlink { .. }
-            | TopologyCall::Rmdir { .. }
-            | TopologyCall::UnlinkHeld { .. } => Vec::new(),
-            TopologyCall::Exchange { one, other } => vec![one, other],
-            TopologyCall::Ftruncate { path, .. }
-            | TopologyCall::Pwrite { path, .. }
-            | TopologyCall::Creat { path }
-            | TopologyCall::Mkdir { path }
-            | TopologyCall::Symlink { path, .. }
-            | TopologyCall::Chmod { path, .. }
-            | TopologyCall::Setxattr { path, .. }
-            | TopologyCall::Removexattr { path }
-            | TopologyCall::Fallocate { path, .. }
-            | TopologyCall::Tmpfile { path }
-            | TopologyCall::Store { path }
-            | TopologyCall::Link { to: path, .. }
-            | TopologyCall::Rename { to: path, .. }
-            | TopologyCall::RenameNoReplace { to: path, .. }
-            | TopologyCall::Clone { to: path, .. } => vec![path],
+            TopologyCall::One(Unlink { .. } | Rmdir { .. }) | TopologyCall::UnlinkHeld { .. } => {
+                Vec::new()
+            }
+            TopologyCall::One(call @ Exchange { .. }) => call.paths(),
+            TopologyCall::One(call) => call.paths().pop().into_iter().collect(),
+            TopologyCall::Tmpfile { path } | TopologyCall::Clone { to: path, .. } => vec![path],
         }
     }
 }
@@ -342,29 +269,12 @@ fn parent(path: &str) -> &str {
     }
 }
 
-/// The value of so many bytes of the extended attribute.
-pub(super) fn value(len: usize) -> Vec<u8> {
-    (b'a'..=b'z').cycle().take(len).collect()
-}
-
-/// What fallocate does, by its flag.
-fn word(how: Fallocate) -> &'static str {
-    match how {
-        Fallocate::Allocate => "allocate",
-        Fallocate::KeepSize => "keep-size",
-        Fallocate::PunchHole => "punch-hole",
-        Fallocate::ZeroRange => "zero-range",
-        Fallocate::CollapseRange => "collapse-range",
-        Fallocate::InsertRange => "insert-range",
-    }
-}
-
 /// Stores bytes through a shared mapping; a file that is too short is made longer before.
-fn store(files: &dyn Files, path: &str, at: usize, bytes: &[u8]) -> FilesResult<()> {
+fn store(files: &dyn Files, path: &str, at: u64, bytes: &[u8]) -> FilesResult<()> {
     let fd = files.open(path, OpenFlags::EXISTING)?;
-    let end = (at + bytes.len()) as u64;
+    let end = at + bytes.len() as u64;
     let longer = |size: u64| if size < end { files.ftruncate(fd, end) } else { Ok(()) };
     let stored = files.fstat(fd).and_then(|stat| longer(stat.size));
-    let stored = stored.and_then(|()| files.write_mapped(fd, at as u64, bytes));
+    let stored = stored.and_then(|()| files.write_mapped(fd, at, bytes));
     files.close(fd).and(stored)
 }

@@ -26,7 +26,7 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use crate::fs::model::{Abstract, Groups};
 
-pub use call::{TopologyCall, WriteAt};
+pub use call::TopologyCall;
 pub use canonical::signature;
 pub use found::{FoundTopology, UnreadableTopology};
 pub use limits::{BLOCK, DIRS, FAR, FILES, Limits};

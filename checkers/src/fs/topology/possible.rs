@@ -3,7 +3,7 @@
 //! A new name is the first letter that is free in its directory, unless the caller says otherwise.
 //! A file is found by each of its names, but a clone is made of files, each by its first name.
 
-use explode_ramdisk::files::Fallocate;
+use explode_ramdisk::files::{Fallocate, FsCall};
 
 use super::call::{TopologyCall, XATTR};
 use super::{BLOCK, Limits};
@@ -52,14 +52,14 @@ impl TopologyCall {
         for (path, id) in &folders {
             let fresh = || fresh(path, *id);
             if files < limits.files {
-                calls.extend(fresh().map(|path| TopologyCall::Creat { path }));
+                calls.extend(fresh().map(|path| TopologyCall::creat(&path)));
                 calls.extend(fresh().into_iter().flat_map(|path| other_files(&path, limits)));
             }
             if dirs < limits.dirs {
-                calls.extend(fresh().map(|path| TopologyCall::Mkdir { path }));
+                calls.extend(fresh().map(|path| FsCall::Mkdir { path }.into()));
             }
             if *id != Abstract::ROOT && fs.names(*id).next().is_none() {
-                calls.push(TopologyCall::Rmdir { path: (*path).to_owned() });
+                calls.push(FsCall::Rmdir { path: (*path).to_owned() }.into());
             }
         }
         for (at, (path, id)) in paths.iter().enumerate() {
@@ -67,16 +67,17 @@ impl TopologyCall {
                 calls.extend(of_file(fs, path, *id, limits));
                 if files < limits.files {
                     let to = folders.iter().filter_map(|(folder, at)| fresh(folder, *at));
-                    calls.extend(to.map(|to| TopologyCall::Link { from: path.clone(), to }));
+                    calls.extend(to.map(|to| FsCall::Link { from: path.clone(), to }.into()));
                 }
             }
             let to = targets(fs, path, *id, &folders, &paths, &fresh);
-            calls.extend(to.map(|to| TopologyCall::Rename { from: path.clone(), to }));
+            calls.extend(to.map(|to| FsCall::Rename { from: path.clone(), to }.into()));
             calls.extend(of_node(fs, path, *id, limits));
             if limits.calls.has(Group::NoReplace) {
                 let folder = &path[..path.rfind('/').unwrap_or_default()];
                 let to = fs.find(folder).and_then(|id| fresh(folder, id));
-                calls.extend(to.map(|to| TopologyCall::RenameNoReplace { from: path.clone(), to }));
+                calls
+                    .extend(to.map(|to| FsCall::RenameNoReplace { from: path.clone(), to }.into()));
             }
             calls.extend(with_another(fs, &paths, at, limits));
         }
@@ -98,9 +99,8 @@ fn with_another(
         let apart = |other: &str| !inside(path, other) && !inside(other, path);
         let others = paths[at + 1..].iter().filter(|(other, node)| node != id && apart(other));
         calls.extend(
-            others.map(|(other, _)| TopologyCall::Exchange {
-                one: path.clone(),
-                other: other.clone(),
+            others.map(|(other, _)| {
+                FsCall::Exchange { from: path.clone(), to: other.clone() }.into()
             }),
         );
     }
@@ -123,9 +123,8 @@ fn with_another(
 fn other_files(path: &str, limits: &Limits) -> Vec<TopologyCall> {
     let mut calls = Vec::new();
     if limits.calls.has(Group::Symlink) {
-        let link = |target: &str| TopologyCall::Symlink {
-            target: target.to_owned(),
-            path: path.to_owned(),
+        let link = |target: &str| {
+            FsCall::Symlink { target: target.to_owned(), path: path.to_owned() }.into()
         };
         calls.extend(TARGETS.map(link));
     }
@@ -136,16 +135,17 @@ fn other_files(path: &str, limits: &Limits) -> Vec<TopologyCall> {
 }
 
 /// The calls on one file or symbolic link by one name.
-fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCall> {
-    let path = || path.to_owned();
+fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCall> {
+    let path = || name.to_owned();
     let mut calls = Vec::new();
     if fs.is_file(id) {
         let bytes = fs.bytes(id);
         let size = bytes.len();
         if limits.calls.has(Group::Contents) {
             let sizes = [0, MIDDLE].into_iter().filter(|wanted| *wanted != size);
-            calls.extend(sizes.map(|size| TopologyCall::Ftruncate { path: path(), size }));
-            calls.extend([0, limits.far].map(|at| TopologyCall::Pwrite { path: path(), at }));
+            let sizes = sizes.map(|size| FsCall::Ftruncate { path: path(), size: size as u64 });
+            calls.extend(sizes.map(TopologyCall::One));
+            calls.extend([0, limits.far].map(|at| TopologyCall::pwrite(name, at)));
         }
         let written = bytes.iter().take(BLOCK).any(|byte| *byte != 0);
         let ways = [
@@ -158,13 +158,9 @@ fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
         ];
         let there =
             ways.into_iter().filter(|(group, .., changes)| *changes && limits.calls.has(*group));
-        calls.extend(there.map(|(_, how, at, _)| TopologyCall::Fallocate {
-            path: path(),
-            how,
-            at,
-        }));
+        calls.extend(there.map(|(_, mode, at, _)| TopologyCall::fallocate(name, mode, at)));
         if limits.calls.has(Group::Mmap) && size >= BLOCK {
-            calls.push(TopologyCall::Store { path: path() });
+            calls.push(TopologyCall::store(name));
         }
         if limits.calls.has(Group::Held)
             && fs.paths().iter().filter(|(_, other)| *other == id).count() == 1
@@ -172,13 +168,12 @@ fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
             calls.push(TopologyCall::UnlinkHeld { path: path() });
         }
     }
-    calls.push(TopologyCall::Unlink { path: path() });
+    calls.push(FsCall::Unlink { path: path() }.into());
     calls
 }
 
 /// The calls on one file or directory that change neither names nor contents.
 fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCall> {
-    let path = || path.to_owned();
     let mut calls = Vec::new();
     if fs.is_symlink(id) {
         return calls;
@@ -187,13 +182,13 @@ fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
     if limits.calls.has(Group::Chmod) {
         let new = Attributes::new(fs.is_directory(id)).mode;
         let mode = if has.mode == new { new & 0o700 } else { new };
-        calls.push(TopologyCall::Chmod { path: path(), mode });
+        calls.push(FsCall::Chmod { path: path.to_owned(), mode }.into());
     }
     if limits.calls.has(Group::Xattr) {
         let len = has.xattrs.get(XATTR).map(Vec::len);
         let others = VALUES.into_iter().filter(|other| Some(*other) != len);
-        calls.extend(others.map(|len| TopologyCall::Setxattr { path: path(), len }));
-        calls.extend(len.map(|_| TopologyCall::Removexattr { path: path() }));
+        calls.extend(others.map(|len| TopologyCall::setxattr(path, len)));
+        calls.extend(len.map(|_| TopologyCall::removexattr(path)));
     }
     calls
 }

@@ -1,11 +1,13 @@
 //! Which groups of calls a file system has: each is tried on it once, and everything is taken away
 //! again.
 
-use explode_ramdisk::files::{Fallocate, FileKind, Files, Result as FilesResult};
+use explode_ramdisk::files::{
+    Fallocate, FileKind, Files, FsCall, Result as FilesResult, WriteMethod,
+};
 use explode_runtime::base::StepError;
 use nix::errno::Errno;
 
-use super::call::{TopologyCall, WriteAt};
+use super::call::TopologyCall;
 use crate::fs::RESERVED;
 use crate::fs::model::groups::{Group, Groups};
 use crate::fs::model::{Abstract, Id};
@@ -35,31 +37,31 @@ pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Ste
 
 /// Every call of a group, with what it needs before.
 fn calls(group: Group) -> Vec<TopologyCall> {
-    let path = || "/f".to_owned();
+    const FILE: &str = "/f";
+    let path = || FILE.to_owned();
     let mut calls = vec![
-        TopologyCall::Creat { path: path() },
-        TopologyCall::Pwrite { path: path(), at: 0 },
-        TopologyCall::Pwrite { path: path(), at: super::BLOCK },
-        TopologyCall::Mkdir { path: "/d".to_owned() },
+        TopologyCall::creat(FILE),
+        TopologyCall::pwrite(FILE, 0),
+        TopologyCall::pwrite(FILE, super::BLOCK),
+        FsCall::Mkdir { path: "/d".to_owned() }.into(),
     ];
-    let fallocate = |how| TopologyCall::Fallocate { path: path(), how, at: 0 };
+    let fallocate = |mode| TopologyCall::fallocate(FILE, mode, 0);
     calls.extend(match group {
         Group::Contents => Vec::new(),
         Group::Symlink => {
-            let link = |name: &str, target: String| TopologyCall::Symlink {
-                target,
-                path: name.to_owned(),
+            let link = |name: &str, target: String| {
+                FsCall::Symlink { target, path: name.to_owned() }.into()
             };
             vec![link("/s", path()), link("/t", "t".repeat(100))]
         }
         Group::Chmod => vec![
-            TopologyCall::Chmod { path: path(), mode: 0o600 },
-            TopologyCall::Chmod { path: "/d".to_owned(), mode: 0o700 },
+            FsCall::Chmod { path: path(), mode: 0o600 }.into(),
+            FsCall::Chmod { path: "/d".to_owned(), mode: 0o700 }.into(),
         ],
         Group::Xattr => ["/f", "/d"].map(of_xattr).concat(),
-        Group::Exchange => vec![TopologyCall::Exchange { one: path(), other: "/d".to_owned() }],
+        Group::Exchange => vec![FsCall::Exchange { from: path(), to: "/d".to_owned() }.into()],
         Group::NoReplace => {
-            vec![TopologyCall::RenameNoReplace { from: path(), to: "/g".to_owned() }]
+            vec![FsCall::RenameNoReplace { from: path(), to: "/g".to_owned() }.into()]
         }
         Group::Allocate => [Fallocate::Allocate, Fallocate::KeepSize].map(fallocate).to_vec(),
         Group::Punch => vec![fallocate(Fallocate::PunchHole)],
@@ -67,10 +69,10 @@ fn calls(group: Group) -> Vec<TopologyCall> {
         Group::Shift => [Fallocate::CollapseRange, Fallocate::InsertRange].map(fallocate).to_vec(),
         Group::Tmpfile => vec![TopologyCall::Tmpfile { path: "/g".to_owned() }],
         Group::Held => vec![TopologyCall::UnlinkHeld { path: path() }],
-        Group::Mmap => vec![TopologyCall::Store { path: path() }],
+        Group::Mmap => vec![TopologyCall::store(FILE)],
         Group::Reflink => {
             vec![
-                TopologyCall::Creat { path: "/g".to_owned() },
+                TopologyCall::creat("/g"),
                 TopologyCall::Clone { from: path(), to: "/g".to_owned() },
             ]
         }
@@ -79,8 +81,8 @@ fn calls(group: Group) -> Vec<TopologyCall> {
 }
 
 fn of_xattr(path: &str) -> Vec<TopologyCall> {
-    let set = |len| TopologyCall::Setxattr { path: path.to_owned(), len };
-    vec![set(5), set(300), TopologyCall::Removexattr { path: path.to_owned() }]
+    let set = |len| TopologyCall::setxattr(path, len);
+    vec![set(5), set(300), TopologyCall::removexattr(path)]
 }
 
 /// Makes them; returns what should be there then.
@@ -91,7 +93,7 @@ fn try_calls<'c>(
     let mut fs = Abstract::new();
     for call in calls {
         let bytes = tried(call, &fs);
-        call.make(files, &bytes, WriteAt::Plain).map_err(|errno| (call, errno))?;
+        call.make(files, &bytes, WriteMethod::Plain).map_err(|errno| (call, errno))?;
         call.apply(&mut fs, &bytes);
     }
     Ok(fs)

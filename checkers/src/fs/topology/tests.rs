@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use explode_ramdisk::files::{Granule, SimFiles};
+use explode_ramdisk::files::{FsCall, Granule, SimFiles, WriteMethod};
 use explode_ramdisk::{Image, Recording, Storage};
 use explode_runtime::base::Options;
 
 use super::canonical::{CanonicalForm, form};
-use super::{Abstract, BLOCK, FoundTopology, Groups, Limits, TopologyCall, WriteAt, signature};
+use super::{Abstract, BLOCK, FoundTopology, Groups, Limits, TopologyCall, signature};
 use crate::fs::model::Group;
 
 fn limits(files: usize, dirs: usize, contents: bool) -> Limits {
@@ -277,9 +277,10 @@ fn names_do_not_count() {
         }
         signature(&fs)
     };
-    let creat = |path: &str| TopologyCall::Creat { path: path.into() };
-    let mkdir = |path: &str| TopologyCall::Mkdir { path: path.into() };
-    let link = |from: &str, to: &str| TopologyCall::Link { from: from.into(), to: to.into() };
+    let creat = TopologyCall::creat;
+    let mkdir = |path: &str| TopologyCall::One(FsCall::Mkdir { path: path.into() });
+    let link =
+        |from: &str, to: &str| TopologyCall::One(FsCall::Link { from: from.into(), to: to.into() });
     let one = made(&[mkdir("/a"), creat("/b"), creat("/a/a"), link("/b", "/a/b")]);
     let other = made(&[creat("/x"), mkdir("/y"), link("/x", "/y/c"), creat("/y/d")]);
     assert_eq!(one, other);
@@ -315,7 +316,7 @@ fn all_ways(limits: &Limits, longest: usize) -> usize {
         let mut fs = Abstract::new();
         for (version, call) in (1..).zip(way) {
             let bytes = call.bytes(&fs, version);
-            call.make(&files, &bytes, WriteAt::Plain)
+            call.make(&files, &bytes, WriteMethod::Plain)
                 .unwrap_or_else(|errno| panic!("{call:?}: {errno}"));
             call.apply(&mut fs, &bytes);
             let found = FoundTopology::of(&files, limits.calls).unwrap();
