@@ -60,7 +60,7 @@ impl Junit {
                 .set_type(finding.verdict.as_str())
                 .set_message(brief(&finding.message).text)
                 .set_description(format!(
-                    "{}\n{}, seen by {} checks\n{replay}",
+                    "{}\n{}, shown by {} disks\n{replay}",
                     finding.message,
                     finding.when(),
                     finding.count

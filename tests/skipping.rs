@@ -150,5 +150,5 @@ fn commands_are_not_skipped() {
     assert_eq!((&lines[0]["skipping"], &lines[0]["not_skipping"]), (&json!(false), &json!(why)));
     assert_eq!(lines.last().unwrap()["equivalent"], 0);
     let human = explode_in(folder.path(), ["run", "words.toml"]).expect(0);
-    assert!(human.out.contains(&format!("\n       Skips no check: {why}\n")), "{}", human.out);
+    assert!(human.out.contains(&format!("\n    Skipping no check: {why}\n")), "{}", human.out);
 }

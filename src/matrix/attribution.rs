@@ -105,7 +105,7 @@ fn says_something(cell: &Cell) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SafetySummary {
     pub system: String,
-    /// Nothing was lost on any disk within the bounds of its check, and the check has eyes.
+    /// Nothing was lost on any disk within the bounds of its check, and its control run found a loss.
     pub safe: Vec<String>,
     /// Nothing was lost so far: not all within the bounds was looked at.
     pub so_far: Vec<String>,
@@ -116,7 +116,7 @@ pub struct SafetySummary {
     pub not: Vec<String>,
     /// The system's profile promises nothing of it.
     pub not_promised: Vec<String>,
-    /// Unknown: blind, not supported, broken, not run.
+    /// Unknown: inconclusive, not supported, broken, not run.
     pub unknown: Vec<String>,
     /// Of each way whose own check has found nothing, and that is in doubt or not safe, the checks
     /// that have found what makes it so.

@@ -12,7 +12,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;max-wid
 th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}td \
 small{display:block;color:#555}\
 .pass{background:#dcf5dc}.by_design{background:#fdf3cf}.bug{background:#fbd9d5}\
-    .blind,.not_run,.broken{background:#e8e8ee}\
+    .inconclusive,.not_run,.broken{background:#e8e8ee}\
 code{font-size:13px}li code{white-space:pre-wrap}";
 
 /// The whole page.

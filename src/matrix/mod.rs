@@ -6,7 +6,7 @@
 //! | `grid.rs` | what is asked, as it stands in the folder |
 //! | `cell_file.rs` | one cell as a stack file that anybody can run |
 //! | `cell_run.rs` | a run of it, in a process of its own |
-//! | `cell.rs` | what came of it: pass, by design, bug, blind, not supported |
+//! | `cell.rs` | its result: pass, by design, bug, inconclusive, not supported |
 //! | `hang_recheck.rs` | what hung is tried again with longer |
 //! | `attribution.rs` | whose fault it is, when the layer is varied; what is safe where |
 //! | `paper.rs` | Table 2 of the paper, to hold beside it |

@@ -209,7 +209,7 @@ pub fn ways(safe: &SafetySummary) -> String {
     let rest = [("not promised", not_promised), ("unknown", unknown)]
         .map(|(what, ways)| more(what, ways))
         .concat();
-    let so_far = more("nothing lost so far", so_far);
+    let so_far = more("no loss so far (sampled)", so_far);
     let in_doubt = in_doubt.chunk_by(|one, other| found_by.get(one) == found_by.get(other));
     let in_doubt = in_doubt.map(|ways| {
         let checks = found_by.get(&ways[0]).map_or_else(String::new, |checks| checks.join(", "));

@@ -13,11 +13,11 @@ fn the_sums_are_those_of_the_cells() {
             *outcomes.entry(cell.trim().split(':').next().unwrap()).or_default() += 1;
         }
     }
-    let [pass, bugs, by_design, not_supported, blind] =
-        ["pass", "bug", "by design", "not supported", "blind"].map(|word| outcomes[word]);
+    let [pass, bugs, by_design, not_supported, inconclusive] =
+        ["pass", "bug", "by design", "not supported", "inconclusive"].map(|word| outcomes[word]);
     let sums = format!(
         "{pass} cells pass, {bugs} are bugs, {by_design} by design, {not_supported} not supported, \
-         {blind} blind;"
+         {inconclusive} inconclusive;"
     );
     assert!(first.contains(&sums), "{sums}");
     let all: u32 = outcomes.values().sum();

@@ -23,7 +23,7 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     assert_eq!(
         keys(first),
         words(
-            "type target in seed stack checker checker_options options versions hides skipping out"
+            "type target in seed stack checker checker_options options versions unobserved hides skipping out"
         )
     );
     assert_eq!(first["type"], "run");

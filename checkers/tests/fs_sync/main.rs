@@ -75,7 +75,7 @@ fn run(registry: &Registry, plan: &Plan) -> Ran {
             by_design.extend(finding.by_design.then(|| signature.to_owned()));
             findings.entry(signature.to_owned()).or_insert_with(|| finding.message.clone());
         }
-        Message::Run(info) => left_out.clone_from(&info.leaves_out),
+        Message::Run(info) => left_out.clone_from(&info.unsupported_calls),
         Message::Broken { message, .. } => panic!("broken: {message}"),
         _ => {}
     };

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::driver::{Args, BeforeMutate, CrashRequest, DiskCheck, Driver};
+use super::driver::{Args, CrashRequest, DiskCheck, Driver, LogPlace};
 use crate::choose::{ChoicePoint, Label};
 use crate::crash::Instants;
 use crate::events::Event;
@@ -128,7 +128,7 @@ impl<'a> Cx<'a> {
         checker: &dyn DiskCheck,
         args: &[String],
     ) -> Result<(), CheckError> {
-        self.request_checks(checker, Instants::Now, (args, args), Some(BeforeMutate::Mark(mark)))
+        self.request_checks(checker, Instants::Now, (args, args), Some(LogPlace::Mark(mark)))
     }
 
     /// Checks the one disk that a soft crash at this very moment leaves: everything as it is,
@@ -174,7 +174,7 @@ impl<'a> Cx<'a> {
         checker: &dyn DiskCheck,
         when: Instants,
         (begin, args): (&[String], &[String]),
-        at: Option<BeforeMutate<'_>>,
+        at: Option<LogPlace<'_>>,
     ) -> Result<(), CheckError> {
         self.driver.kernel_turn(self.stack, false);
         let asked =

@@ -41,12 +41,12 @@ pub struct CrashRequest<'a> {
     /// The arguments for every other epoch.
     pub args: &'a [String],
     /// The place in the log where the instant is; `None` for here.
-    pub at: Option<BeforeMutate<'a>>,
+    pub at: Option<LogPlace<'a>>,
 }
 
 /// A place in the log.
 #[derive(Clone, Copy, Debug)]
-pub enum BeforeMutate<'a> {
+pub enum LogPlace<'a> {
     /// The checker's last mark of this name.
     Mark(&'a str),
     /// At the oldest open request that the checker did not make itself (EX-66).

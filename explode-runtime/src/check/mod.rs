@@ -13,5 +13,5 @@ pub use checker::{Checker, CheckerAbilities, Chop, Whole};
 pub use context::Cx;
 pub use def::{CheckerDef, Checkers};
 pub use digest::digest;
-pub use driver::{Args, BeforeMutate, CrashRequest, DiskCheck, Driver};
+pub use driver::{Args, CrashRequest, DiskCheck, Driver, LogPlace};
 pub use facts::{CheckerFacts, Unsupported};

@@ -15,7 +15,7 @@ use super::reader::{AtMark, LogReader, mark};
 use super::request::{CandidateDisk, OpenRequest};
 use super::stacks::CrashStacks;
 use crate::base::StepError;
-use crate::check::{BeforeMutate, CrashRequest};
+use crate::check::{CrashRequest, LogPlace};
 use crate::choose::{Choice, choices_hash};
 use crate::crash::{Instants, IntervalCounts, SampleLimits, SampleSeed};
 use crate::devices::{Backend, DiskSet, HostId, SoftCrashLog};
@@ -132,7 +132,7 @@ impl<'a> CrashPipeline<'a> {
         self.take(vec![mark(name)])
     }
 
-    /// The name of the oldest open request, if there is one: [`BeforeMutate::Request`] is its place
+    /// The name of the oldest open request, if there is one: [`LogPlace::Request`] is its place
     /// from now on.
     ///
     /// # Errors
@@ -205,8 +205,8 @@ impl<'a> CrashPipeline<'a> {
                 ));
             }
             let AtMark { write_set, recent } = match at {
-                BeforeMutate::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
-                BeforeMutate::Request => self
+                LogPlace::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
+                LogPlace::Request => self
                     .turn
                     .clone()
                     .ok_or_else(|| tool("there is no open request for crash checks".to_owned()))?,

@@ -7,7 +7,7 @@ use explode_ramdisk::{Image, Recording};
 use tracing::debug_span;
 
 use super::outcome::{CheckEnding, CheckOutcome};
-use super::watch::EndedSteps;
+use super::watch::CheckWatch;
 use crate::base::panic_words;
 use crate::check::DiskCheck;
 use crate::crash::Epoch;
@@ -62,7 +62,7 @@ impl CrashStacks<'_> {
         checker: &dyn DiskCheck,
         (epoch, args): (Epoch, &[String]),
         recording: Recording,
-        watch: &mut dyn EndedSteps,
+        watch: &mut dyn CheckWatch,
     ) -> CheckOutcome {
         let mut recovered = Vec::new();
         let mut stopped = false;
@@ -81,7 +81,7 @@ impl CrashStacks<'_> {
                 Stack::build_again(self.blueprint, devices, settings.rules, settings.seed)
                     .map_err(|error| CheckError::from(BrokenKind::Tool.of(error)))?;
             drop(restore);
-            let mut announce = |watch: &mut dyn EndedSteps, stage| {
+            let mut announce = |watch: &mut dyn CheckWatch, stage| {
                 stopped = !watch.before(stage);
                 if stopped { Err(CheckError::Stop) } else { Ok(()) }
             };

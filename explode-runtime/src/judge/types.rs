@@ -6,7 +6,7 @@ use super::key::key;
 use super::outcome::CheckOutcome;
 use super::request::CandidateDisk;
 use super::stacks::CrashStacks;
-use super::watch::EndedSteps;
+use super::watch::CheckWatch;
 use crate::base::StepError;
 use crate::check::{CrashRequest, DiskCheck};
 use crate::crash::{CrashDisk, Epoch, IntervalCounts, KeptPiece, PieceId, SampleSeed};
@@ -161,7 +161,7 @@ pub(super) struct Announced<'a> {
     pub hooks: &'a mut dyn JudgeHooks,
 }
 
-impl EndedSteps for Announced<'_> {
+impl CheckWatch for Announced<'_> {
     fn before(&mut self, stage: DiskStage) -> bool {
         self.hooks.before(self.check, stage)
     }

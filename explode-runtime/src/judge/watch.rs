@@ -6,7 +6,7 @@ use crate::stack::Stack;
 use crate::verdict::DiskStage;
 
 /// Watches one check.
-pub(super) trait EndedSteps {
+pub(super) trait CheckWatch {
     /// A stage begins. Returns true if it shall.
     fn before(&mut self, stage: DiskStage) -> bool;
 

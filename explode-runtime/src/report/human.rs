@@ -108,15 +108,15 @@ impl<W: Write> HumanWriter<W> {
             Some(why) => format!("no check: {why}"),
             None => "checks whose verdict is known from another disk".to_owned(),
         };
-        self.line("Skips", Colour::Plain, &skips)?;
-        for hidden in &run.hides {
-            self.line("Hides", Colour::Plain, hidden)?;
+        self.line("Skipping", Colour::Plain, &skips)?;
+        for hidden in &run.unobserved {
+            self.line("Unobserved", Colour::Plain, hidden)?;
         }
-        if !run.leaves_out.is_empty() {
+        if !run.unsupported_calls.is_empty() {
             self.line(
-                "Leaves out",
+                "Unsupported",
                 Colour::Yellow,
-                &format!("{}: not there", run.leaves_out.join(", ")),
+                &format!("{}: not there", run.unsupported_calls.join(", ")),
             )?;
         }
         self.line("Folder", Colour::Plain, &run.out)
@@ -124,13 +124,13 @@ impl<W: Write> HumanWriter<W> {
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
         let (word, colour) = match finding {
-            Finding { replayed: false, .. } => ("UNREPLAYED", Colour::Yellow),
+            Finding { replayed: false, .. } => ("UNCONFIRMED", Colour::Yellow),
             Finding { by_design: true, .. } => ("by design", Colour::Plain),
             _ => ("FAIL", Colour::Red),
         };
         let told = (finding.signature.clone(), finding.replayed);
         if self.told.contains(&told) {
-            let text = format!("{}: seen by {} checks in all", finding.signature, finding.count);
+            let text = format!("{}: shown by {} disks", finding.signature, finding.count);
             return self.line(word, colour, &text);
         }
         self.told.push(told);

@@ -77,9 +77,16 @@ pub struct RunInfo {
     pub options: RunSettings,
     /// Versions of what decides the result.
     pub versions: BTreeMap<String, String>,
-    /// What the components keep where no event shows it.
+    /// State of components that the event log does not show.
+    #[serde(default)]
+    pub unobserved: Vec<String>,
+    /// Calls that the stack does not have and the checker omits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsupported_calls: Vec<String>,
+    /// `unobserved`, under its key in the last release.
+    #[serde(default)]
     pub hides: Vec<String>,
-    /// What the stack does not have, and the checker does without.
+    /// `unsupported_calls`, under its key in the last release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_out: Vec<String>,
     /// Are checks skipped whose verdict is known?

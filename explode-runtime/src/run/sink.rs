@@ -240,6 +240,8 @@ pub(super) fn run_info(plan: &Plan, started: &WorkerStarted, out: &Path) -> RunI
         checker_defaults: started.origin.checker_defaults.clone(),
         options: plan.settings.clone(),
         versions: started.origin.versions.clone(),
+        unobserved: started.unobserved.clone(),
+        unsupported_calls: started.unsupported_calls.clone(),
         hides: started.unobserved.clone(),
         leaves_out: started.unsupported_calls.clone(),
         skipping: started.why_every_check_is_made.is_none(),

@@ -135,14 +135,14 @@ impl Stack {
     }
 
     /// What its components keep where no event shows it, with their names.
-    pub fn hides(&self) -> Vec<(String, &'static str)> {
+    pub fn unobserved(&self) -> Vec<(String, &'static str)> {
         let hidden =
             |level: &MountedLayer| Some((level.plan.name.clone(), level.plan.facts.unobserved?));
         self.levels.iter().filter_map(hidden).collect()
     }
 
     /// The same where crashes are soft ones. In process every operation is seen.
-    pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
+    pub(crate) fn unobserved_by_soft_crashes(&self) -> Vec<(String, &'static str)> {
         let systems = self.levels.iter().filter(|level| level.file_system().is_some());
         let what =
             "what is stored through a shared mapping (mmap), until crash checks are asked for";

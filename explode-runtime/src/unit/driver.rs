@@ -11,7 +11,7 @@ use super::lent::Lent;
 use super::sources::{Asking, Sources};
 use super::stop::UnitStop;
 use crate::base::{StepError, panic_words};
-use crate::check::{BeforeMutate, Checker, CrashRequest, Cx, DiskCheck, Driver, Whole};
+use crate::check::{Checker, CrashRequest, Cx, DiskCheck, Driver, LogPlace, Whole};
 use crate::choose::{Choice, ChoicePoint, lend};
 use crate::crash::Instants;
 use crate::events::Event;
@@ -175,7 +175,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     ) -> Result<(), CheckError> {
         while let Some(name) = self.pipeline.next_request(stack.devices())? {
             let args = [name];
-            let (begin, at) = (&args[..], Some(BeforeMutate::Request));
+            let (begin, at) = (&args[..], Some(LogPlace::Request));
             self.check(
                 stack,
                 &CrashRequest { checker, when: Instants::Now, begin, args: begin, at },

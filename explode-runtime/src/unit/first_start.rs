@@ -33,10 +33,10 @@ impl<'a> Runner<'a> {
         if let Some(disks) = stack.devices().kernel() {
             disks.probe(&stack.failures())?;
         }
-        let (profile, mut hides) = (stack.profile(), stack.hides());
+        let (profile, mut unobserved) = (stack.profile(), stack.unobserved());
         if plan.settings.soft {
             may_crash_softly(&stack)?;
-            hides = stack.hides_softly();
+            unobserved = stack.unobserved_by_soft_crashes();
         }
         let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
         stack.look_for_files();
@@ -53,7 +53,7 @@ impl<'a> Runner<'a> {
         let pristine = stack.devices().image().map_err(broken)?;
         let blueprint = stack.blueprint();
         drop(stack);
-        let leaves_out = if let Some(probe) = checker.abilities().probe {
+        let unsupported_calls = if let Some(probe) = checker.abilities().probe {
             let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
             stack.set_starts_populated(begins_with_files);
             stack.start().map_err(broken)?;
@@ -77,8 +77,8 @@ impl<'a> Runner<'a> {
             backend,
             pristine,
             profile,
-            unobserved: hides,
-            unsupported_calls: leaves_out,
+            unobserved,
+            unsupported_calls,
             starts_populated: begins_with_files,
             why_every_check_is_made: not_skipping,
             reads_log: facts.reads_log,

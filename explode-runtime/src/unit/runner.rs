@@ -39,12 +39,12 @@ impl Runner<'_> {
     }
 
     /// What the stack keeps where no event shows it.
-    pub fn hides(&self) -> &[(String, &'static str)] {
+    pub fn unobserved(&self) -> &[(String, &'static str)] {
         &self.unobserved
     }
 
     /// What the stack does not have, and the checker does without.
-    pub fn leaves_out(&self) -> &[String] {
+    pub fn unsupported_calls(&self) -> &[String] {
         &self.unsupported_calls
     }
 

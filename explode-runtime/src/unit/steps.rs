@@ -247,14 +247,14 @@ impl UnitSteps<'_, '_, '_> {
             plan,
             backend,
             starts_populated: begins_with_files,
-            unsupported_calls: leaves_out,
+            unsupported_calls,
             ..
         } = self.runner;
         let _span = debug_span!("start", blocks = blocks(&image)).entered();
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
         let mut stack = build(registry, plan, *backend, image, recording).map_err(not_made)?;
         stack.set_starts_populated(*begins_with_files);
-        stack.set_unsupported_calls(leaves_out);
+        stack.set_unsupported_calls(unsupported_calls);
         if let Some(log) = self.driver.asking.work.get_mut().log() {
             stack.place_calls(log);
         }

@@ -116,8 +116,8 @@ impl System for Runner<'_> {
     fn about(&self) -> SystemFacts<'_> {
         SystemFacts {
             profile: self.profile(),
-            unobserved: self.hides(),
-            unsupported_calls: self.leaves_out(),
+            unobserved: self.unobserved(),
+            unsupported_calls: self.unsupported_calls(),
             why_every_check_is_made: self.not_skipping(),
             pristine: self.pristine(),
             origin: self.origin(),

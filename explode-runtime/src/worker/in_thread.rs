@@ -54,13 +54,14 @@ impl<'a> InThreadWorkers<'a> {
             system.keep_events();
         }
         let about = system.about();
-        let hides = about.unobserved.iter().map(|(name, what)| format!("{name}: {what}")).collect();
+        let unobserved =
+            about.unobserved.iter().map(|(name, what)| format!("{name}: {what}")).collect();
         let not_skipping = about.why_every_check_is_made.map(str::to_owned);
-        let leaves_out = about.unsupported_calls.to_vec();
+        let unsupported_calls = about.unsupported_calls.to_vec();
         let started = WorkerStarted {
             origin: about.origin.clone(),
-            unobserved: hides,
-            unsupported_calls: leaves_out,
+            unobserved,
+            unsupported_calls,
             why_every_check_is_made: not_skipping,
         };
         let memo = Memo::new(self.plan.settings.crash_depth);

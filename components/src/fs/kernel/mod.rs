@@ -285,12 +285,11 @@ impl Component for KernelFs {
     }
 
     fn facts(&self) -> Facts {
-        let KernelFsSpec { unobserved: hides, buffers_are_places, common, between, .. } =
-            &*self.system;
+        let KernelFsSpec { unobserved, buffers_are_places, common, between, .. } = &*self.system;
         let facts = Facts::default()
             .programs(self.system.programs())
             .promises(self.system.profile())
-            .unobserved(*hides)
+            .unobserved(*unobserved)
             .buffers_are_places(*buffers_are_places)
             .kernel_failures(common.failures.clone())
             .background(*between);
