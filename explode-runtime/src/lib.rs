@@ -10,7 +10,7 @@
 //! devices    log what the system does
 //! writeset   follows the events: durable bytes and pending pieces
 //! crash      enumerates the crash disks
-//! judge      recovers, mounts and checks each crash disk, and the crash-crash disks of its recovery
+//! judge      recovers, mounts and checks each crash disk and the crash-crash disks behind it
 //! run        merges the results: counts, states, findings
 //! trace      records everything that leads to a finding; a replay confirms it before the report
 //! ```
