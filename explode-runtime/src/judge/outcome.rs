@@ -32,7 +32,7 @@ pub enum CheckEnding {
     Violated(Violation),
     /// The check could not be made.
     Broken(Broken),
-    /// The check was told to end before it was made.
+    /// The check was stopped by its caller before it was made.
     Stopped,
 }
 
