@@ -110,7 +110,7 @@ impl<'a> Cx<'a> {
     /// Adds a record of the checker to the log, for [`check_crashes_at`](Cx::check_crashes_at).
     ///
     /// # Errors
-    /// As [`log`](Cx::log).
+    /// Those of [`log`](Cx::log).
     pub fn mark(&mut self, name: &str) -> Result<(), CheckError> {
         Ok(self.in_our_turn(|cx| cx.driver.mark(cx.stack, name))?)
     }

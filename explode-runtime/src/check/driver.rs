@@ -64,7 +64,7 @@ pub trait Driver {
     /// Makes crash checks.
     ///
     /// # Errors
-    /// [`CheckError::Stop`] if this state is not to be explored further.
+    /// [`CheckError::Stop`] if this state is not explored further.
     fn check_crashes(
         &mut self,
         stack: &Stack,
@@ -80,7 +80,7 @@ pub trait Driver {
     /// Adds a mark to the log.
     ///
     /// # Errors
-    /// As [`log`](Driver::log).
+    /// Those of [`log`](Driver::log).
     fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), StepError>;
 
     /// Lets the kernel make choices (`on`) from now on, or ends that.

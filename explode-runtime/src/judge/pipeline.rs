@@ -363,7 +363,7 @@ impl<'a> CrashPipeline<'a> {
     }
 }
 
-/// The mark at the begin of an interval with crash checks, in the kept events.
+/// The mark at the start of an interval with crash checks, in the kept events.
 pub const BEGIN_MARK: &str = "crash checks begin";
 /// The mark at the end of an interval with crash checks.
 pub const END_MARK: &str = "crash checks end";

@@ -57,7 +57,7 @@ impl Desk {
         })
     }
 
-    /// Records the begin (`on`) or the end of a mutate.
+    /// Records the start (`on`) or the end of a mutate.
     pub fn listen(&self, on: bool) {
         if self.hears.get() != Hears::Never {
             self.hears.set(if on { Hears::Mutate } else { Hears::Idle });

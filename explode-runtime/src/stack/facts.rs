@@ -108,7 +108,7 @@ impl Facts {
         Facts { reads_only_its_disks, ..self }
     }
 
-    /// Sets what may go bad on the component's devices before a mutate.
+    /// Sets the faults of the component's devices that may happen before a mutate.
     pub fn media(mut self, media: MediaFaults) -> Facts {
         self.faults.media = media;
         self
@@ -120,7 +120,7 @@ impl Facts {
         self
     }
 
-    /// Sets what the kernel may do on its own between two calls.
+    /// Sets the background work that the kernel may do between two calls.
     pub fn background(mut self, background: BackgroundWork) -> Facts {
         self.faults.background = background;
         self

@@ -94,7 +94,7 @@ impl Inspect for SimFilesComponent {
         self.files.as_ref()?.describe_sector(self.first_device + device, sector)
     }
 
-    /// Names and sizes do not go bad.
+    /// Returns the blocks of files. Names and sizes do not go bad.
     fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
         let files = self.files.iter().flat_map(|files| files.list());
         files.flat_map(|(path, dev, bytes)| medium.file(&path, dev, bytes)).collect()

@@ -39,7 +39,7 @@ pub struct Stack {
     pub(super) placed: Option<CallLog>,
     /// True if the file system was not empty after the first start.
     pub(super) starts_populated: bool,
-    /// The calls that the probe of the checker found missing.
+    /// The calls that the checker's probe found unsupported.
     pub(super) unsupported_calls: Vec<String>,
 }
 
@@ -220,7 +220,7 @@ impl Stack {
         self.desk.is_on(host);
     }
 
-    /// Records the begin (`on`) or the end of a mutate. Components and the kernel may request crash
+    /// Records the start (`on`) or the end of a mutate. Components and the kernel may request crash
     /// checks only in between.
     pub(crate) fn listen(&self, on: bool) {
         self.desk.listen(on);

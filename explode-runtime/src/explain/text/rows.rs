@@ -119,7 +119,7 @@ pub(super) fn rows(moment: &CrashMoment, telling: Telling, critical: Option<usiz
     rows
 }
 
-/// Returns true if the call is shown. The begin of a mutate is not, because the choices describe
+/// Returns true if the call is shown. The start of a mutate is not, because the choices describe
 /// it.
 pub(super) fn is_told(call: &PlacedCall) -> bool {
     !call.call.head.starts_with("(mutate ")
