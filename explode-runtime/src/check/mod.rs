@@ -1,4 +1,4 @@
-//! Checkers, and what they say: verdicts, violations, and whether a promise was broken.
+//! Checkers, their facts and abilities, and the context of a mutate.
 
 mod abilities;
 mod checker;
