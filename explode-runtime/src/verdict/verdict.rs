@@ -23,7 +23,7 @@ pub enum Verdict {
     RecoverFailed,
     /// The mount after recovery failed.
     MountFailed,
-    /// A promise is broken that only the checker defines.
+    /// The check failed with a message of the checker, or the process died in a step.
     CheckFailed,
     /// The guest's kernel panicked.
     KernelPanic,
