@@ -13,7 +13,7 @@ pub struct TargetBounds {
     /// The largest number of crash disks of an emission that are all checked. Above it they are
     /// sampled.
     pub limit: u64,
-    /// The size of that sample.
+    /// The size of the sample.
     pub samples: u64,
     /// The depth of crash-crash disks: crashes during recovery, and during the recovery from those.
     pub crash_depth: u32,

@@ -158,8 +158,8 @@ mod tests {
     fn list() -> Vec<u8> {
         const VERSION: u32 = 2;
         const NO_ID: u32 = u32::MAX;
-        // Each entry is a tag, permissions and an identity. The tags: owner, a user, group, mask,
-        // others.
+        // Each entry is a tag, permissions and an identity. The tags are owner, a user, group, mask
+        // and others.
         let entries = [
             (0x01_u16, 6_u16, NO_ID),
             (0x02, 4, 12_345),

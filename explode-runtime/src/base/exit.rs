@@ -6,7 +6,7 @@
 pub enum Exit {
     /// No findings, except findings that are by design.
     Clean = 0,
-    /// Findings; for `replay`, the finding is reproduced.
+    /// Findings. For `replay` the finding is reproduced.
     Findings = 1,
     /// Wrong usage, or damaged input.
     Usage = 2,

@@ -125,10 +125,11 @@ impl fmt::Display for ChoiceKind {
 pub struct Label {
     /// `file:line`, a name, or a kernel symbol.
     pub site: String,
-    /// The call stack of the site, as a hash that is the same in every run.
+    /// The call stack of the site, as a hash that is the same in every run. `None` if it is not
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<u64>,
-    /// The object that the choice is about: a device, a node, a file.
+    /// The object of the choice: a device, a node, a file. `None` if it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
 }

@@ -44,7 +44,7 @@ pub enum Policy {
         walk: u64,
         /// The depth of the bugs that the walk searches for, at least 1.
         d: u32,
-        /// The number of steps of a walk among which the changes are drawn, at least 1.
+        /// The number of steps of a walk among which the changes of priority are drawn, at least 1.
         k: u32,
     },
     /// A policy that a user of the library has registered under this name.
@@ -64,8 +64,8 @@ pub trait Answers {
 }
 
 impl Policy {
-    /// Returns the answers of this policy. A registered policy needs [`Policies::answers`]; here it
-    /// has the answers of `First`.
+    /// Returns the answers of this policy. A registered policy has the answers of `First` here, and
+    /// its own in [`Policies::answers`].
     fn answers(&self) -> Box<dyn Answers> {
         match *self {
             Policy::First | Policy::Registered { .. } => Box::new(First),
@@ -78,7 +78,7 @@ impl Policy {
     }
 }
 
-/// Answers with normal behaviour.
+/// The answers of [`Policy::First`]: normal behaviour.
 struct First;
 
 impl Answers for First {
@@ -87,7 +87,7 @@ impl Answers for First {
     }
 }
 
-/// Answers points of faults with normal behaviour, and passes all others on.
+/// The answers of another policy, except normal behaviour at points of faults.
 struct NoFaults<A>(A);
 
 impl<A: Answers> Answers for NoFaults<A> {

@@ -50,7 +50,7 @@ impl Epochs {
     /// The number of the bit that marks a soft crash before the last operation of its interval.
     const EARLY: u8 = 7;
 
-    /// No epoch.
+    /// The empty set.
     pub const NONE: Epochs = Epochs(0);
 
     /// Returns the set of this epoch if `condition` is true, and the empty set otherwise.

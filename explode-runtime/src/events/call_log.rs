@@ -21,7 +21,7 @@ pub struct CallLog {
     inner: Rc<RefCell<CallLogState>>,
     /// The places of the calls among the events.
     timeline: CallTimeline,
-    /// The component that makes the calls; `None` for the checker.
+    /// The component that makes the calls. `None` for the checker.
     by: Option<Rc<str>>,
 }
 
@@ -210,7 +210,7 @@ impl Files for LoggingFiles {
         self.log.made(FsCall::FsyncDir { path: path.to_owned() }, || self.files.sync_dir(path))
     }
 
-    /// For a file system of the kernel this is syncfs(2).
+    /// Logs `Syncfs`, because for a file system of the kernel this call is syncfs(2).
     fn sync(&self) -> Result<()> {
         self.log.made(FsCall::Syncfs, || self.files.sync())
     }

@@ -13,7 +13,7 @@ use super::logged_call::LoggedAction;
 /// A call, and the events between which it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedCall {
-    /// The component that made it; `None` for the checker.
+    /// The component that made the call. `None` for the checker.
     pub by: Option<String>,
     /// The call with its arguments.
     pub call: CallText,

@@ -5,7 +5,7 @@ use super::states::StateTree;
 use super::{FinishedUnit, Job, Novelty, State, StateId, Strategy, Unit};
 use crate::choose::Choice;
 
-/// Tries every combination of choices, the deepest state first.
+/// A strategy that tries every combination of choices, the deepest state first.
 #[derive(Debug)]
 pub struct Dfs {
     depth: u32,

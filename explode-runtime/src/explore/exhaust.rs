@@ -7,8 +7,8 @@ use super::{
 };
 use crate::choose::Choice;
 
-/// Tries every combination of choices of one mutate from a state, then continues with the next
-/// state of its frontier.
+/// A strategy that tries every combination of choices of one mutate from a state, then continues
+/// with the next state of its frontier.
 #[derive(Debug)]
 pub struct Exhaust {
     depth: u32,

@@ -27,7 +27,7 @@ pub enum StrategyName {
         /// The depth of the bugs that the walks search for: the number of events that must happen
         /// in the right order.
         d: u32,
-        /// The number of steps of a walk among which the changes are drawn.
+        /// The number of steps of a walk among which the changes of priority are drawn.
         k: u32,
     },
     /// The path of a trace first, then its neighbourhood.

@@ -20,7 +20,7 @@ pub struct TracePrefix {
     pub mutates: u32,
 }
 
-/// Tries every combination of choices, beginning near a trace.
+/// A strategy that tries every combination of choices, beginning near a trace.
 #[derive(Debug)]
 pub struct FromPrefix {
     depth: u32,

@@ -146,8 +146,10 @@ impl Walks {
     }
 }
 
-/// Draws a fault in place of one of the choices from `begin` on: first its kind, then its label,
-/// then one of the choices with that label, then the option.
+/// Draws a fault in place of one of the choices from `begin` on. `None` without a possible fault.
+///
+/// It draws first the kind, then the label, then one of the choices with that label, then the
+/// option.
 fn drawn(choices: &[Choice], begin: usize, draws: &mut Draws) -> Option<(usize, Choice)> {
     let mut sites: Vec<(usize, &Choice)> = choices.iter().enumerate().skip(begin).collect();
     sites.retain(|(_, choice)| choice.kind.is_fault() && choice.rank() == 0);

@@ -8,8 +8,8 @@ use crate::stack::StackSpec;
 pub struct MatrixRow {
     /// The name of the row.
     pub name: &'static str,
-    /// The driver whose code the system is. Where blame is assigned, rows with one driver count as one
-    /// system.
+    /// The driver whose code the system is. Where blame is assigned, rows with one driver count as
+    /// one system.
     pub driver: &'static str,
     /// The stack, bottom first. The top layer is the system.
     pub stack: StackSpec,

@@ -15,7 +15,7 @@ use crate::writeset::DeviceRules;
 pub struct RunSettings {
     /// The strategy, which chooses the next unit.
     pub strategy: StrategyName,
-    /// The path of the trace with which the strategy `prefix` begins.
+    /// The path of the trace with which the strategy `prefix` begins. `None` for other strategies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<TracePrefix>,
     /// The seed of everything that is drawn at random.
@@ -31,12 +31,12 @@ pub struct RunSettings {
     /// The largest number of crash disks of an emission that are all checked. Above it they are
     /// sampled.
     pub limit: u64,
-    /// The size of that sample.
+    /// The size of the sample.
     pub samples: u64,
     /// The depth of crash-crash disks: crashes during recovery, and during the recovery from those.
     #[serde(default)]
     pub crash_depth: u32,
-    /// The number of mutates after which the stack is unmounted and mounted again. `None` without
+    /// The number of mutates after which the stack is stopped and started again. `None` without
     /// chops.
     #[serde(default)]
     pub chop: Option<u32>,

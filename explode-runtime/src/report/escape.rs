@@ -12,7 +12,8 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     replaced(text, |letter| letter != '\n' && letter != '\t' && is_obeyed(letter))
 }
 
-/// Also replaces newlines and tabs, by `\n` and `\t`. The result is one line.
+/// Replaces the characters of [`escaped`], and newlines and tabs by `\n` and `\t`. The result is
+/// one line.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     replaced(text, is_obeyed)
 }

@@ -11,14 +11,14 @@ use super::progress::{ProgressPace, plural, progress_text};
 use crate::plan::RunSettings;
 use crate::stack::Layer;
 
-/// Writes messages as text.
+/// A writer of messages as text.
 #[derive(Debug)]
 pub struct HumanWriter<W> {
     out: W,
     colour: bool,
     /// The commands in the output.
     paste: Paste,
-    /// The command that reproduces the first finding.
+    /// The command that reproduces the first finding. `None` without a reproduced finding.
     first_replay: Option<String>,
     /// The findings reported so far. If a finding is reported again, only its count has changed.
     told: Vec<(String, bool)>,

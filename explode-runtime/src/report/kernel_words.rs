@@ -38,8 +38,8 @@ pub fn brief(text: &str) -> Brief {
     Brief { text: short, hidden: lines.len() - first - 1 }
 }
 
-/// Returns the function in a line with the instruction pointer,
-/// `RIP: 0010:hfs_find+0x10/0x20 [hfs]`.
+/// Returns the function in a line with the instruction pointer, such as
+/// `RIP: 0010:hfs_find+0x10/0x20 [hfs]`. `None` for other lines.
 fn function_of(line: &str) -> Option<&str> {
     let place = line.strip_prefix("RIP: ")?;
     let place = place.split_once(':').map_or(place, |(_segment, place)| place);

@@ -19,9 +19,11 @@ impl Paste {
         Paste { program: quoted(program), folder: None }
     }
 
-    /// Returns commands that first change to the working folder of this process, if the plan with
-    /// these parts has shell commands that depend on it. On this machine any shell command does. In
-    /// a guest only those do that name a program by a relative path.
+    /// Returns commands that first change to the working folder of this process, if necessary.
+    ///
+    /// It is necessary if the plan with these parts has shell commands that depend on the folder.
+    /// On this machine any shell command does. In a guest only those do that name a program by a
+    /// relative path.
     #[must_use = "this returns the commands"]
     pub fn for_plan(&self, mode: Mode, stack: &StackSpec, checker_options: &Options) -> Paste {
         let layers = stack.0.iter().filter(|layer| layer.has_commands());

@@ -17,9 +17,9 @@ pub enum WorkerStep {
     Init,
     /// A call of mutate, or its part after a request for crash checks.
     Mutate {
-        /// Calls so far, this one included.
+        /// The number of calls so far, including this one.
         mutates: u32,
-        /// Requests for crash checks so far.
+        /// The number of requests for crash checks so far.
         interval: u64,
     },
     /// A stage of a crash disk's check.
@@ -31,7 +31,7 @@ pub enum WorkerStep {
         /// The stage of the check.
         stage: DiskStage,
     },
-    /// A chop: the stack is unmounted and mounted again.
+    /// A chop: the stack is stopped and started again on its disks.
     Chop {
         /// The number of calls of mutate before the chop.
         mutates: u32,
