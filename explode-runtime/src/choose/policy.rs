@@ -133,9 +133,9 @@ const DRAWN: u64 = 1 << 63;
 ///
 /// Each identity has a priority, drawn when a walk first meets it. The option with the highest
 /// priority is the answer. At d - 1 steps, drawn from the first k before the walk, the identity
-/// that would be the answer first falls below all others. A bug that appears whenever d events
-/// happen in the right order is then found by each walk with a probability of at least 1 / (n
-/// k^(d-1)), if n identities take at most k steps.
+/// with the highest priority falls below all others before the answer is taken. A bug that appears
+/// whenever d events happen in the right order is then found by each walk with a probability of at
+/// least `1 / (n k^(d-1))`, if n identities take at most k steps.
 ///
 /// A point is a step if its options have names, or if it chooses the next party to run, in which
 /// case the numbers are identities. Every other point is data, and is drawn uniformly.

@@ -58,7 +58,7 @@ impl Frontier for MostDifferent {
         let at = self.distances.iter().position(|distance| *distance == farthest)?;
         let (state, sketch) = (self.waiting.remove(at), self.sketches.remove(at));
         self.distances.remove(at);
-        // A state at distance 0 equals an explored one, or has no sketch.
+        // A state at distance 0 has the sketch of an explored one, or has none.
         if farthest > 0 {
             self.explore(sketch);
         }
