@@ -1,5 +1,5 @@
-//! The messages for a person: right-aligned words, quiet when all is well, and a command to paste
-//! at the end of a finding.
+//! The text form of messages for a person: right-aligned words, little output without findings, and
+//! at the end of a finding a command to paste.
 
 use std::io::{self, Write};
 
@@ -11,23 +11,23 @@ use super::progress::{ProgressPace, plural, progress_text};
 use crate::plan::RunSettings;
 use crate::stack::Layer;
 
-/// Writes messages as text.
+/// A writer of messages as text.
 #[derive(Debug)]
 pub struct HumanWriter<W> {
     out: W,
     colour: bool,
-    /// The commands that are printed.
+    /// The commands in the output.
     paste: Paste,
-    /// The command that shows the first finding again.
+    /// The command that reproduces the first finding. `None` without a reproduced finding.
     first_replay: Option<String>,
-    /// Findings reported so far. If one is reported again, only its count has grown.
+    /// The findings reported so far. If a finding is reported again, only its count has changed.
     told: Vec<(String, bool)>,
-    /// When a line of progress is due.
+    /// The times at which a line of progress is due.
     sparse: ProgressPace,
 }
 
 impl<W: Write> HumanWriter<W> {
-    /// Writes to `out`, in colour if wanted. `program` is how the user calls this program.
+    /// Returns a writer to `out`. `program` is the name by which the user calls this program.
     pub fn new(out: W, colour: bool, program: &str) -> HumanWriter<W> {
         let paste = Paste::new(program);
         HumanWriter {
@@ -40,10 +40,11 @@ impl<W: Write> HumanWriter<W> {
         }
     }
 
-    /// Writes one message; of progress only what a reader of a file can do with.
+    /// Writes one message. Of progress only a few lines are written, because lines stay in the
+    /// output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub fn message(&mut self, message: &Message) -> io::Result<()> {
         match message {
             Message::Run(run) => self.run(run)?,
