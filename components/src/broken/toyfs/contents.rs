@@ -26,8 +26,7 @@ impl ToyInode {
     }
 
     /// Allocates a block of the device for block `index` of the contents, and an indirect block if
-    /// it is
-    /// needed.
+    /// it is needed.
     ///
     /// # Errors
     /// `EFBIG`, `ENOSPC`; `EIO` as for [`ToyInode::block`].

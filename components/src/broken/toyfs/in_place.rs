@@ -14,8 +14,7 @@ use crate::broken::page_journal::{BLOCK, SECTORS};
 
 impl Volume {
     /// Copies changed metadata, these sectors of one block, to the disk's cache, which may write it
-    /// at any
-    /// time.
+    /// at any time.
     ///
     /// # Errors
     /// `EIO`: a block cannot be read.

@@ -4,8 +4,7 @@
 //! | --- | --- |
 //! | 0 | 0 if it is free, 1 for a file, 2 for a directory |
 //! | 2, 3 | the number of names that lead to it |
-//! | 4 - 7 | its version, in the design with versions: the number of changes to this number's inode
-//! |
+//! | 4 - 7 | its version, in the design with versions: the number of changes of this inode number |
 //! | 8 - 15 | bytes of contents |
 //! | 16 - 47 | its first 8 blocks; 0 for a hole |
 //! | 48 - 51 | its indirect block, which has the numbers of the next 1024 blocks |
@@ -81,8 +80,7 @@ impl ToyInode {
     }
 
     /// Returns every block of the device that the inode has, its indirect block included. The
-    /// numbers are not
-    /// checked.
+    /// numbers are not checked.
     ///
     /// # Errors
     /// `EIO`: the indirect block cannot be read.
