@@ -166,11 +166,17 @@ impl PageJournal {
     }
 
     /// Returns a block as it is after the last commit.
+    ///
+    /// # Errors
+    /// `EIO`: the block cannot be read.
     pub fn read(&self, block: u64) -> Result<Page, Errno> {
         self.moved.get(&block).map_or_else(|| self.read_disk(block), |page| Ok(page.clone()))
     }
 
     /// Reads a part of a block from byte `at` on. The part must lie within one sector.
+    ///
+    /// # Errors
+    /// `EIO`: the block cannot be read.
     pub fn read_part(&self, block: u64, at: usize, buf: &mut [u8]) -> Result<(), Errno> {
         match self.moved.get(&block) {
             Some(page) => buf.copy_from_slice(&page[at..at + buf.len()]),

@@ -115,7 +115,6 @@ pub trait KeyValue {
     /// Moves accumulated data to its final place, in a checkpoint or a compaction. Makes every
     /// commit durable if there is anything to move.
     ///
-    ///
     /// # Errors
     /// [`EngineError`].
     fn checkpoint(&self) -> Result<(), EngineError>;

@@ -133,6 +133,9 @@ impl Volume {
     }
 
     /// Returns the current contents of a file's block.
+    ///
+    /// # Errors
+    /// `EIO`: the block cannot be read.
     pub fn read_data(&self, block: u64) -> Result<Page> {
         let mut page = vec![0; BLOCK];
         if self.is_for_files(block) {

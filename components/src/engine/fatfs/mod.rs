@@ -3,7 +3,8 @@
 //! Its volume is made with its defaults. It writes each change to the disk at once, and flushes the
 //! disk when a file is flushed or closed. Every call looks an open file up by its path, because the
 //! files of the crate borrow their file system. There are no hard links (`EOPNOTSUPP`) and no inode
-//! numbers (all are 0). Holes are written as zeroes.
+//! numbers (all are 0). A rename first removes an existing target, because the crate replaces
+//! nothing. Holes are written as zeroes.
 
 mod disk;
 mod files;
