@@ -3,7 +3,7 @@
 //!
 //! # Rooms, bottom first
 //!
-//! - `forward`: file calls that go on to the files below
+//! - `forward`: file calls that are forwarded to the files below
 //! - `command`: components made of shell commands, and the private folder below them
 //! - `vdisk`: block devices
 //! - `fs`: file systems

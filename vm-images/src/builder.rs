@@ -51,7 +51,6 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// The errors of [`Builder::kernel`].
-    /// As [`Builder::kernel`].
     pub fn module(
         &self,
         kernel: &BuiltKernel,

@@ -33,15 +33,15 @@
 //!
 //! - `base`: errors, progress, keys, files with guessable names, and child processes.
 //! - `host`: the build machine's programs, and commands with their output.
-//! - `cache`: the cache of what was built, and the builds that fill it.
+//! - `cache`: the cache of build results, and the builds that fill it.
 //! - `packages`: Debian's packages, and the recipes that name them.
-//! - `build`: what every part needs: the cache, the options, and the receiver of progress.
+//! - `build`: the context of every build: the cache, the options, and the receiver of progress.
 //! - `tools`: the Rust compiler, libclang and bindgen that build kernels and modules.
 //! - `kernel`: the guest's kernel, explode's own or one of the user's trees.
 //! - `modules`: explode's kernel modules, those of callers, and drivers of the kernel's source.
 //! - `image`: the guest's base image.
-//! - `guest`: guests in QEMU: what they are made of, and how they run.
-//! - `doctor`: a report on what this machine has and lacks.
+//! - `guest`: guests in QEMU: their parts, and how they run.
+//! - `doctor`: a report on the requirements that this machine meets and lacks.
 //! - `builder`: the type that builds every part.
 
 mod base;

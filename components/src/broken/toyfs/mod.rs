@@ -18,10 +18,10 @@
 //! | `metadata` | |
 //! | --- | --- |
 //! | `journal` | as above |
-//! | `in-place` | as in ext2: no journal, metadata is in the cache and may be written at any time,
+//! | `versions` | fsync of a file writes its inode in place, past the journal. Each change of an inode gives it a higher version, and replaying the journal keeps the newer one |
 //! fsync writes the metadata of one file or directory, and the fsck repairs the rest. Each inode
 //! has a sector of its own |
-//! | `in-place` | as in ext2: no journal, metadata stands in the cache and may be written at any time, fsync writes what belongs to one file or directory, and the fsck mends the rest. Each inode has a sector of its own |
+//! | `in-place` | as in ext2: no journal, metadata is in the cache and may be written at any time, fsync writes the metadata of one file or directory, and the fsck repairs the rest. Each inode has a sector of its own |
 //!
 //! `docs/results/seeded-bugs.md` describes each bug.
 

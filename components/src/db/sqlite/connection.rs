@@ -17,7 +17,6 @@ use super::vfs;
 /// Dropping it closes it cleanly: an open transaction is rolled back, and the last connection to a
 /// database in WAL mode runs a checkpoint and deletes the WAL. To prevent any write, fence the
 /// storage before, or use [`crash`](Database::crash).
-/// [`crash`](Database::crash), if nothing may be written.
 pub struct Database {
     /// The connection. `None` only while it is dropped.
     conn: Option<Connection>,

@@ -149,7 +149,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
 }
 
 unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with room for the answer.
+    // SAFETY: SQLite calls its methods on open files, with room for the result.
     unsafe {
         with_file(file, |session, file| {
             *size = file.size(session)? as sqlite3_int64;
@@ -177,7 +177,7 @@ unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
 }
 
 unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, reserved: *mut c_int) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with room for the answer.
+    // SAFETY: SQLite calls its methods on open files, with room for the result.
     unsafe {
         with_file(file, |session, file| {
             *reserved = file.is_reserved(session)?.into();
@@ -255,7 +255,7 @@ unsafe extern "C" fn shm_map(
     extend: c_int,
     address: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with room for the answer. It writes through
+    // SAFETY: SQLite calls its methods on open files, with room for the result. It writes through
     // the pointer, which comes from cells and stays valid until SQLite unmaps the region
     // (`shared_memory`).
     unsafe {

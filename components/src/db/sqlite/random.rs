@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// nonce (28 bytes) and a WAL's with its salts (32) are shorter.
 const HEAD_BYTES: usize = 100;
 
-/// The random generator of one database, seeded anew for each turn.
+/// The random generator of one database, seeded again for each turn.
 pub(super) struct Random {
     seed: u128,
     turn: Cell<u64>,

@@ -192,7 +192,7 @@ unsafe extern "C" fn access(
             Ok(stat) => stat.is_ok(),
             Err(_) => false,
         };
-        // SAFETY: SQLite gives room for the answer.
+        // SAFETY: SQLite gives room for the result.
         unsafe { *found = exists.into() };
         Ok(())
     })
@@ -265,13 +265,13 @@ unsafe extern "C" fn sleep(_vfs: *mut sqlite3_vfs, microseconds: c_int) -> c_int
 }
 
 unsafe extern "C" fn current_time(_vfs: *mut sqlite3_vfs, days: *mut f64) -> c_int {
-    // SAFETY: SQLite gives room for the answer.
+    // SAFETY: SQLite gives room for the result.
     unsafe { *days = NOW_MS as f64 / DAY_MS };
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn current_time_int64(_vfs: *mut sqlite3_vfs, milliseconds: *mut i64) -> c_int {
-    // SAFETY: SQLite gives room for the answer.
+    // SAFETY: SQLite gives room for the result.
     unsafe { *milliseconds = NOW_MS };
     ffi::SQLITE_OK
 }

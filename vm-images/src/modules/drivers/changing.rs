@@ -3,7 +3,7 @@
 //!
 //! The overlay of a driver is kept with its objects. Its copies follow the tree by contents.
 //! Headers around it are read in the tree itself, where make uses their times. If the contents of
-//! one have changed since, the overlay is made anew.
+//! one have changed since, the overlay is made again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
