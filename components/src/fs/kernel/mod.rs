@@ -90,7 +90,7 @@ struct KernelFsSpec {
     /// The tool that users would need after a crash and that Debian 12 lacks. For the profile.
     lacks: Option<&'static str>,
     unobserved: Option<&'static str>,
-    /// [`Facts::buffers_are_places`].
+    /// True if the numbers of its buffers are places on the disk ([`Facts::buffers_are_places`]).
     buffers_are_places: bool,
     /// The options that all file systems have.
     common: Common,
