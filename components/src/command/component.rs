@@ -190,8 +190,8 @@ impl Component for CommandComponent {
         self.threads.clone()
     }
 
-    /// Lists the programs that it runs. The files that the commands read are unknown, so it does not
-    /// promise to read only its disks.
+    /// Lists the programs that it runs. The files that the commands read are unknown, so it does
+    /// not promise to read only its disks.
     fn facts(&self) -> Facts {
         let Commands { init, mount, unmount, recover, threads, recover_ok: _ } = &self.commands;
         let commands = [init, mount, unmount, recover, threads].into_iter().flatten();
