@@ -142,8 +142,8 @@ impl CommandChecker {
     }
 }
 
-/// Runs a command of mutate. Each call of `explode-mark` checks a crash. On a kernel the devices
-/// receive those calls themselves.
+/// Runs a command of mutate. Each call of `explode-mark` in it requests crash checks. On a kernel
+/// the devices receive these requests themselves.
 fn hearing(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
     if stack.devices().kernel().is_some() {
         return run(command, stack.devices(), OutputMode::Said, &[]);

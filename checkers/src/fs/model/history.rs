@@ -199,15 +199,14 @@ impl History {
         self.exchanges.iter()
     }
 
-    /// sync(2): makes everything stable that has a name.
+    /// Makes everything stable that has a name, as sync(2) does.
     pub fn sync(&mut self, fs: &Abstract) {
         let ids: BTreeSet<Id> =
             fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         ids.into_iter().for_each(|id| self.fsync(fs, id, By::Sync));
     }
 
-    /// fsync(2) of a file or directory: makes the inode, its attributes, and its contents or names
-    /// stable.
+    /// Makes an inode stable, with its attributes and its contents or names, as fsync(2) does.
     pub fn fsync(&mut self, fs: &Abstract, id: Id, by: By) {
         self.made.insert(id);
         self.attributes.get_mut(&id).into_iter().for_each(AttributeHistory::force);

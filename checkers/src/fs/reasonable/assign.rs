@@ -6,7 +6,6 @@
 //! order: first, which of several inodes is the one that must not be there; second, found inodes
 //! with several names, because without these the rest is mostly a tree, in which every remaining
 //! possibility agrees with those above and below; third, directories; last, files.
-//! above and below; then what directories are; files last.
 
 use super::pairs::{NumberSet, Pairing, PairingChange, Pairs};
 use super::search::StateSearch;

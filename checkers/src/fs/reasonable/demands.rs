@@ -17,7 +17,7 @@ use crate::fs::model::{FLUSHED_ATTRIBUTES, History, NamePlace};
 /// The promises that single names can break.
 const SINGLE: [&str; 3] = [FLUSHED_NAME, DELETED_NAME, contents::FLUSHED];
 
-/// Returns the demands on single names, if the broken promise is among them.
+/// Returns the demands on single names. `None` if the broken promise is not among them.
 pub fn demands(
     fs: &Abstract,
     history: &History,

@@ -1,7 +1,7 @@
 //! Tests on random sequences of all calls: every subset of the volatile operations leaves a
 //! reasonable tree, and the same tree with one thing that no subset leaves is not reasonable. The
 //! operations are derived from the trees before and after each step, independently of
-//! [`History`](super::history).
+//! [`History`](crate::fs::model::History).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -34,7 +34,7 @@ impl Durable {
         Durable { fs, all, kept: None, excluded: ExcludedPromises::default() }
     }
 
-    /// Excludes these promises, as the profile of the file system says. Called before the first
+    /// Sets the promises that the profile of the file system excludes. Called before the first
     /// step, and again after a chop, when it changes nothing.
     pub fn exclude(&mut self, excluded: ExcludedPromises) {
         if self.kept.is_none() && SyncCall::is_any_in(&excluded) {

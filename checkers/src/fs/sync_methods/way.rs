@@ -42,7 +42,7 @@ impl SyncMethod {
         found.map_or("", |(name, _)| name)
     }
 
-    /// Returns the call that has made names durable.
+    /// Returns the kind of sync that makes names durable.
     pub fn of_names(self) -> By {
         match self {
             SyncMethod::Sync => By::Sync,
@@ -52,7 +52,7 @@ impl SyncMethod {
         }
     }
 
-    /// Returns the call that makes contents durable which this method has not changed itself.
+    /// Returns the kind of sync that makes other contents durable, which the method has not written.
     pub fn of_contents(self) -> By {
         match self {
             SyncMethod::Sync => By::Sync,
