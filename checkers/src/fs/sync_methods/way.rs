@@ -52,7 +52,7 @@ impl SyncMethod {
         }
     }
 
-    /// Returns the kind of sync that makes other contents durable, which the method has not written.
+    /// Returns the kind of sync that makes contents durable that the method has not written.
     pub fn of_contents(self) -> By {
         match self {
             SyncMethod::Sync => By::Sync,
