@@ -1,8 +1,8 @@
 //! The system calls (EX-96), and how each is made.
 //!
-//! Sizes and offsets are few: a file is cut to nothing or to a part of a block, which may also make
-//! it longer, and a block is written at its beginning or far behind (EX-97). What fallocate changes
-//! is the first block.
+//! Only a few sizes and offsets are used. A file is truncated to nothing or to a part of a block,
+//! which may also extend it. A block is written at the start of a file or far behind it (EX-97).
+//! fallocate changes the first block.
 
 use explode_ramdisk::files::{
     Fallocate, Files, FsCall, NAMELESS, OpenFlags, Result as FilesResult, Session, Synced,
@@ -16,10 +16,10 @@ use crate::fs::model::file::File;
 use crate::fs::model::pattern;
 use crate::fs::model::{Abstract, split};
 
-/// The extended attribute that is set and removed.
+/// The name of the extended attribute that is set and removed.
 pub(super) const XATTR: &str = "user.a";
 
-/// One system call, or a few that belong together; paths are absolute.
+/// One system call, or a few that belong together. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TopologyCall {
     Ftruncate {
@@ -58,7 +58,7 @@ pub enum TopologyCall {
         path: String,
         mode: u32,
     },
-    /// So many bytes.
+    /// Sets the extended attribute to a value of `len` bytes.
     Setxattr {
         path: String,
         len: usize,
@@ -70,7 +70,7 @@ pub enum TopologyCall {
         one: String,
         other: String,
     },
-    /// To a name that must not be there.
+    /// Renames to a name that must not exist.
     RenameNoReplace {
         from: String,
         to: String,
@@ -80,38 +80,39 @@ pub enum TopologyCall {
         how: Fallocate,
         at: usize,
     },
-    /// open with `O_TMPFILE`, pwrite, linkat, close.
+    /// Makes a file by open with `O_TMPFILE`, pwrite, linkat and close.
     Tmpfile {
         path: String,
     },
-    /// open, unlink, pwrite, close: of a file with one name.
+    /// Removes an open file that has one name, by open, unlink, pwrite and close.
     UnlinkHeld {
         path: String,
     },
-    /// A store at the beginning through a shared mapping, and msync.
+    /// Stores a block at the start of the file through a shared mapping, and calls msync.
     Store {
         path: String,
     },
-    /// A file is emptied, and shares then what another one holds.
+    /// Empties a file and makes it share the contents of another one.
     Clone {
         from: String,
         to: String,
     },
 }
 
-/// How pwrite writes.
+/// The way in which pwrite writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WriteAt {
-    /// pwrite(2).
+    /// By pwrite(2).
     Plain,
-    /// The same through a file that was opened so.
+    /// By pwrite(2) to a file that was opened with this flag.
     Synced(Synced),
-    /// Through a shared mapping, and msync(2); a file that is too short is made longer before.
+    /// By a store through a shared mapping and msync(2). A file that is too short is extended
+    /// first.
     Mapped,
 }
 
 impl TopologyCall {
-    /// Its name in traces.
+    /// Returns the name of the call in traces.
     pub fn name(&self) -> String {
         match self {
             TopologyCall::Ftruncate { path, size } => format!("ftruncate {path} {size}"),
@@ -145,8 +146,8 @@ impl TopologyCall {
         }
     }
 
-    /// What it writes, the `version`th time that anything is written; it says of which inode it is,
-    /// and holds no zero.
+    /// Returns the bytes that the call writes as write number `version`. They contain the inode,
+    /// and no zero.
     pub fn bytes(&self, fs: &Abstract, version: u32) -> Vec<u8> {
         let (inode, at) = match self {
             TopologyCall::Pwrite { path, at } => (fs.find(path), *at),
@@ -162,15 +163,15 @@ impl TopologyCall {
         )
     }
 
-    /// Does it write bytes of its own?
+    /// Returns true if the call writes data.
     pub fn writes(&self) -> bool {
         use TopologyCall::{Pwrite, Store, Tmpfile, UnlinkHeld};
         matches!(self, Pwrite { .. } | Store { .. } | Tmpfile { .. } | UnlinkHeld { .. })
     }
 
-    /// Does this error only say that the file system does not have the call? Not every one has
-    /// links (link(2), EPERM); a directory that overlay has from its lower folder cannot be moved
-    /// (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
+    /// Returns true if the error only means that the file system does not support the call. Some
+    /// file systems have no links (link(2), EPERM). A directory of overlay's lower layer cannot be
+    /// renamed (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
     pub fn is_refused(&self, errno: Errno) -> bool {
         use TopologyCall::{Exchange, Link, Rename, RenameNoReplace};
         match self {
@@ -180,7 +181,7 @@ impl TopologyCall {
         }
     }
 
-    /// Does it change what a file holds, and no name?
+    /// Returns true if the call changes the contents of a file and no name.
     pub fn is_of_contents(&self) -> bool {
         use TopologyCall::{Clone, Fallocate, Ftruncate, Pwrite, Store};
         matches!(
@@ -189,7 +190,7 @@ impl TopologyCall {
         )
     }
 
-    /// The calls of which it is made; `bytes` are those that it writes.
+    /// Returns the calls on files that the call consists of. `bytes` are the bytes to write.
     pub fn calls(&self, bytes: &[u8]) -> Vec<FsCall> {
         let opened = |path: &str, flags| FsCall::Open { path: path.to_owned(), flags };
         let closed = |path: &str| FsCall::Close { path: path.to_owned() };
@@ -247,7 +248,7 @@ impl TopologyCall {
         }]
     }
 
-    /// Makes it; `bytes` are those that it writes.
+    /// Makes the call on files. `bytes` are the bytes to write.
     pub fn make(&self, files: &dyn Files, bytes: &[u8], write: WriteAt) -> FilesResult<()> {
         let mut calls = self.calls(bytes);
         if let (TopologyCall::Pwrite { path, at }, [FsCall::Pwrite { method, .. }]) =
@@ -263,23 +264,24 @@ impl TopologyCall {
         calls.iter().try_for_each(|call| session.make(call))
     }
 
-    /// Makes it to the abstract file system.
+    /// Applies the call to the abstract file system.
     ///
     /// # Panics
-    /// If it is none of [`possible`](TopologyCall::possible).
+    /// If the call is not one of [`possible`](TopologyCall::possible).
     pub fn apply(&self, fs: &mut Abstract, bytes: &[u8]) {
         self.calls(bytes).iter().for_each(|call| fs.apply(call));
     }
 
-    /// Does to the file that it is about what it does; `after` is what that file holds then.
+    /// Applies the call to the model of its file. `after` is the contents of the file after the
+    /// call.
     pub fn change(&self, file: &mut File, after: &[u8]) {
         for call in self.calls(&[0; BLOCK]) {
             file.follow(&call, after);
         }
     }
 
-    /// The directories whose names it changes, innermost names first; none for a call that changes
-    /// no name.
+    /// Returns the directories whose names the call changes, the new one first. Empty if the call
+    /// changes no name.
     pub fn directories(&self) -> Vec<&str> {
         match self {
             TopologyCall::Creat { path }
@@ -308,7 +310,7 @@ impl TopologyCall {
         }
     }
 
-    /// The paths at which its objects are afterwards.
+    /// Returns the paths of the changed objects after the call.
     pub fn objects(&self) -> Vec<&str> {
         match self {
             TopologyCall::Unlink { .. }
@@ -334,7 +336,7 @@ impl TopologyCall {
     }
 }
 
-/// The directory that a path stands in.
+/// Returns the directory of a path.
 fn parent(path: &str) -> &str {
     match split(path).0 {
         "" => "/",
@@ -342,12 +344,12 @@ fn parent(path: &str) -> &str {
     }
 }
 
-/// The value of so many bytes of the extended attribute.
+/// Returns a value of `len` bytes for the extended attribute.
 pub(super) fn value(len: usize) -> Vec<u8> {
     (b'a'..=b'z').cycle().take(len).collect()
 }
 
-/// What fallocate does, by its flag.
+/// Returns the word for a mode of fallocate.
 fn word(how: Fallocate) -> &'static str {
     match how {
         Fallocate::Allocate => "allocate",
@@ -359,7 +361,7 @@ fn word(how: Fallocate) -> &'static str {
     }
 }
 
-/// Stores bytes through a shared mapping; a file that is too short is made longer before.
+/// Stores bytes through a shared mapping. A file that is too short is extended first.
 fn store(files: &dyn Files, path: &str, at: usize, bytes: &[u8]) -> FilesResult<()> {
     let fd = files.open(path, OpenFlags::EXISTING)?;
     let end = (at + bytes.len()) as u64;

@@ -1,4 +1,4 @@
-//! What a real file system says of itself, beside the abstract one.
+//! The tree that a real file system reports, to be compared with the abstract one.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::fs::model::Seen;
 use crate::fs::model::groups::Groups;
 use crate::fs::model::{Abstract, ModelNode};
 
-/// Every path, and what it leads to.
+/// Every path, with the object that it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FoundTopology(BTreeMap<String, FoundEntry>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum FoundEntry {
     Directory(Seen),
-    /// `first` is the first path that leads to the same file; `links` is how many the file system
-    /// says there are.
+    /// A file. `first` is the first path that leads to the same file. `links` is the link count
+    /// that the file system reports.
     File {
         first: String,
         links: u32,
         bytes: Vec<u8>,
         seen: Seen,
     },
-    /// The same, and what it holds.
+    /// A symbolic link with its target.
     Symlink {
         first: String,
         links: u32,
@@ -34,7 +34,7 @@ enum FoundEntry {
 }
 
 impl FoundTopology {
-    /// What should be there, as far as these calls have anything to do with it.
+    /// Returns the expected tree, with the attributes that these calls can change.
     pub fn expected(fs: &Abstract, calls: Groups) -> FoundTopology {
         let paths = fs.paths();
         let entry = |id| {
@@ -56,10 +56,10 @@ impl FoundTopology {
         FoundTopology(paths.iter().map(|(path, id)| (path.clone(), entry(*id))).collect())
     }
 
-    /// What is there, without what a file system keeps for itself, if it is empty.
+    /// Reads the tree, without the empty reserved paths of the file system.
     ///
     /// # Errors
-    /// What cannot be read, and why.
+    /// Returns the path that cannot be read, and the reason.
     pub fn of(files: &dyn Files, calls: Groups) -> Result<FoundTopology, String> {
         let mut found = FoundTopology(BTreeMap::new());
         let mut inodes = BTreeMap::new();
@@ -98,11 +98,11 @@ impl FoundTopology {
         Ok(())
     }
 
-    /// The same as an abstract file system; what is not looked at of attributes is that of what is
-    /// new.
+    /// Returns the tree as an abstract file system. Attributes that were not read are those of a
+    /// new node.
     pub fn into_abstract(self) -> Abstract {
         let mut fs = Abstract::new();
-        // A directory stands before what is in it.
+        // A directory comes before its contents.
         for (path, entry) in self.0 {
             let (node, first, seen) = match entry {
                 FoundEntry::Directory(seen) => {
@@ -125,7 +125,7 @@ impl FoundTopology {
         fs
     }
 
-    /// The first difference from what was expected, if there is one.
+    /// Returns the first difference from the expected tree. `None` if there is no difference.
     pub fn difference(&self, expected: &FoundTopology) -> Option<String> {
         let paths = expected.0.keys().chain(self.0.keys());
         let path = paths.into_iter().find(|path| self.0.get(*path) != expected.0.get(*path))?;
@@ -141,7 +141,7 @@ impl FoundTopology {
     }
 }
 
-/// What a path leads to.
+/// Reads the object that a path leads to.
 fn entry(
     files: &dyn Files,
     calls: Groups,
