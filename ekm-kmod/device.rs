@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `/dev/ekm`: its calls. One opener at a time; what it has set ends with it.
+//! The calls of `/dev/ekm`. Only one process at a time can open it. Its settings end when it closes
+//! it.
 //!
-//! Calls go one at a time, under `calls`. Mapping takes that lock too, under the address space's,
-//! so user memory must not be touched with it held.
+//! Calls run one at a time, under `calls`. mmap takes that lock under the lock of the address
+//! space, so code that holds it must not touch user memory.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::c_str;
@@ -24,21 +25,21 @@ use crate::wire::{
 };
 use crate::{choices, clock, commit, failures, follow, random, symbols};
 
-/// The first page of the choices, as mmap counts.
+/// The first page of the choices in an mmap offset.
 const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
 
 /// The control device.
 pub(crate) struct Ekm {
     open: AtomicBool,
-    /// The probes of functions that may fail, while anybody wants them.
+    /// The probes of functions that may fail. `None` while no user requests them.
     calls: Pin<KBox<Mutex<Option<Probed>>>>,
-    /// The probes by which file systems are followed, once anybody has wanted that. Taken without
-    /// the other lock, or within it.
+    /// The probes that follow file systems. `None` until a user requests them. This lock is taken
+    /// without the other one, or within it.
     followers: Pin<KBox<Mutex<Option<Kretprobes>>>>,
     devices: Devices,
 }
 
-/// Functions that may fail, as they are probed.
+/// The probed functions that may fail.
 struct Probed {
     kinds: u32,
     sites: Sites,
