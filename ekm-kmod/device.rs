@@ -47,7 +47,7 @@ struct Probed {
 }
 
 impl Ekm {
-    /// No process has it open.
+    /// Makes the device, which no process has open.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             open: AtomicBool::new(false),
@@ -57,7 +57,7 @@ impl Ekm {
         })
     }
 
-    /// One call, alone.
+    /// Runs one call under the lock of calls.
     fn exchange<T: Plain>(
         &self,
         address: UserAddress,
@@ -69,7 +69,7 @@ impl Ekm {
         })
     }
 
-    /// [`wire::EKM_RECORD`].
+    /// Starts or stops recording ([`wire::EKM_RECORD`]).
     fn record(switch: &mut Switch) -> Result {
         valid(switch.on <= 1 && switch.reserved == 0)?;
         if switch.on == 1 {
@@ -79,7 +79,7 @@ impl Ekm {
         Ok(())
     }
 
-    /// [`wire::EKM_MARK`].
+    /// Logs a mark ([`wire::EKM_MARK`]).
     fn mark(mark: &Mark) -> Result {
         LOG.require()?;
         LOG.append(
@@ -90,7 +90,7 @@ impl Ekm {
         Ok(())
     }
 
-    /// [`wire::EKM_CHOICES`].
+    /// Probes the functions that may fail ([`wire::EKM_CHOICES`]).
     fn choices(&self, address: UserAddress) -> Result {
         address.exchange(|kinds: &mut Kinds| {
             valid(kinds.kinds & !wire::FAIL_ALL == 0 && kinds.untraced == 0)?;
@@ -105,7 +105,7 @@ impl Ekm {
         })
     }
 
-    /// [`wire::EKM_SITE`].
+    /// Adds a function that the user names ([`wire::EKM_SITE`]).
     fn site(&self, address: UserAddress) -> Result {
         address.exchange(|site: &mut Site| {
             valid(site.unlisted <= 1 && site.listed == 0)?;
@@ -115,13 +115,13 @@ impl Ekm {
         })
     }
 
-    /// [`wire::EKM_FOLLOW`].
+    /// Follows a file system ([`wire::EKM_FOLLOW`]).
     fn follow(&self, follow: &mut Follow) -> Result {
         LOG.require()?;
         follow::exchange(follow, &mut self.followers.lock())
     }
 
-    /// [`wire::EKM_BUFFERS`].
+    /// Logs the dirty buffers of a device ([`wire::EKM_BUFFERS`]).
     fn buffers(&self, buffers: &mut Buffers) -> Result {
         let number = WATCHES.device(buffers.device)?;
         LOG.require()?;
@@ -129,7 +129,7 @@ impl Ekm {
         Ok(())
     }
 
-    /// [`wire::EKM_LOG`].
+    /// Makes the log with a given size ([`wire::EKM_LOG`]).
     fn make_log(size: &mut LogSize) -> Result {
         valid(size.bytes != 0 && size.bytes % wire::LOG_DATA == 0)?;
         if WATCHES.is_recording() {
@@ -158,7 +158,7 @@ impl Control for Ekm {
         clock::run();
         random::release();
         choices::CHOICES.disarm();
-        // Taking probes away takes time: without the lock.
+        // Removing probes takes time, so it is done without the lock.
         let probed = (self.calls.lock().take(), self.followers.lock().take());
         drop(probed);
         LOG.clear();
