@@ -143,7 +143,7 @@ entry!(/** `(struct file *, ...)`. */ enter_file, regs => (*((*regs).di as *cons
 entry!(/** `(.., .., struct file *, ...)`. */ enter_third_file,
     regs => (*((*regs).dx as *const file)).f_inode);
 
-/// `ssize_t (struct kiocb *, struct iov_iter *, ...)`.
+/// Probes `ssize_t (struct kiocb *, struct iov_iter *, ...)`.
 unsafe extern "C" fn enter_write(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's arguments, and those of the probed function, which are valid.
     unsafe {
@@ -167,7 +167,7 @@ unsafe extern "C" fn enter_direct(ri: *mut kretprobe_instance, regs: *mut pt_reg
     }
 }
 
-/// `int (struct mnt_idmap *, struct dentry *, struct iattr *, struct inode **)`.
+/// Probes `int (struct mnt_idmap *, struct dentry *, struct iattr *, struct inode **)`.
 unsafe extern "C" fn enter_change(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As above.
     unsafe {
@@ -177,8 +177,8 @@ unsafe extern "C" fn enter_change(ri: *mut kretprobe_instance, regs: *mut pt_reg
     }
 }
 
-/// `unsigned long (struct file *, unsigned long, unsigned long, unsigned long, unsigned long flags,
-/// ...)`.
+/// Probes `unsigned long (struct file *, unsigned long, unsigned long, unsigned long,
+/// unsigned long flags, ...)`.
 unsafe extern "C" fn enter_map(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     const MAP_TYPE: u64 = 0xf;
     const MAP_SHARED: u64 = 1;

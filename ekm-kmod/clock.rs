@@ -85,7 +85,7 @@ fn asks_for_time() -> bool {
     )
 }
 
-/// `void (struct timespec64 *)`.
+/// Probes `void (struct timespec64 *)`.
 unsafe extern "C" fn timespec(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     let Some(seconds) = frozen() else { return 0 };
     // SAFETY: The probed functions write to their only argument.
@@ -95,13 +95,13 @@ unsafe extern "C" fn timespec(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int 
     }
 }
 
-/// `time64_t (void)`.
+/// Probes `time64_t (void)`.
 unsafe extern "C" fn seconds(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers.
     frozen().map_or(0, |seconds| unsafe { answer(regs, seconds) })
 }
 
-/// `ktime_t (enum tk_offsets)`.
+/// Probes `ktime_t (enum tk_offsets)`.
 unsafe extern "C" fn nanoseconds(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     const SECOND: u64 = 1_000_000_000;
     // SAFETY: The handler's registers.

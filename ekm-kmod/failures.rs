@@ -98,7 +98,7 @@ pub(crate) unsafe fn ask(regs: *mut pt_regs, kind: u32, device: u32, value: i64)
     }
 }
 
-/// `int (struct kmem_cache *, gfp_t)`.
+/// Probes `int (struct kmem_cache *, gfp_t)`.
 unsafe extern "C" fn slab(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers. The function only returns whether the allocation fails.
     unsafe {
@@ -109,7 +109,7 @@ unsafe extern "C" fn slab(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     }
 }
 
-/// `bool (gfp_t, unsigned int)`.
+/// Probes `bool (gfp_t, unsigned int)`.
 unsafe extern "C" fn page(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As above.
     unsafe {
@@ -127,7 +127,7 @@ unsafe extern "C" fn copy(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     unsafe { ask(regs, FAIL_COPY, NO_DEVICE, (*regs).si as i64) }
 }
 
-/// `struct buffer_head *(struct block_device *, sector_t, unsigned, gfp_t)`.
+/// Probes `struct buffer_head *(struct block_device *, sector_t, unsigned, gfp_t)`.
 unsafe extern "C" fn bread(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers. Without the function there is no buffer to release.
     unsafe {
@@ -202,13 +202,13 @@ unsafe extern "C" fn unreadable(_: *mut file, folio: *mut folio) -> ffi::c_int {
     IO_ERROR as ffi::c_int
 }
 
-/// `int (struct bio *)`.
+/// Probes `int (struct bio *)`.
 unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers. The function only returns whether the request fails.
     unsafe { ask_of_bio(regs, FAIL_REQUEST, IO_ERROR) }
 }
 
-/// `int (struct bio *)`.
+/// Probes `int (struct bio *)`.
 unsafe extern "C" fn late(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers. The function only decides when the bio completes.
     unsafe { ask_of_bio(regs, LATE, 1) }

@@ -30,13 +30,13 @@ const RECENT: usize = 5 * bindings::K_HZ as usize;
 /// The number of times that a pass may look for more before time passes.
 const MOST: usize = 16;
 
-/// The device of the pass that began last (`struct bdi_writeback *`), and the number of its looks.
-/// With one processor, passes of two disks alternate only when one waits. In the worst case the
-/// real start counts, or [`MOST`] more looks.
+/// The write-back of the pass that began last (`struct bdi_writeback *`), and the number of its
+/// looks. With one processor, passes of two disks alternate only when one waits. In the worst case
+/// the real start counts, or [`MOST`] more looks.
 static WHOSE: AtomicUsize = AtomicUsize::new(0);
 static LOOKS: AtomicUsize = AtomicUsize::new(0);
 
-/// `long (struct bdi_writeback *, struct wb_writeback_work *)`.
+/// Probes `long (struct bdi_writeback *, struct wb_writeback_work *)`.
 unsafe extern "C" fn pass(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers.
     WHOSE.store(unsafe { (*regs).di }, Ordering::Release);

@@ -85,7 +85,7 @@ unsafe extern "C" fn first_argument(_: *mut kprobe, regs: *mut pt_regs) -> ffi::
     0
 }
 
-/// `int jbd2_journal_...(handle_t *, struct buffer_head *)`.
+/// Probes `int jbd2_journal_...(handle_t *, struct buffer_head *)`.
 unsafe extern "C" fn second_argument(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The probed function's argument.
     unsafe { forget((*regs).si as *const buffer_head) };

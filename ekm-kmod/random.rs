@@ -75,7 +75,7 @@ unsafe extern "C" fn below(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     }
 }
 
-/// `void (void *buf, size_t len)`.
+/// Probes `void (void *buf, size_t len)`.
 unsafe extern "C" fn bytes(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if !SEEDED.load(Ordering::Acquire) {
         return 0;

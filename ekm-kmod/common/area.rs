@@ -106,7 +106,7 @@ impl Drop for Area {
     }
 }
 
-/// `vma->vm_flags`.
+/// Returns `vma->vm_flags`.
 ///
 /// # Safety
 ///

@@ -3,8 +3,9 @@
 //!
 //! One thread for all disks completes the bios that are held back, one at a time, the oldest first.
 //! It completes a bio only when no other task of its processor can run. A task that does not wait
-//! therefore gets as far as it can, and no task waits for ever. The thread is not one of those that
-//! EKM schedules. It runs at the lowest priority of ordinary tasks and yields to all of them.
+//! therefore gets as far as it can, and no task waits for ever. The thread is not one of the
+//! tasks that take turns. It runs at the lowest priority of ordinary tasks and yields to all of
+//! them.
 //!
 //! If the writes of a disk complete by choice, each write calls [`rdd_ends_late`], which EKM
 //! probes.

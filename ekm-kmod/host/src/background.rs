@@ -29,8 +29,8 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// The time between two reads of the state.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// Makes the flushers of all devices write back dirty data (`WB_SYNC_NONE`). The caller waits at
-/// the lowest scheduling priority.
+/// Makes the flushers of all devices write back dirty data (`WB_SYNC_NONE`). The caller waits
+/// with a lower priority than the tasks that take turns.
 pub(crate) fn write_back() -> Result<(), StepError> {
     let began = Instant::now();
     scheduling::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
