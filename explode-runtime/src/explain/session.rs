@@ -503,7 +503,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
 
 impl std::fmt::Debug for ProbeSession<'_, '_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bench")
+        f.debug_struct("ProbeSession")
             .field("tests", &self.tests)
             .field("cut", &self.cut)
             .finish_non_exhaustive()

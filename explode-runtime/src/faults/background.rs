@@ -96,7 +96,7 @@ impl BackgroundWork {
     }
 
     /// Returns the actions that either allows.
-    #[must_use = "this returns what both let happen"]
+    #[must_use = "this returns the union of both"]
     pub fn and(self, other: BackgroundWork) -> BackgroundWork {
         BackgroundWork {
             own: self.own | other.own,

@@ -77,9 +77,16 @@ pub struct RunInfo {
     pub options: RunSettings,
     /// The versions of everything that determines the result, by name.
     pub versions: BTreeMap<String, String>,
-    /// State of the components that the event log does not show.
+    /// State of components that the event log does not show.
+    #[serde(default)]
+    pub unobserved: Vec<String>,
+    /// Calls that the stack does not have and the checker omits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsupported_calls: Vec<String>,
+    /// `unobserved`, under its key in the last release.
+    #[serde(default)]
     pub hides: Vec<String>,
-    /// The abilities that the stack lacks, so that the checker does not use them.
+    /// `unsupported_calls`, under its key in the last release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_out: Vec<String>,
     /// True if checks are skipped whose verdict is known.

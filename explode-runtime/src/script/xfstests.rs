@@ -97,13 +97,12 @@ impl Reproduction {
     /// Returns the text about what a test that drops writes shows and does not show.
     fn dropped(&self, path: &str) -> String {
         format!(
-            "The crash of the trace has lost nothing that was handed to the disk before it, and \
-             what is missing was not. So \
-             this test needs no recorded disk: the workload is done by commands on dm-flakey, all \
-             writes are dropped from its end on, and \
-             what the disk has then is recovered. It is the kernel that runs the test that has to \
-             have written what was promised; dm-flakey \
-             has no write cache, so whether it was flushed, too, is not looked at.\n\
+            "The crash of the trace lost no write that had reached the disk: everything that is \
+             missing was not yet written to it. So this test needs no recorded disk. It makes the \
+             calls of the workload by commands on dm-flakey, drops all writes from the end of the \
+             workload on, and recovers the disk. The kernel that runs the test must have written \
+             what was promised. dm-flakey has no write cache, so the test does not check \
+             flushes.\n\
              Replay of the whole: explode replay {}",
             quoted(path)
         )

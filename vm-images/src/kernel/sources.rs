@@ -244,7 +244,7 @@ fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
         format!("run make in {shown}")
     } else {
         format!(
-            "run make in {shown}; make goes by times, and these files are older than the kernel, \
+            "run make in {shown}; make compares times, and these files are older than the kernel, \
              so touch them first"
         )
     };
@@ -400,7 +400,7 @@ mod tests {
             tree.check().unwrap();
             // Make would not notice this change.
             tree.write(name, "other", 5);
-            tree.refused(&[name, "make goes by times", "touch them first"]);
+            tree.refused(&[name, "make compares times", "touch them first"]);
             tree.link("built again", 400);
             tree.check().unwrap();
             tree.write(name, name, 5);

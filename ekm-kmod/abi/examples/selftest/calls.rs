@@ -105,7 +105,7 @@ fn unknown() -> Outcome {
         )
     });
     assert_eq!(result, Err(Errno::EFAULT));
-    assert_eq!(free(), first, "no disk came of it");
+    assert_eq!(free(), first, "no disk was made");
     Good
 }
 

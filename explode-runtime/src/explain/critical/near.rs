@@ -192,14 +192,14 @@ mod tests {
                 Ok(Some(false))
             };
             assert!(matches!(any(&open, &failing, most, &mut never), Ok(Recoverable::No(false))));
-            assert_eq!(asked, 1 + most, "the one that keeps nothing, and so many more");
+            assert_eq!(asked, 1 + most, "the option that keeps nothing, and `most` more");
             let mut asked = 0;
             let mut never = |_: &PieceDigits| {
                 asked += 1;
                 Ok(Some(false))
             };
             assert!(!nearest(&open, &failing, most, &mut never).unwrap().certain);
-            assert_eq!(asked, most + 1, "so many, and the one that keeps nothing");
+            assert_eq!(asked, most + 1, "`most`, and the option that keeps nothing");
         }
     }
 }

@@ -108,7 +108,7 @@ impl KernelFaults {
     }
 
     /// Returns the failures that either allows.
-    #[must_use = "this returns what both let fail"]
+    #[must_use = "this returns the union of both"]
     pub fn and(mut self, other: KernelFaults) -> KernelFaults {
         match (self.is_none(), other.is_none()) {
             (true, _) => other,
