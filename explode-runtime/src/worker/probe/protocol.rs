@@ -112,7 +112,7 @@ pub enum ProbeReply {
     Tried(TryResult),
     /// The evidence that a script needs.
     Evidence(Evidence),
-    /// The way has ended.
+    /// The path has ended.
     Ended(ProbeResult),
 }
 

@@ -36,7 +36,7 @@ pub struct TransportEnd {
     pub verdict: Option<Verdict>,
     /// A description of the end.
     pub message: String,
-    /// True if the worker was killed from outside, in a way in which its own step cannot end it.
+    /// True if the worker was killed from outside, which its step cannot cause.
     pub killed_externally: bool,
 }
 
