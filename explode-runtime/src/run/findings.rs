@@ -147,7 +147,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Writes the trace of each fresh error, replays it, and reports it. Then reports the failures.
-    /// When the time is up, an error is replayed only if the run has no finding without it.
+    /// When the time is up, an error is replayed only if it can be the first finding of the run.
     pub fn report(
         &mut self,
         sink: &mut dyn RunSink,

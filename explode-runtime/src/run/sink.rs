@@ -157,7 +157,7 @@ impl RunSink for LocalSink<'_> {
     /// Passes the message to the receiver first, so that it is reported even if it cannot be
     /// written.
     fn emit(&mut self, message: &Message) -> Result<(), RunError> {
-        // A resumed run may name its folder otherwise than the process that made this finding.
+        // A resumed run may have another path for its folder than the process of this finding.
         let message = match message {
             Message::Finding(finding) => {
                 let trace = self.folder().trace_path(&finding.id).display().to_string();
