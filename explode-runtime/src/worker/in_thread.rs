@@ -1,4 +1,4 @@
-//! The worker that is this very thread: for users of the library, without deadlines.
+//! The worker that runs in the caller's thread: for users of the library, without deadlines.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ struct Working<'a> {
 }
 
 impl<'a> InThreadWorkers<'a> {
-    /// For a plan, in a backend.
+    /// Creates the workers of a plan in a backend. No worker is started yet.
     pub fn new(
         registry: &'a Registry,
         plan: &'a Plan,
@@ -43,7 +43,7 @@ impl<'a> InThreadWorkers<'a> {
         InThreadWorkers { registry, plan, backend, working: None }
     }
 
-    /// As [`Workers::start`].
+    /// Starts the worker, as [`Workers::start`] does.
     ///
     /// # Errors
     /// Those of [`open`].
@@ -69,7 +69,7 @@ impl<'a> InThreadWorkers<'a> {
         Ok(started)
     }
 
-    /// These checks are merged.
+    /// Adds merged checks to the memo of the worker.
     pub(super) fn add(&mut self, known: &KnownChecks) {
         self.working.iter_mut().for_each(|working| working.memo.learn(known));
     }
@@ -77,7 +77,7 @@ impl<'a> InThreadWorkers<'a> {
     /// Runs a unit.
     ///
     /// # Panics
-    /// Before it has begun.
+    /// If the worker is not started.
     pub(super) fn unit(
         &mut self,
         order: &UnitOrder,
@@ -100,7 +100,7 @@ impl<'a> InThreadWorkers<'a> {
     /// Runs a probe.
     ///
     /// # Panics
-    /// Before it has begun.
+    /// If the worker is not started.
     pub(super) fn probe(&self, order: &ProbeOrder, talk: &mut dyn ProbeChannel) -> ProbeResult {
         let Working { system, .. } = self.working.as_ref().expect(STARTED);
         run_probe(&**system, order, talk)
