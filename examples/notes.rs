@@ -60,8 +60,8 @@ fn repair(path: &str) -> io::Result<u8> {
     Ok(1)
 }
 
-/// Checks that all added notes are in the file. A note whose adding was interrupted must be there
-/// only at the end of its interval.
+/// Checks that all added notes are in the file. A note that is being added must be there only at
+/// the end of its interval.
 fn verify(path: &str) -> io::Result<u8> {
     let notes = fs::read_to_string(path)?;
     let variable = |name: &str| env::var(name).map_err(io::Error::other);

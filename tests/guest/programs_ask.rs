@@ -149,7 +149,7 @@ fn wrong_names(folder: &Path) -> Result<(), String> {
             &format!("explode-mark crash {long} || exit 1"),
             "the name has more than 255 bytes",
         ),
-        // Without the tool.
+        // The request without the tool.
         ("device", "echo 'crash a/b' >/dev/explode-mark || exit 1", "echo: I/O error"),
     ] {
         let ran = run(folder, case, &replaces(RIGHT, request))?;
@@ -164,7 +164,7 @@ fn wrong_names(folder: &Path) -> Result<(), String> {
     )
 }
 
-/// What is dirty is compared with the log at a request, as at a step.
+/// A request compares the dirty data with the log, as a step does.
 fn as_a_step(folder: &Path) -> Result<(), String> {
     let before = "mkdir {path}/d; for n in 1 2 3 4 5 6 7 8 9; do echo a \
                   >{path}/d/a-long-name-of-a-file-$n; done";
