@@ -143,7 +143,8 @@ fn the_store_with_a_log_meets_them() {
     meets("wal-kv", 3906, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
 
-/// It syncs each file that it creates before the file may be removed, so nothing can be cleaned.
+/// The store syncs each file that it creates before the file may be removed, so nothing can be
+/// cleaned.
 #[test]
 fn the_store_that_renames_meets_them() {
     meets("rename-kv", 3906, &["complete", "dirty", "flush", "write"], 10);
@@ -191,7 +192,7 @@ fn the_file_system_without_a_journal_meets_them() {
     meets("toyfs-in-place", 1165, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
 
-/// They pass each write on at once and cache nothing.
+/// The arrays pass each write on at once and cache nothing.
 #[test]
 fn the_arrays_meet_them() {
     let kinds = ["complete", "flush", "write", "write, FUA"];

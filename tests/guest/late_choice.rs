@@ -219,7 +219,7 @@ impl Queue {
 
     /// Submits a write. The page must live until the write has ended.
     fn write(&mut self, disk: &File, page: &Page, at: u64) -> io::Result<()> {
-        // SAFETY: numbers all, and zero is one.
+        // SAFETY: all fields are numbers, for which zero is valid.
         let mut request: libc::iocb = unsafe { std::mem::zeroed() };
         request.aio_lio_opcode = IOCB_CMD_PWRITE;
         request.aio_fildes = disk.as_raw_fd() as u32;
@@ -227,7 +227,8 @@ impl Queue {
         request.aio_nbytes = page.0.len() as u64;
         request.aio_offset = at as i64;
         let mut list = [&raw mut request];
-        // SAFETY: the kernel reads the one request; of the page it is promised.
+        // SAFETY: the kernel reads one request. The caller keeps the page until the write has
+        // ended.
         said(unsafe { syscall(SYS_io_submit, self.context, list.len(), list.as_mut_ptr()) })?;
         self.submitted += 1;
         Ok(())
@@ -260,7 +261,7 @@ impl Queue {
         while self.ended < self.submitted {
             self.ended(self.submitted - self.ended)?;
         }
-        // SAFETY: nothing of ours is the kernel's any more.
+        // SAFETY: all requests have ended, so the kernel uses no memory of this process.
         said(unsafe { syscall(SYS_io_destroy, self.context) }).map(drop)
     }
 }

@@ -107,8 +107,8 @@ fn a_finding_has_its_fields_and_a_trace() {
     assert_eq!(files(&folder.path().join("run/traces")), ids.into_iter().collect::<Vec<_>>());
 }
 
-/// It is reported when it is replayed, and again before the summary if its count has grown. The run
-/// folder has both messages.
+/// A finding is reported when it is replayed, and again before the summary if its count has grown.
+/// The run folder has both messages.
 #[test]
 fn a_finding_is_told_again_when_its_count_has_grown() {
     let folder = tempdir().unwrap();

@@ -55,7 +55,7 @@ fn hangs_or_is_slow() {
                which is no bug; give it longer in a matrix with --deadline 4s";
     assert_eq!(tardy["why"], why);
     assert_eq!([&tardy["outcome"], &tardy["findings"]], [&json!("broken"), &json!([])]);
-    // It is not reported as a fault, and the folder has the deadline.
+    // The slow system is not reported as a fault, and the folder has the deadline.
     assert!(
         of_type(&lines, "fault").iter().all(|fault| fault["systems"] == json!(["hanging"])),
         "{lines:#?}"
