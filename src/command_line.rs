@@ -16,7 +16,7 @@ use crate::stack_file::{StackFile, is_path};
 /// command line come last and override those of the file.
 ///
 /// # Errors
-/// The file is not a valid stack file, or `--stack` is given twice.
+/// The stack file is not valid, or `--stack` is given although the target is a stack file.
 pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
     let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| refuse(&error, &arguments));
     let Command::Run(args) = &cli.command else { return Ok(cli) };

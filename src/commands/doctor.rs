@@ -1,5 +1,5 @@
-//! `explode doctor`: checks this machine's requirements and how to meet them. Exit code 3 if one is
-//! missing.
+//! `explode doctor`: checks this machine's requirements and says how to meet them. Exit code 3 if
+//! one is missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -62,7 +62,7 @@ pub(super) struct RunCommand<'a> {
     pub plan: &'a Plan,
     /// The lock of the run folder, if the folder exists.
     pub claim: Option<FolderLock>,
-    /// The path of the new run folder, if `--out` names one.
+    /// The path of the new run folder, if one is named.
     pub out: Option<&'a Path>,
     pub events: Named<'a>,
     pub junit: Named<'a>,
