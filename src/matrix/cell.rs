@@ -1,8 +1,7 @@
 //! The result of a cell.
 //!
-//! A cell passes only if the same check finds a loss in a control run, whose disks drop their
-//! flushes. If the control run finds none either, a check without findings proves nothing: the cell
-//! is `inconclusive`.
+//! A cell passes only if the same check finds a loss once the flushes of its disks are dropped. If
+//! the check cannot see that loss, finding none proves nothing. Then the cell is `blind`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,29 +19,28 @@ use super::grid::{CELL_FILE, Column, Grid, Row};
 use super::{CellFile, hang_recheck};
 use crate::output;
 
-/// How a cell is read.
+/// The outcome of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellOutcome {
-    /// The check found nothing, and its control run found a loss.
+    /// The check found nothing, and it sees losses.
     Pass,
-    /// All that was found is what the system's profile excludes.
+    /// The system's profile excludes all that was found.
     ByDesign,
-    /// Something was found, and replayed.
+    /// A finding was replayed.
     Bug,
-    /// Neither the check nor its control run found a loss.
-    #[serde(alias = "blind")]
-    Inconclusive,
-    /// The system does not have what is asked for, or the machine lacks what it needs.
+    /// The check found nothing, nor did it find a loss that certainly exists.
+    Blind,
+    /// The system does not offer what the check needs, or the machine lacks a requirement.
     NotSupported,
     /// The tool, a component or the machine failed.
     Broken,
-    /// The time was over.
+    /// There was no time for it.
     NotRun,
 }
 
 impl CellOutcome {
-    /// All of them, the best first.
+    /// All outcomes, the best first.
     pub const ALL: [CellOutcome; 7] = [
         CellOutcome::Pass,
         CellOutcome::ByDesign,
@@ -53,7 +51,7 @@ impl CellOutcome {
         CellOutcome::NotRun,
     ];
 
-    /// Its word.
+    /// Returns its word for people.
     pub fn word(self) -> &'static str {
         match self {
             CellOutcome::Pass => "pass",
@@ -66,7 +64,7 @@ impl CellOutcome {
         }
     }
 
-    /// Its key in JSON.
+    /// Returns its key in JSON.
     pub fn key(self) -> &'static str {
         match self {
             CellOutcome::Pass => "pass",
@@ -80,36 +78,36 @@ impl CellOutcome {
     }
 }
 
-/// A cell that was asked.
+/// A cell of the matrix with its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
     pub system: String,
     pub check: String,
     pub outcome: CellOutcome,
-    /// Why it is by design, not supported, broken, inconclusive or not run.
+    /// The reason for an outcome by design, not supported, broken, blind or not run.
     pub why: Option<String>,
-    /// The line of the profile that excludes all that is asked for, if there is one. A file without
-    /// this key is of an earlier version: its cell is asked again.
+    /// The line of the profile that excludes all that the check asks for. `None` without such a
+    /// line. A file without this key is of an earlier version, and its cell is run again.
     #[serde(deserialize_with = "Option::deserialize")]
     pub profile: Option<String>,
-    /// What was found and replayed, by design or not.
+    /// The replayed findings, by design or not.
     pub findings: Vec<Finding>,
-    /// What the tool, a component or the machine could not do on the way.
+    /// The errors of the tool, a component or the machine.
     pub broken: Vec<String>,
     /// The counts of the run.
     pub summary: Option<Summary>,
-    /// What was found on disks whose flushes were dropped; none if that was not tried, or no loss
-    /// was.
+    /// The signature of a loss on disks whose flushes were dropped. `None` if that was not tried,
+    /// or no loss was found.
     pub sees: Option<String>,
-    /// For both runs.
+    /// The duration of all runs.
     pub seconds: f64,
 }
 
-/// The largest cell that is read.
+/// The most bytes of a cell file that are read.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// The path of a trace of the cell at `place`, which an earlier process may have called by another
-/// name.
+/// Returns the path of a trace of the cell at `place`. An earlier process may have named the folder
+/// by another path.
 fn moved(trace: &str, place: &Path) -> String {
     // RUN/traces/<id>.json, in the folder of the cell.
     let parts: Vec<_> = Path::new(trace).components().rev().take(3).collect();
@@ -118,7 +116,7 @@ fn moved(trace: &str, place: &Path) -> String {
 }
 
 impl Cell {
-    /// One of which nothing is known but this.
+    /// Returns a cell with only an outcome and its reason.
     pub fn without(
         row: &Row,
         column: &Column,
@@ -139,7 +137,7 @@ impl Cell {
         }
     }
 
-    /// Reads the cell of an earlier process. `None` if there is no cell, or if it was not run.
+    /// Reads the cell of an earlier process. `None` if there is no cell, or it was not run.
     pub fn read(place: &Path) -> Option<Cell> {
         let text = read_plain_at_most(&place.join(CELL_FILE), MOST_BYTES).ok()?;
         let mut cell: Cell = serde_json::from_slice(&text).ok()?;
@@ -147,24 +145,14 @@ impl Cell {
         (cell.outcome != CellOutcome::NotRun).then_some(cell)
     }
 
-    /// Keeps it.
+    /// Writes the cell to its folder.
     pub fn write(&self, place: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(&self.json()).expect("a cell is plain data");
         durable_write(&place.join(CELL_FILE), &text)
     }
 
-    /// Returns the cell as JSON. `outcome_was` has the word of the last release for an outcome that
-    /// was renamed since.
-    pub fn json(&self) -> Value {
-        let mut value = json!(self);
-        if self.outcome == CellOutcome::Inconclusive {
-            value["outcome_was"] = "blind".into();
-        }
-        value
-    }
-
-    /// Returns true if what it asks for is promised, as far as is known. Otherwise `profile` has
-    /// the line that excludes it.
+    /// Returns true if no profile line is known that excludes what the check asks for. Otherwise
+    /// `profile` has that line.
     pub fn is_promised(&self) -> bool {
         self.profile.is_none()
     }
@@ -175,11 +163,11 @@ impl Cell {
     }
 }
 
-/// Asks: runs the check, and if it finds nothing, runs it again on disks whose flushes are dropped.
+/// Runs the cell's check. If it finds nothing, runs it again on disks whose flushes are dropped.
 /// `place` is the cell's folder.
 ///
 /// # Errors
-/// Those of the file system and of starting a process.
+/// Errors of the file system, and of starting a process.
 pub fn ask(
     registry: &Registry,
     grid: &Grid,
@@ -192,7 +180,7 @@ pub fn ask(
     let mut cell = match CellFile::new(registry, grid, row, column) {
         Err(why) => Cell::without(row, column, CellOutcome::NotSupported, why),
         Ok(asked) => {
-            // What an interrupted process has left of it.
+            // Removes the files of an interrupted process.
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
@@ -226,7 +214,7 @@ pub fn ask(
     Ok(cell)
 }
 
-/// Judges the run of the check itself. A pass still needs its control run.
+/// Returns the cell of a run, before it is known whether the check sees losses.
 fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
     let CellRun { findings, broken, summary, code, said, hung, interrupted, replay: _ } = heard;
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
@@ -248,8 +236,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
             CellOutcome::Broken,
             Some(format!("it did not end within its {budget:?}, and was killed")),
         ),
-        // Only once it is tried does it show that the system does not have it: directories of HFS
-        // cannot be fsynced.
+        // Some systems fail only when they are asked: HFS cannot fsync a directory.
         _ if !broken.is_empty() && broken.iter().all(unsupported) => {
             (CellOutcome::NotSupported, Some(first()))
         }
@@ -273,7 +260,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
         },
         _ => (CellOutcome::Broken, Some(first())),
     };
-    // A run that was refused has broken nothing.
+    // A refused run has broken nothing.
     let refused = code == Some(Exit::Unsupported as i32);
     let broken = broken.into_iter().filter(|_| !refused).map(|unable| unable.message).collect();
     Cell {
@@ -287,39 +274,37 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
     }
 }
 
-/// The last line of what a process has said on standard error, without the head that errors have
-/// there.
+/// Returns the last line of a process's standard error, without the head of errors.
 fn last_line(said: &str) -> String {
     let line = said.lines().last().unwrap_or("it said nothing");
     line.strip_prefix(output::ERROR).unwrap_or(line).to_owned()
 }
 
-/// The lines of a profile that exclude what was found, each once.
+/// Returns the profile lines that exclude these findings, each once.
 pub fn excluded(findings: &[Finding]) -> Vec<String> {
     findings.iter().filter_map(|finding| finding.profile.clone()).sorted().dedup().collect()
 }
 
-/// Returns true if the finding of a control run shows that the check detects losses. A kernel that
-/// dies of a disk shows nothing about the check, nor does a repair that gives up. A finding by
-/// design shows nothing about the promises.
+/// Returns true if the finding proves that the check sees losses. A kernel that dies of a disk does
+/// not, nor does a failed repair, nor a loss by design.
 fn is_loss(finding: &Finding) -> bool {
     let is_loss =
         matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected);
     is_loss && !finding.by_design
 }
 
-/// Returns true if it ran to its end and found no loss.
-fn has_seen_nothing(control: &CellRun) -> bool {
-    let ended = control.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
+/// Returns true if the run ended and found no loss.
+fn has_seen_nothing(deaf: &CellRun) -> bool {
+    let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
     ended
         && !control.interrupted
         && !control.findings.iter().any(|finding| finding.replayed && is_loss(finding))
 }
 
-/// Judges a cell by its control run, the run without flushes. `None` if there can be none.
-fn see(cell: &mut Cell, control: Option<CellRun>, budget: Duration) {
-    let Some(control) = control else {
-        cell.outcome = CellOutcome::Inconclusive;
+/// Sets the outcome by the run without flushes. `deaf` is `None` if the stack has no such disk.
+fn see(cell: &mut Cell, deaf: Option<CellRun>, budget: Duration) {
+    let Some(deaf) = deaf else {
+        cell.outcome = CellOutcome::Blind;
         cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
         return;
     };
@@ -406,8 +391,8 @@ mod tests {
         assert_eq!(judged(&[without, failed]).outcome, CellOutcome::Broken);
     }
 
-    /// A loss by design proves nothing: a check that finds nothing else on disks that do not flush is
-    /// inconclusive.
+    /// A loss by design proves nothing about promised data. A check that finds nothing else on
+    /// disks that do not flush is blind.
     #[test]
     fn a_loss_by_design_is_no_eye() {
         let found = |promise: &str, by_design: bool| -> Finding {

@@ -1,4 +1,4 @@
-//! `docs/results/matrix.md`: the numbers that it states are those of its cells.
+//! `docs/results/matrix.md`: its sums agree with its cells.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn the_sums_are_those_of_the_cells() {
     assert!(first.contains(&format!("all {all} cells")), "{all}");
 }
 
-/// A page that a program prints says by which command.
+/// A page that a program prints names the command.
 #[test]
 fn the_first_line_has_the_command() {
     let first = PAGE.lines().next().unwrap();
