@@ -140,8 +140,8 @@ fn a_cell_is_a_run_like_any_other() {
     };
     assert_eq!(of(&of_type(&lines, "cell")[0]["summary"]), of(run.json().last().unwrap()));
     // The cell on disks that ignore flushes finds the loss that the check sees.
-    explode_in(folder.path(), "run m/toyfs/synced/deaf.toml".split(' ')).expect(1);
-    let few = std::fs::read_to_string(folder.path().join("m/toyfs/synced/deaf.toml")).unwrap();
+    explode_in(folder.path(), "run m/toyfs/synced/no-flush.toml".split(' ')).expect(1);
+    let few = std::fs::read_to_string(folder.path().join("m/toyfs/synced/no-flush.toml")).unwrap();
     assert!(few.contains("limit = 8\n") && few.contains("samples = 4\n"), "{few}");
     // The Markdown table has the same results.
     let table = Path::new(program()).parent().unwrap().join("examples/matrix_table");

@@ -118,7 +118,7 @@ pub struct SafetySummary {
     pub not: Vec<String>,
     /// The ways for which the system's profile promises nothing.
     pub not_promised: Vec<String>,
-    /// The ways without a verdict: blind, not supported, broken or not run.
+    /// The ways without a verdict: inconclusive, not supported, broken or not run.
     pub unknown: Vec<String>,
     /// For each way that is in doubt or not safe although its own check has found nothing: the
     /// checks that have found the cause.

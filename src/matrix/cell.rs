@@ -1,7 +1,8 @@
 //! The result of a cell.
 //!
-//! A cell passes only if the same check finds a loss once the flushes of its disks are dropped. If
-//! the check cannot see that loss, finding none proves nothing. Then the cell is `blind`.
+//! A cell passes only if the same check finds a loss in a control run, whose disks drop their
+//! flushes. If the control run finds none either, a check without findings proves nothing: the cell
+//! is `inconclusive`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,23 +20,24 @@ use super::grid::{CELL_FILE, Column, Grid, Row};
 use super::{CellFile, hang_recheck};
 use crate::output;
 
-/// The outcome of a cell.
+/// The result of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellOutcome {
-    /// The check found nothing, and it sees losses.
+    /// The check found nothing, and its control run found a loss.
     Pass,
-    /// The system's profile excludes all that was found.
+    /// Every finding is excluded by the system's profile.
     ByDesign,
     /// A finding was replayed.
     Bug,
-    /// The check found nothing, nor did it find a loss that certainly exists.
-    Blind,
-    /// The system does not offer what the check needs, or the machine lacks a requirement.
+    /// Neither the check nor its control run found a loss.
+    #[serde(alias = "blind")]
+    Inconclusive,
+    /// The system lacks what the check needs, or the machine does.
     NotSupported,
     /// The tool, a component or the machine failed.
     Broken,
-    /// There was no time for it.
+    /// The time was up before a disk was checked.
     NotRun,
 }
 
@@ -51,7 +53,7 @@ impl CellOutcome {
         CellOutcome::NotRun,
     ];
 
-    /// Returns its word for people.
+    /// Returns the outcome's word on the terminal.
     pub fn word(self) -> &'static str {
         match self {
             CellOutcome::Pass => "pass",
@@ -64,7 +66,7 @@ impl CellOutcome {
         }
     }
 
-    /// Returns its key in JSON.
+    /// Returns the outcome's key in JSON.
     pub fn key(self) -> &'static str {
         match self {
             CellOutcome::Pass => "pass",
@@ -78,36 +80,36 @@ impl CellOutcome {
     }
 }
 
-/// A cell of the matrix with its result.
+/// A cell that was run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
     pub system: String,
     pub check: String,
     pub outcome: CellOutcome,
-    /// The reason for an outcome by design, not supported, broken, blind or not run.
+    /// The reason if it is by design, not supported, broken, inconclusive or not run.
     pub why: Option<String>,
-    /// The line of the profile that excludes all that the check asks for. `None` without such a
-    /// line. A file without this key is of an earlier version, and its cell is run again.
+    /// The line of the profile that excludes all that the check is about. `None` if there is no
+    /// such line. A file without this key is of an earlier version, and its cell is run again.
     #[serde(deserialize_with = "Option::deserialize")]
     pub profile: Option<String>,
-    /// The replayed findings, by design or not.
+    /// The findings that were replayed, those by design included.
     pub findings: Vec<Finding>,
-    /// The errors of the tool, a component or the machine.
+    /// The failures of the tool, a component or the machine.
     pub broken: Vec<String>,
-    /// The counts of the run.
+    /// The counts of the run. `None` if it did not end.
     pub summary: Option<Summary>,
-    /// The signature of a loss on disks whose flushes were dropped. `None` if that was not tried,
-    /// or no loss was found.
+    /// The signature of the loss that the control run found. `None` without a control run or a
+    /// loss.
     pub sees: Option<String>,
-    /// The duration of all runs.
+    /// The time of both runs.
     pub seconds: f64,
 }
 
-/// The most bytes of a cell file that are read.
+/// The size up to which a cell file is read, in bytes.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// Returns the path of a trace of the cell at `place`. An earlier process may have named the folder
-/// by another path.
+/// Returns the path of a trace of the cell at `place`. The folder may have been moved since the
+/// trace was written.
 fn moved(trace: &str, place: &Path) -> String {
     // RUN/traces/<id>.json, in the folder of the cell.
     let parts: Vec<_> = Path::new(trace).components().rev().take(3).collect();
@@ -116,7 +118,7 @@ fn moved(trace: &str, place: &Path) -> String {
 }
 
 impl Cell {
-    /// Returns a cell with only an outcome and its reason.
+    /// Returns a cell without a run.
     pub fn without(
         row: &Row,
         column: &Column,
@@ -137,7 +139,7 @@ impl Cell {
         }
     }
 
-    /// Reads the cell of an earlier process. `None` if there is no cell, or it was not run.
+    /// Reads the cell of an earlier process. `None` if there is no cell, or if it was not run.
     pub fn read(place: &Path) -> Option<Cell> {
         let text = read_plain_at_most(&place.join(CELL_FILE), MOST_BYTES).ok()?;
         let mut cell: Cell = serde_json::from_slice(&text).ok()?;
@@ -151,23 +153,32 @@ impl Cell {
         durable_write(&place.join(CELL_FILE), &text)
     }
 
-    /// Returns true if no profile line is known that excludes what the check asks for. Otherwise
-    /// `profile` has that line.
+    /// Returns the cell as JSON. `outcome_was` has the word of the last release for an outcome that
+    /// was renamed since.
+    pub fn json(&self) -> Value {
+        let mut value = json!(self);
+        if self.outcome == CellOutcome::Inconclusive {
+            value["outcome_was"] = "blind".into();
+        }
+        value
+    }
+
+    /// Returns true if no line of the profile excludes all that the check is about.
     pub fn is_promised(&self) -> bool {
         self.profile.is_none()
     }
 
-    /// The bugs, without what is by design.
+    /// Returns the findings that are not by design.
     pub fn bugs(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| !finding.by_design)
     }
 }
 
-/// Runs the cell's check. If it finds nothing, runs it again on disks whose flushes are dropped.
-/// `place` is the cell's folder.
+/// Runs the check. If it finds nothing, runs it again as a control, on disks that drop their
+/// flushes. `place` is the cell's folder.
 ///
 /// # Errors
-/// Errors of the file system, and of starting a process.
+/// A file cannot be written, or a process cannot be started.
 pub fn ask(
     registry: &Registry,
     grid: &Grid,
@@ -180,7 +191,7 @@ pub fn ask(
     let mut cell = match CellFile::new(registry, grid, row, column) {
         Err(why) => Cell::without(row, column, CellOutcome::NotSupported, why),
         Ok(asked) => {
-            // Removes the files of an interrupted process.
+            // An interrupted process may have left a part of the cell.
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
@@ -214,7 +225,7 @@ pub fn ask(
     Ok(cell)
 }
 
-/// Returns the cell of a run, before it is known whether the check sees losses.
+/// Judges the run of the check itself. A pass still needs its control run.
 fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
     let CellRun { findings, broken, summary, code, said, hung, interrupted, replay: _ } = heard;
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
@@ -236,7 +247,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
             CellOutcome::Broken,
             Some(format!("it did not end within its {budget:?}, and was killed")),
         ),
-        // Some systems fail only when they are asked: HFS cannot fsync a directory.
+        // Some systems refuse a call only when it is made: directories of HFS cannot be fsynced.
         _ if !broken.is_empty() && broken.iter().all(unsupported) => {
             (CellOutcome::NotSupported, Some(first()))
         }
@@ -260,7 +271,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
         },
         _ => (CellOutcome::Broken, Some(first())),
     };
-    // A refused run has broken nothing.
+    // The messages of a run that was refused are its reason, and no failures.
     let refused = code == Some(Exit::Unsupported as i32);
     let broken = broken.into_iter().filter(|_| !refused).map(|unable| unable.message).collect();
     Cell {
@@ -274,37 +285,38 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
     }
 }
 
-/// Returns the last line of a process's standard error, without the head of errors.
+/// Returns the last line that a process printed on standard error, without the prefix of errors.
 fn last_line(said: &str) -> String {
     let line = said.lines().last().unwrap_or("it said nothing");
     line.strip_prefix(output::ERROR).unwrap_or(line).to_owned()
 }
 
-/// Returns the profile lines that exclude these findings, each once.
+/// Returns the lines of a profile that exclude the findings, each once.
 pub fn excluded(findings: &[Finding]) -> Vec<String> {
     findings.iter().filter_map(|finding| finding.profile.clone()).sorted().dedup().collect()
 }
 
-/// Returns true if the finding proves that the check sees losses. A kernel that dies of a disk does
-/// not, nor does a failed repair, nor a loss by design.
+/// Returns true if the finding of a control run shows that the check detects losses. A kernel that
+/// dies of a disk shows nothing about the check, nor does a repair that gives up. A finding by
+/// design shows nothing about the promises.
 fn is_loss(finding: &Finding) -> bool {
     let is_loss =
         matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected);
     is_loss && !finding.by_design
 }
 
-/// Returns true if the run ended and found no loss.
-fn has_seen_nothing(deaf: &CellRun) -> bool {
-    let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
+/// Returns true if the control run ended and found no loss.
+fn has_seen_nothing(control: &CellRun) -> bool {
+    let ended = control.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
     ended
         && !control.interrupted
         && !control.findings.iter().any(|finding| finding.replayed && is_loss(finding))
 }
 
-/// Sets the outcome by the run without flushes. `deaf` is `None` if the stack has no such disk.
-fn see(cell: &mut Cell, deaf: Option<CellRun>, budget: Duration) {
-    let Some(deaf) = deaf else {
-        cell.outcome = CellOutcome::Blind;
+/// Judges a cell by its control run, the run without flushes. `None` if there can be none.
+fn see(cell: &mut Cell, control: Option<CellRun>, budget: Duration) {
+    let Some(control) = control else {
+        cell.outcome = CellOutcome::Inconclusive;
         cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
         return;
     };
@@ -391,8 +403,8 @@ mod tests {
         assert_eq!(judged(&[without, failed]).outcome, CellOutcome::Broken);
     }
 
-    /// A loss by design proves nothing about promised data. A check that finds nothing else on
-    /// disks that do not flush is blind.
+    /// A loss by design proves nothing: a check that finds nothing else on disks that do not flush
+    /// is inconclusive.
     #[test]
     fn a_loss_by_design_is_no_eye() {
         let found = |promise: &str, by_design: bool| -> Finding {

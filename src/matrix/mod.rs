@@ -6,7 +6,7 @@
 //! | `grid.rs` | rows, columns and limits, and their file |
 //! | `cell_file.rs` | one cell as a stack file, which users can run |
 //! | `cell_run.rs` | a run of it in another process |
-//! | `cell.rs` | the result: pass, by design, bug, blind, not supported |
+//! | `cell.rs` | the result: pass, by design, bug, inconclusive, not supported |
 //! | `hang_recheck.rs` | the second try of hangs with a longer deadline |
 //! | `attribution.rs` | the layer that a finding accuses; the safe ways of a system |
 //! | `paper.rs` | Table 2 of the paper, for comparison |

@@ -356,7 +356,7 @@ fn strategy_of(
         None => plan.strategy(),
         Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => Ok(own),
         Some(_) => Err(UsageError(format!(
-            "the plan goes by strategy {}, and another one was given; give that a name of its own",
+            "the plan has strategy {}, and another one was given; give that a name of its own",
             plan.settings.strategy
         ))),
     }
