@@ -139,8 +139,8 @@ pub struct RunArgs {
     pub target: Option<String>,
     #[command(flatten)]
     pub stack: StackArgs,
-    /// The order of exploring: exhaust, dfs, different, prefix:TRACE.json; with --budget or --states
-    /// also random, weighted, pct[:d=3,k=100].
+    /// The order of exploring: exhaust, dfs, different, prefix:TRACE.json; with --budget or
+    /// --states also random, weighted, pct[:d=3,k=100].
     #[arg(long, default_value = "exhaust")]
     pub strategy: StrategyName,
     /// Seed of all random choices.

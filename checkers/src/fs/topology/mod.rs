@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`Abstract`] | the abstract file system: the result of the calls, which the real one must equal |
 //! | [`TopologyCall`] | the system calls on each of its nodes; equal trees have the same calls in the same order |
-//! | [`Groups`] | the available calls; [`probe`] leaves out those that a file system does not support |
+//! | [`Groups`] | the available calls; [`probe()`] leaves out those that a file system does not support |
 //! | [`signature`] | its canonical form, which is the same for two file systems that differ only in names |
 //! | [`is_as_expected`] | compares a real file system with it |
 
