@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `ekm_check_crashes(name)`, for other modules (EX-66; `include/explode.h` says what it does): a
-//! request for crash checks becomes a record at its place in the log.
+//! `ekm_check_crashes(name)` for other modules (EX-66). A request for crash checks becomes a record
+//! at its place in the log. `include/explode.h` describes the function.
 //!
-//! It is exported as `ekm_choose` is (`choose`).
+//! The export is like that of `ekm_choose` (`choose`).
 
 use core::arch::global_asm;
 
@@ -10,7 +10,7 @@ use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
 use crate::wire::{ASKED_MAX, KIND_ASKED, NO_DEVICE};
 
-// Where the caller goes on says who has asked.
+// The return address of the call identifies the caller.
 global_asm!(
     ".pushsection .text",
     ".balign 16",
@@ -32,14 +32,14 @@ global_asm!(
     ".popsection",
 );
 
-/// What `ekm_check_crashes` goes on to. Its caller goes on at `ip`.
+/// The target of `ekm_check_crashes`. `ip` is the return address of the call.
 ///
-/// A name that is too long is cut off, and one byte longer than names may be. Null is an empty
-/// name. The user refuses both.
+/// A name that is too long is cut to one byte more than the limit. Null is an empty name. The user
+/// rejects both.
 ///
 /// # Safety
 ///
-/// `name` is null, or ends with a zero; not in an NMI.
+/// `name` is null or ends with a zero byte. Not called in an NMI.
 #[no_mangle]
 unsafe extern "C" fn ekm_check_crashes_of(name: *const u8, ip: u64) {
     let mut len = 0usize;
@@ -50,13 +50,13 @@ unsafe extern "C" fn ekm_check_crashes_of(name: *const u8, ip: u64) {
     let name = if len == 0 {
         &[][..]
     } else {
-        // SAFETY: So many bytes are there, and were read just now.
+        // SAFETY: `len` bytes are there and were just read.
         unsafe { core::slice::from_raw_parts(name, len) }
     };
     ask(name, 0, ip);
 }
 
-/// Puts a request into the log, if that records.
+/// Logs a request for crash checks if the log records.
 pub(crate) fn ask(name: &[u8], flags: u16, ip: u64) {
     if !WATCHES.is_recording() {
         return;
@@ -70,7 +70,7 @@ pub(crate) fn ask(name: &[u8], flags: u16, ip: u64) {
         request: ip,
         ..Default::default()
     };
-    // SAFETY: The log makes room for as many bytes, elsewhere.
+    // SAFETY: The log reserves `name.len()` bytes, which do not overlap the name.
     let fill = |to: *mut u8| unsafe { to.copy_from_nonoverlapping(name.as_ptr(), name.len()) };
     LOG.append(&event, name.len(), fill);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Buffer heads: what one says of itself.
+//! The state of a buffer head.
 
 use crate::bindings::{self, buffer_head};
 
-/// What a buffer holds, and where on its device that belongs.
+/// The contents of a buffer and their place on its device.
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     pub(crate) sector: u64,
@@ -12,18 +12,18 @@ pub(crate) struct Block {
     pub(crate) data: *const u8,
 }
 
-/// Whether a bit of `b_state` is set.
+/// Returns true if a bit of `b_state` is set.
 ///
 /// # Safety
 ///
 /// `buffer` is valid.
 unsafe fn has(buffer: *const buffer_head, bit: bindings::bh_state_bits) -> bool {
-    // SAFETY: The caller's promise. Others set bits meanwhile, by atomic operations.
+    // SAFETY: The caller's promise. Other tasks set bits meanwhile, by atomic operations.
     let state = unsafe { (&raw const (*buffer).b_state).read_volatile() };
     state & (1 << bit) != 0
 }
 
-/// `buffer_dirty`.
+/// Returns true if the buffer is dirty (`buffer_dirty`).
 ///
 /// # Safety
 ///
@@ -33,8 +33,8 @@ pub(crate) unsafe fn is_dirty(buffer: *const buffer_head) -> bool {
     unsafe { has(buffer, bindings::bh_state_bits_BH_Dirty) }
 }
 
-/// The buffer's block; `None` if it has none yet: not mapped, or to be allocated when it is written
-/// (`BH_Delay`).
+/// Returns the block of a buffer. `None` if it has no block yet: it is not mapped, or the block is
+/// allocated when it is written (`BH_Delay`).
 ///
 /// # Safety
 ///

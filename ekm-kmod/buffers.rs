@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Which buffers of a device are dirty now: the answer to `EKM_BUFFERS`.
+//! The list of the buffers of a device that are dirty now, for `EKM_BUFFERS`.
 //!
-//! Those are the dirty buffers in the page cache of the device, and in those of the files of the
-//! file system that is mounted on it, as far as they have a block on the device. File systems that
-//! keep file data without buffer heads (xfs, btrfs, f2fs) show but what they keep in the device's
-//! page cache.
+//! Listed are the dirty buffers in the page cache of the device, and those with a block on the
+//! device in the page caches of the files of the file system that is mounted on it. File systems
+//! that keep file data without buffer heads (xfs, btrfs, f2fs) show only what they keep in the page
+//! cache of the device.
 
 use core::mem::size_of;
 use core::ptr;
@@ -19,27 +19,27 @@ use crate::pages;
 use crate::watch::DeviceNumber;
 use crate::wire;
 
-/// How block devices are found by number. `bdev_file_open_by_dev` would do too, but closing it
-/// again can write the device's page cache out.
+/// Finds block devices by number. `bdev_file_open_by_dev` would also work, but its close can write
+/// back the page cache of the device.
 pub(crate) struct Devices {
     get: unsafe extern "C" fn(bindings::dev_t) -> *mut block_device,
 }
 
-/// A block device that is there, and whose module stays, as long as this does. It is not open.
+/// A reference to a block device and to its module. The device is not open.
 struct Device(*mut block_device);
 
 impl Devices {
     /// Finds `blkdev_get_no_open`, which is not exported.
     pub(crate) fn new() -> Result<Self> {
         let get = kprobe::address_of(kernel::c_str!("blkdev_get_no_open"))?;
-        // SAFETY: That is the function's type in 6.12.
+        // SAFETY: This is the type of the function in 6.12.
         Ok(Self { get: unsafe { core::mem::transmute::<*const c_void, _>(get) } })
     }
 
-    /// The device of that number, if there is one.
+    /// Returns the device with a number. `None` if there is no such device.
     fn get(&self, number: DeviceNumber) -> Option<Device> {
-        // SAFETY: Any number may be asked for. The device is held by the reference; `fops` is its
-        // driver's.
+        // SAFETY: Any number is a valid argument. The returned reference keeps the device. `fops`
+        // belongs to its driver.
         unsafe {
             let device = (self.get)(number);
             if device.is_null() {
@@ -54,14 +54,14 @@ impl Devices {
         }
     }
 
-    /// Whether there is a device of that number.
+    /// Returns true if there is a device with this number.
     pub(crate) fn has(&self, number: DeviceNumber) -> bool {
         self.get(number).is_some()
     }
 
-    /// Logs a BUFFER record for each dirty buffer of the device `number`, which the log calls
-    /// `device`, in order of sector, and says how many. `ENODEV` if it is not there any more. The
-    /// records have these flags.
+    /// Logs a BUFFER record with these flags for each dirty buffer of the device `number`, in order
+    /// of sectors. The records have the device `device`. Returns the number of records. `ENODEV` if
+    /// the device no longer exists.
     pub(crate) fn log_dirty(&self, device: u32, number: DeviceNumber, flags: u16) -> Result<u32> {
         let found = self.get(number).ok_or(ENODEV)?;
         let mut copies = Copies { blocks: KVVec::new(), bytes: KVVec::new() };
@@ -80,7 +80,7 @@ impl Devices {
             if all {
                 break;
             }
-            // More became dirty since they were counted.
+            // More buffers became dirty since they were counted.
         }
         Ok(copies.log(device, flags))
     }
@@ -88,7 +88,7 @@ impl Devices {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: From `Devices::get`, which took both references. The device is not used any more.
+        // SAFETY: `Devices::get` took both references. The device is no longer used.
         unsafe {
             let owner = (*(*(*self.0).bd_disk).fops).owner;
             bindings::put_device(&raw mut (*self.0).bd_device);
@@ -101,9 +101,9 @@ impl Device {
     /// Calls `visit`, which must not sleep, with the block of each dirty buffer.
     fn each_dirty(&self, visit: &mut dyn FnMut(Block)) {
         let device = self.0;
-        // SAFETY: The device is there. Who releases its holder takes `bd_holder_lock`, so the super
-        // block is there as long as we have it. An inode in its list is there as long as we have
-        // the list's lock.
+        // SAFETY: The device exists. `bd_holder_lock` must be held to release its holder, so the
+        // super block exists as long as this code holds it. An inode in its list exists as long as
+        // this code holds the lock of the list.
         unsafe {
             pages::each_dirty((*device).bd_mapping, 0..=usize::MAX, visit);
             let lock: *mut bindings::mutex = &raw mut (*device).bd_holder_lock;
@@ -116,8 +116,8 @@ impl Device {
     }
 }
 
-/// Calls `visit` with the block of each dirty buffer in the files of a file system, as far as it is
-/// on `device`.
+/// Calls `visit` with the block of each dirty buffer that the files of a file system have on
+/// `device`.
 ///
 /// # Safety
 ///
@@ -130,8 +130,8 @@ unsafe fn each_dirty_of_files(
     if super_block.is_null() {
         return;
     }
-    // SAFETY: The caller's promise. `i_data` is the inode's own page cache, also of an inode that
-    // stands for a device; inodes of a super block have their blocks on its device.
+    // SAFETY: The caller's promise. `i_data` is the inode's own page cache, even if the inode
+    // represents a device. Inodes of a super block have their blocks on its device.
     unsafe {
         if !ptr::eq((*super_block).s_bdev, device) {
             return;
@@ -150,20 +150,20 @@ unsafe fn each_dirty_of_files(
     }
 }
 
-/// How much room the copies need.
+/// The room that the copies need.
 #[derive(Default)]
 struct Wanted {
     blocks: usize,
     bytes: usize,
 }
 
-/// Dirty blocks, copied while locks are held under which nothing can be allocated.
+/// Copies of dirty blocks. They are made under locks that forbid allocation.
 struct Copies {
     blocks: KVVec<Copied>,
     bytes: KVVec<u8>,
 }
 
-/// A block, and where its copy is in the bytes of all.
+/// A block, with the range of its copy in the bytes of all copies.
 #[derive(Clone, Copy)]
 struct Copied {
     sector: u64,
@@ -173,26 +173,26 @@ struct Copied {
 
 /// Compares two [`Copied`] (`cmp_func_t`).
 unsafe extern "C" fn by_sector(left: *const c_void, right: *const c_void) -> c_int {
-    // SAFETY: `sort` gives elements of the slice that it sorts.
+    // SAFETY: `sort` passes elements of the slice that it sorts.
     unsafe { (*left.cast::<Copied>()).sector.cmp(&(*right.cast::<Copied>()).sector) as c_int }
 }
 
 impl Copies {
-    /// Empties it, and makes room.
+    /// Empties the copies and makes room.
     fn make_room(&mut self, wanted: &Wanted) -> Result {
         self.blocks = KVVec::with_capacity(wanted.blocks, GFP_KERNEL)?;
         self.bytes = KVVec::with_capacity(wanted.bytes, GFP_KERNEL)?;
         Ok(())
     }
 
-    /// Copies one, and says whether there was room.
+    /// Copies a block. Returns false if there is no room.
     fn add(&mut self, block: Block) -> bool {
         let start = self.bytes.len();
         let end = start.saturating_add(block.len);
         if end > self.bytes.capacity() || self.blocks.len() >= self.blocks.capacity() {
             return false;
         }
-        // SAFETY: The buffer is that long, and there is room for it.
+        // SAFETY: The buffer has this length, and there is room for it.
         unsafe {
             self.bytes
                 .as_mut_ptr()
@@ -203,10 +203,11 @@ impl Copies {
         self.blocks.push(Copied { sector: block.sector, start, end }, GFP_ATOMIC).is_ok()
     }
 
-    /// Logs them in order of sector, and says how many found room.
+    /// Logs the copies in order of sectors. Returns the number of records that the log had room
+    /// for.
     fn log(mut self, device: u32, flags: u16) -> u32 {
-        // The kernel's own sort: that of `core` needs much stack.
-        // SAFETY: The elements are plain numbers, and `by_sector` compares such.
+        // Uses the kernel's sort, because that of `core` needs much stack.
+        // SAFETY: The elements are plain numbers, and `by_sector` compares elements of this type.
         unsafe {
             let (base, len) = (self.blocks.as_mut_ptr(), self.blocks.len());
             bindings::sort(base.cast(), len, size_of::<Copied>(), Some(by_sector), None);
@@ -217,7 +218,7 @@ impl Copies {
             let len = bytes.len() as u64;
             let event =
                 Event { kind: wire::KIND_BUFFER, flags, device, sector, len, ..Default::default() };
-            // SAFETY: The log has room for as many bytes as it is given, elsewhere.
+            // SAFETY: The log reserves `bytes.len()` bytes, which do not overlap these.
             let fill =
                 |to: *mut u8| unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             if LOG.append(&event, bytes.len(), fill) {

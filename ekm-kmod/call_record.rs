@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The record of one call that has changed a file system: what it names, and the bytes it has
+//! The record of one call that has changed a file system: its names and the bytes that it has
 //! written.
 
 use core::mem::size_of;
@@ -12,7 +12,7 @@ use crate::lock::IrqLock;
 use crate::log::{Event, LOG};
 use crate::wire::{self, CallDetail};
 
-/// What `notify_change` changes.
+/// The attributes that `notify_change` changes.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Attributes {
     pub(crate) size: u64,
@@ -35,7 +35,7 @@ pub(crate) unsafe fn attributes(inode: *const inode) -> Attributes {
     }
 }
 
-/// A second text of a record.
+/// The second text of a record.
 #[derive(Clone, Copy)]
 pub(crate) enum Text {
     Nothing,
@@ -48,13 +48,13 @@ pub(crate) enum Text {
 /// A call that has succeeded.
 pub(crate) struct Call {
     pub(crate) what: u64,
-    /// Whose number the record has, and whose mode and owner.
+    /// The inode whose number, mode and owner the record has.
     pub(crate) inode: *const inode,
-    /// Where it was found, or is.
+    /// The name of the inode.
     pub(crate) path: *const dentry,
     pub(crate) other: Text,
-    /// Does the path have to lead there, or is it one of a name that the call itself makes or takes
-    /// away?
+    /// True if the call makes or removes the name `path` itself. If false, the record is nameless
+    /// unless `path` still leads to the inode.
     pub(crate) own_name: bool,
     pub(crate) detail: CallDetail,
     pub(crate) source: Source,
@@ -62,25 +62,25 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// A call about the name itself.
+    /// Returns a call that makes, removes or replaces a name.
     pub(crate) fn of_name(what: u64, inode: *const inode, path: *const dentry) -> Self {
         let (detail, source) = (CallDetail::default(), Source::Nothing);
         Self { what, inode, path, other: Text::Nothing, own_name: true, detail, source, len: 0 }
     }
 
-    /// A call about what a name leads to, or has led to.
+    /// Returns a call on the inode that a name leads to or has led to.
     pub(crate) fn of_inode(what: u64, inode: *const inode, path: *const dentry) -> Self {
         Self { own_name: false, ..Self::of_name(what, inode, path) }
     }
 
-    /// Logs it.
+    /// Logs the call.
     ///
     /// # Safety
     ///
-    /// All that it names is there.
+    /// Everything that the call names exists.
     pub(crate) unsafe fn log(mut self, system: u32) {
-        // SAFETY: The caller's promise. Paths are put together in memory that no other task uses
-        // meanwhile; doing so takes no lock that anybody holds who is probed.
+        // SAFETY: The caller's promise. Paths are built in memory that no other task uses
+        // meanwhile. Building them takes no lock that a probed function holds.
         unsafe {
             let now = attributes(self.inode);
             let Self { detail, .. } = &mut self;
@@ -126,7 +126,7 @@ impl Call {
         const HEAD: usize = size_of::<CallDetail>();
         let texts = path.len().wrapping_add(other.len());
         LOG.append(&event, HEAD.wrapping_add(texts).saturating_add(*len), |to| {
-            // SAFETY: There is room for all of it; `to` is aligned to eight bytes.
+            // SAFETY: There is room for all of it, and `to` is aligned to eight bytes.
             unsafe {
                 let behind = to.wrapping_add(HEAD);
                 ptr::copy_nonoverlapping(path.as_ptr(), behind, path.len());
@@ -144,17 +144,17 @@ impl Call {
     }
 }
 
-/// The longest path, and room for two.
+/// The longest path in bytes. There is room for two paths.
 const PATH_BYTES: usize = 4096;
 static PATHS: IrqLock<[u8; 2 * PATH_BYTES]> = IrqLock::new([0; 2 * PATH_BYTES]);
 
-/// The path from the root of its file system (`dentry_path_raw`).
+/// Returns the path from the root of the file system (`dentry_path_raw`).
 ///
 /// # Safety
 ///
 /// `dentry` is valid.
 unsafe fn path_of(dentry: *const dentry, buffer: &mut [u8]) -> Result<&[u8]> {
-    // SAFETY: The caller's promise; the path is written into the buffer and ends with a zero.
+    // SAFETY: The caller's promise. The path is written into the buffer and ends with a zero.
     unsafe {
         let path = bindings::dentry_path_raw(
             dentry,
@@ -169,7 +169,7 @@ unsafe fn path_of(dentry: *const dentry, buffer: &mut [u8]) -> Result<&[u8]> {
     }
 }
 
-/// Has the name gone that it stands for, or never been one?
+/// Returns true if the name was removed or the inode never had one.
 ///
 /// # Safety
 ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The calls that change a file system, each logged when it has succeeded, where it takes effect.
+//! The probes of calls that change a file system. Each call that succeeds is logged at the moment
+//! of its effect.
 //!
 //! | functions | calls |
 //! |---|---|
@@ -8,13 +9,14 @@
 //! | `iomap_dio_rw`, `generic_file_direct_write` | write(2) with `O_DIRECT` |
 //! | `notify_change` | truncate(2), chmod(2), chown(2), utimes(2) |
 //! | `vfs_fallocate`, `__vfs_setxattr_noperm`, `__vfs_removexattr_locked` | fallocate(2), setxattr(2), removexattr(2) |
-//! | `do_mmap` | mmap(2): what is stored through it is not seen |
+//! | `do_mmap` | mmap(2): stores through the mapping are not visible |
 //! | `generic_remap_file_range_prep`, `vfs_fileattr_set`, `vfs_set_acl`, `vfs_remove_acl` | calls that are not repeated yet |
 //!
-//! All but `vfs_fallocate` and the direct writes return while their caller holds the lock of the
-//! directory or file that they have changed, so the records of calls that depend on each other are
-//! in the order in which they took effect. Names are asked for at that moment, too: whatever the
-//! caller's path, working directory or descriptor was, they say where the change is.
+//! All functions except `vfs_fallocate` and the direct writes return while their caller holds the
+//! lock of the changed directory or file. The records of calls that depend on each other are
+//! therefore in the order in which the calls took effect. Names are also resolved at that moment.
+//! They give the place of the change, whatever path, working directory or descriptor the caller
+//! used.
 
 use core::mem::size_of;
 use core::ptr;
@@ -29,21 +31,21 @@ use crate::kretprobe::{self, Function, Handler, Probe};
 use crate::systems;
 use crate::wire;
 
-/// Bytes that a probe's handlers share.
+/// The size in bytes of the notes that the two handlers of a probe share.
 pub(crate) const NOTES: usize = size_of::<Notes>();
 
-/// What is known when a function is entered.
+/// The state of a call at its entry.
 #[repr(C)]
 struct Notes {
-    /// Our number of the file system.
+    /// The number of the file system in the log.
     system: u32,
-    /// Its arguments: `di`, `si`, `dx`, `cx`, `r8`, `r9`.
+    /// The arguments of the function: `di`, `si`, `dx`, `cx`, `r8`, `r9`.
     args: [u64; 6],
-    /// Where a write begins.
+    /// The byte offset of a write.
     position: u64,
-    /// Where a direct write takes its bytes from.
+    /// The source of the bytes of a direct write.
     iter: bindings::iov_iter,
-    /// What an inode was.
+    /// The attributes of the inode before the call.
     before: Attributes,
 }
 
@@ -68,11 +70,12 @@ pub(crate) const NAMED: [Probe; 13] = [
     named(c_str!("vfs_remove_acl"), enter_dentry, changed_acl, false),
 ];
 
-/// A file system's own functions, of those that its directories have.
+/// Returns the probes of a file system's own functions, from the operations of one of its
+/// directories.
 ///
 /// # Safety
 ///
-/// The operations are those of a directory.
+/// `operations` are those of a directory.
 pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
     macro_rules! probe {
         ($function:ident, $entry:ident, $exit:ident) => {
@@ -102,12 +105,13 @@ pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
     ]
 }
 
-// --- When a function is entered: is it about a followed file system?
-/// Notes the arguments, if the inode is in a followed file system; the answer is the handler's.
+// --- Entry of a function: the filter for followed file systems
+/// Notes the arguments if the inode is in a followed file system. Returns the handler's result: 1
+/// if the call is not followed.
 ///
 /// # Safety
 ///
-/// The arguments are the handler's; the inode is valid, or null.
+/// `ri` and `regs` are the handler's arguments. The inode is valid or null.
 unsafe fn enter(ri: *mut kretprobe_instance, regs: *mut pt_regs, of: *const inode) -> ffi::c_int {
     // SAFETY: The caller's promise.
     unsafe {
@@ -139,7 +143,7 @@ entry!(/** `(struct file *, ...)`. */ enter_file, regs => (*((*regs).di as *cons
 entry!(/** `(.., .., struct file *, ...)`. */ enter_third_file,
     regs => (*((*regs).dx as *const file)).f_inode);
 
-/// `ssize_t (struct kiocb *, struct iov_iter *, ...)`.
+/// Probes `ssize_t (struct kiocb *, struct iov_iter *, ...)`.
 unsafe extern "C" fn enter_write(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's arguments, and those of the probed function, which are valid.
     unsafe {
@@ -149,7 +153,8 @@ unsafe extern "C" fn enter_write(ri: *mut kretprobe_instance, regs: *mut pt_regs
     }
 }
 
-/// The same, of reads, too.
+/// Probes `ssize_t (struct kiocb *, struct iov_iter *, ...)`. Ignores reads, which use the same
+/// functions.
 unsafe extern "C" fn enter_direct(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As above.
     unsafe {
@@ -162,7 +167,7 @@ unsafe extern "C" fn enter_direct(ri: *mut kretprobe_instance, regs: *mut pt_reg
     }
 }
 
-/// `int (struct mnt_idmap *, struct dentry *, struct iattr *, struct inode **)`.
+/// Probes `int (struct mnt_idmap *, struct dentry *, struct iattr *, struct inode **)`.
 unsafe extern "C" fn enter_change(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As above.
     unsafe {
@@ -172,13 +177,13 @@ unsafe extern "C" fn enter_change(ri: *mut kretprobe_instance, regs: *mut pt_reg
     }
 }
 
-/// `unsigned long (struct file *, unsigned long, unsigned long, unsigned long, unsigned long flags,
-/// ...)`.
+/// Probes `unsigned long (struct file *, unsigned long, unsigned long, unsigned long,
+/// unsigned long flags, ...)`.
 unsafe extern "C" fn enter_map(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     const MAP_TYPE: u64 = 0xf;
     const MAP_SHARED: u64 = 1;
     const MAP_SHARED_VALIDATE: u64 = 3;
-    // SAFETY: As above; without a file the mapping is of none.
+    // SAFETY: As above. A mapping without a file has a null pointer.
     unsafe {
         let file = (*regs).di as *const file;
         let is_shared = matches!((*regs).r8 as u64 & MAP_TYPE, MAP_SHARED | MAP_SHARED_VALIDATE);
@@ -189,14 +194,14 @@ unsafe extern "C" fn enter_map(ri: *mut kretprobe_instance, regs: *mut pt_regs) 
     }
 }
 
-// --- When it returns: a record
+// --- Return of a function: a record
 
-/// A handler of a function that returns 0 where it succeeds.
+/// Makes a handler of a function that returns 0 on success.
 macro_rules! exit {
     ($name:ident, $notes:ident => $call:expr) => {
         unsafe extern "C" fn $name(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
-            // SAFETY: The handler's arguments; those of the probed function are still there, as its
-            // caller holds them.
+            // SAFETY: The handler's arguments. The arguments of the probed function still exist,
+            // because its caller holds them.
             unsafe {
                 if (*regs).ax as i32 == 0 {
                     let $notes = &*kretprobe::notes::<Notes>(ri);
@@ -209,8 +214,8 @@ macro_rules! exit {
     };
 }
 
-/// `int (struct mnt_idmap *, struct inode *, struct dentry *, umode_t, dev_t)`. Some file systems
-/// make files and directories by it; mknod(2) never does.
+/// Probes `int (struct mnt_idmap *, struct inode *, struct dentry *, umode_t, dev_t)`. Some file
+/// systems also call it to make files and directories. mknod(2) does not make those through it.
 unsafe extern "C" fn made_special(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -226,8 +231,8 @@ unsafe extern "C" fn made_special(ri: *mut kretprobe_instance, regs: *mut pt_reg
     0
 }
 
-/// `int (struct inode *, struct dentry *)`. Some file systems take directories away by it, in their
-/// `rmdir`; unlink(2) never does.
+/// Probes `int (struct inode *, struct dentry *)`. Some file systems also call it in their `rmdir`,
+/// to remove directories. unlink(2) never removes directories.
 unsafe extern "C" fn unlinked(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -239,11 +244,11 @@ unsafe extern "C" fn unlinked(ri: *mut kretprobe_instance, regs: *mut pt_regs) -
     0
 }
 
-/// The type of an inode.
+/// Returns the type of an inode.
 ///
 /// # Safety
 ///
-/// It is valid.
+/// `inode` is valid.
 unsafe fn kind(inode: *const inode) -> u32 {
     // SAFETY: The caller's promise.
     unsafe { u32::from((*inode).i_mode) & S_IFMT }
@@ -253,16 +258,16 @@ const S_IFMT: u32 = 0o170_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFDIR: u32 = 0o040_000;
 
-/// The name that is an argument.
+/// Returns the name that is an argument.
 fn name(notes: &Notes, argument: usize) -> *const dentry {
     notes.args[argument] as *const dentry
 }
 
-/// A call that has made something, whose name is the third argument.
+/// Returns a call that has made something under the name in the third argument.
 ///
 /// # Safety
 ///
-/// It is.
+/// The third argument is a valid name.
 unsafe fn made(what: u64, notes: &Notes) -> Call {
     let path = name(notes, 2);
     // SAFETY: The caller's promise.
@@ -284,26 +289,26 @@ exit!(linked, notes => {
     let other = Text::Path(name(notes, 2));
     Call { other, ..Call::of_inode(wire::CALL_LINK, (*old).d_inode, old) }
 });
-// Of a file system whose `unlink` is its `rmdir`.
+// For file systems that use one function as `unlink` and `rmdir`.
 exit!(unlinked_or_removed, notes => {
     let is_directory = kind((*name(notes, 1)).d_inode) == S_IFDIR;
     gone(if is_directory { wire::CALL_RMDIR } else { wire::CALL_UNLINK }, notes)
 });
 exit!(removed_directory, notes => gone(wire::CALL_RMDIR, notes));
 
-/// A call that has taken away the name that is the second argument: it is still there.
+/// Returns a call that has removed the name in the second argument. The dentry still exists.
 ///
 /// # Safety
 ///
-/// It is.
+/// The second argument is a valid name.
 unsafe fn gone(what: u64, notes: &Notes) -> Call {
     let path = name(notes, 1);
     // SAFETY: The caller's promise.
     unsafe { Call::of_name(what, (*path).d_inode, path) }
 }
 
-/// `int (struct mnt_idmap *, struct inode *, struct dentry *, struct inode *, struct dentry *,
-/// unsigned int flags)`: the names are as before.
+/// Probes `int (struct mnt_idmap *, struct inode *, struct dentry *, struct inode *, struct dentry
+/// *, unsigned int flags)`. The dentries still have their names from before the call.
 unsafe extern "C" fn renamed(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -347,18 +352,18 @@ exit!(shared, notes => {
     Call::of_inode(wire::CALL_SHARE, (*file).f_inode, (*file).f_path.dentry)
 });
 
-/// A call about what the name leads to that is the second argument.
+/// Returns a call on the inode that the name in the second argument leads to.
 ///
 /// # Safety
 ///
-/// It is.
+/// The second argument is a valid name.
 unsafe fn about(what: u64, notes: &Notes) -> Call {
     let path = name(notes, 1);
     // SAFETY: The caller's promise.
     unsafe { Call::of_inode(what, (*path).d_inode, path) }
 }
 
-/// Returns an address, or an error.
+/// Probes a function that returns an address or an error.
 unsafe extern "C" fn mapped(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -373,7 +378,7 @@ unsafe extern "C" fn mapped(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> 
     0
 }
 
-/// What has changed, if anything has.
+/// Logs the attributes that have changed, if any.
 unsafe extern "C" fn changed(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As in `exit`.
     unsafe {
@@ -395,9 +400,9 @@ unsafe extern "C" fn changed(ri: *mut kretprobe_instance, regs: *mut pt_regs) ->
     0
 }
 
-/// Returns how many bytes it has written.
+/// Probes a function that returns the number of bytes written.
 unsafe extern "C" fn wrote(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: As in `exit`; what was written is in the page cache.
+    // SAFETY: As in `exit`. The written bytes are in the page cache.
     unsafe {
         let written = (*regs).ax as i64;
         if written > 0 {
@@ -409,15 +414,15 @@ unsafe extern "C" fn wrote(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> f
     0
 }
 
-/// Notes that a direct write has returned, or that it has only begun.
+/// Logs a direct write that has returned, or that has only started.
 unsafe extern "C" fn wrote_directly(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
     const EIOCBQUEUED: i64 = 529;
-    // SAFETY: As in `exit`; what was written is where the caller has it.
+    // SAFETY: As in `exit`. The written bytes are still in the caller's memory.
     unsafe {
         let notes = &*kretprobe::notes::<Notes>(ri);
         match (*regs).ax as i64 {
             written if written > 0 => write(notes, written as usize, Source::User(&notes.iter)),
-            // Its result is not known yet: the record says that.
+            // The result is not known yet. The record is marked incomplete.
             result if result == -EIOCBQUEUED => write(notes, 1, Source::Nothing),
             _ => {}
         }
@@ -427,7 +432,7 @@ unsafe extern "C" fn wrote_directly(ri: *mut kretprobe_instance, regs: *mut pt_r
 
 /// # Safety
 ///
-/// The first argument is that of a write which has not returned yet.
+/// The first argument is that of a write that has not returned yet.
 unsafe fn write(notes: &Notes, len: usize, source: Source) {
     // SAFETY: The caller's promise.
     unsafe {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Choices: does a function fail, or run normally? The answers stand in memory that the user shares
-//! (`wire::ChoiceHeader`).
+//! Failure choices: whether a function fails or runs normally. The answers are in memory that the
+//! user shares (`wire::ChoiceHeader`).
 //!
-//! Asked is only what one thread does in system calls on files, while its user has armed it. So
-//! these are no choices, and run normally (EX-16):
+//! Only calls of one thread count, in system calls on files, while its user has armed the choices.
+//! The following are therefore no choices and run normally (EX-16):
 //!
-//! - what any other task does, and what an interrupt does: that runs on a stack of its own;
-//! - what the harness itself does: its calls of control devices are no calls on files, and it is
-//!   not armed while it talks to the host;
-//! - what has nothing to do with the call: a fault on user memory (`handle_mm_fault`), whose need
-//!   for memory depends on what the program has touched before; and pages for the slab allocator
-//!   (`new_slab`), which depend on who has freed what.
+//! - work of any other task, and of interrupts, which run on stacks of their own;
+//! - work of the harness: its calls of control devices are not calls on files, and it is not armed
+//!   while it communicates with the host;
+//! - work that is independent of the call: faults on user memory (`handle_mm_fault`), which depend
+//!   on the pages that the program touched before, and pages for the slab allocator (`new_slab`),
+//!   which depend on earlier frees.
 //!
-//! Probes come here with preemption off, modules (`choose`) however they are. What is shared is
-//! written by one thread: that of the system call, which is the user's own.
+//! Probes call this code with preemption off. Modules (`choose`) call it in any context. Only one
+//! thread writes the shared memory: the user's own, in its system call.
 
 use core::mem::size_of;
 use core::ptr;
@@ -28,18 +28,19 @@ use crate::wire::{
     OPTIONS_MAX,
 };
 
-/// All there is to choosing.
+/// The state of failure choices.
 pub(crate) struct Choices {
-    /// The shared memory, once a user has asked for it. A box, because probes have a pointer only.
+    /// The shared memory. Null until a user requests it. A raw pointer to a box, because probes
+    /// only have a pointer.
     shared: AtomicPtr<Area>,
 }
 
-/// The only ones: probes have no other way to them.
+/// The only instance. Probes reach it through this static.
 pub(crate) static CHOICES: Choices = Choices { shared: AtomicPtr::new(ptr::null_mut()) };
 
 impl Choices {
-    /// Makes the shared memory, the first time. One call at a time, while nothing is probed that
-    /// may fail. `ENODEV` if this kernel cannot say who calls.
+    /// Makes the shared memory on the first call. The caller ensures that calls do not overlap and
+    /// that no function that may fail is probed. `ENODEV` if this kernel cannot unwind stacks.
     pub(crate) fn make(&self) -> Result {
         if !self.shared.load(Ordering::Acquire).is_null() {
             return Ok(());
@@ -51,65 +52,65 @@ impl Choices {
         Ok(())
     }
 
-    /// Maps the shared memory, for reading and writing. `EINVAL` if there is none.
+    /// Maps the shared memory for reading and writing. `EINVAL` if there is none.
     ///
     /// # Safety
     ///
-    /// `vma` is what the `mmap` file operation got.
+    /// `vma` is the argument of the `mmap` file operation.
     pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
         let area = self.shared.load(Ordering::Acquire);
         if area.is_null() {
             return Err(EINVAL);
         }
-        // SAFETY: It is there until the module goes; the rest is the caller's promise.
+        // SAFETY: The area stays until the module is unloaded. The rest is the caller's promise.
         unsafe { (*area).map(vma) }
     }
 
-    /// Whatever the user has left there: nothing fails any more.
+    /// Disarms the choices, so that no function fails from now on.
     pub(crate) fn disarm(&self) {
         if let Some(header) = self.header() {
             header.armed.store(0, Ordering::Release);
         }
     }
 
-    /// Frees the shared memory. No probe runs any more, and no process maps it.
+    /// Frees the shared memory. No probe runs and no process maps it.
     pub(crate) fn free(&self) {
         let area = self.shared.swap(ptr::null_mut(), Ordering::AcqRel);
         if !area.is_null() {
-            // SAFETY: From the box in `make`, and it is no longer used.
+            // SAFETY: From the box in `make`, and no longer used.
             drop(unsafe { KBox::from_raw(area) });
         }
     }
 
     fn header(&self) -> Option<&Header> {
         let area = self.shared.load(Ordering::Acquire);
-        // SAFETY: The area is there until `free`, begins at a page, and is larger than the header;
-        // all of it is numbers that may change at any time.
+        // SAFETY: The area stays until `free`, begins at a page boundary and is larger than the
+        // header. It consists of numbers that may change at any time.
         (!area.is_null()).then(|| unsafe { &*(*area).base().cast::<Header>() })
     }
 
-    /// May a function of this kind fail, in a call of this thread?
+    /// Returns true if a function of this kind may fail in a call of this thread.
     pub(crate) fn may_fail(&self, kind: u32) -> bool {
         self.header().is_some_and(|header| header.may_fail(kind))
     }
 
-    /// A function of this kind is entered, that works on this device: does it fail?
+    /// Returns true if a function of this kind, on this device, fails at its entry.
     ///
     /// # Safety
     ///
-    /// `regs` is what its probe's handler got.
+    /// `regs` is the argument of its probe's handler.
     pub(crate) unsafe fn fails(&self, regs: *mut pt_regs, kind: u32, device: u32) -> bool {
         // SAFETY: The caller's promise.
         unsafe { self.choose(regs, kind, device, 2) == 0 }
     }
 
-    /// One of so many options, at least 2, of which the last one is to run normally; that, too,
-    /// where nothing is asked.
+    /// Chooses one of `options` options, at least 2. The last one is the normal run. It is also the
+    /// result if there is no choice.
     ///
     /// # Safety
     ///
-    /// `regs` are the running thread's own, as they were at some place in the kernel that it has
-    /// not left yet.
+    /// `regs` are the registers of the running thread at a place in the kernel that it has not left
+    /// yet.
     unsafe fn choose(&self, regs: *mut pt_regs, kind: u32, device: u32, options: u32) -> u32 {
         let last = options.wrapping_sub(1);
         let Some(header) = self.header() else { return last };
@@ -120,7 +121,7 @@ impl Choices {
             return last;
         };
         let mut frames = [0; FRAMES_MAX];
-        // SAFETY: As above; `sp` is on that stack.
+        // SAFETY: As above. `sp` is on that stack.
         let Some(depth) = (unsafe { STACKS.callers(regs, bottom, &mut frames) }) else {
             return last;
         };
@@ -129,9 +130,9 @@ impl Choices {
             header.lost.fetch_add(1, Ordering::Relaxed);
             return last;
         };
-        // SAFETY: A slot of the shared memory, which only this thread touches while it is armed.
-        // The user may write there at any time all the same: it is read and written as a whole, and
-        // any bytes are a slot.
+        // SAFETY: A slot of the shared memory, which only this thread uses while it is armed. The
+        // user can write to it at any time nevertheless, so it is read and written as a whole, and
+        // any bytes are a valid slot.
         let answer = unsafe {
             let scripted = slot.read_volatile();
             let is_scripted = index < header.scripted.load(Ordering::Relaxed)
@@ -161,13 +162,13 @@ impl Choices {
         if area.is_null() || index as usize >= CHOICES_MAX {
             return None;
         }
-        // SAFETY: The area is there until `free`.
+        // SAFETY: The area stays until `free`.
         let base = unsafe { (*area).base() };
         Some(base.wrapping_add(LOG_DATA as usize).cast::<ChoiceSlot>().wrapping_add(index as usize))
     }
 }
 
-/// [`ChoiceHeader`], as both sides write to it.
+/// The layout of [`ChoiceHeader`] with atomic fields, because both sides write to it.
 #[repr(C)]
 struct Header {
     armed: AtomicU32,
@@ -181,7 +182,7 @@ struct Header {
 }
 
 impl Header {
-    /// Is it armed for this kind, and for the running thread?
+    /// Returns true if choices are armed for this kind and for the running thread.
     fn may_fail(&self, kind: u32) -> bool {
         self.armed.load(Ordering::Acquire) == 1
             && self.kinds.load(Ordering::Relaxed) & kind != 0
@@ -192,11 +193,12 @@ impl Header {
 
 const _: () = assert!(size_of::<Header>() == size_of::<ChoiceHeader>());
 
-/// `ekm_choose`, of a caller that goes on at `ip`, with these stack and frame pointers.
+/// Chooses for a module's call of `ekm_choose`, with the caller's return address `ip`, stack
+/// pointer and frame pointer.
 ///
 /// # Safety
 ///
-/// They are the running thread's.
+/// The pointers are those of the running thread.
 pub(crate) unsafe fn of_module(options: u32, ip: u64, sp: u64, bp: u64) -> u32 {
     if options < 2 {
         return 0;
@@ -206,15 +208,16 @@ pub(crate) unsafe fn of_module(options: u32, ip: u64, sp: u64, bp: u64) -> u32 {
     unsafe { CHOICES.choose(&mut regs, FAIL_MODULE, NO_DEVICE, options) }
 }
 
-/// The bottom of the running thread's stack, if that is in a system call on files, and `sp` on it.
-/// An interrupt in the kernel has another stack, and one in user space leaves no number of a call.
+/// Returns the bottom of the running thread's stack. `None` if the thread is not in a system call
+/// on files or `sp` is not on that stack. An interrupt in the kernel has another stack, and one in
+/// user space leaves no call number.
 ///
 /// # Safety
 ///
-/// Called by a probe: the thread is running.
+/// Called by a probe, so the thread is running.
 unsafe fn in_call_on_files(sp: u64) -> Option<u64> {
-    // SAFETY: `task_pt_regs(current)`: at the top of the running thread's stack are its registers
-    // as it entered the kernel.
+    // SAFETY: `task_pt_regs(current)`: the top of the running thread's stack holds its registers at
+    // its entry into the kernel.
     let (bottom, call) = unsafe {
         let task = kernel::bindings::get_current();
         let bottom = (*task).stack.cast::<u8>();
@@ -225,7 +228,7 @@ unsafe fn in_call_on_files(sp: u64) -> Option<u64> {
     (own.contains(&sp) && is_call_on_files(call)).then_some(bottom)
 }
 
-/// Is this the number of a call on files (arch/x86/entry/syscalls/syscall_64.tbl)?
+/// Returns true for the number of a call on files (arch/x86/entry/syscalls/syscall_64.tbl).
 fn is_call_on_files(call: u64) -> bool {
     matches!(
         call,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `ekm_choose(n)`, for other modules (EX-11; `include/explode.h` says what it does).
+//! `ekm_choose(n)` for other modules (EX-11). `include/explode.h` describes the function.
 //!
-//! The `kernel` crate has nothing to export a symbol with. This is what `EXPORT_SYMBOL_GPL` makes
-//! of it in a source of the assembler (include/linux/export.h); modpost does the rest.
+//! The `kernel` crate cannot export a symbol. The assembly below is the expansion of
+//! `EXPORT_SYMBOL_GPL` in an assembler source (include/linux/export.h). modpost does the rest.
 
 use core::arch::global_asm;
 
 use crate::choices;
 
-// The registers of a caller are its own: where it goes on, its stack, its frame.
+// Passes the caller's registers on: its return address, its stack pointer and its frame pointer.
 global_asm!(
     ".pushsection .text",
     ".balign 16",
@@ -32,13 +32,13 @@ global_asm!(
     ".popsection",
 );
 
-/// What `ekm_choose` goes on to.
+/// The target of `ekm_choose`.
 ///
 /// # Safety
 ///
-/// Only that calls it.
+/// Only `ekm_choose` calls it.
 #[no_mangle]
 unsafe extern "C" fn ekm_choose_of(options: u32, ip: u64, sp: u64, bp: u64) -> u32 {
-    // SAFETY: They are the caller's, in this thread.
+    // SAFETY: The pointers are those of the caller, in this thread.
     unsafe { choices::of_module(options, ip, sp, bp) }
 }

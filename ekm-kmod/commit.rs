@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A file system that is asked to commit, and not waited for.
+//! Starts a commit of a file system without waiting for it.
 //!
-//! sync(2) asks each file system twice: first to begin, then to end. Only the kernel can ask
-//! for the first half alone. It promises nothing: what the file system does with it, its own thread
-//! does in its own time.
+//! sync(2) calls each file system twice: once to start and once to finish. Only the kernel can make
+//! the first call alone. The call promises nothing: the file system's own thread does the work, at
+//! a time of its choice.
 
 use kernel::prelude::*;
 
@@ -11,16 +11,16 @@ use crate::bindings;
 use crate::common::call::valid;
 use crate::wire::OpenFile;
 
-/// [`crate::wire::EKM_START_COMMIT`].
+/// Starts a commit ([`crate::wire::EKM_START_COMMIT`]).
 pub(crate) fn start(file: &OpenFile) -> Result {
     valid(file.reserved == 0)?;
-    // SAFETY: Any number may be asked for.
+    // SAFETY: Any number is a valid argument.
     let file = unsafe { bindings::fget(file.fd) };
     if file.is_null() {
         return Err(EBADF);
     }
-    // SAFETY: `fget` has given us the file, which keeps its inode, and that its superblock, mounted
-    // until `fput`. The operations are called with the lock that sync(2) has.
+    // SAFETY: `fget` has returned the file. Until `fput` it keeps its inode, which keeps its
+    // superblock mounted. The operations are called under the lock that sync(2) takes.
     unsafe {
         let sb = (*(*file).f_inode).i_sb;
         bindings::down_read(&mut (*sb).s_umount);
@@ -32,7 +32,7 @@ pub(crate) fn start(file: &OpenFile) -> Result {
     }
 }
 
-/// "Operation not supported": not among the errors that the `kernel` crate names.
+/// Returns "Operation not supported", which the `kernel` crate does not define.
 fn not_supported() -> Error {
     Error::from_errno(-(kernel::bindings::EOPNOTSUPP as kernel::ffi::c_int))
 }

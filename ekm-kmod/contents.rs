@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-//! What a call has written: read where it is now, without sleeping.
+//! The bytes that a call has written. They are read from their current place without sleeping.
 
 use crate::bindings::{self, address_space, folio, iov_iter};
 
-/// Where bytes are.
+/// The place of the bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Source {
-    /// There are none.
+    /// No bytes.
     Nothing,
-    /// In the page cache of a file, from this byte on.
+    /// The page cache of a file, from this byte on.
     Cache(*mut address_space, u64),
-    /// In the kernel's memory.
+    /// Memory of the kernel.
     Memory(*const u8),
-    /// Where a write took them from that went past the page cache, as it stood at its beginning.
+    /// The source of a write that bypasses the page cache, as it was at the start of the write.
     User(*const iov_iter),
 }
 
 impl Source {
-    /// Copies `len` bytes, or zeroes where there is nothing any more. Says whether all were there.
+    /// Copies `len` bytes, and zeroes for bytes that no longer exist. Returns true if all bytes
+    /// existed.
     ///
     /// # Safety
     ///
-    /// What the source names is there, and `to` has room.
+    /// The source exists, and `to` has room.
     pub(crate) unsafe fn copy(&self, to: *mut u8, len: usize) -> bool {
         // SAFETY: The caller's promise.
         unsafe {
@@ -39,7 +40,7 @@ impl Source {
     }
 }
 
-/// From the folios of a page cache.
+/// Copies from the folios of a page cache.
 ///
 /// # Safety
 ///
@@ -72,14 +73,14 @@ unsafe fn copy_cached(mapping: *mut address_space, at: u64, to: *mut u8, len: us
     copied == len
 }
 
-/// `folio_size`.
+/// Returns the size of a folio in bytes (`folio_size`).
 ///
 /// # Safety
 ///
 /// `folio` is valid.
 unsafe fn bytes(folio: *const folio) -> u64 {
-    // SAFETY: The caller's promise; a folio of more than one page has the order in the flags of its
-    // second one.
+    // SAFETY: The caller's promise. A folio of more than one page has its order in the flags of the
+    // second page.
     let order = unsafe {
         if (*folio).__bindgen_anon_1.__bindgen_anon_1.flags & (1 << bindings::pageflags_PG_head)
             == 0
@@ -92,14 +93,14 @@ unsafe fn bytes(folio: *const folio) -> u64 {
     (bindings::K_PAGE_SIZE as u64) << order
 }
 
-/// Where its bytes are (`folio_address`).
+/// Returns the address of the bytes of a folio (`folio_address`).
 ///
 /// # Safety
 ///
 /// `folio` is valid.
 unsafe fn address(folio: *mut folio) -> *const u8 {
-    // SAFETY: The caller's promise. There is no high memory on 64-bit, so the address is that of
-    // the direct map, and goes on over all pages of the folio.
+    // SAFETY: The caller's promise. There is no high memory on 64-bit, so the address is in the
+    // direct map and continues over all pages of the folio.
     unsafe {
         let address = kernel::bindings::kmap_local_page(folio.cast());
         kernel::bindings::kunmap_local(address);
@@ -107,16 +108,17 @@ unsafe fn address(folio: *mut folio) -> *const u8 {
     }
 }
 
-/// From the memory of the running program, as far as it is there without a fault.
+/// Copies from the memory of the running program. Stops at memory that cannot be read without a
+/// fault.
 ///
 /// # Safety
 ///
-/// `iter` is as it was at the beginning of a write that has not returned yet, and `to` has room.
+/// `iter` is as it was at the start of a write that has not returned yet, and `to` has room.
 unsafe fn copy_user(iter: &iov_iter, mut to: *mut u8, len: usize) -> bool {
     let mut left = len;
     let mut skip = iter.iov_offset as usize;
-    // SAFETY: The caller's promise: the vectors are there until the write returns; user memory is
-    // only read where it can be.
+    // SAFETY: The caller's promise: the vectors exist until the write returns. Only accessible user
+    // memory is read.
     unsafe {
         let inner = iter.__bindgen_anon_1.__bindgen_anon_1.as_ref();
         let mut take = |base: *const kernel::ffi::c_void, bytes: usize| {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `/dev/ekm`: its calls. One opener at a time; what it has set ends with it.
+//! The calls of `/dev/ekm`. Only one process at a time can open it. Its settings end when it closes
+//! it.
 //!
-//! Calls go one at a time, under `calls`. Mapping takes that lock too, under the address space's,
-//! so user memory must not be touched with it held.
+//! Calls run one at a time, under `calls`. mmap takes that lock under the lock of the address
+//! space, so code that holds it must not touch user memory.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::c_str;
@@ -24,21 +25,21 @@ use crate::wire::{
 };
 use crate::{choices, clock, commit, failures, follow, random, symbols};
 
-/// The first page of the choices, as mmap counts.
+/// The first page of the choices in an mmap offset.
 const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
 
 /// The control device.
 pub(crate) struct Ekm {
     open: AtomicBool,
-    /// The probes of functions that may fail, while anybody wants them.
+    /// The probes of functions that may fail. `None` while no user requests them.
     calls: Pin<KBox<Mutex<Option<Probed>>>>,
-    /// The probes by which file systems are followed, once anybody has wanted that. Taken without
-    /// the other lock, or within it.
+    /// The probes that follow file systems. `None` until a user requests them. This lock is taken
+    /// without the other one, or within it.
     followers: Pin<KBox<Mutex<Option<Kretprobes>>>>,
     devices: Devices,
 }
 
-/// Functions that may fail, as they are probed.
+/// The probed functions that may fail.
 struct Probed {
     kinds: u32,
     sites: Sites,
@@ -46,7 +47,7 @@ struct Probed {
 }
 
 impl Ekm {
-    /// No process has it open.
+    /// Makes the device, which no process has open.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             open: AtomicBool::new(false),
@@ -56,7 +57,7 @@ impl Ekm {
         })
     }
 
-    /// One call, alone.
+    /// Runs one call under the lock of calls.
     fn exchange<T: Plain>(
         &self,
         address: UserAddress,
@@ -68,7 +69,7 @@ impl Ekm {
         })
     }
 
-    /// [`wire::EKM_RECORD`].
+    /// Starts or stops recording ([`wire::EKM_RECORD`]).
     fn record(switch: &mut Switch) -> Result {
         valid(switch.on <= 1 && switch.reserved == 0)?;
         if switch.on == 1 {
@@ -78,7 +79,7 @@ impl Ekm {
         Ok(())
     }
 
-    /// [`wire::EKM_MARK`].
+    /// Logs a mark ([`wire::EKM_MARK`]).
     fn mark(mark: &Mark) -> Result {
         LOG.require()?;
         LOG.append(
@@ -89,7 +90,7 @@ impl Ekm {
         Ok(())
     }
 
-    /// [`wire::EKM_CHOICES`].
+    /// Probes the functions that may fail ([`wire::EKM_CHOICES`]).
     fn choices(&self, address: UserAddress) -> Result {
         address.exchange(|kinds: &mut Kinds| {
             valid(kinds.kinds & !wire::FAIL_ALL == 0 && kinds.untraced == 0)?;
@@ -104,7 +105,7 @@ impl Ekm {
         })
     }
 
-    /// [`wire::EKM_SITE`].
+    /// Adds a function that the user names ([`wire::EKM_SITE`]).
     fn site(&self, address: UserAddress) -> Result {
         address.exchange(|site: &mut Site| {
             valid(site.unlisted <= 1 && site.listed == 0)?;
@@ -114,13 +115,13 @@ impl Ekm {
         })
     }
 
-    /// [`wire::EKM_FOLLOW`].
+    /// Follows a file system ([`wire::EKM_FOLLOW`]).
     fn follow(&self, follow: &mut Follow) -> Result {
         LOG.require()?;
         follow::exchange(follow, &mut self.followers.lock())
     }
 
-    /// [`wire::EKM_BUFFERS`].
+    /// Logs the dirty buffers of a device ([`wire::EKM_BUFFERS`]).
     fn buffers(&self, buffers: &mut Buffers) -> Result {
         let number = WATCHES.device(buffers.device)?;
         LOG.require()?;
@@ -128,7 +129,7 @@ impl Ekm {
         Ok(())
     }
 
-    /// [`wire::EKM_LOG`].
+    /// Makes the log with a given size ([`wire::EKM_LOG`]).
     fn make_log(size: &mut LogSize) -> Result {
         valid(size.bytes != 0 && size.bytes % wire::LOG_DATA == 0)?;
         if WATCHES.is_recording() {
@@ -157,7 +158,7 @@ impl Control for Ekm {
         clock::run();
         random::release();
         choices::CHOICES.disarm();
-        // Taking probes away takes time: without the lock.
+        // Removing probes takes time, so it is done without the lock.
         let probed = (self.calls.lock().take(), self.followers.lock().take());
         drop(probed);
         LOG.clear();

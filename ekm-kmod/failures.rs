@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Functions that may fail (EX-14): each is asked for when it is entered, and answered for if it
-//! shall fail.
+//! Functions that may fail (EX-14). Each is a choice when it is entered. If it must fail, the
+//! handler returns in its place.
 //!
 //! | kind | function | fails with |
 //! |---|---|---|
-//! | `FAIL_SLAB` | `should_failslab`, which every slab allocation asks | `-ENOMEM` |
-//! | `FAIL_PAGE` | `should_fail_alloc_page`, which every page allocation asks | true |
+//! | `FAIL_SLAB` | `should_failslab`, which every slab allocation calls | `-ENOMEM` |
+//! | `FAIL_PAGE` | `should_fail_alloc_page`, which every page allocation calls | true |
 //! | `FAIL_COPY` | `fault_in_iov_iter_readable`, before a write copies | all bytes left |
 //! | `FAIL_BUFFER` | `__bread_gfp`, if the block is not in the cache | null |
-//! | | `ext4_read_bh`, by its own argument for that | `-EIO` |
-//! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for what is not in the cache | `-EIO` |
+//! | | `ext4_read_bh`, through its argument for simulated failures | `-EIO` |
+//! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for a folio that is not in the cache | `-EIO` |
 //! | `FAIL_REQUEST` | `should_fail_bio` of a watched device | `-EIO` |
-//! | `LATE` | `rdd_ends_late` of a watched disk | true: the write is done, and ends late |
+//! | `LATE` | `rdd_ends_late` of a watched disk | true: the write is done and completes late |
 
 use kernel::{c_str, ffi, prelude::*};
 
@@ -29,7 +29,7 @@ struct Failing {
     kind: u32,
     symbol: &'static CStr,
     handler: Handler,
-    /// Its handler takes locks: it must not run in a breakpoint, which is as an NMI.
+    /// True if the handler takes locks. It must not run in a breakpoint, which is like an NMI.
     takes_locks: bool,
 }
 
@@ -43,7 +43,7 @@ impl Failing {
     }
 }
 
-/// All of them. A kernel without one has fewer choices.
+/// All functions that may fail. A kernel without one of them has fewer choices.
 const ALL: [Failing; 8] = [
     Failing::new(FAIL_SLAB, c_str!("should_failslab"), slab),
     Failing::new(FAIL_PAGE, c_str!("should_fail_alloc_page"), page),
@@ -55,10 +55,10 @@ const ALL: [Failing; 8] = [
     Failing::new(LATE, c_str!("rdd_ends_late"), late),
 ];
 
-/// Probes the functions of these kinds; says which of the kinds there are.
+/// Probes the functions of these kinds. Stores the kinds that this kernel has in `kinds`.
 pub(crate) fn register(kinds: &mut Kinds) -> Result<Kprobes> {
     let mut probes = Kprobes::none();
-    // These need no function that this kernel may not have.
+    // These kinds need no function that this kernel may lack.
     let (mut there, mut untraced) = (kinds.kinds & (FAIL_MODULE | FAIL_PROBE), 0);
     for Failing { kind, symbol, handler, takes_locks } in &ALL {
         if kinds.kinds & kind == 0 {
@@ -81,12 +81,12 @@ pub(crate) fn register(kinds: &mut Kinds) -> Result<Kprobes> {
 const NO_MEMORY: i64 = -(kernel::bindings::ENOMEM as i64);
 const IO_ERROR: i64 = -(kernel::bindings::EIO as i64);
 
-/// Answers with `value` if it is to fail.
+/// Makes the probed function return `value` if the choice is that it fails.
 ///
 /// # Safety
 ///
-/// `regs` is what a handler got, and the handler returns what this does; the function has no effect
-/// that its caller relies on if it returns `value`.
+/// `regs` is the argument of a handler, and the handler returns the result of this function. If the
+/// probed function returns `value`, its caller relies on no other effect of it.
 pub(crate) unsafe fn ask(regs: *mut pt_regs, kind: u32, device: u32, value: i64) -> ffi::c_int {
     // SAFETY: The caller's promise.
     unsafe {
@@ -98,9 +98,9 @@ pub(crate) unsafe fn ask(regs: *mut pt_regs, kind: u32, device: u32, value: i64)
     }
 }
 
-/// `int (struct kmem_cache *, gfp_t)`.
+/// Probes `int (struct kmem_cache *, gfp_t)`.
 unsafe extern "C" fn slab(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; the function only says whether the allocation fails.
+    // SAFETY: The handler's registers. The function only returns whether the allocation fails.
     unsafe {
         if (*regs).si as u32 & bindings::K_GFP_NOFAIL != 0 {
             return 0;
@@ -109,7 +109,7 @@ unsafe extern "C" fn slab(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     }
 }
 
-/// `bool (gfp_t, unsigned int)`.
+/// Probes `bool (gfp_t, unsigned int)`.
 unsafe extern "C" fn page(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: As above.
     unsafe {
@@ -120,16 +120,16 @@ unsafe extern "C" fn page(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     }
 }
 
-/// `size_t (const struct iov_iter *, size_t)`: how many bytes cannot be read.
+/// Probes `size_t (const struct iov_iter *, size_t)`, which returns the number of bytes that cannot
+/// be read.
 unsafe extern "C" fn copy(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; the function only touches user memory.
+    // SAFETY: The handler's registers. The function only touches user memory.
     unsafe { ask(regs, FAIL_COPY, NO_DEVICE, (*regs).si as i64) }
 }
 
-/// `struct buffer_head *(struct block_device *, sector_t, unsigned, gfp_t)`.
+/// Probes `struct buffer_head *(struct block_device *, sector_t, unsigned, gfp_t)`.
 unsafe extern "C" fn bread(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; without the function there is no buffer that anybody would
-    // have to give back.
+    // SAFETY: The handler's registers. Without the function there is no buffer to release.
     unsafe {
         let device = (*regs).di as *mut block_device;
         if !CHOICES.may_fail(FAIL_BUFFER) || is_cached(device, (*regs).si as u64, (*regs).dx as u32)
@@ -140,14 +140,14 @@ unsafe extern "C" fn bread(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     }
 }
 
-/// Is the block in the buffer cache, so that nothing is read? (`__find_get_block`, which takes spin
-/// locks only.)
+/// Returns true if the block is in the buffer cache, so that nothing is read. (`__find_get_block`,
+/// which takes only spin locks.)
 ///
 /// # Safety
 ///
-/// `device` is valid, and the caller holds none of its buffer cache's locks.
+/// `device` is valid, and the caller holds no lock of its buffer cache.
 unsafe fn is_cached(device: *mut block_device, block: u64, bytes: u32) -> bool {
-    // SAFETY: The caller's promise; the reference that it gives is given back.
+    // SAFETY: The caller's promise. The returned reference is released.
     unsafe {
         let head = bindings::__find_get_block(device, block, bytes);
         if head.is_null() {
@@ -159,7 +159,7 @@ unsafe fn is_cached(device: *mut block_device, block: u64, bytes: u32) -> bool {
     }
 }
 
-/// Has the buffer been read?
+/// Returns true if the buffer has been read.
 ///
 /// # Safety
 ///
@@ -169,10 +169,10 @@ unsafe fn is_uptodate(head: *const buffer_head) -> bool {
     unsafe { (*head).b_state & (1 << bindings::bh_state_bits_BH_Uptodate) != 0 }
 }
 
-/// `int (struct buffer_head *, blk_opf_t, bh_end_io_t *, bool simu_fail)`: the buffer is locked,
-/// and unlocked by the function.
+/// Probes `int (struct buffer_head *, blk_opf_t, bh_end_io_t *, bool simu_fail)`. The buffer is
+/// locked, and the function unlocks it.
 unsafe extern "C" fn ext4_read(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; the buffer is valid and locked.
+    // SAFETY: The handler's registers. The buffer is valid and locked.
     unsafe {
         let head = (*regs).di as *const buffer_head;
         if !is_uptodate(head) && CHOICES.fails(regs, FAIL_BUFFER, number((*head).b_bdev)) {
@@ -182,10 +182,10 @@ unsafe extern "C" fn ext4_read(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int
     0
 }
 
-/// `int (struct file *, filler_t *, struct folio *)`: the folio is locked, and the filler unlocks
-/// it.
+/// Probes `int (struct file *, filler_t *, struct folio *)`. The folio is locked, and the filler
+/// unlocks it.
 unsafe extern "C" fn read_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; the filler that fails does what any filler does that cannot
+    // SAFETY: The handler's registers. The failing filler does the same as any filler that cannot
     // read.
     unsafe {
         if CHOICES.fails(regs, FAIL_CACHE, NO_DEVICE) {
@@ -195,30 +195,30 @@ unsafe extern "C" fn read_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_in
     0
 }
 
-/// A filler that cannot read. Runs in place of the real one, when the handler is done.
+/// A filler that cannot read. It runs in place of the real one, after the handler.
 unsafe extern "C" fn unreadable(_: *mut file, folio: *mut folio) -> ffi::c_int {
     // SAFETY: `filemap_read_folio` calls it with a locked folio.
     unsafe { bindings::folio_unlock(folio) };
     IO_ERROR as ffi::c_int
 }
 
-/// `int (struct bio *)`.
+/// Probes `int (struct bio *)`.
 unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; the function only says whether the request fails.
+    // SAFETY: The handler's registers. The function only returns whether the request fails.
     unsafe { ask_of_bio(regs, FAIL_REQUEST, IO_ERROR) }
 }
 
-/// `int (struct bio *)`.
+/// Probes `int (struct bio *)`.
 unsafe extern "C" fn late(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; the function only says when the bio ends.
+    // SAFETY: The handler's registers. The function only decides when the bio completes.
     unsafe { ask_of_bio(regs, LATE, 1) }
 }
 
-/// [`ask`], of a function whose first argument is a bio; not if the bio's device is not watched.
+/// Calls [`ask`] for a function whose first argument is a bio, if the bio's device is watched.
 ///
 /// # Safety
 ///
-/// As of `ask`; the bio is valid.
+/// Those of `ask`, and the bio is valid.
 unsafe fn ask_of_bio(regs: *mut pt_regs, kind: u32, value: i64) -> ffi::c_int {
     // SAFETY: The caller's promise.
     unsafe {
@@ -232,7 +232,7 @@ unsafe fn ask_of_bio(regs: *mut pt_regs, kind: u32, value: i64) -> ffi::c_int {
     }
 }
 
-/// Our number of a device.
+/// Returns the number of a watched device in the log, or [`NO_DEVICE`].
 ///
 /// # Safety
 ///

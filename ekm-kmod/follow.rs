@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Starts and stops to follow file systems, with the probes that this needs.
 //!
-//! Probes are registered when the first file system is followed, and stay until the device is
-//! closed: registering them takes longer than a whole test case. A file system's own functions are
-//! those that its root directory names, so any file system will do.
+//! Probes are registered when the first file system is followed and stay until the device is
+//! closed, because registering them takes longer than a whole test case. The functions of a file
+//! system are those in the operations of its root directory, so any file system can be followed.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -16,14 +16,15 @@ use crate::kretprobe::Kretprobes;
 use crate::systems::FOLLOWED;
 use crate::wire::{self, Follow};
 
-/// None is followed any more.
+/// Stops to follow all file systems.
 pub(crate) fn clear() {
     for followed in &FOLLOWED {
         followed.store(ptr::null_mut(), Ordering::Release);
     }
 }
 
-/// [`wire::EKM_FOLLOW`]. One call at a time.
+/// Starts or stops to follow a file system, or returns the counters ([`wire::EKM_FOLLOW`]). Calls
+/// must not overlap.
 pub(crate) fn exchange(follow: &mut Follow, probes: &mut Option<Kretprobes>) -> Result {
     let place = FOLLOWED.get(follow.system as usize).ok_or(EINVAL)?;
     match follow.what {
@@ -37,13 +38,12 @@ pub(crate) fn exchange(follow: &mut Follow, probes: &mut Option<Kretprobes>) -> 
 }
 
 fn begin(file: u32, place: &AtomicPtr<super_block>, probes: &mut Option<Kretprobes>) -> Result {
-    // SAFETY: A number of the caller's files, or none; the reference keeps
-    // it.
+    // SAFETY: Any number is a valid argument. The reference keeps the file.
     let file = unsafe { bindings::fget(file) };
     if file.is_null() {
         return Err(EBADF);
     }
-    // SAFETY: The file is held, so its inode is there, and the root of its file system as long as
+    // SAFETY: The file is held, so its inode exists, and so does the root of its file system while
     // it is mounted.
     let result = unsafe {
         let system = (*(*file).f_inode).i_sb;
@@ -55,12 +55,12 @@ fn begin(file: u32, place: &AtomicPtr<super_block>, probes: &mut Option<Kretprob
             Ok(())
         })
     };
-    // SAFETY: It is ours to give back.
+    // SAFETY: `fget` has returned this reference.
     unsafe { bindings::fput(file) };
     result
 }
 
-/// Probes what is not probed yet.
+/// Registers the probes that are not registered yet.
 ///
 /// # Safety
 ///
@@ -72,7 +72,7 @@ unsafe fn probe(root: *const inode, probes: &mut Option<Kretprobes>) -> Result {
         calls::NAMED.iter().try_for_each(|probe| named.add(probe, notes))?;
         *probes = Some(named);
     }
-    // SAFETY: The caller's promise; operations are static tables.
+    // SAFETY: The caller's promise. Operations are static tables.
     let own = unsafe { calls::own(&*(*root).i_op) };
     let probes = probes.as_mut().ok_or(EINVAL)?;
     own.iter().flatten().try_for_each(|probe| probes.add(probe, notes))

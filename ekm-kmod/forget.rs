@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Buffers whose changes are forgotten, unwritten: FORGET records.
+//! FORGET records: buffers whose changes are forgotten before they are written.
 //!
-//! These clear a buffer's dirty bit in 6.12 without submitting it:
+//! In 6.12 the following places clear a buffer's dirty bit without submitting the buffer:
 //!
 //! | place | probed |
 //! |---|---|
@@ -11,15 +11,16 @@
 //! | jbd2 takes over a buffer that waits for its checkpoint (`do_get_write_access`) | `jbd2_journal_get_write_access` |
 //! | jbd2 takes over a new buffer | `jbd2_journal_get_create_access` |
 //! | jbd2 forgets a buffer | `jbd2_journal_forget` |
-//! | `__jbd2_journal_file_buffer`, `journal_unmap_buffer` (data=journal) | no |
-//! | blocks beyond the end of a file, left out at write-back: `__block_write_full_folio`, `ext4_bio_write_folio` | no |
-//! | recovery from errors of writing: `__block_write_full_folio`, `ext4_handle_error`'s superblock | no |
-//! | `try_to_free_buffers` of a dirty folio with clean buffers | needs none: no buffer is dirty |
+//! | `__jbd2_journal_file_buffer`, `journal_unmap_buffer` (data=journal) | not probed |
+//! | blocks beyond the end of a file that write-back omits: `__block_write_full_folio`, `ext4_bio_write_folio` | not probed |
+//! | recovery from write errors: `__block_write_full_folio`, `ext4_handle_error`'s superblock | not probed |
+//! | `try_to_free_buffers` of a dirty folio with clean buffers | not needed: no buffer is dirty |
 //!
-//! What is not probed, and what another processor dirties at the very time, the user finds by
-//! comparing with the answer to `EKM_BUFFERS`. So is what becomes dirty without
-//! `mark_buffer_dirty`: folios dirtied as a whole (`block_dirty_folio`: stores through a mapping of
-//! a file after its first fault), and jbd2's own descriptor blocks, which are submitted at once.
+//! The user finds changes at places that are not probed, and concurrent changes by another
+//! processor, by a comparison with the result of `EKM_BUFFERS`. The same applies to buffers that
+//! become dirty without `mark_buffer_dirty`: folios that are dirtied as a whole
+//! (`block_dirty_folio`: stores through a mapping of a file after its first fault), and jbd2's own
+//! descriptor blocks, which are submitted at once.
 
 use kernel::{c_str, ffi};
 
@@ -29,7 +30,7 @@ use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
 use crate::{buffer, pages, wire};
 
-/// To be registered.
+/// The probes to register.
 pub(crate) const PROBES: [Probe; 6] = [
     Probe { symbol: c_str!("__bforget"), handler: first_argument, required: true },
     Probe { symbol: c_str!("block_invalidate_folio"), handler: invalidate_folio, required: true },
@@ -84,15 +85,15 @@ unsafe extern "C" fn first_argument(_: *mut kprobe, regs: *mut pt_regs) -> ffi::
     0
 }
 
-/// `int jbd2_journal_...(handle_t *, struct buffer_head *)`.
+/// Probes `int jbd2_journal_...(handle_t *, struct buffer_head *)`.
 unsafe extern "C" fn second_argument(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The probed function's argument.
     unsafe { forget((*regs).si as *const buffer_head) };
     0
 }
 
-/// `void block_invalidate_folio(struct folio *, size_t offset, size_t length)`: of the buffers that
-/// lie in the range whole.
+/// Probes `void block_invalidate_folio(struct folio *, size_t offset, size_t length)`, for the
+/// buffers that lie completely in the range.
 unsafe extern "C" fn invalidate_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if !WATCHES.is_recording() {
         return 0;
@@ -119,10 +120,11 @@ unsafe extern "C" fn invalidate_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi
     0
 }
 
-/// `void clean_bdev_aliases(struct block_device *, sector_t block, sector_t len)`: of the device's
-/// own buffers in the range.
+/// Probes `void clean_bdev_aliases(struct block_device *, sector_t block, sector_t len)`, for the
+/// device's own buffers in the range.
 unsafe extern "C" fn clean_aliases(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The probed function's arguments. It sleeps, so its caller holds no spin lock.
+    // SAFETY: The probed function's arguments. The function sleeps, so its caller holds no spin
+    // lock.
     unsafe {
         let bdev = (*regs).di as *const block_device;
         let Some(device) = WATCHES.recorded(bdev, wire::WATCH_BUFFERS) else { return 0 };

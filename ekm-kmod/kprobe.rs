@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Kprobes: handlers at the beginning of kernel functions, which may look on, or answer in the
-//! function's place.
+//! Kprobes: handlers at the entry of kernel functions, which can observe the call or return in
+//! place of the function.
 //!
-//! They are registered once, and armed by flags of their own: registering one takes longer than a
-//! whole test case. Handlers run with preemption off and must not call a function that is probed.
+//! Probes are registered once and armed by separate flags, because registering one takes longer
+//! than a whole test case. Handlers run with preemption off and must not call a probed function.
 
 use core::arch::global_asm;
 use core::ptr;
@@ -11,33 +11,33 @@ use kernel::{ffi, prelude::*};
 
 use crate::bindings::{self, kprobe, pt_regs};
 
-/// What runs when the function is entered: 0 lets it go on, what [`answer`] gives ends it.
+/// A handler at the entry of a function. If it returns 0, the function runs. If it returns the
+/// result of [`answer`], the function does not run.
 pub(crate) type Handler = unsafe extern "C" fn(*mut kprobe, *mut pt_regs) -> ffi::c_int;
 
 /// A function and its handler.
 pub(crate) struct Probe {
     pub(crate) symbol: &'static CStr,
     pub(crate) handler: Handler,
-    /// Whether the module cannot do without it. Else a kernel without that function is good as
-    /// well.
+    /// True if the module fails to load on a kernel without this function.
     pub(crate) required: bool,
 }
 
-/// Bytes of the longest name of a function, with the zero behind it.
+/// The length in bytes of the longest name of a function, with its zero byte.
 const NAME_BYTES: usize = 128;
 
-/// A probe as the kernel has it.
+/// A registered probe.
 #[repr(C)]
 struct Held {
-    /// First: handlers get its address.
+    /// The first field, because handlers get its address.
     probe: kprobe,
-    /// What [`value`] says.
+    /// The value that [`value`] returns.
     value: u64,
-    /// The function's name.
+    /// The name of the function.
     symbol: [u8; NAME_BYTES],
 }
 
-/// Registered probes, as long as this is there.
+/// Registered probes. A drop unregisters them.
 pub(crate) struct Kprobes(KVec<*mut kprobe>);
 
 // SAFETY: The probes belong to the kernel until `drop`.
@@ -46,17 +46,17 @@ unsafe impl Send for Kprobes {}
 unsafe impl Sync for Kprobes {}
 
 impl Kprobes {
-    /// None yet.
+    /// Returns an empty list.
     pub(crate) fn none() -> Self {
         Self(KVec::new())
     }
 
-    /// How many there are.
+    /// Returns the number of probes.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Registers all (`register_kprobe`).
+    /// Registers all probes (`register_kprobe`).
     pub(crate) fn register<'a>(probes: impl Iterator<Item = &'a Probe>) -> Result<Self> {
         let mut this = Self::none();
         for probe in probes {
@@ -70,17 +70,17 @@ impl Kprobes {
         Ok(this)
     }
 
-    /// Registers one more (`register_kprobe`), which has this [`value`]; says whether its function
-    /// is entered by way of the function tracer, and not by a breakpoint.
+    /// Registers a probe with this [`value`] (`register_kprobe`). Returns true if the probe uses
+    /// the function tracer, not a breakpoint.
     pub(crate) fn add(&mut self, symbol: &CStr, handler: Handler, value: u64) -> Result<bool> {
         self.0.reserve(1, GFP_KERNEL)?;
         let mut held = KBox::new(
             Held {
                 probe: kprobe {
                     pre_handler: Some(handler),
-                    // Keeps a probe that is a breakpoint from becoming a jump: then a changed `ip`
-                    // would be ignored. A probe at an ftrace site does not need it, and is not
-                    // known before.
+                    // Keeps a breakpoint probe from being optimised to a jump, which would ignore a
+                    // changed `ip`. A probe at an ftrace site does not need it, but the kind of
+                    // probe is not known before registration.
                     post_handler: Some(nothing),
                     ..Default::default()
                 },
@@ -94,44 +94,44 @@ impl Kprobes {
         held.probe.symbol_name = held.symbol.as_ptr().cast();
         let held = KBox::into_raw(held);
         let registered = held.cast::<kprobe>();
-        // SAFETY: It stays where it is until it is unregistered.
+        // SAFETY: The probe does not move until it is unregistered.
         if let Err(error) =
             kernel::error::to_result(unsafe { bindings::register_kprobe(registered) })
         {
-            // SAFETY: From the box above; the kernel has not kept it.
+            // SAFETY: From the box above. The kernel has not kept it.
             drop(unsafe { KBox::from_raw(held) });
             return Err(error);
         }
         self.0.push(registered, GFP_KERNEL)?;
-        // SAFETY: It is there until `drop`.
+        // SAFETY: The probe stays until `drop`.
         Ok(unsafe { (*registered).flags } & bindings::KPROBE_FLAG_FTRACE != 0)
     }
 }
 
 impl Drop for Kprobes {
     fn drop(&mut self) {
-        // SAFETY: All were registered; after it no handler runs.
+        // SAFETY: All were registered. No handler runs after this call.
         unsafe { bindings::unregister_kprobes(self.0.as_mut_ptr(), self.0.len() as ffi::c_int) };
         for &registered in self.0.iter() {
-            // SAFETY: From `KBox::into_raw`, and the kernel's no more.
+            // SAFETY: From `KBox::into_raw`, and no longer used by the kernel.
             drop(unsafe { KBox::from_raw(registered.cast::<Held>()) });
         }
     }
 }
 
-/// What the probe was registered with.
+/// Returns the value with which the probe was registered.
 ///
 /// # Safety
 ///
-/// `probe` is what a handler got.
+/// `probe` is the argument of a handler.
 pub(crate) unsafe fn value(probe: *const kprobe) -> u64 {
-    // SAFETY: Each probe is the first of a `Held`.
+    // SAFETY: Each probe is the first field of a `Held`.
     unsafe { (*probe.cast::<Held>()).value }
 }
 
 unsafe extern "C" fn nothing(_: *mut kprobe, _: *mut pt_regs, _: ffi::c_ulong) {}
 
-// Where a function goes on that has been answered for: it returns at once.
+// The place where a replaced function continues: it returns at once.
 global_asm!(
     ".pushsection .text",
     ".balign 16",
@@ -153,10 +153,10 @@ extern "C" {
 ///
 /// # Safety
 ///
-/// `regs` is what a handler got; the handler returns what this does.
+/// `regs` is the argument of a handler, which returns the result of this function.
 pub(crate) unsafe fn answer(regs: *mut pt_regs, value: u64) -> ffi::c_int {
-    // SAFETY: The caller's promise. The stack is as at the call, so returning from `ekm_return`
-    // returns to the caller.
+    // SAFETY: The caller's promise. The stack is as it was at the call, so the return from
+    // `ekm_return` returns to the caller.
     unsafe {
         (*regs).ax = value as _;
         (*regs).ip = ekm_return as usize as _;
@@ -164,8 +164,8 @@ pub(crate) unsafe fn answer(regs: *mut pt_regs, value: u64) -> ffi::c_int {
     1
 }
 
-/// Where a function is that is not exported (a kprobe that is never armed tells); `ENOENT` if
-/// nowhere.
+/// Returns the address of a function that is not exported, from a kprobe that is never armed.
+/// `ENOENT` if there is no such function.
 pub(crate) fn address_of(symbol: &CStr) -> Result<*const ffi::c_void> {
     let mut probe = KBox::new(
         kprobe {
@@ -176,7 +176,7 @@ pub(crate) fn address_of(symbol: &CStr) -> Result<*const ffi::c_void> {
         GFP_KERNEL,
     )?;
     let probe: *mut kprobe = &mut *probe;
-    // SAFETY: It stays in its box until it is unregistered.
+    // SAFETY: The probe stays in its box until it is unregistered.
     unsafe {
         kernel::error::to_result(bindings::register_kprobe(probe))?;
         let address = (*probe).addr;

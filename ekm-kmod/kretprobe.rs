@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Kretprobes: handlers at the beginning of kernel functions and at their return, which only look
-//! on.
+//! Kretprobes: handlers at the entry and at the return of kernel functions. They only observe.
 //!
-//! What the first handler notes, the second one gets. Handlers run with preemption off and must not
-//! call a function that is probed.
+//! The notes of the first handler are passed to the second one. Handlers run with preemption off
+//! and must not call a probed function.
 
 use core::ptr;
 use kernel::{ffi, prelude::*};
 
 use crate::bindings::{self, kprobe, kprobe_opcode_t, kretprobe, kretprobe_instance, pt_regs};
 
-/// Runs at the function's beginning (0: its return is wanted), or at its return.
+/// A handler at the entry of a function, which returns 0 if the return is probed as well, or at its
+/// return.
 pub(crate) type Handler = unsafe extern "C" fn(*mut kretprobe_instance, *mut pt_regs) -> ffi::c_int;
 
-/// So many calls of one function can be on their way at once; of those beyond, nothing is seen.
+/// The number of calls of one function that can be observed at once. Further calls are missed.
 const MOST: ffi::c_int = 64;
 
 /// A function, by its name or its address.
@@ -29,11 +29,11 @@ pub(crate) struct Probe {
     pub(crate) function: Function,
     pub(crate) entry: Handler,
     pub(crate) exit: Handler,
-    /// Whether a kernel without that function will not do.
+    /// True if registration fails on a kernel without this function.
     pub(crate) required: bool,
 }
 
-/// Registered probes, as long as this is there.
+/// Registered probes. A drop unregisters them.
 pub(crate) struct Kretprobes(KVec<*mut kretprobe>);
 
 // SAFETY: The probes belong to the kernel until `drop`.
@@ -42,23 +42,23 @@ unsafe impl Send for Kretprobes {}
 unsafe impl Sync for Kretprobes {}
 
 impl Kretprobes {
-    /// None yet.
+    /// Returns an empty list.
     pub(crate) fn new() -> Self {
         Self(KVec::new())
     }
 
-    /// Registers one (`register_kretprobe`), whose first handler may note `notes` bytes; nothing
-    /// happens if it is there already.
+    /// Registers a probe whose first handler may note `notes` bytes (`register_kretprobe`). Does
+    /// nothing if the probe is already registered.
     pub(crate) fn add(&mut self, probe: &Probe, notes: usize) -> Result {
         let mut function = kprobe::default();
         match probe.function {
             Function::Named(name) => function.symbol_name = name.as_char_ptr(),
             Function::At(address) => {
                 let is = |known: &&*mut kretprobe| {
-                    // SAFETY: Registered, so it is there.
+                    // SAFETY: The probe is registered, so it exists.
                     let at = unsafe { (***known).kp.addr } as usize;
-                    // The kernel puts a probe behind the mark of a function that may be called by
-                    // its address (ENDBR64).
+                    // The kernel puts a probe behind the ENDBR64 instruction of a function that may
+                    // be called by its address.
                     at == address || at == address.wrapping_add(ENDBR_BYTES)
                 };
                 if self.0.iter().any(|known| is(&known)) {
@@ -77,10 +77,10 @@ impl Kretprobes {
             ..Default::default()
         };
         let registered = KBox::into_raw(KBox::new(registered, GFP_KERNEL)?);
-        // SAFETY: It stays where it is until it is unregistered.
+        // SAFETY: The probe does not move until it is unregistered.
         let result = kernel::error::to_result(unsafe { bindings::register_kretprobe(registered) });
         if let Err(error) = result {
-            // SAFETY: From the box above; the kernel has not kept it.
+            // SAFETY: From the box above. The kernel has not kept it.
             drop(unsafe { KBox::from_raw(registered) });
             if probe.required || error != ENOENT {
                 pr_err!("cannot probe the return of {}: {}\n", probe.function, error.to_errno());
@@ -92,23 +92,23 @@ impl Kretprobes {
         Ok(())
     }
 
-    /// How many calls were not seen.
+    /// Returns the number of calls that were missed.
     pub(crate) fn missed(&self) -> u32 {
-        // SAFETY: Registered, so they are there; a number that the kernel counts up.
+        // SAFETY: The probes are registered, so they exist. The kernel increments this number.
         let missed =
             |probe: &*mut kretprobe| unsafe { ptr::read_volatile(&raw const (**probe).nmissed) };
         self.0.iter().fold(0, |sum: u32, probe| sum.wrapping_add(missed(probe) as u32))
     }
 }
 
-/// Bytes of ENDBR64.
+/// The length of ENDBR64 in bytes.
 const ENDBR_BYTES: usize = 4;
 
 impl Drop for Kretprobes {
     fn drop(&mut self) {
         for &registered in self.0.iter() {
-            // SAFETY: Registered; after it no handler runs, and it is the kernel's no more. It is
-            // from `KBox::into_raw`.
+            // SAFETY: It was registered. After this call no handler runs, and the kernel no longer
+            // uses the probe. It is from `KBox::into_raw`.
             unsafe {
                 bindings::unregister_kretprobe(registered);
                 drop(KBox::from_raw(registered));
@@ -126,13 +126,13 @@ impl core::fmt::Display for Function {
     }
 }
 
-/// Where the first handler leaves its notes, for the second one.
+/// Returns the place of the notes of the first handler for the second one.
 ///
 /// # Safety
 ///
-/// `instance` is what a handler got, of a probe with room for a `T`.
+/// `instance` is the argument of a handler of a probe with room for a `T`.
 pub(crate) unsafe fn notes<T>(instance: *mut kretprobe_instance) -> *mut T {
-    // SAFETY: The caller's promise: `data_size` bytes follow the instance, whose alignment is that
-    // of a pointer.
+    // SAFETY: The caller's promise: `data_size` bytes follow the instance, with the alignment of a
+    // pointer.
     unsafe { (&raw mut (*instance).data).cast() }
 }

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A spin lock that keeps interrupts off (`spin_lock_irqsave`), which the `kernel` crate of 6.12
-//! has not.
+//! A spin lock that disables interrupts (`spin_lock_irqsave`), which the `kernel` crate of 6.12
+//! does not have.
 
 use core::cell::UnsafeCell;
 
 use crate::bindings;
 
-/// Data that only who holds the lock sees. It can be static.
+/// Data that is accessible only under the lock. It can be static.
 pub(crate) struct IrqLock<T> {
     lock: UnsafeCell<bindings::raw_spinlock_t>,
     data: UnsafeCell<T>,
 }
 
-// SAFETY: The lock lets one in at a time.
+// SAFETY: Only one holder has access at a time.
 unsafe impl<T: Send> Send for IrqLock<T> {}
 // SAFETY: As above.
 unsafe impl<T: Send> Sync for IrqLock<T> {}
 
 impl<T> IrqLock<T> {
-    /// Not held.
+    /// Makes a lock that is not held.
     pub(crate) const fn new(data: T) -> Self {
-        // SAFETY: All zero is a lock that is free (`__ARCH_SPIN_LOCK_UNLOCKED`; without
-        // CONFIG_DEBUG_SPINLOCK there is nothing else in it).
+        // SAFETY: All zeroes is a free lock (`__ARCH_SPIN_LOCK_UNLOCKED`). Without
+        // CONFIG_DEBUG_SPINLOCK it has no other field.
         let lock = UnsafeCell::new(unsafe { core::mem::zeroed() });
         Self { lock, data: UnsafeCell::new(data) }
     }
 
-    /// Runs `inside` with the lock held. It must not sleep, nor come here again.
+    /// Runs `inside` with the lock held. It must not sleep and must not take this lock again.
     pub(crate) fn with<R>(&self, inside: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: The lock is valid and does not move while it is held; between taking and giving
-        // it back, the data is ours.
+        // SAFETY: The lock is valid and does not move while it is held. While it is held, no other
+        // code has access to the data.
         unsafe {
             let interrupts = bindings::_raw_spin_lock_irqsave(self.lock.get());
             let result = inside(&mut *self.data.get());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The log: records one after the other in memory that the user maps.
+//! The log: consecutive records in memory that the user maps.
 //!
-//! Invariants: one record is appended at a time, in full, before `used` and `records` of the header
-//! count it; so a reader of the header sees whole records below `used`. Nothing that is
-//! there is ever written over, but by [`Log::reset`]. Appending takes a spin lock with interrupts
-//! off, so that it may be called from wherever a probe fires.
+//! Invariants: one record is appended at a time, and it is complete before `used` and `records` of
+//! the header include it. A reader of the header therefore sees whole records below `used`. Only
+//! [`Log::reset`] allows old records to be overwritten. Appending takes a spin lock with interrupts
+//! off, so it can be called from any probe.
 
 use core::mem::size_of;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,10 @@ use crate::common::area::Area;
 use crate::lock::IrqLock;
 use crate::wire::{self, LogHeader, RecordHeader, Reset};
 
-/// Bytes of a record's header.
+/// The length of a record's header in bytes.
 const HEADER: usize = size_of::<RecordHeader>();
 
-/// What happened, without its data.
+/// An event without its data.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Event {
     pub(crate) kind: u16,
@@ -32,20 +32,20 @@ pub(crate) struct Event {
 /// The log.
 pub(crate) struct Log(IrqLock<Option<Records>>);
 
-/// The one log there is: probes have no other way to it.
+/// The only log. Probes reach it through this static.
 pub(crate) static LOG: Log = Log(IrqLock::new(None));
 
-/// The memory of a log, and how much of it is used.
+/// The memory of a log, with its counters.
 struct Records {
     area: Area,
     header: LogHeader,
 }
 
 impl Log {
-    /// Makes it anew with so many bytes for records, and says how many there were. `EBUSY` while it
-    /// is mapped.
+    /// Makes a new log with `bytes` bytes for records. Returns the number of bytes of the old log.
+    /// `EBUSY` while the log is mapped.
     ///
-    /// One call at a time, and no [`Log::map`] meanwhile.
+    /// Calls must not overlap with each other or with [`Log::map`].
     pub(crate) fn make(&self, bytes: u64) -> Result<u64> {
         let before = self.0.with(|records| match records {
             Some(records) if records.area.is_mapped() => Err(EBUSY),
@@ -54,12 +54,12 @@ impl Log {
         })?;
         let total = bytes.checked_add(wire::LOG_DATA).and_then(|total| usize::try_from(total).ok());
         let records = Records::new(Area::new(total.ok_or(EINVAL)?)?, bytes);
-        // The memory of the old one is freed here, without the lock.
+        // Frees the memory of the old log here, without the lock.
         drop(self.0.with(|place| place.replace(records)));
         Ok(before)
     }
 
-    /// Makes it unless it is there. One call at a time.
+    /// Makes the log if it does not exist. Calls must not overlap.
     pub(crate) fn require(&self) -> Result {
         if self.0.with(|records| records.is_some()) {
             return Ok(());
@@ -67,12 +67,12 @@ impl Log {
         self.make(wire::LOG_DEFAULT).map(|_| ())
     }
 
-    /// Frees it. No process maps it.
+    /// Frees the log. No process maps it.
     pub(crate) fn free(&self) {
         drop(self.0.with(Option::take));
     }
 
-    /// [`crate::wire::EKM_RESET`].
+    /// Empties the log if the user has read all of it ([`crate::wire::EKM_RESET`]).
     pub(crate) fn reset(&self, reset: &mut Reset) -> Result {
         self.0.with(|records| {
             let Some(records) = records else { return Ok(()) };
@@ -87,29 +87,29 @@ impl Log {
         })
     }
 
-    /// Empties it, whatever is in it.
+    /// Empties the log.
     pub(crate) fn clear(&self) {
         let _ = self.reset(&mut Reset { used: wire::RESET_ALL });
     }
 
-    /// Maps it, for reading. Not while [`Log::make`] or [`Log::free`] run.
+    /// Maps the log for reading. Must not overlap with [`Log::make`] or [`Log::free`].
     ///
     /// # Safety
     ///
-    /// `vma` is what the `mmap` file operation got.
+    /// `vma` is the argument of the `mmap` file operation.
     pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
         let area = self
             .0
             .with(|records| records.as_ref().map(|records| core::ptr::from_ref(&records.area)));
-        // SAFETY: It is neither made anew nor freed meanwhile, so the area is there; the rest is
+        // SAFETY: The log is neither remade nor freed meanwhile, so the area exists. The rest is
         // the caller's promise. Mapping may sleep, so it cannot be done under the lock.
         unsafe { (*area.ok_or(EINVAL)?).map_read_only(vma) }
     }
 
-    /// Appends a record with `bytes` of data, which `fill` writes to where they belong. Says
-    /// whether there was room.
+    /// Appends a record with `bytes` of data, which `fill` writes to the given address. Returns
+    /// true if there was room.
     ///
-    /// `fill` runs with interrupts off and must write all of it.
+    /// `fill` runs with interrupts off and must write all of the data.
     pub(crate) fn append(&self, event: &Event, bytes: usize, fill: impl FnOnce(*mut u8)) -> bool {
         self.0.with(|records| {
             records.as_mut().is_some_and(|records| records.append(event, bytes, fill))
@@ -118,7 +118,7 @@ impl Log {
 }
 
 impl Records {
-    /// An empty log in an area of zeroes.
+    /// Makes an empty log in an area of zeroes.
     fn new(area: Area, capacity: u64) -> Self {
         let header = LogHeader {
             magic: wire::LOG_MAGIC,
@@ -128,18 +128,18 @@ impl Records {
             ..Default::default()
         };
         let this = Self { area, header };
-        // SAFETY: The area has at least a page, its beginning is aligned to one, and it has no
-        // other user yet.
+        // SAFETY: The area has at least a page, starts at a page boundary, and has no other user
+        // yet.
         unsafe { this.area.base().cast::<LogHeader>().write(header) };
         this
     }
 
-    /// Brings the counters to the mapped header: the last one is `used`, with what it counts before
-    /// it.
+    /// Copies the counters to the mapped header. `used` is written last, after the records that it
+    /// counts.
     fn publish(&self) {
         let shared = self.area.base().cast::<LogHeader>();
-        // SAFETY: The header is in the area, aligned; only this writes it, and user space only
-        // reads.
+        // SAFETY: The header is in the area and aligned. Only this code writes it, and user space
+        // only reads it.
         unsafe {
             AtomicU64::from_ptr(&raw mut (*shared).lost).store(self.header.lost, Ordering::Relaxed);
             AtomicU64::from_ptr(&raw mut (*shared).records)
@@ -148,14 +148,15 @@ impl Records {
         }
     }
 
-    /// As [`Log::append`].
+    /// Appends a record, like [`Log::append`].
     fn append(&mut self, event: &Event, bytes: usize, fill: impl FnOnce(*mut u8)) -> bool {
         let used = self.header.used;
         let whole = (HEADER as u64).saturating_add(bytes as u64);
         let next = used.saturating_add(whole).checked_next_multiple_of(8).unwrap_or(u64::MAX);
         let room = next <= self.header.capacity && u32::try_from(whole).is_ok();
         if room {
-            // At most `capacity`, which is the area without the header's page: no overflow.
+            // `at` is at most `capacity`, the area without the page of the header, so it does not
+            // overflow.
             let at =
                 self.area.base().wrapping_add(wire::LOG_DATA as usize).wrapping_add(used as usize);
             let header = RecordHeader {
@@ -168,8 +169,8 @@ impl Records {
                 len: event.len,
                 request: event.request,
             };
-            // SAFETY: From `at` on there is room for header and data, unused so far, and `at` is a
-            // multiple of 8.
+            // SAFETY: From `at` on there is unused room for header and data, and `at` is a multiple
+            // of 8.
             unsafe { at.cast::<RecordHeader>().write(header) };
             fill(at.wrapping_add(HEADER));
             self.header.used = next;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `/dev/explode-mark`: programs ask for crash checks (EX-66), any number at a time. One write(2)
-//! is one request: `wire::MARK_CRASH`, the name, and a newline or none.
+//! `/dev/explode-mark`, with which programs request crash checks (EX-66). Any number of processes
+//! can open it. One write(2) is one request: `wire::MARK_CRASH`, the name, and an optional newline.
 //!
-//! A program asks where it can wait. So what is dirty is logged before the request, as
-//! `EKM_BUFFERS` does it: the user knows exactly what could be on disk at this moment.
+//! A program makes the request where it can wait. Therefore the dirty buffers are logged before the
+//! request, as by `EKM_BUFFERS`, and the user knows exactly what can be on disk at this moment.
 
 use kernel::prelude::*;
 use kernel::sync::{new_mutex, Mutex};
@@ -16,29 +16,30 @@ use crate::common::call::valid;
 use crate::watch::WATCHES;
 use crate::wire::{ASKED_MAX, FLAG_ASKED, FLAG_PROGRAM, MARK_CRASH};
 
-/// The longest line.
+/// The length of the longest line in bytes.
 const LINE_MAX: usize = MARK_CRASH.len() + ASKED_MAX + 1;
 
 /// The registered device.
 #[repr(C)]
 pub(crate) struct Marks {
-    /// First, so that its address is the whole's.
+    /// The first field, so that its address is that of the whole structure.
     misc: bindings::miscdevice,
     operations: bindings::file_operations,
     registered: bool,
     devices: Devices,
-    /// One request at a time: what belongs to it is not mixed with another one's.
+    /// The lock of requests. The records of two requests are not interleaved.
     requests: Pin<KBox<Mutex<()>>>,
 }
 
-// SAFETY: `misc` and `operations` belong to the kernel while registered, and are not touched by us.
+// SAFETY: `misc` and `operations` belong to the kernel while registered, and this code does not
+// change them.
 unsafe impl Send for Marks {}
 // SAFETY: As above.
 unsafe impl Sync for Marks {}
 
 impl Marks {
-    /// Registers it (`misc_register`). All users may write to it: a checked program may run as any
-    /// of them.
+    /// Registers the device (`misc_register`). All users may write to it, because a checked program
+    /// may run as any user.
     pub(crate) fn register(module: &'static ThisModule) -> Result<KBox<Self>> {
         let operations = bindings::file_operations {
             owner: module.as_ptr().cast(),
@@ -57,13 +58,13 @@ impl Marks {
         let mut this =
             KBox::new(Self { misc, operations, registered: false, devices, requests }, GFP_KERNEL)?;
         this.misc.fops = &this.operations;
-        // SAFETY: It stays where it is until `drop` deregisters it.
+        // SAFETY: The structure does not move until `drop` deregisters it.
         kernel::error::to_result(unsafe { bindings::misc_register(&mut this.misc) })?;
         this.registered = true;
         Ok(this)
     }
 
-    /// A line that a program has written. `EINVAL` if it is no request.
+    /// Handles a line that a program has written. `EINVAL` if it is not a request.
     fn request(&self, line: &[u8]) -> Result {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let name = line.strip_prefix(MARK_CRASH).ok_or(EINVAL)?;
@@ -74,7 +75,7 @@ impl Marks {
             let _alone = self.requests.lock();
             for (number, device) in WATCHES.with_buffers() {
                 match self.devices.log_dirty(number, device, FLAG_ASKED) {
-                    // It went away this moment.
+                    // The device was just removed.
                     Err(error) if error == ENODEV => {}
                     logged => drop(logged?),
                 }
@@ -88,7 +89,7 @@ impl Marks {
 impl Drop for Marks {
     fn drop(&mut self) {
         if self.registered {
-            // SAFETY: It was registered. No file is open: each holds the module.
+            // SAFETY: It was registered. No file is open, because each open file holds the module.
             unsafe { bindings::misc_deregister(&mut self.misc) }
         }
     }
@@ -100,11 +101,11 @@ unsafe extern "C" fn write(
     len: usize,
     _: *mut bindings::loff_t,
 ) -> isize {
-    // SAFETY: `misc_open` leaves the miscdevice there, which is the first member of a `Marks`.
+    // SAFETY: `misc_open` has stored the miscdevice there, which is the first member of a `Marks`.
     let this = unsafe { &*(*file).private_data.cast::<Marks>().cast_const() };
     let mut line = [0u8; LINE_MAX];
     let Some(line) = line.get_mut(..len) else { return EINVAL.to_errno() as isize };
-    // SAFETY: There is room for as many bytes. A bad user address is found out by the copying.
+    // SAFETY: There is room for `line.len()` bytes. The copy detects a bad user address.
     let left = unsafe {
         kernel::bindings::copy_from_user(line.as_mut_ptr().cast(), from.cast(), line.len() as _)
     };

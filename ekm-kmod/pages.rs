@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Dirty buffers in a page cache: of a block device, or of a file.
+//! The dirty buffers in a page cache of a block device or a file.
 
 use core::ops::RangeInclusive;
 use core::ptr;
@@ -7,14 +7,14 @@ use core::ptr;
 use crate::bindings::{self, address_space, buffer_head, folio};
 use crate::buffer::{self, Block};
 
-/// Whether folios of the mapping carry buffer heads: other file systems have other things at
+/// Returns true if folios of the mapping have buffer heads. Other file systems keep other data in
 /// `folio->private`.
 ///
 /// # Safety
 ///
 /// `mapping` is valid.
 unsafe fn has_buffers(mapping: *const address_space) -> bool {
-    // SAFETY: The caller's promise; operations are static tables.
+    // SAFETY: The caller's promise. Operations are static tables.
     let Some(operations) = (unsafe { (*mapping).a_ops.as_ref() }) else { return false };
     let dirty: unsafe extern "C" fn(_, _) -> _ = bindings::block_dirty_folio;
     let invalidate: unsafe extern "C" fn(_, _, _) = bindings::block_invalidate_folio;
@@ -28,13 +28,12 @@ unsafe fn has_buffers(mapping: *const address_space) -> bool {
             .is_some_and(|function| function as usize == partial as usize)
 }
 
-/// Calls `visit` with each buffer of a folio, until it says false, or there are none
-/// (`folio_buffers`).
+/// Calls `visit` with each buffer of a folio (`folio_buffers`), until it returns false.
 ///
 /// # Safety
 ///
-/// Something keeps the folio's buffers: its lock, or the mapping's `i_private_lock`. Its private
-/// data, if any, are buffers.
+/// The folio's buffers are kept by its lock or by the mapping's `i_private_lock`. Its private data,
+/// if any, is buffers.
 pub(crate) unsafe fn each_buffer(
     folio: *const folio,
     mut visit: impl FnMut(*const buffer_head) -> bool,
@@ -56,15 +55,15 @@ pub(crate) unsafe fn each_buffer(
     }
 }
 
-/// Calls `visit` with the block of each dirty buffer in those pages that has one.
+/// Calls `visit` with the block of each dirty buffer in these pages that has a block.
 ///
-/// Buffers that are being written are dirty no longer, and are not visited. `visit` runs under the
-/// mapping's `i_private_lock`: it must not sleep, and not dirty anything. This itself does not
-/// sleep.
+/// A buffer that is being written is no longer dirty and is not visited. `visit` runs under the
+/// mapping's `i_private_lock`, so it must not sleep and must not dirty anything. This function does
+/// not sleep.
 ///
 /// # Safety
 ///
-/// `mapping` is valid, and its `i_private_lock` not held.
+/// `mapping` is valid, and its `i_private_lock` is not held.
 pub(crate) unsafe fn each_dirty(
     mapping: *mut address_space,
     pages: RangeInclusive<usize>,
@@ -72,17 +71,17 @@ pub(crate) unsafe fn each_dirty(
 ) {
     // SAFETY: The caller's promise.
     unsafe {
-        // `mapping_tagged`, first: most have nothing dirty.
+        // `mapping_tagged` is checked first, because most mappings have nothing dirty.
         if (*mapping).i_pages.xa_flags & bindings::K_XA_FLAGS_DIRTY == 0 || !has_buffers(mapping) {
             return;
         }
     }
-    // Without draining this processor's lists first when it is released: that would be a change we
-    // only want to look at.
+    // A release of the batch would otherwise drain this processor's lists first. This function must
+    // not have side effects.
     let mut batch = bindings::folio_batch { percpu_pvec_drained: true, ..Default::default() };
     let (mut index, last) = pages.into_inner();
-    // SAFETY: The batch holds the folios until it is released. Under the lock, a folio that is
-    // still the mapping's keeps its buffers.
+    // SAFETY: The batch holds the folios until it is released. Under the lock, a folio that still
+    // belongs to the mapping keeps its buffers.
     unsafe {
         loop {
             let tag = bindings::K_PAGECACHE_TAG_DIRTY;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The kernel's random numbers, which can be made the same at each run.
+//! The kernel's random numbers, which can be made the same in each run.
 //!
-//! While seeded, number n is `mix(seed, n)`; who draws gets the next. `get_random_u8` and its kind
-//! draw one each and take its low bits, `get_random_bytes` one for each eight bytes or part of
-//! them, `__get_random_u32_below` one, scaled into its bound. UUIDs come of `get_random_bytes`;
-//! `get_random_u32_below` with a constant bound is inlined and comes of `get_random_u8` and its
-//! kind. What goes to user space (`getrandom`, `/dev/urandom`) is not made of these functions, and
-//! stays random.
+//! While seeded, number n is `mix(seed, n)`, and each draw takes the next number. `get_random_u8`
+//! and its variants draw one number and take its low bits. `get_random_bytes` draws one for every
+//! eight bytes or part of them. `__get_random_u32_below` draws one and scales it to its bound.
+//! UUIDs use `get_random_bytes`. `get_random_u32_below` with a constant bound is inlined and uses
+//! `get_random_u8` and its variants. Random bytes for user space (`getrandom`, `/dev/urandom`) do
+//! not use these functions and stay random.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kernel::{c_str, ffi, prelude::*};
@@ -21,7 +21,7 @@ static SEEDED: AtomicBool = AtomicBool::new(false);
 static SEED: AtomicU64 = AtomicU64::new(0);
 static DRAWN: AtomicU64 = AtomicU64::new(0);
 
-/// To be registered.
+/// The probes to register.
 pub(crate) const PROBES: [Probe; 6] = [
     Probe { symbol: c_str!("get_random_u8"), handler: number::<0xff>, required: true },
     Probe { symbol: c_str!("get_random_u16"), handler: number::<0xffff>, required: true },
@@ -31,7 +31,8 @@ pub(crate) const PROBES: [Probe; 6] = [
     Probe { symbol: c_str!("__get_random_u32_below"), handler: below, required: true },
 ];
 
-/// [`crate::wire::EKM_RANDOM`]: sets the state and gives the one before. One call at a time.
+/// Sets the state and returns the previous one ([`crate::wire::EKM_RANDOM`]). Calls must not
+/// overlap.
 pub(crate) fn exchange(random: &mut Random) -> Result {
     valid(random.seeded <= 1 && random.reserved == 0)?;
     let next = *random;
@@ -42,12 +43,12 @@ pub(crate) fn exchange(random: &mut Random) -> Result {
     Ok(())
 }
 
-/// Lets it be random.
+/// Makes the numbers random again.
 pub(crate) fn release() {
     SEEDED.store(false, Ordering::Release);
 }
 
-/// The next number, if seeded.
+/// Returns the next number. `None` if the generator is not seeded.
 fn draw() -> Option<u64> {
     SEEDED.load(Ordering::Acquire).then(|| {
         let n = DRAWN.fetch_add(1, Ordering::AcqRel);
@@ -55,27 +56,26 @@ fn draw() -> Option<u64> {
     })
 }
 
-/// `u8 (void)` to `u64 (void)`: the bits of `MASK`.
+/// Probes `u8 (void)` to `u64 (void)`. Returns the bits of `MASK`.
 unsafe extern "C" fn number<const MASK: u64>(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers.
     draw().map_or(0, |number| unsafe { answer(regs, number & MASK) })
 }
 
-/// `u32 (u32 ceil)`: below `ceil`; all of u32 if that is 0.
+/// Probes `u32 (u32 ceil)`, whose result is below `ceil`, or any u32 if `ceil` is 0.
 unsafe extern "C" fn below(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     let Some(number) = draw() else { return 0 };
     // SAFETY: The handler's registers.
     unsafe {
         let ceil = (*regs).di as u32;
         let number = number as u32;
-        // The high half of a product of two 32-bit numbers: it does not overflow, and is below
-        // `ceil`.
+        // The high half of a product of two 32-bit numbers does not overflow and is below `ceil`.
         let scaled = (u64::from(number) * u64::from(ceil)) >> 32;
         answer(regs, if ceil == 0 { number.into() } else { scaled })
     }
 }
 
-/// `void (void *buf, size_t len)`.
+/// Probes `void (void *buf, size_t len)`.
 unsafe extern "C" fn bytes(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if !SEEDED.load(Ordering::Acquire) {
         return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Functions that the user names, which fail by choice ([`crate::wire::FAIL_PROBE`]): they return
-//! what the user says, at once.
+//! Functions named by the user that fail by choice ([`crate::wire::FAIL_PROBE`]). They return a
+//! value that the user sets, without running.
 //!
-//! Not every function can be left out: its caller may rely on what it does. The kernel has a list
-//! of those that can, with what each may return (`ALLOW_ERROR_INJECTION`, kernel/fail_function.c
-//! goes by it); another one is taken only if the user insists.
+//! Not every function can be skipped, because its caller may rely on its effects. The kernel has a
+//! list of functions that can be, with the values that each may return (`ALLOW_ERROR_INJECTION`,
+//! used by kernel/fail_function.c). Another function is accepted only if the user sets `unlisted`.
 
 use core::mem::transmute;
 use kernel::{c_str, ffi, prelude::*};
@@ -17,22 +17,22 @@ use crate::wire::{
     NO_DEVICE, SITES_MAX,
 };
 
-/// The largest number of an error (`MAX_ERRNO`).
+/// The largest error number (`MAX_ERRNO`).
 const MAX_ERRNO: i64 = 4095;
 
-/// The sites that are probed now.
+/// The functions that are probed.
 pub(crate) struct Sites {
     probes: Kprobes,
     addresses: KVec<usize>,
 }
 
 impl Sites {
-    /// None yet.
+    /// Returns an empty list.
     pub(crate) fn none() -> Self {
         Self { probes: Kprobes::none(), addresses: KVec::new() }
     }
 
-    /// [`crate::wire::EKM_SITE`].
+    /// Adds a function ([`crate::wire::EKM_SITE`]).
     pub(crate) fn add(&mut self, site: &mut Site) -> Result {
         let text = site.symbol.as_flattened();
         let end = text.iter().position(|byte| *byte == 0).ok_or(EINVAL)?;
@@ -64,22 +64,22 @@ impl Sites {
     }
 }
 
-/// Any function.
+/// Probes a function of any type.
 unsafe extern "C" fn fail(probe: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's arguments; that the function can be left out is what the kernel's list
-    // or the user says.
+    // SAFETY: The handler's arguments. The kernel's list or the user guarantees that the function
+    // can be skipped.
     unsafe { ask(regs, FAIL_PROBE, NO_DEVICE, value(probe) as i64) }
 }
 
-/// `get_injectable_error_type`: how the function at an address may fail, by the kernel's list;
-/// negative if that has it not.
+/// The type of `get_injectable_error_type`, which returns how the function at an address may fail
+/// according to the kernel's list. Negative if the list does not have it.
 type TypeOf = unsafe extern "C" fn(ffi::c_ulong) -> ffi::c_int;
 
-/// What the kernel's list says of a function.
+/// Returns the entry of a function in the kernel's list.
 fn listed(address: usize) -> u32 {
-    // A kernel without the list has not that function.
+    // A kernel without the list does not have this function.
     let Ok(type_of) = address_of(c_str!("get_injectable_error_type")) else { return LISTED_NOT };
-    // SAFETY: The function of this name has this type in 6.12; any address may be asked for.
+    // SAFETY: The function with this name has this type in 6.12. Any address is a valid argument.
     let said = unsafe { transmute::<*const ffi::c_void, TypeOf>(type_of)(address as ffi::c_ulong) };
     match u32::try_from(said) {
         Ok(bindings::EI_ETYPE_NULL) => LISTED_NULL,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Who has called: the addresses that lead to some place in the kernel, innermost first.
+//! The callers of a place in the kernel: the return addresses that lead to it, innermost first.
 //!
-//! Unwinding a stack costs more than all else of a choice, and the same ways come again and again.
-//! So ways are remembered: where they begin (instruction and stack pointer), their return
-//! addresses, and where on the stack each of these lies. Where the next one lies follows from the
-//! address before it and from where that lay, for a frame has one size at one instruction (the
-//! kernel has no arrays of varying size); so a way is one that is known if it begins there and all
-//! its return addresses are where they were. Ways through modules are not remembered: where a
-//! module was there may be another one.
+//! Unwinding a stack costs more than the rest of a choice, and the same call paths recur. Paths are
+//! therefore cached with their start (instruction and stack pointer), their return addresses, and
+//! the position of each return address on the stack. An address and its position determine the
+//! position of the next address, because a frame has a fixed size at each instruction (the kernel
+//! has no arrays of variable size). A path is therefore equal to a cached one if it has the same
+//! start and all return addresses are at the cached positions. Paths through modules are not
+//! cached, because another module may be loaded at the same address.
 //!
-//! Only the thread that is asked comes here, one call at a time: what is remembered needs no lock.
+//! Only the thread whose choices are armed uses this, one call at a time, so the cache needs no
+//! lock.
 
 use core::mem::{size_of, transmute};
 use core::ops::Range;
@@ -24,51 +25,53 @@ use crate::kprobe::address_of;
 use crate::symbols;
 use crate::wire::FRAMES_MAX;
 
-/// `stack_trace_save_regs`: stores the addresses that lead to these registers, innermost first, and
-/// says how many.
+/// The type of `stack_trace_save_regs`, which stores the addresses that lead to these registers,
+/// innermost first, and returns their number.
 type SaveStack =
     unsafe extern "C" fn(*mut pt_regs, *mut ffi::c_ulong, ffi::c_uint, ffi::c_uint) -> ffi::c_uint;
 
-/// Functions below which nothing is a choice: faults, and pages for slabs. The second of the latter
-/// may be inlined into the first.
+/// Functions below which nothing is a choice: page faults, and page allocations for slabs.
+/// `allocate_slab` may be inlined into `new_slab`.
 const OTHERS: [&CStr; 3] = [c_str!("handle_mm_fault"), c_str!("new_slab"), c_str!("allocate_slab")];
 
-/// Room for so many ways.
+/// The number of paths in the cache.
 const WAYS: usize = 2048;
-/// Each has so many places where it may be.
+/// The number of places at which a path can be in the cache.
 const TRIES: usize = 4;
-/// Where the kernel's own text and data begin (`__START_KERNEL_map`); modules lie behind them.
+/// The start of the kernel's own text and data (`__START_KERNEL_map`). Modules are behind them.
 const START_KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
-/// Bytes of a stack that are looked at.
+/// The size in bytes of the searched part of a stack.
 const STACK: u64 = bindings::K_TOP_OF_KERNEL_STACK as u64;
 
-/// A way that is known.
+/// A cached path.
 #[repr(C)]
 struct Way {
-    /// Where it begins; 0 if nothing is known.
+    /// The instruction pointer at its start. 0 for an empty entry.
     ip: u64,
-    /// The stack pointer there, from the stack's bottom.
+    /// The stack pointer at its start, relative to the stack's bottom.
     sp: u64,
-    /// So many addresses there are.
+    /// The number of addresses.
     depth: u32,
-    /// 1: something of it is among [`OTHERS`].
+    /// 1 if an address of the path is in one of [`OTHERS`], else 0.
     is_other: u32,
     frames: [u64; FRAMES_MAX],
-    /// Where each of these lies, but the first, from the stack's bottom.
+    /// The positions of all addresses except the first, relative to the stack's bottom.
     places: [u16; FRAMES_MAX],
 }
 
-/// All there is to know of callers.
+/// The unwinder and its cache.
 pub(crate) struct Stacks {
-    /// `stack_trace_save_regs`; 0 if this kernel has it not, or not what there is of [`OTHERS`].
+    /// The address of `stack_trace_save_regs`. 0 if this kernel lacks it or the functions of
+    /// [`OTHERS`].
     save_stack: AtomicU64,
-    /// First and last address of each of [`OTHERS`].
+    /// The start and end address of each of [`OTHERS`].
     others: [[AtomicU64; 2]; OTHERS.len()],
-    /// [`WAYS`] of [`Way`]. A box, because probes have a pointer only.
+    /// An array of [`WAYS`] cached paths. A raw pointer to a box, because probes only have a
+    /// pointer.
     ways: AtomicPtr<Area>,
 }
 
-/// The only ones: probes have no other way to them.
+/// The only instance. Probes reach it through this static.
 pub(crate) static STACKS: Stacks = Stacks {
     save_stack: AtomicU64::new(0),
     others: [const { [const { AtomicU64::new(0) }; 2] }; OTHERS.len()],
@@ -76,8 +79,8 @@ pub(crate) static STACKS: Stacks = Stacks {
 };
 
 impl Stacks {
-    /// Looks for what is not exported, the first time. One call at a time. `ENODEV` if this kernel
-    /// cannot say who calls.
+    /// Finds the functions that are not exported, on the first call. Calls must not overlap.
+    /// `ENODEV` if this kernel cannot unwind stacks.
     pub(crate) fn make(&self) -> Result {
         if !self.ways.load(Ordering::Acquire).is_null() {
             return Ok(());
@@ -108,21 +111,21 @@ impl Stacks {
         }
     }
 
-    /// Frees what is remembered. No probe asks any more.
+    /// Frees the cache. No probe uses it any more.
     pub(crate) fn free(&self) {
         let ways = self.ways.swap(ptr::null_mut(), Ordering::AcqRel);
         if !ways.is_null() {
-            // SAFETY: From the box in `make`, and it is no longer used.
+            // SAFETY: From the box in `make`, and no longer used.
             drop(unsafe { KBox::from_raw(ways) });
         }
     }
 
-    /// Stores who has called, and says how many; none if it is below one of [`OTHERS`].
+    /// Stores the callers and returns their number. `None` if the place is below one of [`OTHERS`].
     ///
     /// # Safety
     ///
-    /// `regs` are the running thread's own, as they were at some place in the kernel that it has
-    /// not left yet, on its own stack, whose first byte is at `bottom`.
+    /// `regs` are the registers of the running thread at a place in the kernel that it has not left
+    /// yet. The place is on the thread's own stack, whose first byte is at `bottom`.
     pub(crate) unsafe fn callers(
         &self,
         regs: *mut pt_regs,
@@ -135,12 +138,12 @@ impl Stacks {
         if ways.is_null() {
             return None;
         }
-        // SAFETY: The area is there until `free`, begins at a page, and has room for them; any
-        // bytes are ways. Only this call is here.
+        // SAFETY: The area stays until `free`, starts at a page boundary, and has room for the
+        // entries. Any bytes are valid entries. No other call uses them.
         let ways: &mut [Way] =
             unsafe { core::slice::from_raw_parts_mut((*ways).base().cast(), WAYS) };
-        // SAFETY: The word at a stack pointer is on the stack, where a function is entered its
-        // caller's address.
+        // SAFETY: The word at the stack pointer is on the stack. At the entry of a function it is
+        // the return address.
         let first = unsafe { read(bottom, sp) }?;
         let begin = mix(ip ^ first, sp) as usize % WAYS;
         let mut free = begin;
@@ -151,15 +154,15 @@ impl Stacks {
                 free = at;
                 break;
             }
-            // SAFETY: As of `first`.
+            // SAFETY: As for `first`.
             if (way.ip, way.sp) == (ip, sp) && unsafe { is_same(way, bottom) } {
                 *frames = way.frames;
                 return (way.is_other == 0).then_some(way.depth);
             }
         }
         let save = self.save_stack.load(Ordering::Acquire) as *const ffi::c_void;
-        // SAFETY: `find_functions` has found it, or there would be no room for ways; it stores no
-        // more than there is room for.
+        // SAFETY: `find_functions` has found it, because otherwise there would be no cache. It
+        // stores no more addresses than there is room for.
         let depth = unsafe {
             let save = transmute::<*const ffi::c_void, SaveStack>(save);
             save(regs, frames.as_mut_ptr().cast(), FRAMES_MAX as ffi::c_uint, 0)
@@ -183,33 +186,33 @@ impl Stacks {
     }
 }
 
-/// The word at a place of a stack, if it is on it.
+/// Returns the word at a position of a stack. `None` if the position is not on the stack.
 ///
 /// # Safety
 ///
-/// `bottom` is that of the running thread's stack.
+/// `bottom` is the bottom of the running thread's stack.
 unsafe fn read(bottom: u64, place: u64) -> Option<u64> {
     let is_on_it = place % 8 == 0 && place < STACK;
-    // SAFETY: It is there as long as the thread runs.
+    // SAFETY: The stack exists as long as the thread runs.
     is_on_it.then(|| unsafe { (bottom.wrapping_add(place) as *const u64).read_volatile() })
 }
 
-/// Are all return addresses where they were on this way?
+/// Returns true if all return addresses are at their cached positions.
 ///
 /// # Safety
 ///
-/// As of [`read`].
+/// Those of [`read`].
 unsafe fn is_same(way: &Way, bottom: u64) -> bool {
     let known = way.frames.iter().zip(&way.places).take(way.depth as usize);
     // SAFETY: The caller's promise.
     known.skip(1).all(|(frame, place)| unsafe { read(bottom, u64::from(*place)) } == Some(*frame))
 }
 
-/// Notes a way that was just unwound; its depth is 0 if it is none to be remembered.
+/// Caches a path that was just unwound. Sets its depth to 0 if it must not be cached.
 ///
 /// # Safety
 ///
-/// As of [`Stacks::callers`].
+/// Those of [`Stacks::callers`].
 #[cfg(CONFIG_UNWINDER_ORC)]
 unsafe fn remember(
     way: &mut Way,
@@ -238,17 +241,17 @@ unsafe fn remember(
         if state.stack_info.type_ == bindings::stack_type_STACK_TYPE_UNKNOWN {
             return;
         }
-        // As unwind_get_return_address_ptr() does it.
+        // The computation of unwind_get_return_address_ptr().
         let at = if state.regs.is_null() {
             (state.sp as u64).wrapping_sub(8)
         } else {
-            // SAFETY: Registers on this stack.
+            // SAFETY: The registers are on this stack.
             unsafe { &raw const (*state.regs).ip as u64 }
         };
         let at = at.wrapping_sub(bottom);
         // SAFETY: The caller's promise.
         let is_there = unsafe { read(bottom, at) } == Some(*frame);
-        // SAFETY: The state of an unwinding that goes on.
+        // SAFETY: The state of an unwinding in progress.
         if !is_there || unsafe { bindings::unwind_get_return_address(&mut state) } as u64 != *frame
         {
             return;
@@ -260,11 +263,11 @@ unsafe fn remember(
     (way.depth, way.frames, way.places) = (depth, *frames, places);
 }
 
-/// Other unwinders do not say where an address lies.
+/// Caches nothing, because other unwinders do not provide the positions of addresses.
 ///
 /// # Safety
 ///
-/// None is needed.
+/// No requirement.
 #[cfg(not(CONFIG_UNWINDER_ORC))]
 unsafe fn remember(way: &mut Way, _: *mut pt_regs, _: u64, _: &[u64; FRAMES_MAX], _: u32) {
     way.depth = 0;

@@ -7,11 +7,12 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use crate::bindings::{inode, super_block};
 use crate::wire::FOLLOWED_MAX;
 
-/// The file systems that are followed; null is none. Only compared, never looked into.
+/// The super block of each followed file system by number, or null. The pointers are only compared,
+/// never dereferenced.
 pub(crate) static FOLLOWED: [AtomicPtr<super_block>; FOLLOWED_MAX] =
     [const { AtomicPtr::new(ptr::null_mut()) }; FOLLOWED_MAX];
 
-/// Our number of the file system that an inode is in, if it is followed.
+/// Returns the number of the file system that an inode is in. `None` if it is not followed.
 ///
 /// # Safety
 ///

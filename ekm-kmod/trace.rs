@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Tracepoints of the block layer: buffers that become dirty, requests and their ends.
+//! Tracepoints of the block layer: buffers that become dirty, requests, and completions.
 //!
 //! | tracepoint | record |
 //! |---|---|
 //! | `block_dirty_buffer` | DIRTY: `mark_buffer_dirty`, also of a buffer that is dirty already |
 //! | `block_bio_queue` | SUBMIT: `submit_bio` |
-//! | `block_bio_remap` | SUBMIT of a bio that md raid0 or linear hands on to a member: it is queued once only |
+//! | `block_bio_remap` | SUBMIT of a bio that md raid0 or linear passes on to a member, because it is queued only once |
 //! | `block_bio_complete` | COMPLETE: `bio_endio` |
 //!
-//! Probes run with preemption off, often under a file system's spin locks. They copy and do nothing
-//! else.
+//! Probes run with preemption off, often under spin locks of a file system. They only copy.
 
 use core::ptr;
 use kernel::{ffi::c_void, prelude::*};
@@ -20,7 +19,8 @@ use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
 use crate::{buffer, wire};
 
-/// What is probed by which function. Each has the tracepoint's arguments behind the data pointer.
+/// The tracepoints and their probes. A probe takes the data pointer and then the tracepoint's
+/// arguments.
 const PROBES: [(&CStr, *const c_void); 4] = [
     (
         kernel::c_str!("block_dirty_buffer"),
@@ -37,24 +37,25 @@ const PROBES: [(&CStr, *const c_void); 4] = [
     ),
 ];
 
-/// The probes, as long as this is there.
+/// Registered probes. A drop unregisters them.
 pub(crate) struct Tracepoints {
     registered: [*mut tracepoint; PROBES.len()],
 }
 
-// SAFETY: Tracepoints of the kernel image are never freed; registering is the kernel's own lock's
-// business.
+// SAFETY: Tracepoints of the kernel image are never freed. The kernel's own lock protects
+// registration.
 unsafe impl Send for Tracepoints {}
 // SAFETY: As above.
 unsafe impl Sync for Tracepoints {}
 
 impl Tracepoints {
-    /// Registers all (`tracepoint_probe_register`); `ENOENT` if the kernel has one of them not.
+    /// Registers all probes (`tracepoint_probe_register`). `ENOENT` if the kernel lacks a
+    /// tracepoint.
     pub(crate) fn register() -> Result<Self> {
         let mut this = Self { registered: [ptr::null_mut(); PROBES.len()] };
         for (slot, (name, probe)) in this.registered.iter_mut().zip(PROBES) {
             let tracepoint = find(name).inspect_err(|_| pr_err!("no tracepoint {name}\n"))?;
-            // SAFETY: The probe has the tracepoint's arguments, and stays until `drop`.
+            // SAFETY: The probe takes the tracepoint's arguments and stays until `drop`.
             let result = unsafe {
                 bindings::tracepoint_probe_register(tracepoint, probe.cast_mut(), ptr::null_mut())
             };
@@ -69,7 +70,7 @@ impl Drop for Tracepoints {
     fn drop(&mut self) {
         for (tracepoint, (_, probe)) in self.registered.into_iter().zip(PROBES) {
             if !tracepoint.is_null() {
-                // SAFETY: It was registered just so.
+                // SAFETY: It was registered with these arguments.
                 unsafe {
                     bindings::tracepoint_probe_unregister(
                         tracepoint,
@@ -79,8 +80,8 @@ impl Drop for Tracepoints {
                 }
             }
         }
-        // SAFETY: `tracepoint_synchronize_unregister`: after it no probe of ours runs, and the
-        // module's code may go.
+        // SAFETY: `tracepoint_synchronize_unregister`: after these calls no probe of this module
+        // runs, so its code may be freed.
         unsafe {
             bindings::synchronize_srcu(&raw mut bindings::tracepoint_srcu);
             bindings::synchronize_rcu();
@@ -88,15 +89,15 @@ impl Drop for Tracepoints {
     }
 }
 
-/// The tracepoint of that name: most are not exported, but all can be gone through.
+/// Returns the tracepoint with a name. Most are not exported, so all are searched.
 fn find(name: &CStr) -> Result<*mut tracepoint> {
     struct Search<'a> {
         name: &'a CStr,
         found: *mut tracepoint,
     }
     unsafe extern "C" fn visit(tracepoint: *mut tracepoint, search: *mut c_void) {
-        // SAFETY: `search` is what was handed to `for_each_kernel_tracepoint`; names end with a
-        // zero.
+        // SAFETY: `search` is the pointer that was passed to `for_each_kernel_tracepoint`. Names
+        // end with a zero byte.
         unsafe {
             let search = &mut *search.cast::<Search<'_>>();
             if CStr::from_char_ptr((*tracepoint).name).as_bytes() == search.name.as_bytes() {
@@ -105,7 +106,7 @@ fn find(name: &CStr) -> Result<*mut tracepoint> {
         }
     }
     let mut search = Search { name, found: ptr::null_mut() };
-    // SAFETY: `visit` gets a pointer to `search`, only during the call.
+    // SAFETY: `visit` uses the pointer to `search` only during the call.
     unsafe { bindings::for_each_kernel_tracepoint(Some(visit), (&raw mut search).cast()) };
     if search.found.is_null() {
         Err(ENOENT)
@@ -115,8 +116,8 @@ fn find(name: &CStr) -> Result<*mut tracepoint> {
 }
 
 unsafe extern "C" fn dirty_buffer(_: *mut c_void, dirty: *mut buffer_head) {
-    // SAFETY: The tracepoint's argument is a valid buffer, whose folio is there and whose contents
-    // are `len` bytes long.
+    // SAFETY: The tracepoint's argument is a valid buffer. Its folio exists and its contents are
+    // `len` bytes long.
     unsafe {
         let Some(device) = WATCHES.recorded((*dirty).b_bdev, wire::WATCH_BUFFERS) else { return };
         let Some(block) = buffer::block(dirty) else { return };
@@ -142,8 +143,8 @@ unsafe extern "C" fn bio_remap(
     _: bindings::dev_t,
     _: bindings::sector_t,
 ) {
-    // SAFETY: The tracepoint's argument is a valid bio. One that has not been queued yet will be,
-    // and is logged then.
+    // SAFETY: The tracepoint's argument is a valid bio. If it was not queued yet, it is logged when
+    // it is queued.
     unsafe {
         if (*bio).bi_flags & (1 << bindings::BIO_TRACE_COMPLETION) != 0 {
             submit(bio);
@@ -151,8 +152,8 @@ unsafe extern "C" fn bio_remap(
     }
 }
 
-/// What a request is, in a record's terms: its flags, and whether it carries data; `None` for reads
-/// and what else is not logged.
+/// Returns the flags of a request's record, and true if it carries data. `None` for reads and other
+/// requests that are not logged.
 ///
 /// # Safety
 ///
@@ -180,7 +181,7 @@ unsafe fn describe(bio: *const bio) -> Option<(u16, bool)> {
 ///
 /// `bio` is valid.
 unsafe fn submit(bio: *const bio) {
-    // SAFETY: The caller's promise. `bi_iter` is packed: read as a value.
+    // SAFETY: The caller's promise. `bi_iter` is packed, so it is read as a value.
     unsafe {
         let Some(device) = WATCHES.recorded((*bio).bi_bdev, wire::WATCH_REQUESTS) else { return };
         let Some((flags, data)) = describe(bio) else { return };
@@ -206,7 +207,8 @@ unsafe fn submit(bio: *const bio) {
 }
 
 unsafe extern "C" fn bio_complete(_: *mut c_void, _: *mut request_queue, bio: *mut bio) {
-    // SAFETY: The tracepoint's argument is a valid bio that has ended, not yet its owner's again.
+    // SAFETY: The tracepoint's argument is a valid bio that has ended. Its owner does not have it
+    // back yet.
     unsafe {
         let Some(device) = WATCHES.recorded((*bio).bi_bdev, wire::WATCH_REQUESTS) else { return };
         if describe(bio).is_none() {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Bytes that a file system writes to the disk and has never set: they are what the memory held
-//! before, which depends on all that was done since the boot. While the clock stands still, they
-//! are zeroes. `init_on_alloc` does not help: it passes over caches of inodes, which have
-//! constructors, and stacks.
+//! Bytes that a file system writes to the disk without setting them. They hold earlier contents of
+//! memory, which depend on everything since the boot. While the clock is frozen, they are set to
+//! zero. `init_on_alloc` does not help, because it skips caches of inodes, which have constructors,
+//! and stacks.
 //!
-//! | bytes | where they stay as they are |
+//! | bytes | code that leaves them unset |
 //! | --- | --- |
-//! | JFS: what a new inode has of its extents, its names or its target: a few fields and slots are set | `xtInitRoot`, fs/jfs/jfs_xtree.c; `dtInitRoot`, fs/jfs/jfs_dtree.c; `jfs_symlink`, fs/jfs/namei.c |
-//! | JFS: what a sync point and a mount do not say of themselves in the log, 20 bytes of a stack | `lmLogSync`, `lmLogInit`, `lmLogShutdown`, fs/jfs/jfs_logmgr.c; `logMOUNT`, fs/jfs/jfs_mount.c |
-//! | HFS: what follows a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
+//! | JFS: the extents, names or target of a new inode: only a few fields and slots are set | `xtInitRoot`, fs/jfs/jfs_xtree.c; `dtInitRoot`, fs/jfs/jfs_dtree.c; `jfs_symlink`, fs/jfs/namei.c |
+//! | JFS: the unused fields of the log records of a sync point and a mount, 20 bytes of a stack | `lmLogSync`, `lmLogInit`, `lmLogShutdown`, fs/jfs/jfs_logmgr.c; `logMOUNT`, fs/jfs/jfs_mount.c |
+//! | HFS: the bytes behind a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
 //!
-//! Both drivers are modules: the probes are there if the driver was loaded before this module.
+//! Both drivers are modules. The probes exist only if the driver was loaded before this module.
 
 use core::{mem::offset_of, ptr};
 use kernel::{c_str, ffi};
@@ -19,7 +19,7 @@ use crate::bindings::{self, inode, jfs_inode_info, kprobe, lrd, pt_regs};
 use crate::clock;
 use crate::kprobe::Probe;
 
-/// To be registered.
+/// The probes to register.
 pub(crate) const PROBES: [Probe; 3] = [
     Probe { symbol: c_str!("diAlloc"), handler: di_alloc, required: false },
     Probe { symbol: c_str!("lmWriteRecord"), handler: lm_write_record, required: false },
@@ -29,12 +29,12 @@ pub(crate) const PROBES: [Probe; 3] = [
 /// `struct hfs_name`: a length and 31 bytes.
 const HFS_NAME: usize = 32;
 
-/// `int (struct inode *pip, bool dir, struct inode *ip)`: a number for an inode that is new and
-/// empty.
+/// Probes `int (struct inode *pip, bool dir, struct inode *ip)`, which gives a new, empty inode its
+/// number.
 unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument, an inode of JFS that no other task knows yet: it
-        // lies in a `jfs_inode_info`.
+        // SAFETY: The probed function's argument is an inode of JFS that no other task uses yet. It
+        // is part of a `jfs_inode_info`.
         unsafe {
             let ip = (*regs).dx as *mut inode;
             let info = ip.byte_sub(offset_of!(jfs_inode_info, vfs_inode)).cast::<jfs_inode_info>();
@@ -44,11 +44,11 @@ unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int 
     0
 }
 
-/// `int (struct jfs_log *, struct tblock *, struct lrd *, struct tlock *)`: a record of no
-/// transaction says where the log is in step with the disk, or that the file system was mounted.
+/// Probes `int (struct jfs_log *, struct tblock *, struct lrd *, struct tlock *)`. A record without
+/// a transaction marks a sync point of the log or a mount.
 unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument: a record on the caller's stack.
+        // SAFETY: The probed function's argument is a record on the caller's stack.
         unsafe {
             let record = (*regs).dx as *mut lrd;
             let what = u32::from(u16::from_le((*record).type_));
@@ -65,12 +65,12 @@ unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi:
     0
 }
 
-/// `void (struct super_block *, struct hfs_name *, const struct qstr *)`: it sets the length, and
-/// as many bytes.
+/// Probes `void (struct super_block *, struct hfs_name *, const struct qstr *)`, which sets only
+/// the length and that number of bytes.
 unsafe extern "C" fn hfs_asc2mac(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument: a name that no other task knows yet, as large as
-        // a name of HFS can be.
+        // SAFETY: The probed function's argument is a name that no other task uses yet, with the
+        // size of the longest HFS name.
         unsafe { ptr::write_bytes((*regs).si as *mut u8, 0, HFS_NAME) };
     }
     0

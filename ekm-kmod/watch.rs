@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Which block devices are watched, and whether their events are recorded.
+//! The watched block devices, and whether their events are recorded.
 //!
-//! Probes read this without a lock: an event at the very time of a change may still be logged, or
-//! not yet.
+//! Probes read this without a lock, so an event that is concurrent with a change may be logged or
+//! not.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use kernel::prelude::*;
@@ -14,21 +14,21 @@ use crate::wire::{Watch, WATCHES_MAX, WATCH_BUFFERS, WATCH_REQUESTS};
 /// A device number as the kernel keeps it (`dev_t`).
 pub(crate) type DeviceNumber = u32;
 
-/// One watch. A device of 0 is none.
+/// One watch. Device 0 means that the slot is free.
 struct Slot {
     device: AtomicU32,
     what: AtomicU32,
 }
 
-/// All watches.
+/// The table of watches.
 pub(crate) struct Watches {
     recording: AtomicBool,
-    /// No slot from here on is in use.
+    /// The end of the used slots.
     end: AtomicU32,
     slots: [Slot; WATCHES_MAX],
 }
 
-/// The one table there is: probes have no other way to it.
+/// The only table. Probes reach it through this static.
 pub(crate) static WATCHES: Watches = Watches {
     recording: AtomicBool::new(false),
     end: AtomicU32::new(0),
@@ -36,21 +36,21 @@ pub(crate) static WATCHES: Watches = Watches {
 };
 
 impl Watches {
-    /// Begins or ends recording, and says how it was.
+    /// Starts or stops recording. Returns the previous state.
     pub(crate) fn record(&self, on: bool) -> bool {
         self.recording.swap(on, Ordering::AcqRel)
     }
 
-    /// Whether it records.
+    /// Returns true if events are recorded.
     pub(crate) fn is_recording(&self) -> bool {
         self.recording.load(Ordering::Acquire)
     }
 
-    /// [`crate::wire::EKM_WATCH`]. One call at a time.
+    /// Sets a watch ([`crate::wire::EKM_WATCH`]). Calls must not overlap.
     pub(crate) fn set(&self, watch: &Watch, exists: impl FnOnce(DeviceNumber) -> bool) -> Result {
         let slot = self.slots.get(watch.device as usize).ok_or(EINVAL)?;
         valid(watch.what & !(WATCH_BUFFERS | WATCH_REQUESTS) == 0)?;
-        // MKDEV(): 12 bits and 20.
+        // MKDEV() has 12 bits for the major number and 20 for the minor number.
         valid(watch.major < 1 << 12 && watch.minor < 1 << 20)?;
         let device = watch.major << 20 | watch.minor;
         if device != 0 {
@@ -76,7 +76,7 @@ impl Watches {
         Ok(())
     }
 
-    /// Ends recording and all watches.
+    /// Stops recording and removes all watches.
     pub(crate) fn clear(&self) {
         self.record(false);
         for slot in &self.slots {
@@ -85,7 +85,7 @@ impl Watches {
         self.end.store(0, Ordering::Release);
     }
 
-    /// The device that a number of ours stands for: `ENODEV` if none.
+    /// Returns the device with a number. `ENODEV` if it is not watched.
     pub(crate) fn device(&self, number: u32) -> Result<DeviceNumber> {
         let slot = self.slots.get(number as usize).ok_or(EINVAL)?;
         match slot.device.load(Ordering::Acquire) {
@@ -94,7 +94,7 @@ impl Watches {
         }
     }
 
-    /// The devices whose buffers are watched, each behind our number of it.
+    /// Returns the devices whose buffers are watched, each with its number.
     pub(crate) fn with_buffers(&self) -> impl Iterator<Item = (u32, DeviceNumber)> + '_ {
         let end = self.end.load(Ordering::Acquire) as usize;
         self.slots.iter().take(end).enumerate().filter_map(|(number, slot)| {
@@ -104,7 +104,8 @@ impl Watches {
         })
     }
 
-    /// Our number of a device, if events of the kind `what` of it are recorded now.
+    /// Returns the number of a device. `None` if events of the kind `what` of the device are not
+    /// recorded now.
     ///
     /// # Safety
     ///

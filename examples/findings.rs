@@ -1,17 +1,17 @@
-//! Writes `docs/results/findings.md`, a table of the folders of `bugs/`, by the tables in their
+//! Writes `docs/results/findings.md`, a table of the folders of `bugs/`, from the tables in their
 //! READMEs.
 //!
 //!     cargo run --example findings
 //!
-//! `tests/pages` compares the page with what this makes of the folders.
+//! `tests/pages` compares the page with the output of this program.
 
 use std::fs;
 use std::path::Path;
 
-/// The rows that a README has to have, in this order.
+/// The rows that every README must have, in this order.
 pub const ROWS: [&str; 5] = ["System", "Found by", "Promised by", "Expected", "Replay"];
 
-/// What stands before the table.
+/// The text before the table.
 const HEAD: &str = "\
 <!-- Generated from bugs/: cargo run --example findings -->
 
@@ -26,21 +26,21 @@ as a bug.
 
 ";
 
-/// A bug, as the README in its folder has it.
+/// A bug, as the README in its folder describes it.
 pub struct Bug {
-    /// The folder's name.
+    /// The name of the folder.
     pub folder: String,
-    /// The README's title.
+    /// The title of the README.
     pub title: String,
     /// The cells of [`ROWS`].
     pub cells: [String; 5],
 }
 
 impl Bug {
-    /// From a folder's README.
+    /// Reads the README of a folder.
     ///
     /// # Errors
-    /// What the README lacks.
+    /// The README lacks a part; the error names it.
     pub fn read(folder: &Path) -> Result<Bug, String> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = folder.join("README.md");
@@ -57,10 +57,10 @@ impl Bug {
         Ok(Bug { folder: name, title, cells: [system?, found?, promised?, expected?, replay?] })
     }
 
-    /// The verdict that is expected of its trace, and how the message begins.
+    /// Returns the verdict that the trace must have, and the beginning of its message.
     ///
     /// # Errors
-    /// The cell says neither.
+    /// The cell lacks one of them.
     pub fn expected(&self) -> Result<(&str, &str), String> {
         let mut ticked = self.cells[3].split('`').skip(1).step_by(2);
         let both = ticked.next().zip(ticked.next());
@@ -71,10 +71,10 @@ impl Bug {
     }
 }
 
-/// All bugs, by the names of their folders.
+/// Returns all bugs, in the order of the names of their folders.
 ///
 /// # Errors
-/// What a README lacks.
+/// A README lacks a part.
 pub fn bugs(folder: &Path) -> Result<Vec<Bug>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut folders: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -83,10 +83,10 @@ pub fn bugs(folder: &Path) -> Result<Vec<Bug>, String> {
     folders.iter().map(|path| Bug::read(path)).collect()
 }
 
-/// The page.
+/// Returns the text of the page.
 ///
 /// # Errors
-/// What a README lacks.
+/// A README lacks a part.
 pub fn page(folder: &Path) -> Result<String, String> {
     let bugs = bugs(folder)?;
     let mut page = format!("{HEAD}{} findings:\n\n", bugs.len());

@@ -1,9 +1,9 @@
-//! Prints cells of a matrix as a table of Markdown, as `docs/results/matrix.md` has them.
+//! Prints cells of a matrix as a Markdown table, as in `docs/results/matrix.md`.
 //!
 //!     cargo run --example matrix_table FOLDER [SYSTEM...]
 //!
-//! A row a check, a column a system; all systems by default. The last line counts all cells of the
-//! folder.
+//! Each check has a row and each system a column. All systems are the default. The last line counts
+//! all cells of the folder.
 
 #![allow(clippy::print_stdout, reason = "the table is its output")]
 
@@ -19,7 +19,7 @@ fn read(path: &Path) -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| wrong(&error))
 }
 
-/// The names of the rows or the columns of a grid.
+/// Returns the names of the rows or the columns of a grid.
 fn names(grid: &Value, what: &str) -> Vec<String> {
     let all = grid[what].as_array().into_iter().flatten();
     all.filter_map(|one| Some(one["name"].as_str()?.to_owned())).collect()
@@ -29,7 +29,7 @@ fn number(summary: &Value, count: &str) -> u64 {
     summary[count].as_u64().unwrap_or(0)
 }
 
-/// What was found, without the checker's name: `lost synced-by-sync`.
+/// Returns the findings without the checker's name: `lost synced-by-sync`.
 fn found(cell: &Value) -> String {
     let findings = cell["findings"].as_array().into_iter().flatten();
     let words = findings.filter(|finding| finding["by_design"] == false).filter_map(|finding| {
@@ -42,8 +42,8 @@ fn found(cell: &Value) -> String {
     words.join(", ")
 }
 
-/// States, and of how many topologies where that is known; operations; crash disks; and whether
-/// that was all.
+/// Returns the number of states, of all topologies if known, of operations and of crash disks, and
+/// whether the run was complete.
 fn counts(summary: &Value) -> String {
     let topologies =
         summary["topologies"].as_u64().map_or_else(String::new, |count| format!(" of {count}"));
@@ -56,7 +56,9 @@ fn counts(summary: &Value) -> String {
 fn text(cell: &Value) -> String {
     match cell["outcome"].as_str().unwrap_or("not run") {
         "bug" => format!("bug: {}", found(cell)),
-        outcome @ ("pass" | "blind" | "by-design") => {
+        // The word of earlier releases.
+        "blind" => format!("inconclusive: {}", counts(&cell["summary"])),
+        outcome @ ("pass" | "inconclusive" | "by-design") => {
             format!("{}: {}", outcome.replace('-', " "), counts(&cell["summary"]))
         }
         outcome => outcome.replace('-', " "),

@@ -1,4 +1,4 @@
-//! A small program that promises durability: notes, one a line of a file.
+//! A small program that promises durability: a file of notes, one per line.
 //! `docs/reference/stack-files.md` checks it.
 //!
 //!     notes create FILE
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     )
 }
 
-/// The file, and its name in its folder, are durable.
+/// Creates the file. The file and its name in the folder are then durable.
 fn create(path: &Path) -> io::Result<()> {
     File::create(path)?.sync_all()?;
     File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
@@ -60,7 +60,8 @@ fn repair(path: &str) -> io::Result<u8> {
     Ok(1)
 }
 
-/// Notes that were added are there; the one that is being added is there at the end of that.
+/// Checks that all added notes are in the file. A note that is being added must be there only at
+/// the end of its interval.
 fn verify(path: &str) -> io::Result<u8> {
     let notes = fs::read_to_string(path)?;
     let variable = |name: &str| env::var(name).map_err(io::Error::other);

@@ -1,10 +1,9 @@
 //! Workers in child processes of this program: `explode worker PAGE`, with the supervisor on
 //! standard input and output.
 //!
-//! A child has a process group of its own, and ends with this process however that ends, and with
-//! it all that it has started and that has stayed in its group. What it prints goes to standard
-//! error; where a line of progress is on the same terminal, through this process, which writes it
-//! above that line.
+//! A child has its own process group. It ends with this process in every case, together with all
+//! processes that it started and that stayed in its group. Its output goes to standard error. If a
+//! progress line is on the same terminal, this process writes the output above that line.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -29,12 +28,12 @@ use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpgrp, getpid};
 use crate::diagnostics::{Lines, OfWorker};
 use crate::{output, progress_line};
 
-/// What a worker has printed is read so long after its end: a process that it has started and that
-/// has left its group may go on.
+/// The time for which a worker's output is still read after its end. A process that the worker
+/// started outside its group may keep the pipe open.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// What a worker gets when its supervisor has died. Its default is to end the worker, which has
-/// started nothing before it is handled.
+/// The signal that a worker gets when its supervisor dies. Its default action ends the worker,
+/// which is enough until the handler is installed, because the worker has started nothing before.
 const ORPHANED: Signal = Signal::SIGUSR2;
 
 extern "C" fn end_group(_signal: i32) {
@@ -42,8 +41,8 @@ extern "C" fn end_group(_signal: i32) {
     unsafe { libc::kill(0, libc::SIGKILL) };
 }
 
-/// From now on the group of this process ends when its supervisor has died, if it is a group of its
-/// own.
+/// Installs the handler that ends this process's group when its supervisor dies. Does nothing if
+/// the process does not lead a group.
 fn end_as_orphan() -> io::Result<()> {
     if getpgrp() == getpid() {
         let action =
@@ -54,14 +53,14 @@ fn end_as_orphan() -> io::Result<()> {
     Ok(())
 }
 
-/// Serves the supervisor.
+/// Serves the supervisor in this process until its stream closes.
 pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
     let served = || -> io::Result<()> {
         end_as_orphan()?;
         let page = StepPage::map(&File::options().read(true).write(true).open(page)?)?;
         let (input, output) =
             (io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?);
-        // What a component or a checker reads and prints must not get into what is said to the
+        // The input and output of components and checkers must not mix with the messages to the
         // supervisor.
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr().as_fd())?;
@@ -74,10 +73,10 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
     }
 }
 
-/// Starts a worker; once it has ended, this is done.
+/// Starts a worker. Calls `afterwards` once it has ended.
 ///
 /// # Errors
-/// No process can be started.
+/// The process cannot be started.
 pub fn spawn(afterwards: fn()) -> Result<Box<dyn Transport>, RunError> {
     let started = || -> io::Result<ChildTransport> {
         let shared = MemoryFile::new("explode-worker")?;
@@ -108,7 +107,7 @@ pub fn spawn(afterwards: fn()) -> Result<Box<dyn Transport>, RunError> {
     Ok(Box::new(started().map_err(failed)?))
 }
 
-/// Passes on what a worker prints, line by line.
+/// Writes each line of a worker's output above the progress line.
 fn write_above(printed: ChildStderr) {
     let mut printed = BufReader::new(printed);
     let mut line = Vec::new();
@@ -121,7 +120,7 @@ fn write_above(printed: ChildStderr) {
     }
 }
 
-/// Writing to a stream that takes nothing more fails from now on.
+/// Makes writes to a stream fail when it is full.
 pub fn never_block(stream: impl AsFd) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(&stream, FcntlArg::F_GETFL)?);
     fcntl(&stream, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
@@ -134,25 +133,25 @@ struct ChildTransport {
     reader: ChildStdout,
     writer: ChildStdin,
     page: StepPage,
-    /// Passes on what it prints, where that has to be done.
+    /// The thread that passes on the child's output.
     printed: Option<JoinHandle<()>>,
     afterwards: fn(),
     ended: Option<TransportEnd>,
 }
 
 impl ChildTransport {
-    /// Waits so long for the process to end; whatever it has started goes with it.
+    /// Waits at most `patience` for the process to end, then kills its whole group.
     fn finish(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         let process = Pid::from_raw(self.child.id() as i32);
         let end = Instant::now() + patience;
-        // Its number stays its own until it is waited for.
+        // With WNOWAIT the process keeps its number until `wait`.
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         while Instant::now() < end && waitid(Id::Pid(process), flags)? == WaitStatus::StillAlive {
             thread::sleep(Duration::from_millis(1));
         }
         killpg(process, Signal::SIGKILL)?;
         let status = self.child.wait();
-        // One that was killed has left its folders.
+        // A killed worker leaves its private folders behind.
         sweep();
         let end = Instant::now() + LAST_LINES;
         while Instant::now() < end

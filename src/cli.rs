@@ -52,10 +52,10 @@ pub enum Command {
     /// Build and run the guest: its kernel, explode's modules, its image.
     #[command(subcommand)]
     Vm(VmCommand),
-    /// What runs in a guest.
+    /// The worker in a guest.
     #[command(hide = true)]
     Agent(AgentArgs),
-    /// What runs in a child process.
+    /// The worker in a child process.
     #[command(hide = true)]
     Worker(WorkerArgs),
 }
@@ -68,7 +68,7 @@ pub enum Format {
     Jsonl,
 }
 
-/// Where a run takes place.
+/// The place of a run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ModeArg {
     /// In process, on simulated disks and files.
@@ -124,7 +124,7 @@ pub struct StackArgs {
     /// The stack file that one of the two names, read before.
     #[arg(skip)]
     pub file: Option<StackFile>,
-    /// Where to run. Default: in process if the whole stack can, otherwise in a guest.
+    /// The place of the run. Default: in process if the whole stack can, otherwise in a guest.
     #[arg(long = "in", value_enum)]
     pub mode: Option<ModeArg>,
     /// Set an option of a component of the stack.
@@ -139,8 +139,8 @@ pub struct RunArgs {
     pub target: Option<String>,
     #[command(flatten)]
     pub stack: StackArgs,
-    /// What to explore next: exhaust, dfs, different, prefix:TRACE.json; with --budget or --states
-    /// also random, weighted, pct[:d=3,k=100].
+    /// The order of exploring: exhaust, dfs, different, prefix:TRACE.json; with --budget or
+    /// --states also random, weighted, pct[:d=3,k=100].
     #[arg(long, default_value = "exhaust")]
     pub strategy: StrategyName,
     /// Seed of all random choices.
@@ -283,7 +283,7 @@ pub struct MatrixArgs {
     /// Columns, separated by commas. Default: all.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with = "resume")]
     pub check: Vec<String>,
-    /// Where to run. Default: in process if the whole stack can, otherwise in a guest.
+    /// The place of the run. Default: in process if the whole stack can, otherwise in a guest.
     #[arg(long = "in", value_enum, conflicts_with = "resume")]
     pub mode: Option<ModeArg>,
     /// Time for all cells together. Each cell gets an equal share of what is left.
@@ -340,7 +340,7 @@ pub struct MatrixArgs {
     pub format: Format,
 }
 
-/// What is decided when a run begins.
+/// The options that a run decides when it begins.
 const DECIDED: [&str; 24] = [
     "target",
     "stack",
@@ -476,7 +476,7 @@ pub enum VmCommand {
     Shell(VmArgs),
 }
 
-/// Which kernel.
+/// The kernel of the guest.
 #[derive(Debug, Args)]
 pub struct VmArgs {
     /// Your own kernel tree, configured and built. Default: the tree that EXPLODE_KERNEL names,
@@ -505,17 +505,17 @@ pub struct WorkerArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ListKind {
-    /// What `explode run` takes: real systems, each with what it shows.
+    /// Real systems, which `explode run` takes, each with what it shows.
     Targets,
     /// Targets with a seeded bug, each with its twin without the bug.
     SeededBugs,
-    /// What targets run on.
+    /// Stacks of the targets.
     Stacks,
-    /// What stacks are made of.
+    /// Layers of stacks.
     Components,
-    /// What drives a stack and judges it.
+    /// Drivers and judges of stacks.
     Checkers,
-    /// What each system promises, line by line, with the source.
+    /// Promises of each system, line by line, with their source.
     Profiles,
 }
 

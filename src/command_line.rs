@@ -1,4 +1,4 @@
-//! The process's arguments, with those of the stack file that they name.
+//! The process's arguments, joined with those of the stack file that they name.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,10 +12,11 @@ use crate::cli::{Cli, Command};
 use crate::output;
 use crate::stack_file::{StackFile, is_path};
 
-/// The command line, with the options of the stack file that it names; its own come last, and win.
+/// Parses the command line with the options of the stack file that it names. The options of the
+/// command line come last and override those of the file.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The stack file is not valid, or `--stack` is given although the target is a stack file.
 pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
     let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| refuse(&error, &arguments));
     let Command::Run(args) = &cli.command else { return Ok(cli) };
@@ -31,7 +32,7 @@ pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, Usage
         _ => return Ok(cli),
     };
     let file = StackFile::read(registry, Cli::command, Path::new(named))?;
-    // The options of the file right after the command, which is the first word that is no option.
+    // The options of the file go right after the command, the first word that is no option.
     let run = arguments.iter().position(|word| word == "run").map_or(arguments.len(), |at| at + 1);
     let (before, after) = arguments.split_at(run);
     let own = file.arguments.iter().map(OsString::from);
@@ -47,9 +48,9 @@ pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, Usage
     Ok(cli)
 }
 
-/// Ends the program with an error about these arguments, or with help. An argument may be the name
-/// of a file, or the value of a stack file: an error about one with control characters is printed
-/// without colours, and without them.
+/// Ends the program with an error about these arguments, or with help. An argument may be a file
+/// name or a value from a stack file. If one has control characters, the error is printed escaped
+/// and without colours.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
     let plain = |word: &OsString| escaped(&word.to_string_lossy()) == word.to_string_lossy();
     if !error.use_stderr() || arguments.iter().all(plain) {

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks the run to end after the current step, the second ends this process.
+//! Ctrl-C: the first one ends the run after the current step, the second one ends this process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,14 +10,14 @@ extern "C" fn interrupt(_signal: i32) {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
-/// SIGINT and SIGTERM end this process, even if it was started with SIGINT ignored, as a shell's
-/// background jobs are.
+/// Lets SIGINT and SIGTERM end this process, even if it was started with SIGINT ignored, as a
+/// shell's background jobs are.
 pub fn by_default() {
     set(SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty()));
 }
 
-/// From now on the flag is set by SIGINT and by SIGTERM; the second of each ends this process, as
-/// it does by default.
+/// Returns a flag that SIGINT and SIGTERM set. The second signal of either kind ends this process,
+/// as by default.
 pub fn watch() -> &'static AtomicBool {
     set(SigAction::new(SigHandler::Handler(interrupt), SaFlags::SA_RESETHAND, SigSet::empty()));
     &INTERRUPTED

@@ -1,6 +1,6 @@
-//! `--junit`: what came of a run, as the XML that build servers read: a failed case for each
-//! finding, an error for each thing that was broken, and one that passed if there is neither. What
-//! is by design is no finding.
+//! `--junit`: the result of a run as the XML that build servers read. It has a failed case for each
+//! finding and an error for each broken thing, or one passed case without both. Errors by design
+//! are not findings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::output;
 
-/// Hears of a run, and writes the file at its end.
+/// The messages of a run that the file needs.
 pub struct Junit {
     target: String,
     findings: BTreeMap<String, Finding>,
@@ -22,16 +22,16 @@ pub struct Junit {
 }
 
 impl Junit {
-    /// For a run of this plan.
+    /// Returns the report of a run of this plan.
     pub fn new(plan: &Plan) -> Junit {
         let (target, paste) = (plan.target.clone(), output::paste_for(plan));
         Junit { target, findings: BTreeMap::new(), broken: Vec::new(), seconds: 0.0, paste }
     }
 
-    /// One message of the run.
+    /// Takes one message of the run.
     pub fn hear(&mut self, message: &Message) {
         match message {
-            // Told again with its last count.
+            // A finding is reported again with its last count.
             Message::Finding(finding) if finding.replayed && !finding.by_design => {
                 self.findings.insert(finding.id.clone(), finding.clone());
             }
@@ -41,7 +41,7 @@ impl Junit {
         }
     }
 
-    /// The run could not go on.
+    /// Records that the run could not go on.
     pub fn stopped(&mut self, why: String) {
         self.broken.push(why);
     }
@@ -49,7 +49,7 @@ impl Junit {
     /// Writes the file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, output: Output) -> std::io::Result<()> {
         let mut suite = TestSuite::new(self.target.as_str());
         suite.set_time(Duration::try_from_secs_f64(self.seconds).unwrap_or_default());
@@ -60,7 +60,7 @@ impl Junit {
                 .set_type(finding.verdict.as_str())
                 .set_message(brief(&finding.message).text)
                 .set_description(format!(
-                    "{}\n{}, seen by {} checks\n{replay}",
+                    "{}\n{}, shown by {} disks\n{replay}",
                     finding.message,
                     finding.when(),
                     finding.count

@@ -1,11 +1,11 @@
-//! What users of explode depend on: a crash test of a storage engine, and the command line.
+//! The crate that users of explode depend on: crash tests of a storage engine, and the command
+//! line.
 //!
 //! - [`crash_test`] checks an engine within `cargo test`. It needs no feature.
-//! - [`prelude`], [`runtime`] and [`ramdisk`] have what components and checkers are made of.
-//! - Feature `systems`: [`components`] and [`checkers`] that explode brings, in one [`registry()`].
-//! - Feature `cli`, on by default: the command line. A program with components and checkers of its
-//!   own calls [`main`] with a registry that has them. `tests/outside_crate/example` is such a
-//!   program.
+//! - [`prelude`], [`runtime`] and [`ramdisk`] have the parts of components and checkers.
+//! - Feature `systems`: explode's [`components`] and [`checkers`], in one [`registry()`].
+//! - Feature `cli`, on by default: the command line. A program with its own components and checkers
+//!   calls [`main`] with a registry that has them. `tests/outside_crate/example` is such a program.
 //! - Feature `engines`: more storage engines to check.
 //!
 //! # Rooms, bottom first
@@ -82,7 +82,7 @@ pub use explode_runtime::{crash_test, prelude};
 #[cfg(feature = "systems")]
 pub use registry::registry;
 
-/// Runs the command line: parses the process's arguments, does what they say, and returns the exit
+/// Runs the command line: parses the process's arguments, runs the command, and returns the exit
 /// code.
 #[cfg(feature = "cli")]
 pub fn main(registry: &runtime::plan::Registry) -> std::process::ExitCode {

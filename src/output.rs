@@ -1,5 +1,5 @@
-//! Where words go: standard output for results, standard error for what went wrong. Invariant: a
-//! terminal gets no control character that stood in a name, a message or the output of a command.
+//! Standard output for results, standard error for errors. Invariant: a terminal gets no control
+//! characters from names, messages or the output of commands.
 
 use std::io::{self, Write as _};
 
@@ -11,28 +11,28 @@ use explode_runtime::report::{Line, Paste, absolute, escaped};
 /// The head of an error on standard error.
 pub const ERROR: &str = "error: ";
 
-/// Says what went wrong, and returns the exit code that goes with it. Further lines are moved to
-/// the right: none of them looks like another error.
+/// Reports an error and returns the exit code that goes with it. Further lines are indented, so
+/// that none looks like another error.
 #[expect(clippy::print_stderr, reason = "this is where errors are said")]
 pub fn fail(exit: Exit, error: impl std::fmt::Display) -> Exit {
     eprintln!("{ERROR}{}", escaped(&error.to_string()).replace('\n', "\n  "));
     exit
 }
 
-/// Says what is being done, beside the results.
+/// Reports a step, beside the results.
 #[expect(clippy::print_stderr, reason = "this is where notes are said")]
 pub fn note(text: &str) {
     eprintln!("{}", escaped(text));
 }
 
-/// Writes a line of results, or ends the program. Without a reader it goes on: its files and its
-/// exit code are wanted all the same.
+/// Writes a line of results, or ends the program if that fails. Goes on without a reader, because
+/// the files and the exit code still count.
 pub fn line(text: &str) {
     finish(try_line(text));
 }
 
-/// Writes a line of results as [`line`] does, its word in colour if colour is wanted. The line has
-/// escaped what a terminal obeys.
+/// Writes a line of results as [`line()`] does, its word in colour if colour is wanted. The line must
+/// be escaped already.
 pub fn styled(line: &Line) {
     finish(write_line(&line.shown(colour())));
 }
@@ -57,7 +57,7 @@ fn write_line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Has the reader of standard output gone away?
+/// Returns true if standard output has no reader any more.
 pub fn is_unread(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
@@ -73,23 +73,24 @@ pub fn unsaid(error: &io::Error) {
 /// CLICOLOR_FORCE is set. NO_COLOR and CLICOLOR=0 turn it off.
 pub fn colour() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    // The crate has colours in CI even on a dumb terminal.
+    // The crate uses colours in CI even on a dumb terminal.
     let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     AutoStream::choice(&io::stdout()) != ColorChoice::Never && (is_forced || !is_dumb)
 }
 
-/// Commands of this program that the user can paste into a shell, in any folder.
+/// Returns the commands of this program that the user can paste into a shell, in any folder.
 pub fn paste() -> Paste {
     Paste::new(&program())
 }
 
-/// The commands about a plan.
+/// Returns the commands about a plan.
 pub fn paste_for(plan: &Plan) -> Paste {
     paste().for_plan(plan.mode, &plan.stack, &plan.checker_options)
 }
 
-/// How a shell finds this program from any folder: by the path with which it was called, made
-/// absolute; by its bare name if a folder of the PATH has it; else by the path of the executable.
+/// Returns a name of this program that a shell finds from any folder: the path with which it was
+/// called, made absolute; its bare name if a folder of the PATH has it; else the path of the
+/// executable.
 pub fn program() -> String {
     let called = std::env::args().next().unwrap_or_default();
     if called.contains('/') {

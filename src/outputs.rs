@@ -1,14 +1,15 @@
-//! The output files that options name: looked at before anything is run, so that no work is lost.
+//! The output files that options name. They are checked before anything is run, so that no work is
+//! lost.
 
 use std::path::{Path, PathBuf};
 
 use explode_runtime::base::{Exit, Output, UsageError, is_not_plain};
 
-/// The output files of one command. No two of them are one file, and none is a file that the
+/// The output files of one command. No two of them are the same file, and none is a file that the
 /// command reads.
 #[derive(Debug, Default)]
 pub struct Outputs<'a> {
-    /// The folder that the command makes or fills.
+    /// The folder that the command creates or fills.
     folder: Option<&'a Path>,
     /// The names that the command itself uses in that folder.
     own: &'static [&'static str],
@@ -18,12 +19,12 @@ pub struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// Those of a command that reads these files.
+    /// Returns the outputs of a command that reads these files.
     pub fn beside(inputs: impl IntoIterator<Item = &'a Path>) -> Outputs<'a> {
         Outputs { inputs: inputs.into_iter().collect(), ..Outputs::default() }
     }
 
-    /// The same for a command that uses these names in this folder.
+    /// Adds the names that the command uses in this folder.
     pub fn with_folder(
         self,
         folder: Option<&'a Path>,
@@ -32,11 +33,11 @@ impl<'a> Outputs<'a> {
         Outputs { folder, own, ..self }
     }
 
-    /// Looks at the path that an option names, if it names one.
+    /// Checks the path that an option names. `None` if it names none.
     ///
     /// # Errors
-    /// The path cannot be written; another option names it; the command reads it, or writes it by
-    /// itself.
+    /// The path cannot be written; another option names it; the command reads it, or writes it
+    /// anyway.
     pub fn of_option(
         &mut self,
         option: &'static str,
@@ -75,12 +76,12 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Is this path the name of that file, which is given without links?
+/// Returns true if the path is a name of the file, whose path has no links.
 pub fn is_file(path: &Path, file: &Path) -> bool {
     path.canonicalize().is_ok_and(|path| path == file)
 }
 
-/// The exit code for an output file that could not be written.
+/// Returns the exit code for an output file that could not be written.
 pub fn exit(error: &std::io::Error) -> Exit {
     if is_not_plain(error) { Exit::Usage } else { Exit::Broken }
 }

@@ -1,4 +1,4 @@
-//! How a build that takes long looks: a bar on a terminal, else a line for each step.
+//! The progress of a long build: a bar on a terminal, else a line for each step.
 
 use std::io::{IsTerminal as _, stderr};
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! How a run looks on a terminal: one line of progress, redrawn in place below everything that is
-//! said, and gone at the end.
+//! The progress of a run on a terminal: one line, redrawn below all other output and removed at the
+//! end.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use explode_runtime::plan::RunSettings;
 use explode_runtime::report::{HumanWriter, Message, Progress, escaped, progress_text, share};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long the bar is, for indicatif: it counts in thousandths.
+/// The length of the bar, in indicatif's units.
 const WHOLE: u64 = 1000;
 
 /// The line of this process, for other code that writes to the terminal.
@@ -17,7 +17,7 @@ static LINE: Mutex<Line> = Mutex::new(Line::None);
 
 #[derive(Debug)]
 enum Line {
-    /// There is none, and there will be none.
+    /// There is no line and will be none.
     None,
     /// The run has not begun.
     Coming,
@@ -40,16 +40,16 @@ pub fn write_above(lines: &[u8]) {
     }
 }
 
-/// The line of progress on standard output.
+/// The progress line on standard output.
 #[derive(Debug)]
 pub struct ProgressLine {
     bar: ProgressBar,
-    /// Those of the run that goes on; none before and after.
+    /// The settings of the current run. `None` before and after it.
     settings: Option<RunSettings>,
 }
 
 impl ProgressLine {
-    /// None where no line can be redrawn: standard output is no terminal, or a dumb one.
+    /// Returns a progress line. `None` if standard output is not a terminal that can redraw a line.
     pub fn on_terminal() -> Option<ProgressLine> {
         let bar = ProgressBar::with_draw_target(Some(WHOLE), ProgressDrawTarget::stdout());
         if bar.is_hidden() {
@@ -59,10 +59,10 @@ impl ProgressLine {
         Some(ProgressLine { bar, settings: None })
     }
 
-    /// Shows progress, and says all other messages above it.
+    /// Shows progress, and writes all other messages above it.
     ///
     /// # Errors
-    /// Those of `human`'s output.
+    /// Errors of `human`'s output.
     pub fn tell<W: Write>(
         &mut self,
         message: &Message,
@@ -86,7 +86,7 @@ impl ProgressLine {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn end(&self) {
         *line() = Line::None;
         self.bar.finish_and_clear();
@@ -101,7 +101,7 @@ impl ProgressLine {
         self.settings = Some(settings.clone());
         *line() = Line::Shown(self.bar.clone());
         self.show(&Progress::default());
-        // A step may take long, and a replay too: the spinner turns all the same.
+        // Steps and replays may take long, so the spinner turns by itself.
         self.bar.enable_steady_tick(Duration::from_millis(200));
     }
 

@@ -1,8 +1,8 @@
-//! Everything of ours that can be named.
+//! The registry of explode's own parts.
 
 use explode_runtime::plan::Registry;
 
-/// All our components, checkers and targets.
+/// Returns a registry with all components, checkers and targets of explode.
 pub fn registry() -> Registry {
     let mut registry = Registry::default();
     explode_components::register(&mut registry);

@@ -1,5 +1,5 @@
-//! The programs that a plan's shell commands name. A guest gets those that it does not have. A
-//! program that this machine does not have either is reported before anything is run.
+//! The programs that a plan's shell commands name. A guest gets those that its image lacks. A
+//! program that this machine lacks is reported before anything is run.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use explode_runtime::base::{Mode, NamedProgram, RunError, programs_of};
 use explode_runtime::plan::Plan;
 use explode_vm::{WantedProgram, find_program};
 
-/// The programs that a guest shall have for a plan.
+/// Returns the programs that a guest must have for a plan.
 pub fn wanted(plan: &Plan) -> Vec<WantedProgram> {
     let layers =
         plan.stack.0.iter().filter(|layer| layer.has_commands()).map(|layer| &layer.options);
@@ -19,10 +19,10 @@ pub fn wanted(plan: &Plan) -> Vec<WantedProgram> {
         .collect()
 }
 
-/// Does this machine have the programs, if it is to run them?
+/// Checks that this machine has the programs, if it runs them.
 ///
 /// # Errors
-/// Names one that is not there.
+/// The error names a program that is missing.
 pub fn check(plan: &Plan) -> Result<(), RunError> {
     if plan.mode == Mode::Vm {
         return Ok(());

@@ -6,7 +6,7 @@ const LONGEST: f64 = 365.0 * 24.0 * 3_600_000.0;
 /// Parses a time such as `500ms`, `60s`, `5m`, `8h`; returns milliseconds.
 ///
 /// # Errors
-/// The text is no time, or a time of more than a year.
+/// The text is not a time, or the time is longer than a year.
 pub fn milliseconds(text: &str) -> Result<u64, String> {
     let units = [("ms", 1.0), ("s", 1000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
     let parsed = units.iter().find_map(|(unit, factor)| {

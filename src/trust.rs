@@ -1,5 +1,5 @@
-//! Decides whose commands run: those of traces and folders with a tag of this user's key. The
-//! commands of others are listed, and run only with `--trust` (`docs/reference/trust.md`).
+//! Trust in shell commands: traces and folders with a tag of this user's key run their commands.
+//! Others have their commands listed, and run only with `--trust` (`docs/reference/trust.md`).
 //!
 //! Invariant: [`check`] comes before anything that a trace or folder names is run or booted.
 
@@ -18,18 +18,18 @@ use crate::output;
 
 /// A trace or folder that carries commands.
 pub struct Carrier<'a> {
-    /// A noun: `trace`, `run`, `matrix`.
+    /// The noun for messages: `trace`, `run`, `matrix`.
     pub what: &'a str,
     /// The path that the user named.
     pub path: &'a Path,
     /// The commands.
     pub commands: Vec<Carried>,
-    /// Where they would run; `None` where each system can.
+    /// The mode in which they would run. `None` if each system has its mode.
     pub mode: Option<Mode>,
 }
 
-/// Returns the user's secret, made if there is none, for what carries commands. Without a secret
-/// the user is warned, and what is written has no tag.
+/// Returns the user's secret for data that carries commands, and makes it if it is missing. `None`
+/// without commands. If there can be no secret, warns the user: the data then has no tag.
 pub fn secret(commands: &[Carried]) -> Option<Secret> {
     if commands.is_empty() {
         return None;
@@ -61,11 +61,11 @@ pub fn check_run(folder: &Path, plan: &Plan, trusted: bool) -> Result<(), UsageE
     check(&carrier, true, tagged, trusted)
 }
 
-/// Returns an error unless the carrier has no commands, or the user trusts it, or its tag is of the
+/// Returns an error unless the carrier has no commands, the user trusts it, or its tag is by the
 /// user's key.
 ///
 /// # Errors
-/// Lists the commands, and says what to do.
+/// The error lists the commands and what to do.
 pub fn check(
     carrier: &Carrier<'_>,
     has_tag: bool,
@@ -84,7 +84,7 @@ pub fn check(
     Err(UsageError(Refused { carrier, reason }.to_string()))
 }
 
-/// The commands of a carrier that is not trusted, and what to do.
+/// A refusal: the commands of a carrier that is not trusted, and what to do.
 struct Refused<'a> {
     carrier: &'a Carrier<'a>,
     reason: String,
@@ -102,7 +102,7 @@ impl fmt::Display for Refused<'_> {
     }
 }
 
-/// Where commands run, and as whom.
+/// Returns the place where commands run, and their user.
 fn place(mode: Option<Mode>) -> &'static str {
     match mode {
         Some(Mode::Vm) => "as root, in a guest",
@@ -112,7 +112,7 @@ fn place(mode: Option<Mode>) -> &'static str {
     }
 }
 
-/// Why `show` does not run a trace with commands unless it is asked to.
+/// Returns why `show` does not run a trace with commands by default.
 pub fn why_not_run(path: &Path) -> String {
     let path = quoted(&path.display().to_string());
     format!(

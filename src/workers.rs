@@ -20,20 +20,19 @@ use explode_vm::GuestSpec;
 use crate::guest::host;
 use crate::{child_worker, diagnostics, progress_line, required_programs};
 
-/// What the workers of a plan are started from. All that they need is built by then, so no build is
-/// repeated with a worker.
+/// The source of a plan's workers. Its parts are built, so starting a worker builds nothing.
 pub enum LocalWorkers {
-    /// Guests.
+    /// Guests of this kind.
     Guests(Box<GuestSpec>),
-    /// Child processes, and what is done after each.
+    /// Child processes, and the action after each.
     Processes(fn()),
 }
 
 impl LocalWorkers {
-    /// Builds what the workers of this plan need and is not there yet, which may take minutes.
+    /// Builds the missing parts of this plan's workers, which may take minutes.
     ///
     /// # Errors
-    /// What a guest needs is missing; a build fails.
+    /// A part of the guest is missing, or a build fails.
     pub fn prepare(plan: &Plan) -> Result<LocalWorkers, RunError> {
         match plan.mode {
             Mode::Vm => {
@@ -51,7 +50,8 @@ impl LocalWorkers {
         }
     }
 
-    /// Starts workers; a guest that is given up while it boots is not waited for.
+    /// Returns a function that starts workers. A guest that is given up while it boots is not
+    /// waited for.
     fn spawn<'a>(&'a self, given_up: &'a dyn Fn() -> bool) -> Box<SpawnTransport<'a>> {
         match self {
             LocalWorkers::Guests(spec) => Box::new(|| host::boot(spec, given_up)),
@@ -60,10 +60,10 @@ impl LocalWorkers {
     }
 }
 
-/// Explores a plan with so many workers; the sink hears every message.
+/// Explores a plan with `jobs` workers. The sink receives every message.
 ///
 /// # Errors
-/// Those of the run.
+/// Errors of the run.
 pub fn run(
     plan: &Plan,
     local: &LocalWorkers,
@@ -81,7 +81,7 @@ pub fn run(
         let mut spawn = local.spawn(over);
         let mut workers = remote(plan, &mut *spawn);
         if plan.mode == Mode::Vm {
-            // A guest leaves nothing behind; a child process may be in the middle of something.
+            // A killed guest leaves nothing behind. A child process may be in the middle of a step.
             workers.cancelled = over;
         }
         work(&mut workers);
@@ -94,16 +94,16 @@ pub fn run(
     supervisor.run()
 }
 
-/// Starts the stack of a plan once: what each job of the run begins with.
+/// Starts the stack of a plan once. Each job of the run begins with its result.
 ///
 /// # Errors
-/// It does not start.
+/// The stack does not start.
 pub fn first_start(plan: &Plan, workers: &LocalWorkers) -> Result<WorkerStarted, RunError> {
     let mut spawn = workers.spawn(&never);
     explode_runtime::run::first_start(&mut remote(plan, &mut *spawn))
 }
 
-/// Runs a job. Returns the file of its result.
+/// Runs a job. Returns the contents of its result file.
 ///
 /// # Errors
 /// As [`JobFile::run`].
@@ -117,10 +117,10 @@ pub fn work(
     job.run(&mut workers, &|| interrupt.load(Ordering::Relaxed))
 }
 
-/// Merges results; units of which a worker has died are run here.
+/// Merges results. Runs units whose worker has died in a worker of this process.
 ///
 /// # Errors
-/// Those of the run.
+/// Errors of the run.
 pub fn merge(
     folder: &JobFolder,
     results: &mut Results,
@@ -161,7 +161,7 @@ pub fn minimise(trace: &Trace, bounds: SearchBounds) -> Result<MinimiseResult, R
     explode_runtime::explain::minimise::minimise(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
 
-/// Runs a trace again, and tells what it shows.
+/// Runs a trace again and returns its story.
 ///
 /// # Errors
 /// As [`replay`].
@@ -172,7 +172,7 @@ pub fn story(trace: &Trace, bounds: SearchBounds) -> Result<Story, RunError> {
     explode_runtime::explain::story(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
 
-/// Runs a trace again, and gathers what a script of it needs.
+/// Runs a trace again and collects the data for a script.
 ///
 /// # Errors
 /// As [`replay`].
@@ -186,7 +186,7 @@ pub fn case(
     explode_runtime::script::collect(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
 
-/// Workers whose diagnostics go where those of this process go.
+/// Returns workers whose diagnostics go to those of this process.
 fn remote<'a>(plan: &'a Plan, spawn: &'a mut SpawnTransport<'a>) -> RemoteWorkers<'a> {
     let mut remote = RemoteWorkers::new(plan, spawn);
     remote.observer = diagnostics::observer().map(|observer| observer as &dyn Observer);

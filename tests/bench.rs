@@ -1,4 +1,4 @@
-//! `explode bench`: what it says, but for how long anything takes (in a guest: `tests/guest`).
+//! `explode bench`: its output, except the times (in a guest: `tests/guest`).
 
 #[path = "common/mod.rs"]
 mod common;
@@ -54,7 +54,7 @@ fn targets_in_process_have_a_line_each() {
             "{line}"
         );
         assert!(line["rounds"].as_u64().is_some_and(|rounds| rounds >= 15), "{line}");
-        // Nothing says what a plain loop is in process.
+        // In process there is no plain loop.
         for key in ["floor_us", "share", "blocks", "host_seconds"] {
             assert_eq!(line[key], Value::Null, "{key}");
         }

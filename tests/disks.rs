@@ -1,5 +1,5 @@
-//! Arrays of disks whose sectors go bad (EX-112, EXC-12), and other systems on them (EX-109), as a
-//! user runs them.
+//! Arrays of disks with bad sectors (EX-112, EXC-12), and other systems on arrays (EX-109), run as
+//! a user does.
 
 mod common;
 
@@ -18,14 +18,14 @@ fn counts<const N: usize>(lines: &[Value], keys: [&str; N]) -> [u64; N] {
     keys.map(|key| lines.last().unwrap()[key].as_u64().unwrap())
 }
 
-/// Each of so many disks may have blocks that cannot be read, so many on a path.
+/// Returns the options by which each of `disks` disks may have unreadable blocks, `most` on a path.
 fn faults(disks: u32, most: u32) -> String {
     let of =
         |disk: u32| format!("--set d{disk}.faults=unreadable --set d{disk}.most_faults={most} ");
     (0..disks).map(of).collect()
 }
 
-/// What there is to cover and what was found, with so many bad sectors on a path.
+/// Returns the counts and findings of a run with `most` bad sectors on a path.
 fn with_faults(target: &str, depth: u32, disks: u32, most: u32, code: i32) -> [u64; 5] {
     let lines = run(&format!("{target} --depth {depth} {}", faults(disks, most)), code);
     counts(&lines, ["states", "crash_disks", "distinct", "findings", "broken"])
@@ -36,15 +36,15 @@ fn a_bad_sector_costs_a_mirror_nothing() {
     assert_eq!(with_faults("mirror", 3, 2, 1, 0), [809, 14_374, 15_492, 0, 0]);
 }
 
-/// On different disks at different places; what is bad at the same place on both is gone, and said
-/// to be.
+/// Blocks at different places of two disks are repaired. Blocks that are bad at the same place on
+/// both are lost, and reading them fails.
 #[test]
 fn two_bad_sectors_do_not_make_a_mirror_unusable() {
     assert_eq!(with_faults("mirror", 3, 2, 2, 0), [1337, 22_714, 22_722, 0, 0]);
 }
 
-/// The write hole: with a bitmap it shows as a block that cannot be read, never as one that was
-/// made up; with a journal it is closed.
+/// The write hole: with a bitmap it shows as an unreadable block, never as false contents. A
+/// journal closes it.
 #[test]
 fn a_journal_closes_the_write_hole() {
     let lines = run(&format!("parity --depth 2 {}", faults(3, 1)), 1);
@@ -57,7 +57,7 @@ fn a_journal_closes_the_write_hole() {
     assert_eq!(with_faults("parity-journal", 2, 3, 1, 0), [457, 10_737, 5796, 0, 0]);
 }
 
-/// The upper system is driven to the same states, whatever it stands on.
+/// The upper system reaches the same states on an array and on one disk.
 #[test]
 fn systems_on_arrays_are_as_on_one_disk() {
     for (on_array, on_disk, crash_disks) in [
@@ -75,7 +75,7 @@ fn systems_on_arrays_are_as_on_one_disk() {
     }
 }
 
-/// What is no array has nothing to go on with; but it must keep what it flushes.
+/// A single disk cannot go on after a fault, but it must keep the data that it flushes.
 #[test]
 fn a_disk_alone_is_held_to_its_flushes() {
     let ran = |more: &str, code| {
@@ -89,7 +89,7 @@ fn a_disk_alone_is_held_to_its_flushes() {
     assert_eq!(ran("--set ramdisk.flushes=dropped", 1), [1, 0]);
 }
 
-/// An array in a stack file, on disks of other sizes: it is as large as the smallest.
+/// An array in a stack file, on disks of different sizes. It is as large as the smallest.
 #[test]
 fn an_array_in_a_stack_file() {
     let folder = tempdir().unwrap();

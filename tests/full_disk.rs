@@ -1,7 +1,7 @@
-//! A full disk under the run folder: it is said, and what was found is not lost.
+//! A full disk under the run folder: the error is reported, and no finding is lost.
 //!
-//! The disk is a tmpfs, which only root can mount. Where that is impossible the tests say so and do
-//! nothing, or fail if CI=true.
+//! The disk is a tmpfs, which only root can mount. Where that is impossible the tests report it and
+//! do nothing, or fail if CI=true.
 
 mod common;
 
@@ -13,17 +13,18 @@ use std::process::Command;
 use common::{Ran, explode, file, files};
 use tempfile::{TempDir, tempdir};
 
-/// What one file of a tmpfs needs at least.
+/// The least space of a file on a tmpfs.
 const PAGE: usize = 4096;
 const RUN: &str = "run sqlite-off --depth 1 --format jsonl";
 
-/// A mounted tmpfs; it goes away however the test ends.
+/// A mounted tmpfs. It is unmounted however the test ends.
 struct Mount {
     folder: TempDir,
 }
 
 impl Mount {
-    /// A tmpfs with room for so many more small files, or none where this process may not mount.
+    /// Mounts a tmpfs with space for `pages` more small files. `None` if this process may not
+    /// mount.
     fn with_room_for(pages: usize) -> Option<Mount> {
         let folder = tempdir().unwrap();
         let mount = Command::new("mount")
@@ -76,12 +77,12 @@ impl Drop for Mount {
     }
 }
 
-/// Says it whether the test fails or not; `eprintln!` is shown only when it does.
+/// Prints a line whether the test fails or not. `eprintln!` is shown only if it fails.
 fn say(text: &str) {
     std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }
 
-/// The error, and the texts of the traces that could not be written.
+/// Returns the error, and the texts of the traces that could not be written.
 fn said(ran: &Ran) -> (&str, Vec<&str>) {
     const HEAD: &str = "a trace that could not be written; save it to a file to replay it:\n";
     let (error, rest) = ran.err.split_once('\n').unwrap();
@@ -108,7 +109,7 @@ fn without_any_room_nothing_begins() {
     assert!(traces.is_empty());
 }
 
-/// Room for run.jsonl and so many traces.
+/// There is space for run.jsonl and `room` traces.
 #[test]
 fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
     let elsewhere = tempdir().unwrap();
@@ -127,7 +128,7 @@ fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
             ran.json().into_iter().filter(|line| line["type"] == "finding").collect();
         assert_eq!(told.len(), room, "each was told when it was replayed");
         let kept = std::fs::read_to_string(mount.path("run/run.jsonl")).unwrap();
-        // What ends the run is said on standard output alone.
+        // The error that ends the run is on standard output alone.
         let last = ran.out.strip_prefix(&kept).unwrap();
         assert!(
             last.starts_with(r#"{"type":"broken","kind":"tool","message":"cannot write "#),
@@ -135,7 +136,7 @@ fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
         );
         assert_eq!(last.lines().count(), 1, "{last}");
 
-        // Of the four bugs at this depth, those that one unit has found together are all said.
+        // Of the four bugs at this depth, the unwritten ones of one unit are all printed.
         assert!(!unwritten.is_empty() && written.len() + unwritten.len() <= 4);
         for trace in unwritten {
             let trace = file(elsewhere.path(), "unwritten.json", trace);
@@ -149,7 +150,7 @@ fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
     }
 }
 
-/// Long paths fill the first page of run.jsonl when all is found; the second is not there.
+/// Long paths fill the first page of run.jsonl when all is found. There is no second page.
 #[test]
 fn messages_that_cannot_be_written_have_been_said() {
     let Some(mount) = Mount::with_room_for(1 + 4) else { return };
@@ -165,7 +166,7 @@ fn messages_that_cannot_be_written_have_been_said() {
     }
 }
 
-/// A trace of what is by design is no finding, whether it can be written or not.
+/// A trace by design does not count as a finding, whether it can be written or not.
 #[test]
 fn what_is_by_design_is_no_finding_on_a_full_disk_either() {
     let Some(mount) = Mount::with_room_for(1) else { return };
@@ -193,7 +194,7 @@ fn an_image_that_cannot_be_written_is_named() {
     assert!(ran.err.contains("No space left on device") && ran.err.contains("--write"), "{ran:#?}");
 }
 
-/// The old file stays whole, and no temporary file is left.
+/// The old file stays complete, and no temporary file is left.
 #[test]
 fn an_output_file_that_cannot_be_written_stays_as_it_was() {
     let elsewhere = tempdir().unwrap();

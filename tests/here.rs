@@ -1,5 +1,5 @@
-//! `--in here`: a run on the kernel of the machine that it is started on. That machine is a guest,
-//! by its shell.
+//! `--in here`: a run on the kernel of its own machine. Here that machine is a guest, used through
+//! its shell.
 
 mod common;
 
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use common::guest;
 
-/// A program of shell commands on ext2: it keeps what it has synced, and not what it has only
-/// written. Where it has synced it asks for crash checks itself.
+/// A program of shell commands on ext2. It keeps data that it has synced, and may lose data that it
+/// has only written. After a sync it requests crash checks itself.
 const STACK: &str = r#"
 [run]
 in = "here"
@@ -36,7 +36,7 @@ mutate = [
 check = "echo checked $EXPLODE_ARGS $(cat $EXPLODE_DONE) >>/tmp/checked; for key in $EXPLODE_ARGS; do grep -q \"^$key$\" {path}/log || { echo \"$key is gone\"; exit 1; }; done"
 "#;
 
-/// Types these lines into the shell of a guest, then `exit`; returns what was shown.
+/// Types these lines and `exit` into the shell of a guest. Returns the output.
 fn typed(lines: &str) -> String {
     let mut shell = Command::new(env!("CARGO_BIN_EXE_explode"))
         .args(["vm", "shell"])
@@ -46,7 +46,7 @@ fn typed(lines: &str) -> String {
         .unwrap();
     let (mut input, mut shown) = (shell.stdin.take().unwrap(), String::new());
     for line in BufReader::new(shell.stdout.take().unwrap()).lines().map_while(Result::ok) {
-        // What is typed before would be lost.
+        // Input before this line would be lost.
         if line.contains("A shell in explode's guest") {
             input.write_all(format!("{lines}\nexit\n").as_bytes()).unwrap();
         }
@@ -57,7 +57,7 @@ fn typed(lines: &str) -> String {
     shown
 }
 
-/// What VFAT loses is found, and replayed by another process of the same machine.
+/// A loss of VFAT is found, and replayed by another process of the same machine.
 #[test]
 fn a_run_on_its_own_kernel_finds_and_replays() {
     if !guest::required() {
@@ -81,7 +81,7 @@ fn summary(shown: &str) -> &str {
         .unwrap_or_else(|| panic!("{shown}"))
 }
 
-/// A stack file with a component and a checker made of commands; the command at the end of its run
+/// A stack file with a component and a checker made of commands. The command at the end of its run
 /// is pasted.
 #[test]
 fn a_stack_file_on_its_own_kernel_finds_and_replays() {
@@ -102,12 +102,12 @@ fn a_stack_file_on_its_own_kernel_finds_and_replays() {
         "  reproduced log-kept/check-failed/#-is-gone",
         "the pasted command ended with 1",
         "left: 0 disks",
-        // The request: its check is made when the command has ended well.
+        // The request. Its check is made after the command has succeeded.
         "checked k1 sync",
     ];
     words.iter().for_each(|word| assert!(shown.contains(word), "'{word}': {shown}"));
     let summary = summary(&shown);
-    // The first state, and the one after what was synced.
+    // The first state, and the one after the synced write.
     for count in [r#""states":2"#, r#""operations":2"#, r#""findings":1"#, r#""broken":0"#] {
         assert!(summary.contains(count), "{count}: {summary}");
     }
@@ -128,8 +128,8 @@ mutate = [{ name = "die", steps = [{ sh = "kill -KILL $PPID" }] }]
 check = "true"
 "#;
 
-/// Whatever ends a worker or a run, its disks are gone, although they cannot be removed while they
-/// are mounted: at once, or, if the supervisor itself was killed, when the next run begins.
+/// However a worker or a run ends, its disks are removed, although a mounted disk cannot be
+/// removed. That happens at once, or when the next run begins if the supervisor itself was killed.
 #[test]
 fn nothing_is_left_in_the_kernel() {
     if !guest::required() {
@@ -170,7 +170,7 @@ fn nothing_is_left_in_the_kernel() {
         "INT: ended with",
         "after an interrupt: 0 disks",
         "KILL: ended with 137",
-        // One of the live side, one for crash disks: this is what it is about.
+        // One disk of the live side and one for crash disks. They are the subject of the test.
         "after the supervisor's end: 2 disks",
         "after the next run: 0 disks",
     ];

@@ -1,5 +1,4 @@
-//! `explode list`: everything that can be named, and that each target does what the list says of
-//! it.
+//! `explode list`: all names, and targets that behave as the list describes.
 
 mod common;
 
@@ -49,7 +48,7 @@ fn each_line_has_its_keys() {
     }
 }
 
-/// A trace says each of them, and its replay gives it.
+/// A trace records each default, and its replay sets it.
 #[test]
 fn each_default_is_a_value_that_can_be_given() {
     let registry = explode::registry();
@@ -84,7 +83,7 @@ fn the_names_are_there() {
     has("checker", "sqlite-transactions fs-basic");
 }
 
-/// Names have the columns that the longest of them takes.
+/// The columns of names are as wide as the longest name.
 #[test]
 fn the_columns_of_a_text_stand_below_each_other() {
     let text = explode(["list", "targets", "--all"]).expect(0).out;
@@ -103,8 +102,8 @@ fn the_columns_of_a_text_stand_below_each_other() {
     assert_eq!(columns.first().copied(), longest.map(|name| "target     ".len() + name + 1));
 }
 
-/// What a target is made of can be named as well. A seeded bug shows in the name of its target, and
-/// is expected to be found.
+/// The parts of a target have names as well. The name of a target with a seeded bug shows the bug,
+/// and the bug is expected to be found.
 #[test]
 fn targets_are_made_of_what_is_listed() {
     let lines = list("");
@@ -124,8 +123,8 @@ fn targets_are_made_of_what_is_listed() {
     }
 }
 
-/// A clean target is clean at any depth; an error must show within the target's. Those that need a
-/// guest have a test of their own.
+/// A clean target is clean at any depth. An error must show within the target's depth. Targets that
+/// need a guest have another test.
 #[test]
 fn every_target_keeps_its_word() {
     let folder = tempdir().unwrap();
@@ -150,8 +149,8 @@ fn every_target_keeps_its_word() {
     }
 }
 
-/// What a target stands on is one of the stacks; what has a component's name is what `--stack`
-/// makes of it.
+/// Begins a step. The chosen step misbehaves at the chosen moment. Returns true if the step must
+/// fail.
 #[test]
 fn stacks_are_those_of_the_targets() {
     let lines = list("");
@@ -165,7 +164,7 @@ fn stacks_are_those_of_the_targets() {
     let named = |name| stacks.iter().find(|stack| stack["name"] == name).unwrap();
     assert_eq!(named("ext4")["stack"], json!(["ramdisk", "ext4"]));
     assert_eq!(named("ext4")["about"], "ramdisk < ext4");
-    // One that takes no small disk has a large one below it.
+    // A component that refuses small disks has a large one below it.
     assert_eq!(named("btrfs")["about"], "ramdisk(size=160MiB) < btrfs");
 }
 
@@ -184,7 +183,7 @@ fn a_person_sees_names_bounds_and_options() {
     assert!(text.contains("sectors=32768  "), "{text}");
 }
 
-/// The lines of a list with single spaces, below the titles of its columns.
+/// Returns the lines of a list after the titles, with single spaces.
 fn squeezed(what: &[&str]) -> Vec<String> {
     let text = explode(["list"].iter().chain(what)).expect(0).out;
     text.lines().skip(1).map(|line| words_of(line).join(" ")).collect()
@@ -194,7 +193,7 @@ fn words_of(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// What a newcomer sees fits a screen, and has every real system, each below its family.
+/// The default list fits a screen and has every real system, each below its family.
 #[test]
 fn the_first_list_has_the_real_systems() {
     let text = explode(["list", "targets"]).expect(0).out;
@@ -214,7 +213,7 @@ fn the_first_list_has_the_real_systems() {
     assert!(lines.last().unwrap().starts_with("More: explode list targets --all"), "{text}");
     let engines = lines.iter().find(|line| line.starts_with("With the cargo feature 'engines'"));
     assert_eq!(engines.is_none(), lines.iter().any(|line| line == "redb"), "{text}");
-    // Neither seeded bugs nor systems that were made for them.
+    // It has neither seeded bugs nor systems that were made for them.
     for target in list("targets") {
         let name = target["name"].as_str().unwrap();
         let is_shown = lines.iter().any(|line| words_of(line).first() == Some(&name));

@@ -1,5 +1,5 @@
-//! `explode matrix` on file systems in process: each outcome, what follows from the cells, and that
-//! a cell is a run like any other.
+//! `explode matrix` on file systems in process: each outcome, the conclusions from the cells, and
+//! the run of a cell by hand.
 
 mod common;
 
@@ -15,7 +15,7 @@ use tempfile::tempdir;
 
 use common::{explode_in, file, nodes, of_type, program, ran, shell};
 
-/// toyfs with a bug put in, as a stack file.
+/// Writes a stack file of toyfs with a seeded bug.
 fn seeded(folder: &Path, name: &str, bug: &str) {
     let text = format!(
         "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"{bug}\"\n"
@@ -28,7 +28,7 @@ fn matrix(folder: &Path, args: &str, code: i32) -> Vec<Value> {
     explode_in(folder, args.split_whitespace()).expect(code).json()
 }
 
-/// The outcome of each cell.
+/// Returns the outcome of each cell.
 fn outcomes(lines: &[Value]) -> Vec<[String; 3]> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let mut cells: Vec<_> = of_type(lines, "cell")
@@ -51,7 +51,7 @@ fn each_outcome_is_what_it_says() {
     );
     let expected = [
         ["simfiles", "failed-calls", "not-supported"],
-        ["simfiles", "synced", "blind"],
+        ["simfiles", "synced", "inconclusive"],
         ["toyfs", "failed-calls", "not-supported"],
         ["toyfs", "synced", "pass"],
         ["unsafe", "failed-calls", "not-supported"],
@@ -62,7 +62,7 @@ fn each_outcome_is_what_it_says() {
         let is = |cell: &&&Value| cell["system"] == system && cell["check"] == check;
         *of_type(&lines, "cell").iter().find(is).unwrap()
     };
-    // A pass says how much it has looked at, and that the check has eyes.
+    // A pass has its counts, and the loss that its check sees.
     let pass = cell("toyfs", "synced");
     let counts =
         ["states", "operations", "checked", "complete"].map(|key| pass["summary"][key].clone());
@@ -73,7 +73,7 @@ fn each_outcome_is_what_it_says() {
         "it stands on no disk whose flushes could be dropped"
     );
     assert_eq!(cell("toyfs", "failed-calls")["why"], "toyfs has no option 'fail'");
-    // A bug is accused of its own system, and replays.
+    // A bug accuses its own system, and replays.
     let bug = &cell("unsafe", "synced")["findings"][0];
     let faults: Vec<&Value> = of_type(&lines, "fault");
     assert!(!faults.is_empty());
@@ -89,6 +89,7 @@ fn each_outcome_is_what_it_says() {
         ("cells", 6),
         ("pass", 1),
         ("bug", 1),
+        ("inconclusive", 1),
         ("blind", 1),
         ("not_supported", 3),
         ("broken", 0),
@@ -98,7 +99,7 @@ fn each_outcome_is_what_it_says() {
     }
 }
 
-/// An evening's matrix goes further than a minute's, and one that is resumed as far.
+/// `--deeper` adds a step to each check. A resumed matrix has the same depth.
 #[test]
 fn deeper_is_a_step_more_of_each_check() {
     let folder = tempdir().unwrap();
@@ -117,13 +118,13 @@ fn deeper_is_a_step_more_of_each_check() {
     for bound in ["depth = 3\n", "limit = 6\n", "samples = 3\n"] {
         assert!(file("deep").unwrap().contains(bound), "{bound}");
     }
-    // The bounds stand in its folder.
+    // The folder has the bounds.
     let cell = folder.path().join("deep/toyfs/fsync-dir");
     std::fs::remove_dir_all(&cell).unwrap();
     assert_eq!(looked(&matrix(folder.path(), "--resume deep", 0)), looked(&lines));
 }
 
-/// Run the file of a cell to reproduce it: the counts are the same.
+/// A user runs the file of a cell to reproduce it. The counts are equal.
 #[test]
 fn a_cell_is_a_run_like_any_other() {
     let folder = tempdir().unwrap();
@@ -138,11 +139,11 @@ fn a_cell_is_a_run_like_any_other() {
         summary
     };
     assert_eq!(of(&of_type(&lines, "cell")[0]["summary"]), of(run.json().last().unwrap()));
-    // The same on disks that do not flush finds what the check can see.
-    explode_in(folder.path(), "run m/toyfs/synced/deaf.toml".split(' ')).expect(1);
-    let few = std::fs::read_to_string(folder.path().join("m/toyfs/synced/deaf.toml")).unwrap();
+    // The cell on disks that ignore flushes finds the loss that the check sees.
+    explode_in(folder.path(), "run m/toyfs/synced/no-flush.toml".split(' ')).expect(1);
+    let few = std::fs::read_to_string(folder.path().join("m/toyfs/synced/no-flush.toml")).unwrap();
     assert!(few.contains("limit = 8\n") && few.contains("samples = 4\n"), "{few}");
-    // The table of Markdown says the same.
+    // The Markdown table has the same results.
     let table = Path::new(program()).parent().unwrap().join("examples/matrix_table");
     assert!(table.is_file(), "build the examples: cargo build --examples");
     let table = ran(Command::new(table).current_dir(folder.path()).arg("m")).expect(0).out;
@@ -155,8 +156,8 @@ fn a_cell_is_a_run_like_any_other() {
     ));
 }
 
-/// Files whose syncs lie, and whose profile excludes them or not. Each layer is a pair of what lies
-/// and what is excluded, bottom first.
+/// Writes a stack file of simulated files whose syncs lie, with a profile that may exclude them.
+/// Each layer is a pair of the sync that lies and the one that is excluded, bottom first.
 fn lying(folder: &Path, name: &str, layers: &[(&str, &str)]) {
     let mut text = "[[component]]\nuse = \"simfiles\"\n".to_owned();
     for (at, (lies, excludes)) in layers.iter().enumerate() {
@@ -168,8 +169,8 @@ fn lying(folder: &Path, name: &str, layers: &[(&str, &str)]) {
     file(folder, &format!("{name}.toml"), text);
 }
 
-/// What a profile excludes is by design, a promise that is empty is none, and what is excluded
-/// excuses nothing else (EX-104).
+/// An error that a profile excludes is by design. A check without any promise is not a pass. An
+/// exclusion excuses no other error (EX-104).
 #[test]
 fn a_profile_decides_what_is_a_bug() {
     let folder = tempdir().unwrap();
@@ -187,10 +188,10 @@ fn a_profile_decides_what_is_a_bug() {
         ["both", "fsync", "bug"],
         ["both", "sync", "not-supported"],
         ["both", "synced", "bug"],
-        ["excluded", "fsync", "blind"],
+        ["excluded", "fsync", "inconclusive"],
         ["excluded", "sync", "not-supported"],
         ["excluded", "synced", "by-design"],
-        ["held", "fsync", "blind"],
+        ["held", "fsync", "inconclusive"],
         ["held", "sync", "bug"],
         ["held", "synced", "bug"],
         ["other", "fsync", "not-supported"],
@@ -218,12 +219,12 @@ fn a_profile_decides_what_is_a_bug() {
     let has = |system: &str, by_design: bool, call: &str| {
         found(system, by_design).iter().any(|signature| signature.ends_with(call))
     };
-    // sync is excluded and lies, fsync is not excluded and lies: both are reported, each as what it
-    // is.
+    // sync is excluded and lies, fsync is not excluded and lies. Both are reported, one by design
+    // and one as a bug.
     assert!(has("both", true, "synced-by-sync") && !has("both", false, "synced-by-sync"));
     assert!(has("both", false, "synced-by-fsync") && !has("both", true, "synced-by-fsync"));
     assert!(found("excluded", false).is_empty() && has("excluded", true, "synced-by-sync"));
-    // What is excluded is another promise: nothing is by design.
+    // Another promise is excluded, so nothing is by design.
     assert!(found("other", true).is_empty() && has("other", false, "synced-by-sync"));
     let safe = |system: &str| {
         of_type(&lines, "safe").into_iter().find(|safe| safe["system"] == system).unwrap()
@@ -231,7 +232,7 @@ fn a_profile_decides_what_is_a_bug() {
     assert_eq!(safe("both")["not_promised"], json!(["sync"]));
     assert_eq!(safe("both")["not"], json!(["fsync"]));
     assert_eq!(safe("held")["not_promised"], json!([]));
-    // The run of such a cell is refused in the same words; those who read a table see the lines.
+    // The run of such a cell is refused with the same words. The table shows the profile's lines.
     let refused = explode_in(folder, "run m/excluded/sync/check.toml".split(' ')).expect(3);
     assert!(refused.err.contains(&format!("unsupported: not promised: {line}")), "{refused:?}");
     let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(1).out;
@@ -245,8 +246,8 @@ fn a_profile_decides_what_is_a_bug() {
     );
 }
 
-/// A way that its own check has not seen to fail is not safe if another check has, and one that was
-/// not covered whole is so only so far (EX-117).
+/// A way whose own check has found no loss is not safe if another check has found one. A way that
+/// was not explored completely is safe only so far (EX-117).
 #[test]
 fn what_is_safe_goes_by_all_checks() {
     let folder = tempdir().unwrap();
@@ -265,10 +266,9 @@ fn what_is_safe_goes_by_all_checks() {
     );
     change("m/toyfs/sync", &|cell| cell["summary"]["complete"] = json!(false));
     let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(0).out;
-    let line = "toyfs: safe here: fsync-dir; nothing lost so far: sync; not safe: none\n";
+    let line = "toyfs: safe here: fsync-dir; no loss so far (sampled): sync; not safe: none\n";
     assert!(table.contains(line), "{table}");
-    // In the folder, sync's own cell has found nothing, and another one has seen sync lose
-    // something.
+    // In the folder, sync's own cell has found nothing, and another cell has found a loss of sync.
     lying(folder, "held", &[("sync", "none")]);
     let lines = matrix(folder, "held.toml --check synced,sync --out n", 1);
     assert_eq!(safe(&lines, "not"), json!(["sync"]));
@@ -280,9 +280,9 @@ fn what_is_safe_goes_by_all_checks() {
     assert_eq!([safe(&lines, "not"), safe(&lines, "safe")], [json!(["sync"]), json!([])]);
 }
 
-/// A way is not safe either if it may be to blame for what another check has found: by a word that
-/// is not that of one way, or a disk that a crash has left and that cannot be recovered. What one
-/// way alone has lost casts no doubt on another.
+/// A way is in doubt if it may have caused the finding of another check: by a promise that several
+/// ways keep, or on a crash disk that cannot be recovered. A loss of one way alone casts no doubt
+/// on another.
 #[test]
 fn what_another_check_has_found_leaves_a_way_in_doubt() {
     let folder = tempdir().unwrap();
@@ -328,8 +328,8 @@ fn what_another_check_has_found_leaves_a_way_in_doubt() {
     assert!(table.contains("toyfs: safe here: fdatasync; not safe: fsync (synced)\n"), "{table}");
 }
 
-/// What is found on nearly all systems accuses what they have in common (EX-7); cells without a
-/// verdict do not count.
+/// A finding on nearly all systems accuses the part that they share (EX-7). Cells without a verdict
+/// do not count.
 #[test]
 fn a_layer_above_that_lies_is_accused() {
     let folder = tempdir().unwrap();
@@ -348,7 +348,7 @@ fn a_layer_above_that_lies_is_accused() {
         let said = [&fault["systems"], &fault["of"], &fault["layer"]];
         assert_eq!(said, [&json!(systems), &json!(4), &json!("above")]);
     }
-    // A cell without a verdict in the end is none of those, whatever it has found.
+    // A cell without a verdict does not count, whatever it has found.
     let cell = folder.join("m/four/sync/cell.json");
     let mut four: Value = serde_json::from_slice(&std::fs::read(&cell).unwrap()).unwrap();
     four["outcome"] = json!("broken");
@@ -360,7 +360,8 @@ fn a_layer_above_that_lies_is_accused() {
     }
 }
 
-/// The paper's verdicts stand beside ours (its Table 2), for the systems and ways that it had.
+/// The paper's verdicts (its Table 2) are shown beside the cells, for the systems and ways that it
+/// has.
 #[test]
 fn what_it_was_in_2006_stands_beside_it() {
     let folder = tempdir().unwrap();
@@ -397,7 +398,7 @@ fn a_bug_has_its_count_and_its_trace() {
     assert!(page.contains(&format!("unsafe synced: {verdict}, once: {message}; ")), "{page}");
     let path = folder.join(trace);
     assert!(page.contains(&format!("replay {}</code>", path.display())), "{page}");
-    // Resumed in another folder, it prints what works in a third.
+    // When it is resumed in another folder, its commands work in a third one.
     let (second, third) = (tempdir().unwrap(), tempdir().unwrap());
     let matrix = folder.join("m");
     let table =
@@ -407,7 +408,7 @@ fn a_bug_has_its_count_and_its_trace() {
     assert!(page.contains("unsafe synced: lost, 83 times: "), "{page}");
 }
 
-/// The answer of a whole night is not lost because its page cannot be written.
+/// A page that cannot be written does not lose the results.
 #[test]
 fn a_page_that_cannot_be_written_loses_nothing_else() {
     let folder = tempdir().unwrap();
@@ -432,7 +433,7 @@ fn a_matrix_goes_on_where_it_was() {
     let folder = folder.path();
     let whole = matrix(folder, "toyfs simfiles --check synced,recovery --out m", 0);
     let kept = std::fs::read(folder.join("m/simfiles/synced/cell.json")).unwrap();
-    // What an interrupted process leaves: files of a cell that has not ended.
+    // The leftovers of an interrupted process: files of a cell that has not ended.
     std::fs::remove_file(folder.join("m/toyfs/recovery/cell.json")).unwrap();
     let again = matrix(folder, "--resume m", 0);
     assert_eq!(outcomes(&again), outcomes(&whole));
@@ -443,8 +444,8 @@ fn a_matrix_goes_on_where_it_was() {
 #[test]
 fn a_budget_that_is_spent_leaves_cells_for_another_time() {
     let folder = tempdir().unwrap();
-    // A process of its own takes longer than that, so one job asks one cell at most, and the next
-    // run one more.
+    // Each process takes longer than the budget, so one job runs at most one cell, and the next run
+    // one more.
     let four = "toyfs simfiles --check synced --check reasonable --budget 1ms --jobs 1 --out m";
     let lines = matrix(folder.path(), four, 0);
     for check in ["synced", "reasonable"] {
@@ -458,8 +459,8 @@ fn a_budget_that_is_spent_leaves_cells_for_another_time() {
     assert!(text.out.lines().last().unwrap().ends_with(&resume), "{text:#?}");
 }
 
-/// The run that is under way ends, what has not begun does not begin, and the last line goes on
-/// with it.
+/// The current run ends, no other cell begins, and the last line is the command that resumes the
+/// matrix.
 #[test]
 fn ctrl_c_ends_it_and_nothing_is_lost() {
     let folder = tempdir().unwrap();
@@ -479,7 +480,10 @@ fn ctrl_c_ends_it_and_nothing_is_lost() {
     let resume = format!("matrix --resume {}", folder.path().join("m").display());
     assert!(said.lines().last().unwrap().ends_with(&resume), "{said}");
     let whole = matrix(folder.path(), "--resume m", 0);
-    assert_eq!(outcomes(&whole), [["simfiles", "synced", "blind"], ["toyfs", "synced", "pass"]]);
+    assert_eq!(
+        outcomes(&whole),
+        [["simfiles", "synced", "inconclusive"], ["toyfs", "synced", "pass"]]
+    );
 }
 
 #[test]
@@ -504,8 +508,8 @@ fn what_it_cannot_take_it_refuses() {
     refused("toyfs --out full", &["the folder is not empty"]);
 }
 
-/// What a crash may lose by the model of simulated files is by design, and the finding cites the
-/// section of the model; a bug that is put in is found.
+/// A loss that the model of simulated files allows is by design, and the finding cites the section
+/// of the model. A seeded bug is found.
 #[test]
 fn simulated_files_are_held_to_what_their_model_promises() {
     let folder = tempdir().unwrap();

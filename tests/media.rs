@@ -1,4 +1,4 @@
-//! `faults`: blocks of files that go bad, as a user runs it (EX-112, EX-118).
+//! `faults`: blocks of files that go bad, run as a user does (EX-112, EX-118).
 
 mod common;
 
@@ -9,7 +9,7 @@ use tempfile::tempdir;
 
 use common::{explode, explode_in, of_type};
 
-/// The lines of a run of two mutates with such an option.
+/// Returns the lines of a run of two mutates with such an option.
 fn run(code: i32, target: &str, faults: &str) -> Vec<Value> {
     let folder = tempdir().unwrap();
     let args = format!(
@@ -23,8 +23,8 @@ fn counts(lines: &[Value]) -> Vec<u64> {
     keys.iter().map(|key| lines.last().unwrap()[key].as_u64().unwrap()).collect()
 }
 
-/// A database whose file cannot be read gives errors, and loses nothing that can be read. Its pages
-/// are all in one block; with a WAL there is one more.
+/// A database whose file cannot be read returns errors, and loses no readable data. All its pages
+/// are in one block. A WAL adds a second block.
 #[test]
 fn sqlite_says_that_it_cannot_read() {
     assert_eq!(counts(&run(0, "sqlite-extra", "simfiles.faults=unreadable")), [43, 84, 168, 0, 0]);
@@ -34,8 +34,8 @@ fn sqlite_says_that_it_cannot_read() {
     );
 }
 
-/// It has no checksums but those of the WAL, which end at the first that is wrong: what was
-/// committed behind it is gone.
+/// SQLite has no checksums except those of the WAL. The WAL ends at the first wrong checksum, and
+/// later commits are lost.
 #[test]
 fn sqlite_takes_garbage_for_what_it_is() {
     let lines = run(1, "sqlite-full-wal", "simfiles.faults=garbage");
@@ -47,8 +47,7 @@ fn sqlite_takes_garbage_for_what_it_is() {
     assert_eq!(verdicts, ["corrupt", "lost", "recover-failed"].into());
 }
 
-/// On a disk: what cannot be read is an error of the call, and of the mount; and whatever garbage
-/// says, nothing breaks.
+/// On a disk: an unreadable block is an error of the call and of the mount. Garbage breaks nothing.
 #[test]
 fn small_systems_on_a_disk_go_on_or_say_that_they_cannot() {
     for (target, code, expected) in [

@@ -1,9 +1,9 @@
-//! A crate outside the workspace, with explode as its only dependency: `outside_crate/example` has
-//! a component, a checker and targets of its own. They run in process and, unchanged, in a guest;
-//! and a bug in them is found and replayed.
+//! A crate outside the workspace whose only dependency is explode: `outside_crate/example` has its
+//! own component, checker and targets. They run in process and, unchanged, in a guest. A bug in
+//! them is found and replayed.
 //!
 //! It is the crate of `docs/guide/writing-a-component.md` and `docs/guide/writing-a-checker.md`,
-//! which show each of its files and what comes of each command.
+//! which show each of its files and the result of each command.
 
 mod common;
 
@@ -20,39 +20,40 @@ use toml::{Table, toml};
 
 use common::{Ran, explode_in, guest, page, ran};
 
-/// The crate's files.
+/// The files of the crate.
 const SOURCES: [&str; 4] = ["src/component.rs", "src/log.rs", "src/checker.rs", "src/main.rs"];
 
-/// A component of a user takes no more lines of Rust than that; empty lines and comments do not
-/// count.
+/// The most lines of Rust of a user's component, without empty lines and comments.
 const MOST_LINES: usize = 30;
 
-/// The crates that a crash test of an engine builds, itself and explode's own three among them.
+/// The number of crates that a crash test of an engine builds, including itself and three crates of
+/// explode.
 const CRATES_OF_A_CRASH_TEST: usize = 73;
 
-/// The pages that tell how it is made.
+/// The pages that explain these crates.
 const COMPONENT_PAGE: &str = include_str!("../docs/guide/writing-a-component.md");
 const CHECKER_PAGE: &str = include_str!("../docs/guide/writing-a-checker.md");
 const ENGINE_PAGE: &str = include_str!("../docs/start/your-engine.md");
 
-/// The crate's program, built once.
+/// Returns the program of the crate, built once.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(build)
 }
 
-/// Builds a copy of the crate, in the folder where this test's own program was built.
+/// Builds a copy of the crate, in the folder where this test program was built.
 fn build() -> PathBuf {
     let copy = copied("example", &SOURCES);
     ran(cargo("build").arg("--manifest-path").arg(copy.join("Cargo.toml"))).expect(0);
     target().join("debug/log-check")
 }
 
-/// Copies a crate of `tests/outside_crate`, and returns the copy's folder.
+/// Copies a crate of `tests/outside_crate`, and returns the folder of the copy.
 ///
-/// The copy is a workspace of its own, with the versions, the profile and the configuration of
-/// explode's, so what both depend on is built once. Explode's own crates are built anew, because
-/// cargo takes them for others here. They are not optimised, which takes a quarter of the time.
+/// The copy is a separate workspace with the versions, the profile and the configuration of
+/// explode's, so that shared dependencies are built once. Explode's own crates are built again,
+/// because cargo treats them as other crates here. They are not optimised, which takes a quarter of
+/// the time.
 fn copied(name: &str, sources: &[&str]) -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
     let crate_folder = workspace.join("tests/outside_crate").join(name);
@@ -73,7 +74,7 @@ fn copied(name: &str, sources: &[&str]) -> PathBuf {
     copy
 }
 
-/// The target folder in which this test was built.
+/// Returns the target folder in which this test was built.
 fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder of the target folder")
 }
@@ -85,7 +86,7 @@ fn cargo(command: &str) -> Command {
     cargo
 }
 
-/// The profile of explode's workspace, but for explode's own crates.
+/// Returns the profile of explode's workspace, without optimisation of explode's own crates.
 fn profile(manifest: &str, lock: &str) -> Table {
     let mut manifest: Table = manifest.parse().unwrap();
     let mut profiles = manifest.remove("profile").expect("the workspace has profiles");
@@ -102,7 +103,7 @@ fn run<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran
     ran(Command::new(program()).current_dir(folder).args(args))
 }
 
-/// A run that must find nothing, and look at something.
+/// Checks that a run finds nothing and checks something.
 fn clean(args: &str) {
     let folder = tempdir().unwrap();
     let args = format!("run {args} --format jsonl");
@@ -112,8 +113,8 @@ fn clean(args: &str) {
     assert!(summary["checked"].as_u64().unwrap() > 0, "{summary}");
 }
 
-/// A run that must find a lost line, in these words; each command that it prints shows its finding
-/// again.
+/// Checks that a run finds a lost line, with these words. Each command that it prints must
+/// reproduce its finding.
 fn lost(target: &str, found: &str) {
     let folder = tempdir().unwrap();
     let text = run(folder.path(), ["run", target, "--depth", "1"]).expect(1).out;
@@ -132,19 +133,19 @@ fn lost(target: &str, found: &str) {
     }
 }
 
-/// The page's blocks of code in this language.
+/// Returns the page's blocks of code in this language.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let blocks = page::blocks(page).into_iter().filter(|block| block.language == language);
     blocks.map(|block| block.text()).collect()
 }
 
-/// The arguments of the page's commands that begin like this.
+/// Returns the arguments of the page's commands that begin like this.
 fn commands(page: &str, begin: &str) -> Vec<String> {
     let commands = page::commands(page).into_iter();
     commands.filter_map(|command| Some(command.text.strip_prefix(begin)?.to_owned())).collect()
 }
 
-/// The findings that the page shows.
+/// Returns the findings that the page shows.
 fn shown(page: &str) -> Vec<&str> {
     page.lines().filter(|line| line.starts_with("        FAIL ")).collect()
 }
@@ -212,7 +213,7 @@ fn unchanged_on_ext4_in_a_guest() {
 }
 
 /// The crate of a storage engine depends on explode without features, as
-/// `docs/start/your-engine.md` shows: its crash test passes, finds what a seeded bug loses, and
+/// `docs/start/your-engine.md` shows. Its crash test passes, finds the loss of a seeded bug, and
 /// needs few crates.
 #[test]
 fn a_crash_test_of_an_engine() {
@@ -237,7 +238,7 @@ fn a_crash_test_of_an_engine() {
     assert!(bug.out.contains("crash-test/lost/durable"), "{bug:#?}");
 }
 
-/// The counter of the page, and what is found if its folder is not synced.
+/// The counter of the page, and the finding if its folder is not synced.
 #[test]
 fn a_component_of_shell_commands_in_a_guest() {
     if !guest::required() {

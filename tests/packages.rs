@@ -1,4 +1,4 @@
-//! The packages of the workspace: they can be made, and have what the program embeds.
+//! The packages of the workspace: they can be made, and contain the files that the program embeds.
 //! `scripts/long/packages` builds explode from them.
 
 mod common;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use common::{explode, ran};
 
-/// All crates have one version.
+/// The version of all crates.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[test]
@@ -34,7 +34,7 @@ fn every_crate_can_be_packaged() {
 fn completions_know_the_names() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = explode(["completions", shell]).expect(0).out;
-        // The other scripts complete no values of arguments.
+        // The other scripts do not complete values of arguments.
         let has_values = matches!(shell, "bash" | "zsh");
         let values = ["sqlite-off", "fs-sync", "ext4"].into_iter().filter(|_| has_values);
         for name in values.chain(["crash-disks", "require-complete"]) {

@@ -1,5 +1,5 @@
-//! Profiles: what the file systems of the kernel promise, and that an exclusion makes by design
-//! what is a bug without it.
+//! Profiles: the promises of the kernel's file systems. An excluded error is by design and would be
+//! a bug otherwise.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn list(systems: &str) -> Vec<Value> {
     explode(words.into_iter().chain(systems.split_whitespace())).expect(0).json()
 }
 
-/// What each row of the matrix promises, or any other system: by its options, too.
+/// Lists the promises of each row of the matrix and of other systems, also with options.
 #[test]
 fn profiles_are_listed() {
     let lines = list("");
@@ -66,8 +66,8 @@ fn profiles_are_listed() {
     run("list targets ext4").refused(&["explode list profiles ext4"]);
 }
 
-/// After a sync or fsync no profile promises less than POSIX. Excluded are a synchronous mount, and
-/// what a crash makes of what was not synced.
+/// After a sync or fsync no profile promises less than POSIX. Excluded are only synchronous mounts
+/// and the effects of a crash on unsynced data.
 #[test]
 fn profiles_exclude_only_what_may_be_excluded() {
     let excluded: BTreeSet<String> = list("")
@@ -84,8 +84,8 @@ fn profiles_exclude_only_what_may_be_excluded() {
     assert_eq!(excluded, mount.into_iter().chain(partly).chain(others).collect());
 }
 
-/// `fs-reasonable` on walks over one of toyfs's designs, whose profile excludes this: the findings,
-/// and the summary.
+/// Runs `fs-reasonable` on walks over one of toyfs's designs, whose profile excludes this. Returns
+/// the findings and the summary.
 fn reasonable(folder: &Path, metadata: &str, excludes: &str, code: i32) -> (Vec<Value>, Value) {
     let name = format!("{metadata}-{excludes}.toml");
     let text = format!(
@@ -104,9 +104,9 @@ fn reasonable(folder: &Path, metadata: &str, excludes: &str, code: i32) -> (Vec<
     (findings, lines.last().unwrap().clone())
 }
 
-/// Without a journal, an inode that is used again may be found with the size that it had in another
-/// file. If the profile does not promise what an unsynced file holds, that is by design; if it
-/// excludes only that sync works, it is a bug. A design that keeps versions has none of it.
+/// Without a journal, a reused inode may keep the size of its old file. If the profile does not
+/// promise the contents of an unsynced file, that is by design. If it excludes only sync, that is a
+/// bug. A design that keeps versions has no such error.
 #[test]
 fn what_unsynced_files_hold_is_by_design_where_nobody_promises_it() {
     let folder = tempdir().unwrap();

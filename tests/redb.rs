@@ -1,5 +1,5 @@
-//! redb, as a user runs it: every target complete within its bounds, with exact counts; and found
-//! on files whose syncs lie.
+//! redb, run as a user does: every target complete within its bounds, with exact counts, and
+//! findings on files whose syncs lie.
 
 mod common;
 
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use common::{explode, explode_in, of_type};
 
-/// Runs a target; the lines that it says.
+/// Runs a target. Returns the lines of its output.
 fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let args = ["run", target, "--format", "jsonl", "--out", "run"];
     explode_in(folder.path(), args.iter().chain(more)).expect(code).json()
 }
 
-/// The results of a complete exploration: states, crash disks, distinct ones, checks that are by
-/// design, disks of crashes during recovery that were checked. The page has the same numbers.
+/// Checks a complete exploration: states, crash disks, distinct disks, checks by design, and
+/// crash-crash disks checked. The page has the same numbers.
 fn is_clean(target: &str, exact: [u64; 5]) -> Vec<Value> {
     let lines = run(target, &["--require-complete"], 0);
     let summary = lines.last().unwrap();
@@ -77,7 +77,7 @@ fn without_durability_it_loses_whole_commits_by_design() {
     }
 }
 
-/// Files whose syncs lie break what redb promises: the checks see it. What is found replays.
+/// Files whose syncs lie break redb's promises. The checks find that, and the findings replay.
 #[test]
 fn lies_of_its_files_are_found() {
     for (target, signatures) in [
@@ -94,7 +94,7 @@ fn lies_of_its_files_are_found() {
     }
 }
 
-/// A build without the feature knows the names of these.
+/// A build without the feature knows these names.
 #[test]
 fn what_is_behind_the_feature_is_there() {
     let lines = explode(["list", "components", "--format", "jsonl"]).expect(0).json();
@@ -103,7 +103,7 @@ fn what_is_behind_the_feature_is_there() {
     }
 }
 
-/// The page shows the very test that runs, and counts its lines.
+/// The page shows the test that runs, and the number of its lines.
 #[test]
 fn the_page_has_the_crash_test() {
     let test = fs::read_to_string("components/examples/redb_crash_test.rs").unwrap();

@@ -1,6 +1,6 @@
-//! The seeded bugs of `docs/results/seeded-bugs.md`: each is found within its target's bounds and
-//! replays, is minimised, is missed where the feature that finds it is switched off, and the system
-//! without it is explored completely, in silence.
+//! The seeded bugs of `docs/results/seeded-bugs.md`. Each is found within its target's bounds,
+//! replays, is minimised, and is missed without the feature that finds it. The system without the
+//! bug is explored completely without findings.
 //!
 //! `EXPLODE_WRITE_PAGES=1 cargo test --test seeded_bugs the_page` writes the page's table of bugs.
 
@@ -47,7 +47,7 @@ fn seeded() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The one bug whose disks are too many to look at all of them.
+/// The only bug with too many disks to check all of them.
 const SAMPLED: &str = "wal-kv+checksum-gap";
 
 #[test]
@@ -78,47 +78,47 @@ fn each_bug_is_found_and_replays_and_is_minimised() {
     }
 }
 
-/// The smallest way to a bug and its smallest disk, where reasoning gives them: what is chosen;
-/// mutates, pieces kept, lost, pending.
+/// The smallest path to a bug and its smallest disk, if reasoning gives them: the choices; mutates
+/// and pieces kept, lost and pending.
 type Minimum = (&'static str, &'static [&'static str], [u64; 4]);
 
 const MINIMA: &[Minimum] = &[
-    // One synced commit, and nothing of the log is there: neither its block nor its size.
+    // One synced commit. Nothing of the log is kept, neither its block nor its size.
     ("wal-kv+no-log-sync", &["0"], [1, 0, 2, 2]),
-    // A commit of two blocks; the first and the size are there.
+    // A commit of two blocks. The first block and the size are kept.
     ("wal-kv+no-checksum", &["2"], [1, 2, 1, 3]),
-    // A commit; of a second one the size alone, so that opening recovers; of the recovery the empty
-    // log, before the new table.
+    // A commit. Of a second one only the size is kept, so that opening recovers. Of the recovery
+    // the empty log is kept and precedes the new table.
     ("wal-kv+recovery-not-idempotent", &["0", "0"], [2, 2, 1, 3]),
-    // All but the contents.
+    // All pieces except the contents.
     ("rename-kv+no-file-sync", &["0"], [1, 3, 1, 4]),
     // Neither of the two names.
     ("rename-kv+no-dir-sync", &["0"], [1, 0, 2, 2]),
-    // The contents, and the first version of the size, which is nothing.
+    // The contents, and the first version of the size, which is zero.
     ("rename-kv+in-place", &["0"], [1, 2, 1, 2]),
     // The descriptor and the commit block without the page.
     ("journal-kv+no-preflush", &["0"], [1, 2, 1, 3]),
     ("journal-kv+no-wait", &["0"], [1, 2, 1, 3]),
     // Neither the commit block nor the number of commits.
     ("journal-kv+no-fua", &["0"], [1, 0, 2, 2]),
-    // A commit block; of the recovery the header without the page.
+    // A commit block. Of the recovery the header without the page.
     ("journal-kv+checkpoint-no-flush", &["0"], [1, 2, 1, 3]),
-    // A commit block; of the recovery the header, and the page was not yet written.
+    // A commit block. Of the recovery the header, before the page is written.
     ("journal-kv+recovery-not-idempotent", &["0"], [1, 2, 0, 2]),
     ("toyfs+early-reuse", &[WRITE_A_FAR, TRUNCATE_A, WRITE_A], [3, 0, 0, 0]),
     ("toyfs+no-revoke", &[WRITE_A_FAR, TRUNCATE_A, WRITE_A, WRITE_B], [4, 0, 0, 0]),
-    // All but the contents, which are all that is pending.
+    // All except the contents, the only pending piece.
     ("toyfs+data-after-commit", &[WRITE_A], [1, 0, 1, 1]),
     ("toyfs+fsync-in-place", &[WRITE_A, "append to /a; fdatasync /a"], [2, 0, 0, 0]),
-    // The commit block is there: nothing of a block of contents, a descriptor and two pages.
+    // The commit block is kept. A block of contents, a descriptor and two pages are lost.
     ("toyfs+no-preflush", &[WRITE_A], [1, 0, 4, 4]),
-    // EXC-1: mkdir, rmdir, creat and fsync; the error is in the replay, and nothing is pending.
+    // EXC-1: mkdir, rmdir, creat and fsync. The error is in the replay, and nothing is pending.
     (
         "toyfs-versions+inode-reuse",
         &["write /d/c; fsync /d/c, /d, /", "unlink /d/c; rmdir /d", WRITE_A],
         [3, 0, 0, 0],
     ),
-    // EXC-2: all but the truncated inode, which is all that is pending.
+    // EXC-2: all except the truncated inode, the only pending piece.
     ("toyfs-in-place+block-reuse", &[WRITE_A_FAR, TRUNCATE_A, WRITE_B], [3, 0, 1, 1]),
 ];
 
@@ -127,8 +127,8 @@ const WRITE_A_FAR: &str = "write /a behind a hole; fsync /a, /";
 const TRUNCATE_A: &str = "truncate /a";
 const WRITE_B: &str = "write /b; fsync /b, /";
 
-/// A trace is minimised: the result replays, fails in the same way, and is no larger; it is the
-/// minimum where that is known.
+/// Checks a minimised trace: it replays, fails in the same way, and is not larger. It is the
+/// minimum if that is known.
 fn is_minimised(folder: &Path, target: &str, verdict: &str, trace: &str) {
     let told = explode_in(folder, ["minimise", trace, "--format", "jsonl"])
         .expect(0)
@@ -166,8 +166,8 @@ fn is_minimised(folder: &Path, target: &str, verdict: &str, trace: &str) {
     }
 }
 
-/// The report of EXC-2: the file that was synced holds zeroes, and the inode that still claims its
-/// block was not kept.
+/// Checks the story of EXC-2: the synced file has zeroes, and the inode that still claims its block
+/// was not kept.
 fn the_inode_was_not_kept(folder: &Path, trace: &str) {
     let story = explode_in(folder, ["show", trace, "--format", "jsonl"]).expect(0).json();
     let message = "/b has at byte 0 zeroes, not \"b00001+00000000\\n\"";
@@ -183,7 +183,7 @@ fn the_inode_was_not_kept(folder: &Path, trace: &str) {
     );
 }
 
-/// The results of a complete exploration of a system without a bug.
+/// Checks a complete exploration of a system without a bug.
 fn is_silent(target: &str, states: u64, crash_disks: u64, distinct: u64, crash_crash_disks: u64) {
     let summary = run(target, &["--require-complete"], 0).pop().unwrap();
     let counts = |keys: &[&str]| -> Vec<u64> {
@@ -206,7 +206,7 @@ fn is_silent(target: &str, states: u64, crash_disks: u64, distinct: u64, crash_c
     assert_eq!(counts(&keys), exact, "{summary}");
 }
 
-/// Five ways to go on from each state, five steps deep.
+/// Five alternatives in each state, five steps deep.
 const STATES: u64 = 3906;
 
 #[test]
@@ -214,8 +214,8 @@ fn the_file_system_is_silent() {
     is_silent("toyfs", 1165, 1571, 1072, 7136);
 }
 
-/// A directory that contains itself is named (EXC-5), and no walk runs in it for ever; without that
-/// bug nothing is found.
+/// A directory that contains itself is named (EXC-5), and no walk loops in it. Without that bug
+/// nothing is found.
 #[test]
 fn a_loop_of_directories_is_found() {
     let lines = run("toyfs-reasonable+rename-loop", &["--depth", "3", "--require-complete"], 1);
@@ -271,8 +271,8 @@ fn the_disks_with_parity_are_silent() {
     is_silent("parity-journal", 1021, 23_970, 16_056, 25_920);
 }
 
-/// The block is lost in one of some 2^18 combinations: a sample that is random alone found it with
-/// none of these seeds.
+/// The block is lost in one of about 2^18 combinations. A purely random sample found it with none
+/// of these seeds.
 #[test]
 fn a_checksum_that_leaves_out_a_block_is_found_with_each_seed() {
     for seed in 0..12 {
@@ -340,7 +340,7 @@ const WITHOUT: [(&str, &[&str]); 47] = [
     ("simfiles-more+msync-lies", &["--set", "fs-reasonable.calls=all"]),
 ];
 
-/// What each of those options switches off.
+/// The feature that each of those options switches off.
 const FEATURES: [(&str, &str); 10] = [
     ("--soft", "a hard crash"),
     ("--atom request", "blocks that a crash keeps one by one"),
@@ -354,8 +354,8 @@ const FEATURES: [(&str, &str); 10] = [
     ("--set fs-reasonable.calls=all", "more calls"),
 ];
 
-/// Each of these bugs takes one feature to be found: without it the same exploration, complete, is
-/// silent.
+/// Each of these bugs needs one feature. Without it the same exploration is complete and finds
+/// nothing.
 #[test]
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
     for (target, off) in WITHOUT {
@@ -367,10 +367,10 @@ fn without_the_feature_that_finds_it_a_bug_is_missed() {
 
 const PAGE: &str = include_str!("../docs/results/seeded-bugs.md");
 
-/// The text before this head is written by hand, the table behind it is generated.
+/// The heading of the table. The text before it is written by hand, and the table is generated.
 const HEAD: &str = "## The bugs\n";
 
-/// What explode must do to find a bug, with the options that switch it off.
+/// Returns the features that find a bug, with the options that switch them off.
 fn takes(target: &str) -> String {
     let switched_off = WITHOUT.iter().filter(|(name, _)| *name == target);
     let feature = |(_, off): &(&str, &[&str])| {
@@ -382,7 +382,7 @@ fn takes(target: &str) -> String {
     sampled.into_iter().chain(switched_off.map(feature)).collect::<Vec<_>>().join(", ")
 }
 
-/// The table of bugs, in the order of `explode list targets`.
+/// Returns the table of bugs, in the order of `explode list targets`.
 fn table() -> String {
     let mut text =
         "\n| target | what is wrong | verdict | takes |\n| --- | --- | --- | --- |\n".to_owned();
@@ -397,7 +397,7 @@ fn table() -> String {
     text
 }
 
-/// The page has each bug and no other.
+/// The page has exactly these bugs.
 #[test]
 fn the_page_has_the_table_of_bugs() {
     let whole = format!("{}{HEAD}{}", PAGE.split(HEAD).next().unwrap(), table());

@@ -1,5 +1,5 @@
-//! Sound skipping as a user sees it: every target that runs in process says the same with
-//! `--no-skip` and without, and more than half of the checks of most are not made.
+//! Sound skipping from a user's view: every target in process has the same results with and without
+//! `--no-skip`, and most targets skip more than half of their checks.
 
 mod common;
 
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use common::{explode, explode_in, of_type};
 
-/// Depth, distinct checks, and how many of them another one answers; exact, so that what is skipped
-/// is the same each time.
+/// The depth, the distinct checks, and the number of them that another check answers. The numbers
+/// are exact, so the same checks are skipped each time.
 const EQUIVALENT: [(&str, u32, [u64; 2]); 19] = [
     ("sqlite-off", 1, [9342, 7184]),
     ("sqlite-normal", 2, [16_887, 15_442]),
@@ -33,10 +33,10 @@ const EQUIVALENT: [(&str, u32, [u64; 2]); 19] = [
     ("simfiles-sync+sync-forgets-subdirectories", 3, [10_070, 8243]),
 ];
 
-/// Targets on disks that go bad, where nothing is skipped.
+/// The targets on disks that go bad, where nothing is skipped.
 const GO_BAD: [&str; 2] = ["mirror+evicts", "mirror+resync-ignores-errors"];
 
-/// What a run says, and what it does not say of skipping.
+/// The results of a run that do not depend on skipping.
 struct Said {
     summary: Value,
     findings: BTreeMap<String, Value>,
@@ -66,7 +66,7 @@ fn run(target: &str, depth: &str, more: &[&str]) -> Said {
     }
 }
 
-/// A summary without what skipping changes.
+/// Returns a summary without the values that skipping changes.
 fn rest(said: &Said) -> Value {
     let mut summary = said.summary.clone();
     for key in ["checked", "equivalent", "crash_crash_disks", "seconds"] {
@@ -111,7 +111,7 @@ fn every_target_in_process_says_the_same() {
     assert!(found.iter().filter(skips_most).count() > found.len() / 2);
 }
 
-/// Targets that the table does not have, one step deep.
+/// The targets that the table lacks, one step deep.
 #[test]
 fn every_other_target_does_too() {
     let lines = explode(["list", "targets", "--format", "jsonl"]).expect(0).json();
@@ -131,7 +131,7 @@ fn every_other_target_does_too() {
     }
 }
 
-/// What is made of shell commands may look at anything.
+/// Shell commands may read anything, so their checks are not skipped.
 #[test]
 fn commands_are_not_skipped() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,5 +150,5 @@ fn commands_are_not_skipped() {
     assert_eq!((&lines[0]["skipping"], &lines[0]["not_skipping"]), (&json!(false), &json!(why)));
     assert_eq!(lines.last().unwrap()["equivalent"], 0);
     let human = explode_in(folder.path(), ["run", "words.toml"]).expect(0);
-    assert!(human.out.contains(&format!("\n       Skips no check: {why}\n")), "{}", human.out);
+    assert!(human.out.contains(&format!("\n    Skipping no check: {why}\n")), "{}", human.out);
 }

@@ -1,4 +1,4 @@
-//! `--soft`: a program that dies after any of its operations, as a user runs it (EX-80, EXC-10).
+//! `--soft`: a program that dies after any of its operations, run as a user does (EX-80, EXC-10).
 
 mod common;
 
@@ -7,7 +7,7 @@ use tempfile::tempdir;
 
 use common::{explode, explode_in, of_type};
 
-/// The lines of `explode run --soft`.
+/// Returns the lines of `explode run --soft`.
 fn run(code: i32, args: &str) -> Vec<Value> {
     let folder = tempdir().unwrap();
     let args = format!("run {args} --soft --format jsonl --out run");
@@ -19,7 +19,8 @@ fn counts(lines: &[Value], keys: &[&str]) -> Vec<u64> {
     keys.iter().map(|key| summary[key].as_u64().unwrap()).collect()
 }
 
-/// Three files are opened and written; of the three renames the first two leave a mixture.
+/// Three files are opened and written. After the first two of the three renames the files are a
+/// mixture.
 #[test]
 fn three_renames_are_caught_by_the_prefixes_after_the_first_and_the_second() {
     let lines = run(1, "merge+three-renames --depth 1");
@@ -35,7 +36,7 @@ fn three_renames_are_caught_by_the_prefixes_after_the_first_and_the_second() {
     assert_eq!(counts(&lines, &["findings"]), [1]);
 }
 
-/// Four files, the manifest's rename, and three that are taken away: 12 operations.
+/// Four files, the manifest's rename, and three removals: 12 operations.
 #[test]
 fn one_rename_of_a_manifest_is_silent() {
     let lines = run(0, "merge --depth 2 --require-complete");
@@ -46,7 +47,7 @@ fn one_rename_of_a_manifest_is_silent() {
     assert_eq!(counts(&lines, &["crash_crash_disks", "findings", "broken"]), [0; 3]);
 }
 
-/// What SQLite has written is there when its process dies, whether it syncs or not.
+/// The writes of SQLite survive the death of its process, whether it syncs or not.
 #[test]
 fn sqlite_survives_the_end_of_its_process_without_any_sync() {
     for (target, expected) in [

@@ -1,7 +1,7 @@
-//! Every SQLite target: complete, with exact counts, and with the verdicts that SQLite's
-//! documentation leads one to expect (`components/src/db/sqlite/profile.rs` quotes it). Three of
-//! them, with a rollback journal and with a WAL, within the bounds that a user gets, four steps
-//! deep; the others, which differ from one of these in when they sync, three steps deep.
+//! Every SQLite target: complete, with exact counts and the verdicts that SQLite's documentation
+//! implies (`components/src/db/sqlite/profile.rs` quotes it). Three of them, with a rollback
+//! journal and with a WAL, run within the default bounds, four steps deep. The others differ from
+//! one of these only in the times of their syncs and run three steps deep.
 
 mod common;
 
@@ -14,14 +14,14 @@ use common::{explode_in, of_type};
 /// The depth of the targets.
 const DEPTH: u32 = 4;
 
-/// The results of a complete exploration.
+/// The expected results of a complete exploration.
 struct Expected {
     depth: u32,
     crash_disks: u64,
     distinct: u64,
-    /// Checks that are by design.
+    /// The number of checks by design.
     by_design: u64,
-    /// Their signatures.
+    /// The signatures of the checks by design.
     excluded: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     explode_in(folder.path(), args.iter().chain(more)).expect(code).json()
 }
 
-/// The values of one member of every finding.
+/// Returns the values of one member of every finding.
 fn of_findings(lines: &[Value], key: &str) -> BTreeSet<String> {
     of_type(lines, "finding")
         .iter()
@@ -56,7 +56,7 @@ fn explore_completely(target: &str, expected: &Expected) {
         [0; 4],
         "{target}: {summary}"
     );
-    // Six ways to go on from each state: 1 + 6 + 36 + 216, and 1296 four steps deep.
+    // Six alternatives in each state: 1 + 6 + 36 + 216, and 1296 four steps deep.
     let states: u64 = (0..=expected.depth).map(|depth| 6_u64.pow(depth)).sum();
     let ways = [states, states - 1, states - 1];
     assert_eq!(counts(&["states", "operations", "choices"]), ways, "{target}: {summary}");
@@ -135,7 +135,7 @@ fn full_and_extra_with_a_wal_lose_nothing_and_are_the_same() {
     }
 }
 
-/// Without syncs commits are lost, and with a rollback journal the database breaks; every finding
+/// Without syncs commits are lost, and with a rollback journal the database breaks. Every finding
 /// is replayed.
 #[test]
 fn off_loses_and_breaks() {
@@ -155,9 +155,9 @@ fn off_loses_and_breaks() {
     }
 }
 
-/// Blocks of a sector tear what the targets' blocks keep together. There NORMAL can break a
-/// database with a rollback journal, as its documentation warns ("a very small chance"), and
-/// nothing else breaks a promise.
+/// Blocks of one sector tear pieces that the targets' blocks keep together. Then NORMAL can break a
+/// database with a rollback journal, as its documentation warns ("a very small chance"). No other
+/// promise is broken.
 #[test]
 fn finer_blocks_show_what_normal_risks() {
     let fine = ["--block", "512", "--depth", "1"];

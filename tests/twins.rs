@@ -1,11 +1,10 @@
-//! What the systems of `docs/results/seeded-bugs.md` show on the way, while they are explored
-//! without a bug: a twin whose silence is worth something lets crashes choose between versions of
-//! one range, and does whatever to its disks it can do.
+//! The events of the systems of `docs/results/seeded-bugs.md` while they are explored without a
+//! bug. A twin's silence is significant only if crashes choose between versions of a range, and the
+//! twin uses its disks in every possible way.
 //!
-//! Counted is what stands in the events of the units (`--events`) where disks are asked for: each
-//! instant of an interval, and each of `check_crashes_now`. Of each emission only few disks are
-//! checked here; that all of them are sound, and how many they are, is asserted in
-//! `seeded_bugs.rs`, with the same states.
+//! The test counts the events of the units (`--events`) at each request for disks: each instant of
+//! an interval, and each `check_crashes_now`. Only a few disks of each emission are checked here.
+//! `seeded_bugs.rs` asserts that all are correct, and their number, with the same states.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,19 +21,19 @@ use explode::runtime::writeset::{DeviceRules, WriteSet};
 
 const PAGE: &str = include_str!("../docs/results/seeded-bugs.md");
 
-/// What was met before or at the instants whose disks are asked for.
+/// The events before or at the instants with requests for disks.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Met {
-    /// Kinds of events.
+    /// The kinds of events.
     kinds: BTreeSet<&'static str>,
-    /// The most versions of one range, of which a crash leaves one.
+    /// The most versions of one range, of which a crash keeps one.
     versions: usize,
 }
 
 impl Met {
-    /// The events of one unit, from the pristine disks on.
+    /// Adds the events of one unit, from the pristine disks on.
     fn unit(&mut self, events: &[Event], rules: DeviceRules) {
-        // What the disks held before is of no matter: it is no version.
+        // The earlier contents of the disks do not matter, because they are not a version.
         let mut write_set = WriteSet::new(Image::new(), rules);
         let mut before = BTreeSet::new();
         let mut in_interval = false;
@@ -82,7 +81,7 @@ fn kind(event: &Event) -> &'static str {
     }
 }
 
-/// Hears of a run, and looks at the events of its units.
+/// Reads the messages of a run and the events of its units.
 struct Observer<'a> {
     local: LocalSink<'a>,
     rules: DeviceRules,
@@ -111,8 +110,8 @@ impl RunSink for Observer<'_> {
     }
 }
 
-/// Explores a target within its bounds: so many states, these kinds of events, so many versions of
-/// one range.
+/// Explores a target within its bounds. Checks the number of states, the kinds of events, and the
+/// most versions of one range.
 fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     let registry = explode::registry();
     let mut plan = Plan::of(&registry, registry.target(target).unwrap()).unwrap();
@@ -135,16 +134,17 @@ fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     assert!(PAGE.contains(&row), "docs/results/seeded-bugs.md has no row {row}");
 }
 
-// The kinds are all that the code of the systems and of what they stand on can cause: no device of
-// ours fails a request by itself, none of these systems discards, and locks are the kernel's.
+// The kinds are all that the code of these systems and of the layers below can cause: no device of
+// explode fails a request by itself, none of these systems discards, and locks are the kernel's.
 
-/// A log of which something was never synced is removed: its buffers are cleaned.
+/// A log with unsynced data is removed, so its buffers are cleaned.
 #[test]
 fn the_store_with_a_log_meets_them() {
     meets("wal-kv", 3906, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
 
-/// It syncs each file that it makes, before it may be removed: nothing of it can be cleaned.
+/// The store syncs each file that it creates before the file may be removed, so nothing can be
+/// cleaned.
 #[test]
 fn the_store_that_renames_meets_them() {
     meets("rename-kv", 3906, &["complete", "dirty", "flush", "write"], 10);
@@ -185,20 +185,20 @@ fn the_file_system_with_versions_meets_them() {
     );
 }
 
-/// Without a journal nothing is written with a flag. The block of the root directory gets a version
-/// with each name: made for `/a` (two), renamed (two), and for `/d`.
+/// Without a journal no write has a flag. The block of the root directory gets a version with each
+/// name: `/a` created (two), renamed (two), and `/d`.
 #[test]
 fn the_file_system_without_a_journal_meets_them() {
     meets("toyfs-in-place", 1165, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
 
-/// They pass on what is written to them at once, and keep none of it.
+/// The arrays pass each write on at once and cache nothing.
 #[test]
 fn the_arrays_meet_them() {
     let kinds = ["complete", "flush", "write", "write, FUA"];
     meets("mirror", 2729, &kinds, 5);
     meets("parity", 1021, &kinds, 4);
-    // Each of its writes goes through the caches, and is waited for: there is never more than one
-    // version of a range.
+    // Each of its writes goes through the caches and is waited for, so a range never has more than
+    // one version.
     meets("parity-journal", 1021, &["complete", "flush", "write, FUA"], 1);
 }

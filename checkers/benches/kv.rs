@@ -1,5 +1,5 @@
-//! Crash disks of a small store checked a second, everything included: exploration, crash disks,
-//! recovery, the check. Those that a crash during recovery leaves count, too.
+//! Measures checked crash disks of small stores per second, including exploration, recovery and the
+//! check. Crash-crash disks count as well.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn kv(c: &mut Criterion) {
     }
 }
 
-/// The checks that were made.
+/// Returns the number of checked disks.
 fn made(summary: &Summary) -> u64 {
     u64::try_from(&summary.checked.0 + &summary.crash_crash_disks.0).expect("few enough")
 }

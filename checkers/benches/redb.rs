@@ -1,5 +1,5 @@
-//! Checks of redb crash disks a second, everything included: exploration, crash disks, repair,
-//! reading the table.
+//! Measures checked crash disks of redb per second, including exploration, repair and reading the
+//! table.
 
 use std::path::Path;
 
@@ -19,10 +19,10 @@ fn redb(c: &mut Criterion) {
         let mut plan = Plan::of(&registry, registry.target(name).expect("the target is there"))
             .expect("so are its components");
         plan.settings.depth = 2;
-        // An emission of redb-quick has very many disks; a part of them is as good.
+        // An emission of redb-quick has very many disks. A sample of them is enough.
         (plan.settings.limit, plan.settings.samples) = (2000, 500);
         plan.settings.crash_depth = 0;
-        // What is measured are checks that are made.
+        // Skipped checks would not measure anything.
         plan.settings.skip = false;
         let run = || {
             let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,5 +1,5 @@
-//! Checks of SQLite crash disks a second, everything included: exploration, crash disks, recovery,
-//! integrity_check, both tables.
+//! Measures checked crash disks of SQLite per second, including exploration, recovery,
+//! integrity_check and reading both tables.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn sqlite(c: &mut Criterion) {
             .expect("so are its components");
         plan.settings.depth = 2;
         plan.settings.crash_depth = 0;
-        // What is measured are checks that are made.
+        // Skipped checks would not measure anything.
         plan.settings.skip = false;
         let run = || {
             let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! Checkers by family: each drives one kind of system and knows what must survive a crash.
+//! Checkers by family: each drives one kind of system and checks what must survive a crash.
 //!
 //! # Rooms, bottom first
 //!
@@ -20,7 +20,7 @@ pub mod vdisk;
 
 use explode_runtime::plan::Registry;
 
-/// Adds all checkers and the targets that they make with our components.
+/// Adds all checkers, the columns of the matrix, and the targets of all tables.
 pub fn register(registry: &mut Registry) {
     registry.checkers.extend([
         command::def(),

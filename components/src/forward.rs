@@ -1,6 +1,6 @@
-//! Calls of files that go on to those below, for components that change a few of them.
+//! File calls that are forwarded to the files below, for components that change a few of them.
 
-/// These methods of `Files`, of a type whose field `files` has the files below.
+/// Defines these methods of `Files` for a type whose field `files` has the files below.
 macro_rules! forward {
     ($($call:ident)*) => { $( $crate::forward::forward!(@ $call); )* };
     (@ open) => {
@@ -67,9 +67,9 @@ pub(crate) mod tests {
 
     use crate::noting::{Noting, calls};
 
-    /// Each call is made on the files that stand on others: it arrives there as itself, besides
-    /// which they are asked what a file or a name is, or it is refused, and nothing arrives.
-    /// Returns the refused ones.
+    /// Makes each call on files over a recorder. The call must arrive there as itself, besides
+    /// calls of stat and fstat, or be refused without any effect. Returns the names of the refused
+    /// calls.
     pub(crate) fn refused(over: impl Fn(Rc<dyn Files>) -> Box<dyn Files>) -> Vec<&'static str> {
         let mut refused = Vec::new();
         for call in calls() {

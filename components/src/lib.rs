@@ -1,9 +1,9 @@
-//! Storage systems as components: each knows how to make, mount, unmount and repair one system over
-//! its children, and what that system promises.
+//! Storage systems as components. Each can make, mount, unmount and repair one system over its
+//! children, and declares what that system promises.
 //!
 //! # Rooms, bottom first
 //!
-//! - `forward`: file calls that go on to the files below
+//! - `forward`: file calls that are forwarded to the files below
 //! - `command`: components made of shell commands, and the private folder below them
 //! - `vdisk`: block devices
 //! - `fs`: file systems
@@ -26,7 +26,7 @@ use explode_runtime::plan::Registry;
 #[cfg(not(feature = "engines"))]
 use explode_runtime::stack::FeatureGated;
 
-/// Adds all components.
+/// Registers all components.
 pub fn register(registry: &mut Registry) {
     registry.components.extend([
         vdisk::ramdisk::def(),
@@ -78,7 +78,7 @@ fn register_engines(registry: &mut Registry) {
     ]);
 }
 
-/// Their names are known all the same.
+/// Registers the names of engines that this build lacks, so that an error can name the feature.
 #[cfg(not(feature = "engines"))]
 fn register_engines(registry: &mut Registry) {
     registry

@@ -1,5 +1,5 @@
-//! Modes do not depend on the umask. It belongs to the whole process, so this test has one of its
-//! own.
+//! Modes do not depend on the umask. It belongs to the whole process, so this test is a binary of
+//! its own.
 
 use std::os::unix::fs::PermissionsExt;
 

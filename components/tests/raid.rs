@@ -1,5 +1,5 @@
-//! Arrays of disks on disks of which sectors go bad or one is missing: what they still have they
-//! give back.
+//! Tests of arrays on disks with bad sectors or without one of the disks. They return everything
+//! that they still have.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use nix::errno::Errno;
 const SECTORS: u64 = 64;
 const BLOCK: usize = 4096;
 
-/// An array on disks of so many sectors, and the disks.
+/// An array on disks of [`SECTORS`] sectors, and the disks.
 struct Array {
     storage: Storage,
     disks: Vec<Surface>,
@@ -60,7 +60,7 @@ impl Array {
         self.disk().write(block * 8, &[letter; BLOCK], Flags::NONE);
     }
 
-    /// The letter that a block is full of.
+    /// Returns the letter that a block is full of.
     fn read(&self, block: u64) -> Result<u8, Errno> {
         let mut bytes = [0; BLOCK];
         self.disk().try_read(block * 8, &mut bytes)?;
@@ -92,7 +92,7 @@ fn they_are_as_large_as_they_say() {
     }
 }
 
-/// What is no whole block, across blocks, and zeroes.
+/// Writes parts of blocks, across blocks, and zeroes.
 #[test]
 fn parts_of_blocks_are_as_they_were_written() {
     for array in both() {
@@ -116,8 +116,8 @@ fn parts_of_blocks_are_as_they_were_written() {
     }
 }
 
-/// One bad sector is no bad disk: it is written again when it is read, and two of them at different
-/// places lose nothing.
+/// A bad sector does not make a bad disk. It is written again when it is read, and two of them at
+/// different places lose nothing.
 #[test]
 fn bad_sectors_on_two_disks_are_read_and_healed() {
     for array in both() {
@@ -134,7 +134,7 @@ fn bad_sectors_on_two_disks_are_read_and_healed() {
     }
 }
 
-/// What is lost on two disks is lost, and said to be, until it is written; all the rest is there.
+/// Blocks lost on two disks are reported as lost until they are written. All others are there.
 #[test]
 fn what_two_disks_have_lost_cannot_be_read_until_it_is_written() {
     let [mirror, parity] = both();
@@ -158,12 +158,12 @@ fn what_two_disks_have_lost_cannot_be_read_until_it_is_written() {
     }
 }
 
-/// A stale parity gives nothing back: not before an unmount, not after it.
+/// Stale parity does not restore a block, neither before nor after an unmount.
 #[test]
 fn a_block_whose_parity_is_stale_is_not_made_up() {
     let mut array = Array::new(parity::def(), 3);
     (0..2).for_each(|block| array.write(block, 7));
-    // Blocks 0 and 1 are in row 0: its parity is on disk 0, its blocks on disks 1 and 2.
+    // Blocks 0 and 1 are in row 0. Its parity is on disk 0, its blocks are on disks 1 and 2.
     array.spoil(1, 8..16);
     array.call(|component, below| component.recover(below).unwrap());
     for _ in 0..2 {

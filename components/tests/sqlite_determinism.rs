@@ -1,5 +1,5 @@
-//! The same calls on the same contents write the same bytes, whatever else the process does; and
-//! different calls draw different random numbers.
+//! The same calls on the same contents write the same bytes, whatever else the process does.
+//! Different calls draw different random numbers.
 
 mod common;
 
@@ -61,7 +61,7 @@ fn other_threads_at_the_same_time_change_nothing() {
     }
 }
 
-/// A journal that is left over must never look like the next one.
+/// Asserts that a leftover journal never looks like the next one.
 #[test]
 fn every_transaction_has_its_own_nonce() {
     let log = workload(Journal::Delete, 7, || {});
@@ -72,12 +72,13 @@ fn every_transaction_has_its_own_nonce() {
             _ => None,
         })
         .collect();
-    // The table, and two times six rows.
+    // One for the table, and two times six for the rows.
     assert_eq!(nonces.len(), 13);
     assert_eq!(BTreeSet::from_iter(&nonces).len(), 13);
 }
 
-/// Nor a frame of an old WAL like one of the next, though the seed is the same.
+/// Asserts that a frame of an old WAL never looks like one of the next, although the seed is the
+/// same.
 #[test]
 fn every_life_has_its_own_salts() {
     let stack = Stack::empty();

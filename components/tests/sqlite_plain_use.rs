@@ -1,8 +1,8 @@
-//! A use of SQLite without us works as it does without our VFS, and does not disturb the databases
-//! of its own thread.
+//! Another use of SQLite in the process works as it does without explode's VFS, and does not
+//! disturb the databases of its thread.
 //!
-//! SQLite's random generator belongs to the process, so a process of its own: with other tests of
-//! ours at the same time, what the plain connection draws is theirs.
+//! SQLite's random generator belongs to the process, so this test has a process of its own. Tests
+//! that run at the same time would affect the numbers that the plain connection draws.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Which syncs each setting sends, exactly: those that unix would send.
+//! The exact syncs that each setting causes, which are those of unix.
 //!
 //! "(gone)" is a file that was deleted later: the rollback journal in a commit, the WAL in a close.
 
@@ -9,7 +9,8 @@ use explode_components::db::sqlite::{Journal, SqliteSettings, Synchronous};
 
 const NONE: &[&str] = &[];
 
-/// The syncs of opening a new database, of creating a table, of two commits, and of closing.
+/// Returns the syncs of opening a new database, of creating a table, of two commits, and of
+/// closing.
 fn syncs(settings: &SqliteSettings) -> [Vec<String>; 5] {
     let stack = Stack::empty();
     let db = stack.open(settings);
@@ -24,7 +25,8 @@ fn syncs(settings: &SqliteSettings) -> [Vec<String>; 5] {
     [opened, created, first, second, stack.flushed()]
 }
 
-/// In rollback mode each transaction sends the same syncs, and opening and closing none.
+/// Asserts that in rollback mode each transaction makes the same syncs, and that opening and
+/// closing make none.
 fn assert_rollback(synchronous: Synchronous, each: &[&str]) {
     assert_eq!(syncs(&settings(Journal::Delete, synchronous)), [NONE, each, each, each, NONE]);
 }
@@ -34,20 +36,20 @@ fn rollback_off_syncs_nothing() {
     assert_rollback(Synchronous::Off, NONE);
 }
 
-/// Journal and its name, then the database. A crash may bring the journal back, and so undo the
-/// last commit.
+/// Syncs the journal and its name, then the database. A crash may restore the journal, and so undo
+/// the last commit.
 #[test]
 fn rollback_normal_syncs_the_journal_once() {
     assert_rollback(Synchronous::Normal, &["(gone)", "/", "db"]);
 }
 
-/// The journal a second time, with the count of its records.
+/// Syncs the journal a second time, with the count of its records.
 #[test]
 fn rollback_full_syncs_the_journal_twice() {
     assert_rollback(Synchronous::Full, &["(gone)", "/", "(gone)", "db"]);
 }
 
-/// The directory after the journal is deleted.
+/// Syncs the directory after the journal is deleted.
 #[test]
 fn rollback_extra_syncs_the_deletion() {
     assert_rollback(Synchronous::Extra, &["(gone)", "/", "(gone)", "db", "/"]);
@@ -58,7 +60,7 @@ fn wal_off_syncs_nothing() {
     assert_eq!(syncs(&settings(Journal::Wal, Synchronous::Off)), [NONE; 5]);
 }
 
-/// The WAL's head and its name, once; then no commit syncs, until the checkpoint of the close.
+/// Syncs the WAL's head and its name once. Then no commit syncs until the checkpoint of the close.
 #[test]
 fn wal_normal_syncs_around_checkpoints() {
     let opened: &[&str] = &["(gone)", "/", "db"];
@@ -66,7 +68,7 @@ fn wal_normal_syncs_around_checkpoints() {
     assert_eq!(syncs(&settings(Journal::Wal, Synchronous::Normal)), expected);
 }
 
-/// The same, and each commit syncs the WAL. EXTRA adds nothing: a commit deletes nothing.
+/// Each commit also syncs the WAL. EXTRA adds nothing, because a commit deletes nothing.
 #[test]
 fn wal_full_and_extra_sync_each_commit() {
     let rest: [&[&str]; 4] =
@@ -81,7 +83,7 @@ fn wal_full_and_extra_sync_each_commit() {
     }
 }
 
-/// A commit that finds enough frames runs a checkpoint: the WAL, then the database.
+/// A commit that finds enough frames runs a checkpoint, which syncs the WAL and then the database.
 #[test]
 fn an_automatic_checkpoint_syncs_the_wal_and_then_the_database() {
     let stack = Stack::empty();
@@ -93,13 +95,13 @@ fn an_automatic_checkpoint_syncs_the_wal_and_then_the_database() {
     assert_eq!(stack.flushed()[3..], ["db-wal", "/"]);
     db.execute_batch("INSERT INTO t VALUES(1)").unwrap();
     assert_eq!(stack.flushed(), ["db-wal", "db"]);
-    // The WAL starts anew, with a new head.
+    // The WAL starts again with a new head.
     db.execute_batch("INSERT INTO t VALUES(2)").unwrap();
     assert_eq!(stack.flushed(), ["db-wal"]);
 }
 
-/// A transaction over two databases: the super-journal's name is synced with it, and again when it
-/// is deleted.
+/// In a transaction over two databases, the super-journal's name is synced with it, and again when
+/// it is deleted.
 #[test]
 fn a_super_journal_is_synced_with_its_directory() {
     let stack = Stack::empty();
@@ -116,7 +118,7 @@ fn a_super_journal_is_synced_with_its_directory() {
     expected.push("db");
     expected.extend(each);
     expected.push("other");
-    // The commit itself: the super-journal is deleted, and that is made durable.
+    // The commit itself deletes the super-journal and makes that durable.
     expected.push("/");
     assert_eq!(stack.flushed(), expected);
     assert_eq!(stack.names(), ["db", "other"]);

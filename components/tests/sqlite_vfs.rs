@@ -1,4 +1,5 @@
-//! SQLite on simulated files: locks, shared memory, recovery, errors, and what keeps stacks apart.
+//! Tests of SQLite on simulated files: locks, shared memory, recovery, errors, and the separation
+//! of stacks.
 
 mod common;
 
@@ -16,7 +17,7 @@ fn settings_of(journal: Journal) -> SqliteSettings {
     settings(journal, Synchronous::Full)
 }
 
-/// A database with the row 1.
+/// Opens a database with the row 1.
 fn with_one_row(stack: &Stack, settings: &SqliteSettings) -> Database {
     let db = stack.open(settings);
     db.execute_batch("CREATE TABLE t(v INTEGER); INSERT INTO t VALUES(1)").unwrap();
@@ -59,7 +60,7 @@ fn one_writer_at_a_time() {
     }
 }
 
-/// Rollback mode: a commit waits for readers, and keeps new ones out meanwhile.
+/// In rollback mode a commit waits for readers and keeps new ones out meanwhile.
 #[test]
 fn a_commit_waits_for_readers() {
     let stack = Stack::empty();
@@ -75,7 +76,7 @@ fn a_commit_waits_for_readers() {
     assert_eq!(values(&late), [1, 2]);
 }
 
-/// WAL mode: a reader keeps its snapshot while another connection writes, and holds checkpoints up.
+/// In WAL mode a reader keeps its snapshot while another connection writes, and delays checkpoints.
 #[test]
 fn readers_of_a_wal_keep_their_snapshot() {
     let stack = Stack::empty();
@@ -83,7 +84,7 @@ fn readers_of_a_wal_keep_their_snapshot() {
     let reader = stack.open(&settings_of(Journal::Wal));
     reader.execute_batch("BEGIN").unwrap();
     assert_eq!(values(&reader), [1]);
-    // More frames than one region of the WAL index has room for.
+    // The frames do not fit into one region of the WAL index.
     for value in 2..=5000 {
         writer.execute("INSERT INTO t VALUES(?1)", [value]).unwrap();
     }
@@ -106,7 +107,7 @@ fn stacks_share_nothing() {
         let other = with_one_row(&right, &settings_of(journal));
         one.execute_batch("BEGIN EXCLUSIVE; INSERT INTO t VALUES(2)").unwrap();
         other.execute_batch("INSERT INTO t VALUES(3)").unwrap();
-        // One session's turn within another's.
+        // A turn of one session runs within a turn of another.
         assert_eq!(one.with(|_| values(&other)), [1, 3]);
         one.execute_batch("COMMIT").unwrap();
         assert_eq!(values(&one), [1, 2]);
@@ -129,7 +130,7 @@ fn nothing_stays_of_a_stack() {
     }
 }
 
-/// An image taken while the database is half changed and the journal is hot.
+/// Takes an image while the database is half changed and the journal is hot.
 #[test]
 fn a_hot_journal_is_rolled_back() {
     let stack = Stack::empty();
@@ -145,8 +146,8 @@ fn a_hot_journal_is_rolled_back() {
     assert_eq!(values(&recovered), [1]);
     assert_eq!(recovered.integrity().unwrap(), [""; 0]);
     assert_eq!(crashed.names(), ["db"]);
-    // The journal may have been written by a dead process, so it is synced before it is used; the
-    // database is synced before the journal goes; the directory is not (FULL).
+    // The journal may have been written by a dead process, so it is synced before it is used. The
+    // database is synced before the journal is deleted. The directory is not synced (FULL).
     assert_eq!(crashed.flushed(), ["(gone)", "db"]);
 
     db.execute_batch("COMMIT").unwrap();
@@ -167,8 +168,7 @@ fn a_wal_is_read_after_a_crash() {
     assert_eq!(recovered.integrity().unwrap(), [""; 0]);
 }
 
-/// A process that dies writes nothing, and what it leaves is recovered by the next one on the same
-/// files.
+/// A process that dies writes nothing. The next one on the same files recovers them.
 #[test]
 fn a_crash_of_the_process_writes_nothing() {
     for journal in BOTH {
@@ -202,7 +202,7 @@ fn a_fenced_storage_stays_as_it_is() {
     }
 }
 
-/// Every write fails once: the error has the right name, and the database is as it was.
+/// Every write fails once. The error has the right name, and the database is unchanged.
 #[test]
 fn a_full_disk_is_an_error_and_no_damage() {
     for (errno, code) in
@@ -236,7 +236,7 @@ fn a_full_disk_is_an_error_and_no_damage() {
     }
 }
 
-/// A panic below SQLite comes out above it, and the next turn works.
+/// A panic below SQLite resumes above it, and the next turn works.
 #[test]
 fn a_panic_of_the_files_passes_through() {
     let stack = Stack::empty();
@@ -250,7 +250,7 @@ fn a_panic_of_the_files_passes_through() {
     assert_eq!(values(&stack.open(&SqliteSettings::default())), [1]);
 }
 
-/// What the contents decide otherwise is an error.
+/// A setting that contradicts the contents is an error.
 #[test]
 fn settings_that_do_not_hold_are_refused() {
     let stack = Stack::empty();
@@ -302,8 +302,8 @@ fn powersafe_overwrite_decides_the_sectors_of_a_journal() {
         );
         db.execute_batch("BEGIN; INSERT INTO t VALUES(2)").unwrap();
         db.with(|conn| conn.cache_flush()).unwrap();
-        // The head, one page with its number before it and its checksum behind, and in the next
-        // sector the head of what follows.
+        // The file has the head, one page with its number before it and its checksum behind it, and
+        // in the next sector the head of the next part.
         let behind: u64 = head + 4 + 4096 + 4;
         assert_eq!(
             stack.files.stat("/db-journal").unwrap().size,
@@ -329,8 +329,7 @@ fn temporary_files_are_not_on_the_stack() {
     assert_eq!(stack.storage.take_log(), []);
 }
 
-/// SQLite's own threads and its shared cache would use a stack from where it does not belong: they
-/// fail.
+/// SQLite's own threads and its shared cache fail, because they would use a stack outside its turn.
 #[test]
 fn threads_and_shared_caches_fail() {
     let (left, right) = (Stack::empty(), Stack::empty());

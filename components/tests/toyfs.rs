@@ -1,5 +1,5 @@
-//! The small file system answers each call as the simulated files do, also after it was unmounted
-//! and mounted again.
+//! Tests that the toy file system returns the same results as simulated files, also after it was
+//! unmounted and mounted again.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use explode_runtime::stack::{
 use explode_runtime::writeset::DeviceRules;
 use proptest::prelude::*;
 
-/// Calls one of the component's methods, on a disk.
+/// Calls one of the component's methods on a disk.
 fn on<T>(storage: &Storage, step: impl FnOnce(&Below<'_>) -> T) -> T {
     let disk = RamDisk::new(storage.clone(), 0, 4096);
     step(&Below {
@@ -51,7 +51,7 @@ enum Op {
 
 const PATHS: [&str; 6] = ["/a", "/b", "/d", "/d/a", "/d/e", "/d/e/f"];
 
-/// What a call answers, as text: files opened for it are closed again.
+/// Returns the result of a call as text. Files opened for the call are closed again.
 fn take(files: &dyn Files, op: &Op) -> String {
     let with = |path: &str, call: &dyn Fn(Fd) -> explode_ramdisk::files::Result<()>| {
         let fd = files.open(path, OpenFlags::CREATE)?;
@@ -72,7 +72,7 @@ fn take(files: &dyn Files, op: &Op) -> String {
     format!("{answer:?}")
 }
 
-/// Everything that can be read.
+/// Returns everything that can be read, as text.
 fn tree(files: &dyn Files) -> String {
     let look = |path: &str| {
         let stat = files.stat(path).map(|stat| (stat.kind, stat.size, stat.links));
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// A bug belongs to one design; another refuses it.
+/// A bug belongs to one design, and the others refuse it.
 #[test]
 fn a_bug_of_another_design_is_refused() {
     let make = |metadata: &str, bug: &str| {

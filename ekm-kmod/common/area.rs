@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Memory of the module that user space may map.
+//! Memory of the module that user space can map.
 //!
-//! Invariant: an [`Area`] outlives the mappings that it counts. Its owner looks at
-//! [`Area::is_mapped`] before it drops one; the control device's open file, which every mapping
-//! holds, keeps the module itself.
+//! Invariant: an [`Area`] outlives the mappings that it counts. Its owner checks
+//! [`Area::is_mapped`] before it drops the area. Every mapping holds the open file of the control
+//! device, which keeps the module.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
 
 use crate::bindings;
 
-/// Zeroed pages of their own (`vmalloc_user`).
+/// Zeroed pages that nothing else uses (`vmalloc_user`).
 pub(crate) struct Area {
     base: *mut u8,
     bytes: usize,
-    /// How many mappings there are; in a box, because each mapping has its address.
+    /// The number of mappings, in a box because each mapping has its address.
     mappings: KBox<AtomicUsize>,
 }
 
-// SAFETY: An area is memory and a counter. Who reads and writes the memory, and when, is the
-// business of its owner, who gets but a raw pointer from it.
+// SAFETY: An area is memory and a counter. It only gives out a raw pointer to the memory. Its owner
+// is responsible for the order of reads and writes.
 unsafe impl Send for Area {}
 // SAFETY: As above.
 unsafe impl Sync for Area {}
 
 impl Area {
-    /// Allocates `bytes` of zeroes. `ENOMEM` if that is more than what is free: the kernel would
-    /// begin to kill processes for it.
+    /// Allocates `bytes` of zeroes. `ENOMEM` if less memory is free, because the kernel would
+    /// otherwise start to kill processes.
     pub(crate) fn new(bytes: usize) -> Result<Self> {
         let pages = bytes.div_ceil(bindings::K_PAGE_SIZE as usize);
         // SAFETY: Only reads counters.
@@ -35,7 +35,7 @@ impl Area {
             return Err(ENOMEM);
         }
         let mappings = KBox::new(AtomicUsize::new(0), GFP_KERNEL)?;
-        // SAFETY: Any size may be asked for.
+        // SAFETY: Any size is a valid argument.
         let base = unsafe { bindings::vmalloc_user_noprof(bytes) }.cast::<u8>();
         if base.is_null() {
             return Err(ENOMEM);
@@ -43,30 +43,30 @@ impl Area {
         Ok(Self { base, bytes, mappings })
     }
 
-    /// Its first byte.
+    /// Returns the address of the first byte.
     pub(crate) fn base(&self) -> *mut u8 {
         self.base
     }
 
-    /// Its size.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether user space maps any of it.
+    /// Returns true if user space maps any part of the area.
     pub(crate) fn is_mapped(&self) -> bool {
         self.mappings.load(Ordering::Acquire) != 0
     }
 
-    /// Maps its beginning to all of `vma` (`remap_vmalloc_range`). `EINVAL` if `vma` is longer, or
-    /// private.
+    /// Maps the start of the area to all of `vma` (`remap_vmalloc_range`). `EINVAL` if `vma` is
+    /// longer than the area or private.
     ///
     /// # Safety
     ///
-    /// `vma` is what an `mmap` file operation got.
+    /// `vma` is the argument of an `mmap` file operation.
     pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
         // SAFETY: The caller's promise: no other task uses `vma` yet. The counter is freed with the
-        // area, not before the mapping.
+        // area, which outlives the mapping.
         unsafe {
             if flags(vma) & bindings::K_VM_SHARED == 0 {
                 return Err(EINVAL);
@@ -80,14 +80,15 @@ impl Area {
         Ok(())
     }
 
-    /// As [`Area::map`], but user space may not write to it; `EINVAL` if it asks to.
+    /// Maps like [`Area::map`], without write access for user space. `EINVAL` if it requests write
+    /// access.
     ///
     /// # Safety
     ///
-    /// As for [`Area::map`].
+    /// Those of [`Area::map`].
     pub(crate) unsafe fn map_read_only(&self, vma: *mut bindings::vm_area_struct) -> Result {
-        // SAFETY: The caller's promise; without `VM_MAYWRITE`, mprotect cannot make it writable
-        // either (`vm_flags_clear`, which needs no lock before the mapping is there).
+        // SAFETY: The caller's promise. Without `VM_MAYWRITE`, mprotect cannot make the mapping
+        // writable (`vm_flags_clear`, which needs no lock before the mapping exists).
         unsafe {
             if flags(vma) & bindings::K_VM_WRITE != 0 {
                 return Err(EINVAL);
@@ -100,35 +101,35 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: `base` is of `vmalloc_user`, and it has no user any more.
+        // SAFETY: `base` is from `vmalloc_user` and no longer used.
         unsafe { bindings::vfree(self.base.cast()) }
     }
 }
 
-/// `vma->vm_flags`.
+/// Returns `vma->vm_flags`.
 ///
 /// # Safety
 ///
 /// `vma` is valid.
 unsafe fn flags(vma: *const bindings::vm_area_struct) -> bindings::vm_flags_t {
-    // SAFETY: The caller's promise; both members of the union are the same number.
+    // SAFETY: The caller's promise. Both members of the union are the same number.
     unsafe { (*vma).__bindgen_anon_2.vm_flags }
 }
 
-/// Counts mappings that are copied (fork), split and ended.
+/// Counts mappings that are copied (fork), split and removed.
 static OPERATIONS: bindings::vm_operations_struct =
     bindings::vm_operations_struct { open: Some(opened), close: Some(closed), ..NO_OPERATIONS };
 
-// SAFETY: All members are optional functions: zero is none.
+// SAFETY: All members are optional functions, and zero is `None`.
 const NO_OPERATIONS: bindings::vm_operations_struct = unsafe { core::mem::zeroed() };
 
-/// The counter of the area that `vma` maps.
+/// Returns the counter of the area that `vma` maps.
 ///
 /// # Safety
 ///
-/// `vma` was given to [`Area::map`] with success, or is a copy of one that was.
+/// `vma` was passed to [`Area::map`] with success, or is a copy of such a mapping.
 unsafe fn counter<'a>(vma: *mut bindings::vm_area_struct) -> &'a AtomicUsize {
-    // SAFETY: The caller's promise, and the invariant of this file: the counter is still there.
+    // SAFETY: The caller's promise, and the invariant of this file: the counter still exists.
     unsafe { &*(*vma).vm_private_data.cast::<AtomicUsize>() }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Bios: what they ask, and the memory they carry.
+//! Bios: their operations and their memory.
 
 use crate::bindings;
 
-/// The operation (`bio_op`).
+/// Returns the operation of a bio (`bio_op`).
 ///
 /// # Safety
 ///
@@ -13,20 +13,20 @@ pub(crate) unsafe fn op(bio: *const bindings::bio) -> bindings::req_op {
     unsafe { (*bio).bi_opf & bindings::K_REQ_OP_MASK }
 }
 
-/// The pieces of a bio's memory, in order (`bio_for_each_bvec`): where each begins and its length.
+/// The pieces of a bio's memory, in order (`bio_for_each_bvec`). Each is an address and a length.
 ///
-/// The bio itself is not advanced. A piece may be longer than a page.
+/// The iterator does not advance the bio. A piece may be longer than a page.
 pub(crate) struct Pieces {
     vec: *const bindings::bio_vec,
     skip: u32,
     left: u32,
 }
 
-/// Walks what a bio carries from where it stands.
+/// Returns the pieces of a bio that are not done yet.
 ///
 /// # Safety
 ///
-/// `bio` is valid as long as the walk lasts, and of an operation that carries data.
+/// `bio` is valid while the iterator is used, and its operation carries data.
 pub(crate) unsafe fn pieces(bio: *const bindings::bio) -> Pieces {
     // SAFETY: The caller's promise. `bi_iter` is packed, so its fields are read as values.
     unsafe {
@@ -47,8 +47,8 @@ impl Iterator for Pieces {
         if self.left == 0 {
             return None;
         }
-        // SAFETY: `bi_size` bytes are left, so the vector has another element (`bvec_iter`'s
-        // invariant).
+        // SAFETY: `bi_size` bytes are left, so the vector has another element (the invariant of
+        // `bvec_iter`).
         let vec = unsafe { *self.vec };
         let len = vec.bv_len.saturating_sub(self.skip).min(self.left);
         let start = (vec.bv_offset as usize).wrapping_add(self.skip as usize);
@@ -56,7 +56,7 @@ impl Iterator for Pieces {
         self.skip = 0;
         self.left = self.left.wrapping_sub(len);
         // SAFETY: The bio keeps the page alive. There is no high memory on 64-bit, so the address
-        // is that of the direct map, stays good after `kunmap_local`, and goes on over all pages of
+        // is in the direct map and stays valid after `kunmap_local`. It continues over all pages of
         // the piece, which are physically contiguous.
         let page = unsafe {
             let address = kernel::bindings::kmap_local_page(vec.bv_page.cast());

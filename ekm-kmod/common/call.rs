@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The structure of a call, from user space and back.
+//! Copies the structure of a call from and to user space.
 
 use core::mem::size_of;
 use kernel::prelude::*;
 
 use crate::wire;
 
-/// A structure that any bytes are a value of, and that has no padding.
+/// A structure without padding, for which any bytes are a valid value.
 ///
 /// # Safety
 ///
-/// Both are true of the type.
+/// The type has both properties.
 pub(crate) unsafe trait Plain: Copy + Default {}
 
 macro_rules! plain {
     ($($name:ident)*) => {
-        // SAFETY: `wire` promises it of each of its structures.
+        // SAFETY: `wire` guarantees this for each of its structures.
         $(unsafe impl Plain for wire::$name {})*
     };
 }
@@ -23,17 +23,17 @@ macro_rules! plain {
 plain! { Hello DiskSpec BlockList FaultSpec Ends Watch Switch Reset Mark Buffers Clock Random
          LogSize Symbol Kinds Site OpenFile Follow }
 
-/// A user address that came with a call.
+/// A user address that was passed with a call.
 #[derive(Clone, Copy)]
 pub(crate) struct UserAddress(pub(crate) u64);
 
 impl UserAddress {
-    /// `copy_from_user`.
+    /// Reads a value (`copy_from_user`).
     fn read<T: Plain>(self) -> Result<T> {
         let mut value = T::default();
         let to: *mut T = &mut value;
-        // SAFETY: `to` has room, and any bytes make a `T`. A bad user address is found out by the
-        // copying.
+        // SAFETY: `to` has room, and any bytes are a valid `T`. The copy detects a bad user
+        // address.
         let left = unsafe {
             kernel::bindings::copy_from_user(to.cast(), self.0 as *const _, size_of::<T>() as _)
         };
@@ -44,9 +44,9 @@ impl UserAddress {
         }
     }
 
-    /// `copy_to_user`.
+    /// Writes values (`copy_to_user`).
     pub(crate) fn write<T: Copy>(self, values: &[T]) -> Result {
-        // SAFETY: `values` is that long. A bad user address is found out by the copying.
+        // SAFETY: `values` has this length. The copy detects a bad user address.
         let left = unsafe {
             kernel::bindings::copy_to_user(
                 self.0 as *mut _,
@@ -61,11 +61,11 @@ impl UserAddress {
         }
     }
 
-    /// Takes the structure there, lets `call` answer in it, and brings it back, whether `call`
-    /// succeeded or not.
+    /// Reads the structure, calls `call` with it, and writes it back, whether `call` succeeds or
+    /// not.
     ///
-    /// That it can be brought back is tried before `call` does anything. No lock may be held: user
-    /// memory can be a file on any disk, and a mapping of ours.
+    /// A write is tried before `call` does anything. The caller must not hold a lock, because user
+    /// memory can be a file on any disk or a mapping of this module.
     pub(crate) fn exchange<T: Plain>(self, call: impl FnOnce(&mut T) -> Result) -> Result {
         let mut value: T = self.read()?;
         self.write(&[value])?;
@@ -75,7 +75,7 @@ impl UserAddress {
     }
 }
 
-/// `EINVAL` unless so.
+/// Returns `EINVAL` unless the condition holds.
 pub(crate) fn valid(condition: bool) -> Result {
     if condition {
         Ok(())
@@ -84,7 +84,7 @@ pub(crate) fn valid(condition: bool) -> Result {
     }
 }
 
-/// "Protocol error": not among the errors that the `kernel` crate names.
+/// Returns "Protocol error", which the `kernel` crate does not define.
 pub(crate) fn protocol_error() -> Error {
     Error::from_errno(-(kernel::bindings::EPROTO as kernel::ffi::c_int))
 }

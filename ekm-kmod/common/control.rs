@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-//! A control device: a misc device with calls by ioctl, and mmap.
+//! A control device: a misc device with ioctl calls and mmap.
 //!
-//! Every open file begins with a `Hello`; nothing else is let through before.
+//! The first call on every open file is a `Hello`. Other calls fail before it.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use kernel::{ffi, prelude::*};
@@ -9,52 +9,52 @@ use kernel::{ffi, prelude::*};
 use super::call::{protocol_error, valid, UserAddress};
 use crate::{bindings, wire};
 
-/// What a control device does.
+/// The operations of a control device.
 pub(crate) trait Control: Send + Sync + Sized + 'static {
     /// The device's name below `/dev`.
     const NAME: &'static CStr;
     /// The number of its `Hello`.
     const HELLO: u32;
 
-    /// A process opens the device.
+    /// Handles an open of the device.
     fn open(&self) -> Result;
-    /// An open file is gone for good, with its mappings.
+    /// Handles the end of an open file, after its last mapping is gone.
     fn release(&self);
-    /// Any call but `Hello`; `ENOTTY` for what is none. No lock is held.
+    /// Handles a call other than `Hello`. `ENOTTY` for an unknown number. No lock is held.
     fn call(&self, number: u32, address: UserAddress) -> Result;
-    /// A process maps it from page `vma->vm_pgoff` on. The address space's lock is held.
+    /// Maps memory from page `vma->vm_pgoff` on. The lock of the address space is held.
     ///
     /// # Safety
     ///
-    /// `vma` is what the `mmap` file operation got.
+    /// `vma` is the argument of the `mmap` file operation.
     unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result;
 }
 
 /// A registered control device.
 #[repr(C)]
 pub(crate) struct Registered<T: Control> {
-    /// First, so that its address is the whole's.
+    /// The first field, so that its address is that of the whole structure.
     misc: bindings::miscdevice,
     operations: bindings::file_operations,
-    /// Whether `misc_register` succeeded.
+    /// True if `misc_register` succeeded.
     registered: bool,
     control: T,
 }
 
-// SAFETY: `misc` and `operations` belong to the kernel while registered, and are not touched by us;
-// `T` is both by itself.
+// SAFETY: `misc` and `operations` belong to the kernel while registered, and this code does not
+// change them. `T` is `Send` and `Sync`.
 unsafe impl<T: Control> Send for Registered<T> {}
 // SAFETY: As above.
 unsafe impl<T: Control> Sync for Registered<T> {}
 
-/// What an open file remembers.
+/// The state of an open file.
 struct OpenFile<T: Control> {
     device: *const Registered<T>,
     greeted: AtomicBool,
 }
 
 impl<T: Control> Registered<T> {
-    /// Registers it (`misc_register`): it is open to all from here on.
+    /// Registers the device (`misc_register`). From then on it can be opened.
     pub(crate) fn new(control: T, module: &'static ThisModule) -> Result<KBox<Self>> {
         let operations = bindings::file_operations {
             owner: module.as_ptr().cast(),
@@ -74,7 +74,7 @@ impl<T: Control> Registered<T> {
         let mut this =
             KBox::new(Self { misc, operations, registered: false, control }, GFP_KERNEL)?;
         this.misc.fops = &this.operations;
-        // SAFETY: It stays where it is until `drop` deregisters it.
+        // SAFETY: The structure does not move until `drop` deregisters it.
         kernel::error::to_result(unsafe { bindings::misc_register(&mut this.misc) })?;
         this.registered = true;
         Ok(this)
@@ -84,13 +84,13 @@ impl<T: Control> Registered<T> {
 impl<T: Control> Drop for Registered<T> {
     fn drop(&mut self) {
         if self.registered {
-            // SAFETY: It was registered. No file is open: each holds the module.
+            // SAFETY: It was registered. No file is open, because each open file holds the module.
             unsafe { bindings::misc_deregister(&mut self.misc) }
         }
     }
 }
 
-/// The number that a file operation returns.
+/// Returns the return value of a file operation.
 fn number(result: Result) -> ffi::c_int {
     result.map_or_else(|error| error.to_errno(), |()| 0)
 }
@@ -99,14 +99,14 @@ unsafe extern "C" fn open<T: Control>(
     _: *mut bindings::inode,
     file: *mut bindings::file,
 ) -> ffi::c_int {
-    // SAFETY: `misc_open` leaves the miscdevice there, which is the first member of its
+    // SAFETY: `misc_open` has stored the miscdevice there, which is the first member of its
     // `Registered`.
     let device = unsafe { (*file).private_data.cast::<Registered<T>>().cast_const() };
     let opened = KBox::new(OpenFile { device, greeted: AtomicBool::new(false) }, GFP_KERNEL);
     number(opened.map_err(Error::from).and_then(|opened| {
-        // SAFETY: Registered, and the open file holds the module.
+        // SAFETY: The device is registered, and the open file holds the module.
         unsafe { (*device).control.open() }?;
-        // SAFETY: The file is being opened: no other task has it.
+        // SAFETY: The file is being opened, so no other task has it.
         unsafe { (*file).private_data = KBox::into_raw(opened).cast() };
         Ok(())
     }))
@@ -116,18 +116,18 @@ unsafe extern "C" fn release<T: Control>(
     _: *mut bindings::inode,
     file: *mut bindings::file,
 ) -> ffi::c_int {
-    // SAFETY: `open` succeeded and left it; the file is no longer used.
+    // SAFETY: `open` succeeded and stored the pointer. The file is no longer used.
     let opened = unsafe { KBox::from_raw((*file).private_data.cast::<OpenFile<T>>()) };
-    // SAFETY: The device is registered as long as the file is there.
+    // SAFETY: The device is registered as long as the file exists.
     unsafe { (*opened.device).control.release() };
     0
 }
 
-/// What `open` left.
+/// Returns the state that `open` stored.
 ///
 /// # Safety
 ///
-/// `file` is an open file of a `Registered<T>`, as long as the answer is used.
+/// `file` is an open file of a `Registered<T>` for as long as the result is used.
 unsafe fn opened<'a, T: Control>(file: *mut bindings::file) -> (&'a AtomicBool, &'a T) {
     // SAFETY: The caller's promise.
     unsafe {
@@ -171,6 +171,6 @@ unsafe extern "C" fn mmap<T: Control>(
     if !greeted.load(Ordering::Acquire) {
         return protocol_error().to_errno();
     }
-    // SAFETY: `vma` is what this operation got.
+    // SAFETY: `vma` is the argument of this operation.
     number(unsafe { control.map(vma) })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Numbers that look random and are not: the splitmix64 generator.
+//! Pseudorandom numbers: the splitmix64 generator.
 
-/// Number `n` of the sequence that `seed` begins. Every step mixes all 64 bits.
+/// Returns number `n` of the sequence for `seed`. Every step mixes all 64 bits.
 pub(crate) fn mix(seed: u64, n: u64) -> u64 {
     let mut z = seed.wrapping_add(n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

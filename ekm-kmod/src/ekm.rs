@@ -1,16 +1,16 @@
-//! The sources of EKM, but for those that it shares with its user.
+//! The sources of EKM, except those that it shares with its user.
 
 /// The name and the bytes of a file.
 pub type ModuleSource = (&'static str, &'static [u8]);
 
-/// The files of one folder.
+/// Returns the files of one folder.
 macro_rules! files {
     ($folder:literal: $($name:literal,)*) => {
         &[$((concat!($folder, $name), include_bytes!(concat!("../", $name)))),*]
     };
 }
 
-/// The name of each file, below the folder in which the modules are built, and its bytes.
+/// The name of each file below the folder in which the modules are built, and its bytes.
 pub const EKM: &[ModuleSource] = files![
     "ekm-kmod/":
     "Kbuild",

@@ -1,7 +1,7 @@
 //! The sources of explode's two kernel modules, as data.
 //!
-//! The build of a guest writes them into a folder and compiles them for its kernel, so that the
-//! program needs no checkout. Names are paths below that folder, as Kbuild wants them.
+//! The build of a guest writes them into a folder and compiles them for its kernel, so explode
+//! needs no checkout of its sources. Names are paths below that folder.
 //!
 //! # Rooms, bottom first
 //!
@@ -31,7 +31,7 @@ mod tests {
 
     use super::*;
 
-    /// The files of a folder below the workspace that a module's build needs.
+    /// Returns the files of a folder below the workspace that the build of a module needs.
     fn listed(folder: &str) -> BTreeSet<String> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
         let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());

@@ -1,5 +1,5 @@
-//! What the engine adds to a checked system: a choice, the enumeration of an emission's disks, the
-//! seen set, the journal, the queue.
+//! The costs that the engine adds to a checked system: a choice, the enumeration of an emission's
+//! disks, the seen set, the journal, the queue.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn choice(c: &mut Criterion) {
     group.finish();
 }
 
-/// A write set of `pieces` blocks in flight, two versions of every fourth.
+/// Returns a write set of `pieces` blocks in flight, with two versions of every fourth.
 fn write_set(pieces: u64) -> WriteSet {
     let mut set = WriteSet::new(Image::new(), DeviceRules::default());
     let mut id = 0;
@@ -56,7 +56,7 @@ fn write_set(pieces: u64) -> WriteSet {
     set
 }
 
-/// Identities a second: every disk of an emission is named, none is built.
+/// Measures identities per second: every disk of an emission is named, none is built.
 fn emission(c: &mut Criterion) {
     let mut group = c.benchmark_group("emission");
     group.sample_size(10);
@@ -80,7 +80,7 @@ fn emission(c: &mut Criterion) {
     group.finish();
 }
 
-/// A sample of an emission whose number of disks is huge: each is named.
+/// Measures a sample of an emission with a huge number of disks: each disk is named.
 fn sample(c: &mut Criterion) {
     let mut group = c.benchmark_group("sample");
     group.sample_size(10);
@@ -99,7 +99,7 @@ fn sample(c: &mut Criterion) {
     group.finish();
 }
 
-/// Disks a second that are built too.
+/// Measures disks per second that are named and built.
 fn build(c: &mut Criterion) {
     let set = write_set(10);
     let mut group = c.benchmark_group("crash disk");
@@ -118,12 +118,12 @@ fn build(c: &mut Criterion) {
     group.finish();
 }
 
-/// Keys as good as those of checks.
+/// Returns keys with the distribution of those of checks.
 fn keys(from: u64, count: u64) -> Vec<u128> {
     (from..from + count).map(|n| xxh3_128(&n.to_le_bytes())).collect()
 }
 
-/// A plan for a journal's first record.
+/// Returns a plan for the first record of a journal.
 fn plan() -> Plan {
     let target = Target {
         name: "keeping".into(),
@@ -138,7 +138,7 @@ fn plan() -> Plan {
     Plan::of(&Registry::default(), &target).expect("it has no components")
 }
 
-/// The seen set: so many keys, one after the other, into an empty one.
+/// Measures the seen set: keys are added one by one to an empty set.
 fn seen(c: &mut Criterion) {
     let mut group = c.benchmark_group("seen set");
     group.sample_size(10);
@@ -156,7 +156,7 @@ fn seen(c: &mut Criterion) {
     group.finish();
 }
 
-/// The state that four choices lead to.
+/// Returns the state that four choices lead to.
 fn state() -> State {
     let label = Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() };
     let choice = |value| Choice {
@@ -169,7 +169,7 @@ fn state() -> State {
     State { choices: (0..4).map(choice).collect(), depth: 4 }
 }
 
-/// The journal: units of 500 checks each, on disk once a second.
+/// Measures the journal: units of 500 checks each, made durable once a second.
 fn journal(c: &mut Criterion) {
     let mut group = c.benchmark_group("journal");
     group.sample_size(10);
@@ -185,7 +185,7 @@ fn journal(c: &mut Criterion) {
     group.finish();
 }
 
-/// The queue: every unit of six choices, four deep, each state new.
+/// Measures the queue: every unit of six choices, four deep, each state new.
 fn queue(c: &mut Criterion) {
     let mut group = c.benchmark_group("queue");
     group.throughput(Throughput::Elements(6 + 36 + 216 + 1296));

@@ -1,4 +1,4 @@
-//! A component asks for crash checks in the middle of its own operation (EX-66): a bug is found
+//! A component requests crash checks in the middle of its own operation (EX-66). A bug is found
 //! that no other check sees.
 
 mod common;
@@ -18,8 +18,8 @@ use explode_runtime::verdict::{BrokenKind, CheckError, Verdict, Violation};
 use common::Said;
 
 thread_local! {
-    /// What every check saw: its epoch and argument, how many records are counted, and how many are
-    /// there.
+    /// The observations of every check: epoch and argument, the number of existing records, and the
+    /// number of counted records.
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -30,8 +30,8 @@ const OPTIONS: &[OptionDef] = &[
     OptionDef { name: "asks", about: "never, between, twice, recovery", default: "never" },
 ];
 
-/// Counts its records. Both writes go past the cache: after each operation nothing is left that a
-/// crash could lose.
+/// A log that counts its records. Both writes bypass the cache, so after each operation a crash
+/// cannot lose anything.
 struct Log {
     count_first: bool,
     asks: usize,
@@ -54,7 +54,7 @@ impl Open {
         bytes[0]
     }
 
-    /// How many records are counted, and how many of those are there.
+    /// Returns the number of counted records, and how many of them exist.
     fn records(&self) -> (u8, u8) {
         let counted = self.at(0);
         (
@@ -98,7 +98,7 @@ impl Component for Log {
     }
 }
 
-/// How the checker asks for crash checks itself.
+/// The checker's own requests for crash checks.
 #[derive(Clone, Copy, PartialEq)]
 enum Own {
     Nothing,
@@ -176,7 +176,7 @@ fn what_is_wrong_only_within_an_operation_is_found_where_the_component_asks() {
     assert_eq!(said.summary().crash_disks, 2.into());
     let (said, seen) = run(Own::Now, "count", "between");
     assert_eq!(signatures(&said), ["test/lost/record"]);
-    // Then it is replayed.
+    // The second check is that of the replay.
     assert_eq!(seen, ["now half: 0 of 1"; 2]);
     let trace = &said.traces[0];
     assert_eq!((trace.epoch, &trace.args[..]), (Some(Epoch::Now), &["half".to_owned()][..]));
@@ -187,7 +187,7 @@ fn what_is_wrong_only_within_an_operation_is_found_where_the_component_asks() {
 fn the_fixed_twin_is_silent_and_its_checks_are_made() {
     let (said, seen) = run(Own::Now, "record", "between");
     assert_eq!(signatures(&said), [""; 0]);
-    // In the order of the log, and a replay of a mutate makes none.
+    // The order is that of the log. A mutate that is replayed makes no checks.
     assert_eq!(
         seen,
         ["now half: 0 of 0", "now own: 1 of 1", "now half: 1 of 1", "now own: 2 of 2"]

@@ -1,4 +1,4 @@
-//! The order in which components and checkers are called (EX-21): init follows the mounts, finish
+//! The order in which components and checkers are called (EX-21). Init follows the mounts. Finish
 //! comes before the unmounts, at a chop and wherever a unit ends.
 
 mod common;
@@ -30,7 +30,7 @@ fn called(what: impl Into<String>) {
     CALLS.with_borrow_mut(|calls| calls.push(what.into()));
 }
 
-/// How the second mutate ends, or the chop before it.
+/// The end of the second mutate, or of the chop before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ends {
     Well,
@@ -41,7 +41,7 @@ enum Ends {
     Panic,
     ChopFails,
     ChopPanics,
-    /// It chooses among so many, and the third one has seen a broken promise.
+    /// The mutate chooses among this number of options. The third mutate sees a broken promise.
     Chooses(usize),
 }
 
@@ -52,7 +52,7 @@ enum Finish {
     Panics,
 }
 
-/// A layer that does nothing.
+/// A layer that notes its calls.
 struct Layer(&'static str);
 
 impl Component for Layer {
@@ -70,12 +70,12 @@ impl Component for Layer {
     }
 }
 
-/// Writes a block in each mutate.
+/// A checker that writes a block in each mutate.
 #[derive(Clone, Default)]
 struct Caller {
     mutates: u64,
     forks: bool,
-    /// It became another one at each chop.
+    /// The number of chops so far.
     number: u32,
 }
 
@@ -119,7 +119,7 @@ impl Checker for Caller {
     }
 
     fn finish(&mut self, stack: &Stack) -> Result<(), StepError> {
-        // It is still mounted.
+        // The stack is still mounted.
         stack.disk()?;
         called(format!("finish {}", self.number));
         match FINISH.get() {
@@ -153,7 +153,7 @@ impl Chop for Caller {
     }
 }
 
-/// The checker, and two layers over a disk.
+/// Returns the registry of the checker, and of two layers over a disk.
 fn registry(forks: bool) -> Registry {
     let layer = |name: &'static str| {
         ComponentDef::new(name, "a layer that notes its calls", move |_| Ok(Box::new(Layer(name))))
@@ -168,7 +168,7 @@ fn registry(forks: bool) -> Registry {
     Registry { components, ..ours }
 }
 
-/// A plan for the checker on two layers over a disk.
+/// Returns a plan for the checker on two layers over a disk.
 fn plan(depth: u32) -> Plan {
     let plan = common::plan(depth);
     Plan { stack: plan.stack.plug("lower", Options::none()).plug("upper", Options::none()), ..plan }
@@ -183,7 +183,7 @@ fn run(depth: u32, chop: Option<u32>, forks: bool) -> (Said, Vec<String>) {
     (said, CALLS.take())
 }
 
-/// The names of calls, in lines.
+/// Returns the names of calls as a list.
 fn words(calls: &str) -> Vec<String> {
     calls.split(',').map(|call| call.trim().to_owned()).collect()
 }
@@ -226,8 +226,8 @@ fn broken(said: &Said) -> Vec<String> {
     broken.collect()
 }
 
-/// Every init has its finish, after all mutates, whatever has ended the unit; and an error of
-/// finish never hides what ended it.
+/// Every init has its finish, after all mutates, however the unit ends. An error of finish never
+/// hides the end of the unit.
 #[test]
 fn finish_is_called_however_a_unit_ends() {
     let cases = [
@@ -269,7 +269,7 @@ fn finish_is_called_however_a_unit_ends() {
                 said.findings().iter().map(|finding| finding.signature.as_str()).collect();
             assert_eq!(found, finding.into_iter().collect::<Vec<_>>(), "{ends:?}");
             assert!(said.findings().iter().all(|finding| finding.replayed), "{ends:?}");
-            // The unit of the first mutate ends well, but for finish.
+            // The unit of the first mutate ends well, except for its finish.
             let expected: Vec<&str> = trouble.into_iter().chain(reason).collect();
             let told = broken(&said);
             assert!(
@@ -281,7 +281,7 @@ fn finish_is_called_however_a_unit_ends() {
     }
 }
 
-/// A walk of three mutates meets the second state after one of them: there the bound ends it.
+/// A walk of three mutates meets the second state after the first of them, where the bound ends it.
 #[test]
 fn finish_is_called_where_the_bound_of_states_ends_a_unit() {
     let mut plan = plan(3);
@@ -307,7 +307,7 @@ fn finish_is_called_where_a_divergence_ends_a_replay() {
     assert_eq!(of_checker(&CALLS.take()), ["init 0", "mutate", "mutate", "finish 0"]);
 }
 
-/// The calls of the checker, but for its checks and chops.
+/// Returns the calls of the checker, except checks and chops.
 fn of_checker(calls: &[String]) -> Vec<&str> {
     let is_counted =
         |call: &&str| *call == "mutate" || call.starts_with("init") || call.starts_with("finish");

@@ -1,4 +1,5 @@
-//! Chops (EX-53): what is found with them, what is lost by design, and how little is repeated.
+//! Chops (EX-53): the bugs that are found with them, those that are lost by design, and the small
+//! number of repeated mutates.
 
 mod common;
 
@@ -15,32 +16,33 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use common::Said;
 
 thread_local! {
-    /// How many mutates the path has, at each call of mutate.
+    /// The number of mutates on the path, at each call of mutate.
     static CALLS: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
 const BLOCK: usize = 4096;
 
-/// What a store does in a mutate.
+/// The action of a store in a mutate.
 #[derive(Clone, Copy)]
 enum Step {
-    /// Writes the next record, and lets it wait in the disk's cache.
+    /// Writes the next record to the disk's cache.
     Write,
-    /// Writes a pointer past the bytes of the cache: what it points to may be lost. The bug.
+    /// Writes a pointer that bypasses the cache. The records that it counts may be lost: this is
+    /// the bug.
     Point,
-    /// Empties the cache.
+    /// Flushes the cache.
     Flush,
 }
 
-/// A store of records, and a pointer that says how many there are. What the pointer counts must be
-/// there.
+/// A store of records, and a pointer with the number of records. Records that the pointer counts
+/// must exist.
 #[derive(Clone)]
 struct Store {
     steps: &'static [Step],
     forks: bool,
     records: u8,
     mutates: u32,
-    /// Chops that the checker has heard of.
+    /// The number of chops that the checker was notified of.
     chops: u32,
 }
 
@@ -116,7 +118,7 @@ fn explore(
     (said, CALLS.with_borrow_mut(std::mem::take))
 }
 
-/// States, operations, crash disks, checks, findings.
+/// Returns the counts of states, operations, crash disks, checks and findings.
 fn counts(said: &Said) -> [String; 5] {
     let summary = said.summary();
     [
@@ -129,8 +131,8 @@ fn counts(said: &Said) -> [String; 5] {
     .map(ToString::to_string)
 }
 
-/// The write and the pointer are two mutates: with both between two chops the bug is found, with a
-/// chop between them it is lost by design, whichever way it is looked for.
+/// The write and the pointer are two mutates. The bug is found if both are between two chops. With
+/// a chop between them it is lost by design, under any strategy.
 #[test]
 fn a_bug_is_found_within_the_window_and_lost_across_a_chop() {
     let build: Build = |_| store(ALL, true);
@@ -156,15 +158,15 @@ fn a_bug_is_found_within_the_window_and_lost_across_a_chop() {
     }
 }
 
-/// The way of the finding leads through chops, which the trace has. A fresh process goes this way
-/// from the pristine disks on, and gets the same log.
+/// The path of the finding leads through chops, which the trace has. A fresh process takes this
+/// path from the pristine disks on, and gets an equal log.
 #[test]
 fn a_trace_with_chops_replays() {
-    // The record that the pointer counts is written at the earliest by the fourth mutate.
+    // The fourth mutate is the earliest that can write the record that the pointer counts.
     let builds: [Build; 2] = [|_| late(true), |_| late(false)];
     for build in builds {
         let (said, _) = explore(build, 5, Some(2), &StrategyName::Exhaust);
-        // The test's own way to confirm takes only a replay by the recorded log.
+        // The test confirms a finding only by a replay with the recorded log.
         assert_eq!(
             said.findings().iter().map(|finding| finding.replayed).collect::<Vec<_>>(),
             [true]
@@ -180,7 +182,7 @@ fn late(forks: bool) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Late(Store { steps: ALL, forks, records: 0, mutates: 0, chops: 0 })))
 }
 
-/// A store that does nothing but flush before the third mutate.
+/// A store that only flushes before the third mutate.
 #[derive(Clone)]
 struct Late(Store);
 
@@ -198,12 +200,12 @@ impl Checker for Late {
     }
 }
 
-/// How many mutates each unit has repeated before the one that it explores.
+/// Returns the number of mutates that each unit repeats before the one that it explores.
 fn repeated(calls: &[u32], operations: u64) -> Vec<u32> {
     let mut units: Vec<u32> = Vec::new();
     let mut before = 0;
     for (at, depth) in calls.iter().enumerate() {
-        // The next unit begins where depth does not grow by one.
+        // The next unit begins where the depth does not grow by one.
         if calls.get(at + 1).is_none_or(|next| *next != depth + 1) || is_explored(calls, at) {
             units.push(before);
             before = 0;
@@ -215,13 +217,13 @@ fn repeated(calls: &[u32], operations: u64) -> Vec<u32> {
     units
 }
 
-/// With one way only, a unit explores a mutate that was never called before.
+/// Returns true if a unit explores this mutate. With one option only, it was never called before.
 fn is_explored(calls: &[u32], at: usize) -> bool {
     calls[..at].iter().all(|before| *before < calls[at])
 }
 
-/// One way, eight deep: the n-th unit repeats n mutates, or with a chop after each two what came
-/// after the last chop but that at its own end.
+/// One option, eight deep. The n-th unit repeats all mutates before it. With chops it repeats only
+/// those after the last chop, a chop at its own beginning excluded.
 #[test]
 fn restoring_repeats_no_more_than_a_window() {
     let forks: Build = |_| store(&[Step::Flush], true);
@@ -235,11 +237,11 @@ fn restoring_repeats_no_more_than_a_window() {
     assert_eq!(units(forks, Some(2)), (expected.clone(), vec![0, 1, 2, 1, 2, 1, 2, 1]));
     assert_eq!(units(forks, Some(3)), (expected.clone(), vec![0, 1, 2, 3, 1, 2, 3, 1]));
     assert_eq!(units(forks, Some(1)), (expected.clone(), vec![0, 1, 1, 1, 1, 1, 1, 1]));
-    // Without copies of the checker every mutate is repeated, and leads to the same.
+    // Without copies of the checker every mutate is repeated, with equal results.
     assert_eq!(units(plain, Some(2)), (expected, all));
 }
 
-/// With many ways: a state from the cache gives the same results as its way from the beginning.
+/// With many paths, a state from the cache gives the same results as its path from the beginning.
 #[test]
 fn a_checker_without_copies_comes_to_the_same() {
     let forks: Build = |_| store(ALL, true);

@@ -1,5 +1,5 @@
-//! A component chooses (EX-11): in one sequence with the checker, and never on the stack of a crash
-//! disk.
+//! A component makes choices (EX-11): in one sequence with the checker, and never on the stack of a
+//! crash disk.
 
 mod common;
 
@@ -28,7 +28,7 @@ const BLOCK: usize = 4096;
 const OPTIONS: &[OptionDef] =
     &[OptionDef { name: "ways", about: "none, sound, all (the bug)", default: "sound" }];
 
-/// Counts. It chooses how it is mounted, and how each count is written.
+/// A counter. It chooses how it is mounted, and how each count is written.
 #[derive(Default)]
 struct Counter {
     ways: usize,
@@ -43,14 +43,14 @@ struct Open {
     ways: usize,
 }
 
-/// Remembers an answer.
+/// Records an answer.
 fn note(name: &'static str, answer: usize) -> usize {
     ANSWERS.with_borrow_mut(|answers| answers.push((name, answer)));
     answer
 }
 
 impl Open {
-    /// Looks at the count, which a choice has a part in.
+    /// Reads the count, after a choice.
     fn count(&self) -> u8 {
         note("look", self.asks.choose(2, "look"));
         let mut bytes = [0; BLOCK];
@@ -61,7 +61,7 @@ impl Open {
     fn add(&self, count: u8) {
         let way = note("write", self.asks.choose(self.ways, "write"));
         self.disk.write(0, &[count; BLOCK], if way == 0 { Flags::FUA } else { Flags::NONE });
-        // The third way forgets it.
+        // The third way leaves the write in the cache.
         if way == 1 {
             self.disk.flush();
         }
@@ -93,7 +93,7 @@ impl Component for Counter {
     }
 }
 
-/// Counts, or looks.
+/// A checker that counts, or looks at the count.
 #[derive(Clone)]
 struct Counts(u8);
 
@@ -159,14 +159,14 @@ fn run(
     (said, ANSWERS.take())
 }
 
-/// States, operations, choices, broken.
+/// Returns the counts of states, operations, choices and failures.
 fn counts(said: &Said) -> [String; 4] {
     let summary = said.summary();
     [&summary.states, &summary.operations, &summary.choices, &summary.broken]
         .map(ToString::to_string)
 }
 
-/// Every answer to a choice of this name, sorted, once each.
+/// Returns the answers to choices of this name, sorted and without duplicates.
 fn answers(all: &[(&'static str, usize)], name: &str) -> Vec<usize> {
     let mut answers: Vec<usize> =
         all.iter().filter(|(of, _)| *of == name).map(|(_, answer)| *answer).collect();
@@ -175,23 +175,23 @@ fn answers(all: &[(&'static str, usize)], name: &str) -> Vec<usize> {
     answers
 }
 
-/// The mount chooses one of 2; then the checker adds in one of 2 ways, or looks: 3 mutates from
-/// each state.
+/// The mount chooses one of 2 options. Then the checker adds in one of 2 ways, or looks, so each
+/// state has 3 mutates.
 #[test]
 fn every_choice_of_a_component_is_tried() {
     let (said, all) = run("sound", 1, None, StrategyName::Exhaust);
     assert!(said.findings().is_empty());
-    // 2 states after the mount, each with 3 mutates: twice 3 choices, once 2.
+    // 2 states after the mount, each with 3 mutates: two of them have 3 choices, one has 2.
     assert_eq!(counts(&said), ["8", "6", "16", "0"]);
     for name in ["mount", "write"] {
         assert_eq!(answers(&all, name), [0, 1], "{name}");
     }
     let (said, _) = run("sound", 2, None, StrategyName::Exhaust);
-    // From each of 6 states 3 mutates: twice 2 choices, once 1.
+    // 6 states, each with 3 mutates: two of them have 2 choices, one has 1.
     assert_eq!(counts(&said), ["26", "24", "46", "0"]);
 }
 
-/// Nor while the first file systems are made, nor where the checker looks for itself.
+/// Also nothing is chosen while the first file systems are made, or when the checker itself looks.
 #[test]
 fn on_a_crash_disk_nothing_is_chosen() {
     let (_, all) = run("sound", 2, None, StrategyName::Exhaust);
@@ -218,7 +218,7 @@ fn the_trace_has_one_sequence_of_choices_and_replays() {
     );
 }
 
-/// The mount after a chop chooses anew: 3 mutates from each of 6 states, after 2 mounts.
+/// The mount after a chop chooses again: 3 mutates from each of 6 states, after 2 mounts.
 #[test]
 fn the_mount_after_a_chop_chooses() {
     let (said, _) = run("sound", 2, Some(1), StrategyName::Exhaust);

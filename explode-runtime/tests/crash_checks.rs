@@ -1,5 +1,4 @@
-//! Crash checks through the whole pipeline, on one disk whose every crash disk can be counted by
-//! hand.
+//! Crash checks through the whole pipeline, on one disk whose crash disks can be counted by hand.
 
 mod common;
 
@@ -14,7 +13,8 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 thread_local! {
-    /// What every check got and saw: epoch, arguments, the first byte of sectors 0, 8, 16 ...
+    /// The arguments and observations of every check: epoch, arguments, the first byte of sectors
+    /// 0, 8, 16 ...
     static SEEN: RefCell<Vec<(Epoch, String, String)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -22,7 +22,7 @@ fn seen() -> Vec<(Epoch, String, String)> {
     SEEN.with_borrow_mut(std::mem::take)
 }
 
-/// The first byte of each block, as letters.
+/// Returns the first byte of each block, as letters.
 fn blocks(disk: &RamDisk, count: u64) -> String {
     let mut sector = [0; 512];
     let letter = |block: u64| {
@@ -38,11 +38,12 @@ fn note(stack: &Stack, epoch: Epoch, args: &[String], count: u64) -> Result<Stri
     Ok(found)
 }
 
-/// EX-63: A and B on disk; rename A over B, then sync. How wrong it goes is the type's affair.
+/// EX-63: A and B are on the disk. A is renamed over B, then sync is called. The fields choose the
+/// bugs.
 struct Rename {
-    /// The new name is written first, the old one removed only after a flush.
+    /// True if the new name is written first, and the old one is removed only after a flush.
     atomic: bool,
-    /// sync flushes.
+    /// True if sync flushes.
     honest: bool,
 }
 
@@ -125,7 +126,7 @@ fn a_sync_that_lies_fails_at_the_end_only() {
     assert_eq!(rename(true, false).0, ["test/lost/rename-end"]);
 }
 
-/// 30 blocks in flight: far above the limit.
+/// 30 blocks in flight, far above the limit.
 struct Many;
 
 impl Checker for Many {
@@ -147,8 +148,8 @@ impl Checker for Many {
     }
 }
 
-/// EX-75: exactly as many checks as samples, the same ones for the same seed, and what was left out
-/// is said.
+/// EX-75: there are exactly as many checks as samples, and one seed gives one sample. The run
+/// reports the number of disks that it left out.
 #[test]
 fn above_the_limit_exactly_the_sample_is_checked() {
     let run = |seed| {
@@ -171,7 +172,7 @@ fn above_the_limit_exactly_the_sample_is_checked() {
     assert!(drawn.contains(&".".repeat(30).as_str()) && drawn.contains(&"a".repeat(30).as_str()));
 }
 
-/// A check that panics is the tool's failure, never the system's.
+/// A check that panics is a failure of the tool, never of the checked system.
 struct Panics;
 
 impl Checker for Panics {
@@ -196,7 +197,7 @@ fn a_check_that_panics_is_broken_and_the_others_go_on() {
     );
 }
 
-/// What a crash disk's stack writes stays on that disk.
+/// The writes of a crash disk's stack stay on that disk.
 struct Writes;
 
 impl Checker for Writes {
@@ -229,7 +230,7 @@ fn crash_disks_share_nothing_that_is_written() {
     assert_eq!(summary.operations, 2.into());
 }
 
-/// A system that does not do the same twice cannot be restored; that is said, with the place.
+/// A system that is not deterministic cannot be restored. The run reports this with the place.
 struct Moody;
 
 thread_local! {
@@ -253,8 +254,7 @@ impl Checker for Moody {
 #[test]
 fn a_restore_that_takes_another_path_names_the_place() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Moody))), &common::plan(2));
-    // Neither the first state nor its one known child could be restored; the run went on after
-    // each.
+    // The first state and its one known child could not be restored. The run went on after each.
     assert_eq!(said.summary().broken, 2.into());
     let broken = said.messages.iter().find_map(|message| match message {
         Message::Broken { message, .. } => Some(message),

@@ -1,6 +1,6 @@
 //! Crashes during recovery, during the recovery from those, and so on (EX-78): every disk of each
-//! depth, against a count by brute force; and a recovery that only fails when it was interrupted
-//! twice, or three times.
+//! depth, compared with a count by brute force. Also a recovery that only fails after it was
+//! interrupted twice or three times.
 
 mod common;
 
@@ -16,11 +16,12 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use common::Said;
 
-/// The first byte of four sectors: what is on the disk, as far as the toy knows.
+/// The first byte of four sectors: the contents of the disk, for this toy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct State([u8; 4]);
 
-/// How often recovery has begun and not ended; the journal; two copies of what stands in it.
+/// The sectors: the number of recoveries that have begun and not ended, the journal, and two copies
+/// of the journal.
 const ATTEMPTS: usize = 0;
 const JOURNAL: usize = 1;
 const COPIES: [usize; 2] = [2, 3];
@@ -31,11 +32,13 @@ enum Step {
     Flush,
 }
 
-/// As patience: recovery goes by phases, which [`ATTEMPTS`] tells, and not by attempts.
+/// A value of `patience`: recovery proceeds by phases, which [`ATTEMPTS`] holds, and not by
+/// attempts.
 const PHASES: u8 = 0;
 
-/// From the crash to phase 1, from there to phase 2, from there to the copies. A recovery that
-/// begins in phase 2 goes by phase 9, from which no recovery comes back.
+/// Returns the steps of a recovery by phases: from the crash to phase 1, then to phase 2, then to
+/// the copies. A recovery that begins in phase 2 passes phase 9. A recovery that begins in phase 9
+/// does nothing.
 fn phases(state: State) -> Vec<Step> {
     let way: &[u8] = match state.0[ATTEMPTS] {
         0 => &[1, 2],
@@ -48,9 +51,9 @@ fn phases(state: State) -> Vec<Step> {
     way.chain(copies).chain([Step::Flush, Step::Write(ATTEMPTS, 0), Step::Flush]).collect()
 }
 
-/// What recovery does to a disk in this state: it counts itself, brings the journal into both
-/// copies in any order, and ends its count. After `patience` attempts that did not end it gives up,
-/// and makes everything empty.
+/// Returns the steps of the recovery of a disk in this state. It counts itself, writes the journal
+/// to both copies in any order, and ends its count. After `patience` attempts that did not end it
+/// gives up and clears the copies.
 fn recovery(state: State, patience: u8) -> Vec<Step> {
     let State(bytes) = state;
     let copy = |to| Step::Write(to, bytes[JOURNAL]);
@@ -73,9 +76,9 @@ fn recovery(state: State, patience: u8) -> Vec<Step> {
     begin.into_iter().chain(work).chain([Step::Write(ATTEMPTS, 0), Step::Flush]).collect()
 }
 
-/// The states that a crash can leave anywhere in these steps, but for the one they begin with: of
-/// each sector that was written since the last flush what was there or what was written, whatever
-/// becomes of the others.
+/// Returns the states that a crash can leave anywhere in these steps, except the state before them.
+/// Each sector that was written since the last flush has its old or its new byte, whatever the
+/// other sectors have.
 fn crashes(begin: State, steps: &[Step]) -> BTreeSet<State> {
     let mut found = BTreeSet::new();
     let (mut durable, mut pending) = (begin, Vec::new());
@@ -98,7 +101,7 @@ fn crashes(begin: State, steps: &[Step]) -> BTreeSet<State> {
     found
 }
 
-/// The disks of each depth, for a crash disk in this state.
+/// Returns the disks of each depth, for a crash disk in this state.
 fn by_brute_force(crash_disk: State, patience: u8, depth: u32) -> Vec<BTreeSet<State>> {
     let mut levels = vec![BTreeSet::from([crash_disk])];
     for _ in 0..depth {
@@ -157,7 +160,7 @@ impl Component for Toy {
     }
 }
 
-/// Writes the journal; after recovery both copies hold it.
+/// A checker that writes the journal. After recovery both copies must hold it.
 struct Journal;
 
 impl Checker for Journal {
@@ -194,8 +197,8 @@ fn run(patience: u8, depth: u32) -> Said {
     common::run(&registry, &plan)
 }
 
-/// By hand: one deep 1 + 3 + 1 disks (the count is there; one copy, the other, both; the count has
-/// ended), and then the same with the count one higher.
+/// Counted by hand: depth one has 1 + 3 + 1 disks (the count is set; one copy, the other, both; the
+/// count has ended). The next depth has the same with the count one higher.
 #[test]
 fn the_disks_of_each_depth_are_those_of_brute_force() {
     let levels = by_brute_force(CRASHED, 255, 3);
@@ -212,12 +215,12 @@ fn the_disks_of_each_depth_are_those_of_brute_force() {
     }
 }
 
-/// The last of them is the same disk at each depth, and a check at each: from a shallower one more
-/// follows.
+/// The numbers of disks by depth. The last disk of each depth is the same one. It is checked at
+/// each depth, because more crashes follow at a smaller depth.
 const LEVELS: [usize; 3] = [5, 5, 5];
 
-/// A recovery that gives up after so many attempts: found exactly as deep, the way there is in the
-/// trace, and replayed.
+/// A recovery that gives up after `patience` attempts is found exactly at that depth. The trace has
+/// the path, and replays.
 #[test]
 fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
     for patience in [1, 2, 3] {
@@ -237,7 +240,8 @@ fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
     }
 }
 
-/// Phase 2 is met two deep, where nothing follows, before it is met one deep, where phase 9 does.
+/// Phase 2 is met at depth two, where nothing follows, before it is met at depth one, where phase 9
+/// follows.
 #[test]
 fn a_disk_that_was_met_too_deep_is_looked_at_again() {
     assert_eq!([1, 2].map(|depth| run(PHASES, depth).findings().len()), [0, 1]);
@@ -249,9 +253,9 @@ fn a_disk_that_was_met_too_deep_is_looked_at_again() {
     );
 }
 
-/// The deepest that is allowed, on a recovery that always writes: down to the last level, on a
-/// quarter of the stack that threads have. The error that only the deepest disk shows is found, and
-/// its trace replays.
+/// The largest depth, on a recovery that always writes, goes down to the last level on a quarter of
+/// the stack of a thread. The error that only the deepest disk shows is found, and its trace
+/// replays.
 #[test]
 fn the_deepest_does_not_overflow_the_stack() {
     let deepest = MOST_CRASH_DEPTH;

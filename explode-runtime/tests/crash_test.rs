@@ -1,5 +1,5 @@
-//! Crash tests as users of the library write them: of a small log that is sound, and of ones with a
-//! bug each.
+//! Crash tests as users of the library write them: of a small log that is sound, and of logs with
+//! one bug each.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,13 +37,14 @@ fn step(files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>) -> Result<(
     append(files, log, step, true)
 }
 
-/// A crash may leave a size without contents: a byte that was never written.
+/// Reads the log. A crash may leave a size without contents, which is a byte that was never
+/// written.
 fn read(files: &mut Log) -> Result<Vec<u8>> {
     let log = files.read_file(LOG)?;
     Ok(log.into_iter().take_while(|byte| *byte != 0).collect())
 }
 
-/// What a test fails with.
+/// Returns the error text of a test that fails.
 fn found(test: CrashTest) -> String {
     test.outcome().expect_err("there is a bug")
 }
@@ -60,10 +61,10 @@ fn says(text: &str, words: &str) {
 fn a_sound_log_is_explored_to_the_end() {
     let summary = crash_test("log", open, step, read).run();
     assert!(summary.complete && summary.broken.is_zero());
-    // Two ways to go on from each state, three steps deep.
+    // Two options from each state, three steps deep.
     assert_eq!((summary.states, summary.operations), (15.into(), 14.into()));
-    // A step leaves one block and one size pending, then none: 2 x 2 + 1. Epochs have 1, 4 and 1 of
-    // these.
+    // A step leaves one block and one size pending, then nothing: 2 x 2 + 1 disks. The epochs have
+    // 1, 4 and 1 of them.
     assert_eq!((summary.crash_disks, summary.distinct), ((14 * 5).into(), (14 * 6).into()));
 }
 
@@ -82,7 +83,7 @@ fn a_step_without_a_sync_loses() {
     assert!(crash_test("lazy log", open, allowed, read).run().complete);
 }
 
-/// The trace that the variable names may be a stranger's.
+/// The trace that the variable names may come from another user.
 #[test]
 fn a_trace_with_commands_is_not_replayed() {
     let lazily = |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| {
@@ -133,7 +134,7 @@ fn a_panic_on_a_crash_disk_is_a_finding() {
     says(&text, "FAIL corrupt: panicked at explode-runtime/tests/crash_test.rs:");
 }
 
-/// A log that panics when it is dropped, too, if it holds a byte that was never written.
+/// A log that panics, also when it is dropped, if it holds a byte that was never written.
 struct Brittle(Log);
 
 impl Brittle {
@@ -199,7 +200,7 @@ fn a_step_that_fails_is_told() {
     );
 }
 
-/// Each step appends two blocks, so that a sample of three leaves something out.
+/// Appends two blocks in each step, so that a sample of three leaves out some disks.
 fn in_blocks(files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>) -> Result<()> {
     let file = files.open(LOG, OpenFlags::EXISTING)?;
     files.pwrite(file, 4096 * log.len() as u64, &[[b'a'; 4096], [b'b'; 4096]].concat())?;
@@ -208,7 +209,7 @@ fn in_blocks(files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>) -> Result
     Ok(files.close(file)?)
 }
 
-/// Whole pairs of blocks.
+/// Reads whole pairs of blocks.
 fn blocks(files: &mut Log) -> Result<Vec<u8>> {
     let pairs = files
         .read_file(LOG)?
@@ -254,16 +255,16 @@ fn says_at_end(text: &str, words: &str) {
     assert!(text.ends_with(words), "no '{words}' in\n{text}");
 }
 
-/// Appends what a counter outside of the files says, which is another number in every run.
+/// Appends the value of a counter outside of the files, which differs in every run.
 fn count(counter: &AtomicU64, files: &Log, log: &mut Vec<u8>, sync: bool) -> Result<()> {
     append_byte(files, log, (counter.fetch_add(1, Ordering::Relaxed) % 255) as u8 + 1, sync)
 }
 
-/// A finding whose disk is not there again is not lost.
+/// A finding is reported even if its disk does not occur again.
 #[test]
 fn a_finding_of_a_store_that_is_not_deterministic_is_told_with_what_differs() {
     static COUNTER: AtomicU64 = AtomicU64::new(1);
-    // Two blocks with the number, of which a crash may keep one.
+    // Two blocks with the number. A crash may keep one of them.
     let step = |files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>| {
         let byte = (COUNTER.fetch_add(1, Ordering::Relaxed) % 255) as u8 + 1;
         let file = files.open(LOG, OpenFlags::EXISTING)?;
@@ -290,7 +291,7 @@ fn a_finding_of_a_store_that_is_not_deterministic_is_told_with_what_differs() {
     assert!(std::path::Path::new(trace.trim()).exists(), "{trace}");
 }
 
-/// A finding that no replay shows again is not lost.
+/// A finding is reported even if no replay shows it again.
 #[test]
 fn a_finding_that_shows_only_once_is_told() {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -304,7 +305,7 @@ fn a_finding_that_shows_only_once_is_told() {
     says(&text, "usual causes: ");
 }
 
-/// Choices that are other ones when a state is restored.
+/// The choices differ when a state is restored.
 #[test]
 fn a_store_that_asks_for_other_choices_diverges() {
     static COUNTER: AtomicU64 = AtomicU64::new(0);

@@ -1,5 +1,5 @@
-//! A trace says what its defaults were, and its replay goes by that: a default that is changed
-//! later changes no trace's meaning.
+//! A trace records its defaults, and its replay uses them. A later change of a default does not
+//! change the meaning of a trace.
 
 mod common;
 
@@ -37,7 +37,7 @@ impl Component for Disk {
     }
 }
 
-/// A sector that was flushed must be there, if it looks.
+/// A checker for which a flushed sector must be on the disk, if `looks` is true.
 struct Flushed {
     looks: bool,
 }
@@ -61,8 +61,8 @@ impl Checker for Flushed {
     }
 }
 
-/// What can be named, where the defaults of `flushes` and `looks` are these. `blocks` and `sectors`
-/// are in place of each other.
+/// Returns a registry with these defaults of `flushes` and `looks`. The options `blocks` and
+/// `sectors` exclude each other.
 fn registry(flushes: &'static str, looks: &'static str) -> Registry {
     let option = |name, default| OptionDef { name, about: "for the test", default };
     let of_disk = [
@@ -101,7 +101,7 @@ fn plan(registry: &Registry, options: Options) -> Plan {
     Plan::of(registry, &target).expect("its parts are there")
 }
 
-/// The trace of the loss where flushes are dropped by default.
+/// Returns the trace of the loss with flushes dropped by default.
 fn trace() -> Trace {
     let registry = registry("dropped", "true");
     let said = run(&registry, &plan(&registry, Options::none()));
@@ -124,14 +124,14 @@ fn reproduced(registry: &Registry, trace: &Value) -> bool {
 #[test]
 fn a_changed_default_does_not_change_what_a_trace_means() {
     let trace = as_json(&trace());
-    // What has no value unless it is set is left out.
+    // An option that has no value unless it is set is omitted.
     let defaults = json!({ "flushes": "dropped", "blocks": 8, "sectors": 64 });
     assert_eq!(trace["stack"], json!([{ "name": "disk", "use": "disk", "defaults": defaults }]));
     assert_eq!(
         (&trace["checker_options"], &trace["checker_defaults"]),
         (&json!({}), &json!({ "looks": true }))
     );
-    // As an older version has written it: the defaults of now hold.
+    // In the form of an older version the current defaults apply.
     let mut older = trace.clone();
     older["stack"][0].as_object_mut().unwrap().remove("defaults");
     older.as_object_mut().unwrap().remove("checker_defaults");

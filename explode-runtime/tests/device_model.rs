@@ -1,7 +1,7 @@
 //! The engine against the simulation of `device_model/`: random logs, every disk, its epochs, and
 //! the exact count.
 //!
-//! PROPTEST_CASES and PROPTEST_RNG_SEED choose other logs than the fixed ones.
+//! PROPTEST_CASES and PROPTEST_RNG_SEED choose logs other than the fixed ones.
 
 #![allow(clippy::print_stdout, reason = "what a property test met is its result too")]
 
@@ -59,8 +59,8 @@ fn replace_versions() {
     }
 }
 
-/// What is there if all writes are dropped from some event on: each write that was submitted and
-/// has not failed, in that order.
+/// If all writes are dropped from some event on, the disk has each write that was submitted and has
+/// not failed, in that order.
 #[test]
 fn what_was_submitted() {
     for atom in [Atom::Block, Atom::Sector, Atom::Request] {
@@ -94,8 +94,8 @@ fn what_was_submitted() {
     }
 }
 
-/// The sample of the last instant has the disks of the families, and as many combinations as were
-/// asked for.
+/// The sample of the last instant has the disks of the families, and the requested number of
+/// combinations.
 #[test]
 fn samples() {
     let met = RefCell::new([0_usize; 2]);
@@ -149,7 +149,7 @@ fn samples() {
     assert!(ends > 0 && families > 0, "{ends} samples of two disks, {families} with all families");
 }
 
-/// Compares so many random logs; prints what they met.
+/// Compares `cases` random logs, and prints the situations that they met.
 fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: bool) {
     let (durable, cut) = (matches!(completion, Completion::Durable), simulated(atom));
     let met = RefCell::new(Seen::default());
@@ -209,7 +209,7 @@ fn base(case: &Case) -> Image {
     base
 }
 
-/// The engine's disks, as pictures.
+/// Returns the engine's disks as pictures.
 fn disks(
     found: &LogDisks,
     images: &BTreeMap<Identity, Image>,

@@ -109,7 +109,7 @@ fn golden(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file)
 }
 
-/// Section 3: worlds derived at each instant leave the disks that worlds which go on would leave.
+/// Section 3: worlds that are derived at each instant leave the same disks as worlds that continue.
 #[test]
 fn worlds_as_they_happen() {
     for_each_case(512, |case, met| {
@@ -123,7 +123,7 @@ fn worlds_as_they_happen() {
     });
 }
 
-/// Section 6: looking at emissions finds what looking at each instant finds.
+/// Section 6: the emissions have the same disks as all instants.
 #[test]
 fn emissions_find_all_disks() {
     for_each_case(512, |case, met| {
@@ -139,7 +139,8 @@ fn emissions_find_all_disks() {
     });
 }
 
-/// Random cases under each pair of completion rule and atom; prints what they met.
+/// Checks random cases under each pair of completion rule and atom, and prints the situations that
+/// they met.
 fn for_each_case(cases: u32, check: impl Fn(&Case, &mut Seen) -> Result<(), TestCaseError>) {
     let met = RefCell::new(Seen::default());
     for durable in [false, true] {

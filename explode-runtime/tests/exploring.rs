@@ -13,7 +13,7 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 thread_local! {
-    /// The choices of every mutate that returned, a path at a time.
+    /// The choices of every mutate that returned, as paths.
     static PATHS: RefCell<Vec<Vec<usize>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -58,7 +58,7 @@ fn figure_2_has_13_children() {
     children.dedup();
     assert_eq!(children.len(), 13, "no child twice");
     let summary = said.summary();
-    // A choice among one option is none: 12 children have two choices, one has one.
+    // A choice among one option does not count: 12 children have two choices, one has one.
     assert_eq!((&summary.operations, &summary.choices), (&13.into(), &25.into()));
     assert_eq!(summary.states, 14.into(), "the first state counts");
     assert!(summary.complete);
@@ -69,7 +69,7 @@ fn figure_2_has_13_children() {
 fn exhaust_finishes_a_state_first() {
     common::run(&common::registry(figure2), &common::plan(2));
     let visited = paths();
-    // Restoring a state replays its path: only the last mutate of a unit is an exploration.
+    // Restoring a state replays its path, so only the last mutate of a unit is explored.
     let explored: Vec<_> = explored(&visited);
     assert_eq!(explored.len(), 13 + 13 * 13);
     assert!(explored[..13].iter().all(|path| path.len() == 1));
@@ -108,7 +108,7 @@ fn random_walks_are_those_of_their_seed() {
     assert_ne!(walks(7), walks(8));
 }
 
-/// The paths of the units themselves, without the replays before them.
+/// Returns the paths of the units themselves, without the replays before them.
 fn explored(visited: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut explored = Vec::new();
     for (index, path) in visited.iter().enumerate() {
@@ -119,13 +119,13 @@ fn explored(visited: &[Vec<usize>]) -> Vec<Vec<usize>> {
     explored
 }
 
-/// Counts its calls, and takes longer for the first than the run may.
+/// A checker whose first mutate takes longer than the run may.
 #[derive(Default)]
 struct Slow {
     calls: u8,
 }
 
-/// What such a run may take.
+/// The budget of such a run, in milliseconds.
 const BUDGET_MS: u64 = 2000;
 
 impl Checker for Slow {
@@ -143,8 +143,8 @@ impl Checker for Slow {
     }
 }
 
-/// A walk has many mutates: it is cut at the first state that is reached when the time, or the
-/// number of states, is over.
+/// A walk has many mutates. It is cut at the first state that is reached after the end of the time,
+/// or at the bound on states.
 #[test]
 fn a_bound_cuts_a_walk_at_a_state() {
     let walk = |budget_ms: Option<u64>,
@@ -164,7 +164,7 @@ fn a_bound_cuts_a_walk_at_a_state() {
     assert_eq!(walk(Some(BUDGET_MS), Some(2), |_| Ok(Box::new(Slow::default()))), counts(2, 1, 1));
 }
 
-/// States with equal signatures are explored once: walking on a ring of 12 places by 1 or 5.
+/// A walk on a ring of 12 places, by 1 or 5. States with equal signatures are explored once.
 #[derive(Default)]
 struct Ring {
     place: u8,
@@ -196,8 +196,8 @@ fn equal_signatures_are_one_state() {
     }
 }
 
-/// A state reached deep must not cut a shallower way to it: within depth 3, place 4 is reached by
-/// the fast way alone.
+/// A state reached at a large depth must not cut a shorter path to it. Within depth 3 only the fast
+/// path reaches place 4.
 #[derive(Default)]
 struct Shortcut {
     place: u8,
@@ -205,7 +205,7 @@ struct Shortcut {
 
 impl Checker for Shortcut {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
-        // Depth first, the slow way (0, 1, 2) comes before the fast one (0, 2).
+        // Depth first, the slow path (0, 1, 2) comes before the fast one (0, 2).
         self.place = match (self.place, cx.choose(2)) {
             (0, 0) => 1,
             (0, _) => 2,
@@ -231,7 +231,7 @@ fn a_shorter_way_to_a_known_state_is_followed() {
             Ok(Box::new(Shortcut::default()))
         };
         let said = common::run(&common::registry(build), &plan);
-        // 0, 1, 2, 3, and 4 by the fast way alone.
+        // 0, 1, 2, 3, and 4 by the fast path only.
         assert_eq!(said.summary().states, 5.into(), "{strategy:?}");
     }
 }
@@ -259,7 +259,7 @@ impl Checker for Fails {
 fn a_failing_mutate_is_a_finding_and_a_panic_is_not() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Fails))), &common::plan(3));
     let summary = said.summary();
-    // Only the first way goes on: three states deep, three ways each.
+    // Only the first option goes on: three states deep, three options each.
     assert_eq!((&summary.states, &summary.operations), (&4.into(), &9.into()));
     assert_eq!((&summary.findings, &summary.broken), (&1.into(), &3.into()));
     let findings = said.findings();

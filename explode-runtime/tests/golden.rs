@@ -1,5 +1,5 @@
-//! The golden logs (`tests/golden/README.md`): the engine gives exactly the disks that they leave,
-//! with their epochs.
+//! The golden logs (`tests/golden/README.md`). The engine gives exactly their disks, with their
+//! epochs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,14 +27,14 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-/// The log of a case.
+/// Reads the log of a case.
 fn events(case: &str) -> Vec<Event> {
     let log = fs::File::open(golden().join(format!("{case}.jsonl"))).expect("the case has a log");
     let events = read_jsonl(BufReader::new(log)).expect("the log is well-formed");
     events.into_iter().map(|(_, event)| event).collect()
 }
 
-/// One character a sector, devices separated by `|`.
+/// Returns one character per sector, with `|` between devices.
 fn draw(image: &Image, devices: u32, size: usize) -> String {
     let disk = |dev: u32| {
         let mut bytes = vec![0; size];
@@ -98,8 +98,8 @@ fn every_golden_log_leaves_exactly_its_disks() {
     assert_eq!(cases, 46);
 }
 
-/// EX-70: two versions of one block and one of another are six disks, four when versions are
-/// replaced.
+/// EX-70: two versions of one block and one version of another leave six disks, and four when
+/// versions are replaced.
 #[test]
 fn versions_are_six_disks_and_four_when_replaced() {
     let events = events("paper-versions");
@@ -126,7 +126,7 @@ struct ExpectedSample {
     limit: u64,
     samples: u64,
     combinations: u64,
-    /// What every sample has, whatever its seed; one character a block.
+    /// The disks that every sample has, with any seed; one character per block.
     directed: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A checker reads the log, adds records of its own, and asks for crash checks at each of them
+//! A checker reads the log, adds its own records, and requests crash checks at each of them
 //! (EX-65).
 
 mod common;
@@ -15,18 +15,18 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 thread_local! {
-    /// What every check saw: its argument, and the first byte of each block.
+    /// The argument of every check, and the first byte of each block.
     static SEEN: RefCell<Vec<(String, String)>> = const { RefCell::new(Vec::new()) };
-    /// What the checker read of the log, one part a call.
+    /// The parts of the log that the checker read, one per call.
     static READ: RefCell<Vec<Vec<String>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes A and B, flushes, and writes C. After each step it has something to check.
+/// A checker that writes A and B, flushes, and writes C. Each step has a crash check.
 #[derive(Clone, Copy)]
 struct Steps {
-    /// Checks at marks, after all steps; else at once.
+    /// True if it checks at marks, after all steps; false if it checks at once.
     at_marks: bool,
-    /// Demands C before it is flushed.
+    /// True if it demands C before C is flushed.
     wrong: bool,
     reads: bool,
 }
@@ -73,7 +73,7 @@ impl Checker for Steps {
         if !self.at_marks {
             return Ok(());
         }
-        // A copy: what the engine has of the log is the same after it.
+        // Reading copies the log, so the engine's log stays the same.
         read(cx)?;
         STEPS.iter().try_for_each(|name| cx.check_crashes_at(name, self, &[(*name).to_owned()]))
     }

@@ -1,18 +1,18 @@
-//! Is the property test of the engine any good? Each wrong engine of `mutants/` has to be found by
-//! it.
+//! The test of the engine's property test, which must find each wrong engine of `mutants/`.
 //!
-//! A mutant is one modelling error, written as a small change of the engine's text; the engine
-//! itself knows nothing of them. They are made in a copy of the crates, whose `device_model` test
-//! must pass as it is and fail with each mutant, by a difference between engine and simulation. The
-//! copy and its target directory stay below `CARGO_TARGET_TMPDIR`, so that the next run builds only
-//! what has changed.
+//! A mutant is one modelling error, written as a small change of the engine's text. The engine
+//! itself has no part in this. Mutants are made in a copy of the crates. Its `device_model` test
+//! must pass without a change, and fail with each mutant by a difference between engine and
+//! simulation. The copy and its target directory are below `CARGO_TARGET_TMPDIR`, so that the next
+//! run builds only what has changed.
 //!
-//! A file `mutants/NN-name.mutant` says `wrong: ` what is wrong, `file: ` where in `src`, and then,
-//! once or more, `find:`, the lines to find, `replace:`, the lines to put there. What is to be
-//! found must be there exactly once. Lines that begin with one of these words cannot be part of a
-//! text.
+//! A file `mutants/NN-name.mutant` has a line `wrong: ` with the error and a line `file: ` with the
+//! path in `src`. Then follow, once or more, `find:` with the lines to find and `replace:` with
+//! their replacement. The lines to find must be in the file exactly once. No line of a text can
+//! begin with one of these words.
 //!
-//! A survivor is a hole in the property test: make `device_model/generate.rs` reach it.
+//! A mutant that survives is a gap in the property test. Extend `device_model/generate.rs` until it
+//! reaches the mutant.
 
 #![allow(clippy::print_stdout, reason = "who was killed is the result")]
 
@@ -24,13 +24,13 @@ use std::path::Path;
 
 use copy::{EngineCopy, Outcome};
 
-/// One wrong engine.
+/// A wrong engine.
 struct Mutant {
     name: String,
     wrong: String,
-    /// Below `src`.
+    /// The path below `src`.
     file: String,
-    /// Texts to find, and what to put there.
+    /// The texts to find, each with its replacement.
     edits: Vec<(String, String)>,
 }
 
@@ -69,7 +69,8 @@ fn every_mutant_is_killed() {
 }
 
 impl Mutant {
-    /// What the property test says of the copy with this mutant. `Err` is why it cannot be made.
+    /// Returns the outcome of the property test on the copy with this mutant. `Err` is the reason
+    /// why the mutant cannot be made.
     fn outcome(&self, copy: &EngineCopy) -> Result<Outcome, String> {
         let sound = copy.source(&self.file);
         let mut text = sound.clone();
@@ -130,7 +131,7 @@ impl Mutant {
     }
 }
 
-/// The mutants of a folder, in order of their names.
+/// Reads the mutants of a folder, in order of their names.
 fn read_all(folder: &Path) -> Vec<Mutant> {
     let entries = fs::read_dir(folder).expect("tests/mutants");
     let mut paths: Vec<_> =

@@ -1,12 +1,12 @@
-//! The five worked counts of fault-model.md, section 7, and one for each other line of its table:
-//! what an unsynced change to simulated files can leave.
+//! The five worked counts of fault-model.md, section 7, and one count for each other line of its
+//! table: the disks that an unsynced change to simulated files can leave.
 
 use explode_ramdisk::files::{Fallocate, Files, Granule, OpenFlags, Renaming};
 use explode_ramdisk::{Image, Recording, SimFiles, Storage};
 use explode_runtime::crash::{Instants, SampleLimits, walk};
 use explode_runtime::writeset::{DeviceRules, WriteSet};
 
-/// Files on an empty disk, and the write set that follows them.
+/// Files on an empty disk, and their write set.
 struct Machine {
     files: SimFiles,
     storage: Storage,
@@ -21,7 +21,7 @@ impl Machine {
         Machine { files, storage, write_set: WriteSet::new(Image::new(), DeviceRules::default()) }
     }
 
-    /// Crash disks of this instant: combinations and distinct images.
+    /// Returns the numbers of crash disks of this instant: combinations and distinct images.
     fn disks(&mut self) -> (u64, usize) {
         let mut images = std::collections::BTreeSet::new();
         let mut write_set = self.write_set.clone();
@@ -47,7 +47,7 @@ impl Machine {
         self.files.close(fd).expect("close");
     }
 
-    /// Writes a file so that nothing of it is pending.
+    /// Writes a file and makes it durable.
     fn durable(&self, path: &str) {
         self.write(path, b'o');
         self.files.sync().expect("sync");
@@ -90,8 +90,8 @@ fn a_rename_over_a_durable_file() {
     assert_eq!(machine.disks(), (6, 4), "two versions of the old name look the same");
 }
 
-/// The name, and what it holds; neither is durable by fsync of the directory alone, and both are by
-/// sync.
+/// The name and the target are two changes. Fsync of the directory alone makes neither durable, and
+/// sync makes both durable.
 #[test]
 fn a_symbolic_link_is_a_name_and_what_it_holds() {
     let mut machine = Machine::new();
@@ -103,7 +103,7 @@ fn a_symbolic_link_is_a_name_and_what_it_holds() {
     assert_eq!(machine.disks(), (1, 1));
 }
 
-/// Two modes after the first one, and two attributes; fdatasync makes none of them durable.
+/// Two modes after the first one, and two attributes. None of them is durable after fdatasync.
 #[test]
 fn modes_and_attributes_are_versions_of_their_own() {
     let mut machine = Machine::new();
@@ -124,7 +124,7 @@ fn modes_and_attributes_are_versions_of_their_own() {
     assert_eq!(machine.disks(), (2, 2));
 }
 
-/// Either name may have changed and the other not.
+/// Either name may have changed without the other.
 #[test]
 fn an_exchange_is_two_changes_of_names() {
     let mut machine = Machine::new();
@@ -136,7 +136,7 @@ fn an_exchange_is_two_changes_of_names() {
     assert_eq!(machine.disks(), (1, 1));
 }
 
-/// A file without a name is its contents and its size; a link adds the name.
+/// A file without a name has contents and a size. A link adds the name.
 #[test]
 fn a_file_that_was_made_without_a_name() {
     let mut machine = Machine::new();

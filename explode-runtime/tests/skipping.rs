@@ -1,5 +1,5 @@
-//! Sound skipping: a run says the same with it and without, whatever the system; and a system on
-//! which it is not sound is found out (docs/model/equivalence.md).
+//! Sound skipping: a run has the same results with and without it, on any system. A system on which
+//! it is not sound is detected (docs/model/equivalence.md).
 
 mod common;
 mod toy;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use common::Said;
 
-/// A run of a toy of this seed.
+/// Runs the toy with these options.
 fn run(options: &Options, crash_depth: u32, skip: bool) -> Said {
     let mut plan: Plan = toy::plan(options);
     plan.settings.crash_depth = crash_depth;
@@ -21,7 +21,7 @@ fn run(options: &Options, crash_depth: u32, skip: bool) -> Said {
     common::run(&toy::registry(), &plan)
 }
 
-/// What a finding is counted by, and how often it was seen in the end.
+/// Returns the last count of each finding, by signature and by design.
 fn counts_of_findings(said: &Said) -> BTreeMap<(String, bool), String> {
     let findings = said.messages.iter().filter_map(|message| match message {
         Message::Finding(finding) => {
@@ -32,7 +32,7 @@ fn counts_of_findings(said: &Said) -> BTreeMap<(String, bool), String> {
     findings.collect()
 }
 
-/// All that must be the same.
+/// Returns the summary in the form of a run that skips nothing.
 fn without_skipping(summary: &Summary) -> Summary {
     let Summary { distinct, .. } = summary.clone();
     let (checked, equivalent) = (distinct, 0.into());
@@ -56,8 +56,8 @@ fn info(said: &Said) -> &RunInfo {
     }
 }
 
-/// Runs a toy both ways, and compares all that is said; returns the summary with skipping, and the
-/// other.
+/// Runs a toy with and without skipping, and compares the results. Returns the summary with
+/// skipping, then the other.
 fn compare(options: &Options, crash_depth: u32) -> (Summary, Summary) {
     let (with, without) = (run(options, crash_depth, true), run(options, crash_depth, false));
     let (some, all) = (with.summary(), without.summary());
@@ -79,7 +79,7 @@ proptest! {
     }
 }
 
-/// The property above says something: many disks are skipped, and every verdict is met.
+/// The property above is not empty: many disks are skipped, and every verdict occurs.
 #[test]
 fn random_systems_have_much_to_skip() {
     let mut equivalent = 0_u32;
@@ -101,12 +101,11 @@ fn random_systems_have_much_to_skip() {
     assert!(findings.keys().any(|(_, by_design)| *by_design));
 }
 
-/// A system that remembers something outside of its disks: the verdict of each third check is
-/// another one.
+/// The system remembers something outside of its disks, so every third check has another verdict.
 #[test]
 fn a_verdict_that_depends_on_something_else_is_found_out() {
     let said = run(&toy::options(0).with("remembers", "check"), 0, true);
-    // One unit, one word; and what a spot check has found does not reproduce.
+    // One unit, one message. The violation that the spot check shows does not reproduce.
     let [unsound, other] = &broken(&said)[..] else { panic!("{:?}", broken(&said)) };
     assert!(
         unsound.starts_with("skipping checks is not sound here, use --no-skip: disk "),
@@ -118,7 +117,7 @@ fn a_verdict_that_depends_on_something_else_is_found_out() {
     assert_eq!(&said.summary().checked.0 + &said.summary().equivalent.0, said.summary().distinct.0);
 }
 
-/// The same of what a recovery writes.
+/// The recovery of the system writes something else every third time.
 #[test]
 fn a_recovery_that_depends_on_something_else_is_found_out() {
     let said = run(&toy::options(0).with("remembers", "recovery"), 1, true);
@@ -131,7 +130,7 @@ fn a_recovery_that_depends_on_something_else_is_found_out() {
     );
 }
 
-/// The same systems say so themselves, and then nothing is skipped.
+/// The same systems report that they may depend on more than their disks. Then nothing is skipped.
 #[test]
 fn who_says_so_is_not_skipped() {
     for (key, why) in [
@@ -156,7 +155,7 @@ fn the_run_line_says_whether_it_skips() {
     );
 }
 
-/// The seed chooses the spot checks; the counts are the same each time, whatever it chooses.
+/// The seed chooses the spot checks. The counts are equal for any choice.
 #[test]
 fn counts_are_the_same_each_time() {
     let counts = |seed| {

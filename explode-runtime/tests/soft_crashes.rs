@@ -1,4 +1,4 @@
-//! Soft crashes: one disk for each operation, and it holds what the program saw then.
+//! Soft crashes: each operation has one disk, with the contents that the program saw then.
 
 mod common;
 
@@ -15,7 +15,7 @@ use explode_runtime::writeset::{DeviceRules, WriteSet};
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 
-/// Every path with what it holds, in order.
+/// Collects every path with its contents, in order.
 fn tree(files: &dyn Files, at: &str, found: &mut Vec<(String, Vec<u8>)>) {
     for (name, _) in files.readdir(if at.is_empty() { "/" } else { at }).unwrap() {
         let path = format!("{at}/{name}");
@@ -35,7 +35,7 @@ fn tree_of(files: &dyn Files) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// One random call; it may fail.
+/// Makes one random call, which may fail.
 fn call(files: &dyn Files, random: &mut Pcg64Mcg) {
     let mut below = |bound: u32| random.next_u32() % bound;
     let path = ["/a", "/b", "/d/a", "/d/c"][below(4) as usize];
@@ -65,12 +65,12 @@ fn call(files: &dyn Files, random: &mut Pcg64Mcg) {
             },
         ),
     };
-    // One that has failed has changed nothing.
+    // A call that fails changes nothing.
     let _ = done;
 }
 
-/// Against the program's own view after each call: a call that has changed it is an operation, and
-/// its disk looks like it.
+/// Compares disks with the program's own view after each call. A call that changes the view is an
+/// operation, and its disk has that view.
 #[test]
 fn each_prefix_is_what_the_program_saw() {
     let mut compared = 0;
@@ -86,8 +86,8 @@ fn each_prefix_is_what_the_program_saw() {
             let done = new.iter().filter(|event| operation_of(event).is_some()).count() as u64;
             events.extend(new);
             let after = tree_of(&files);
-            // Opening and then writing is two operations of one call here; what lies between is not
-            // looked at.
+            // A call that opens and then writes is two operations. The state between them is not
+            // checked.
             assert!(done > 0 || before == after);
             seen.extend((1..done).map(|_| None));
             seen.extend((done > 0).then_some(Some(after)));
@@ -116,8 +116,8 @@ thread_local! {
     static SEEN: RefCell<Vec<(Epoch, u8, u8)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Two writes and a flush in an interval, then one more write, unflushed, and a request for now.
-/// `buffers` keeps the second write in the program.
+/// A checker with two writes and a flush in an interval, then another write that is not flushed,
+/// and a request for checks now. With `buffers` the second write stays in the program.
 struct Writer {
     buffers: bool,
 }
@@ -167,8 +167,8 @@ fn run(buffers: bool) -> (common::Said, Vec<(Epoch, u8, u8)>) {
     (said, SEEN.with_borrow_mut(std::mem::take))
 }
 
-/// Before the last operation a check gets the epoch of any crash in between. After it the check
-/// gets the soft epoch: nothing is on its way.
+/// Before the last operation a check gets the epoch of any crash in between. After it a check gets
+/// the soft epoch, because no write is in flight.
 #[test]
 fn each_write_to_a_disk_is_an_operation_and_nothing_is_lost() {
     let (said, seen) = run(false);
@@ -181,19 +181,19 @@ fn each_write_to_a_disk_is_an_operation_and_nothing_is_lost() {
     assert!(said.findings().is_empty() && summary.complete);
 }
 
-/// What a program has said is done, and keeps to itself, goes with it: found by the last prefix,
-/// and replayed as a soft crash.
+/// A write that a program has acknowledged but keeps in its memory is lost with the program. The
+/// last prefix shows this, and the finding replays as a soft crash.
 #[test]
 fn what_is_kept_in_the_program_goes_with_it() {
     let (said, seen) = run(true);
-    // The first prefix of the interval is its last; then the replay looks at that disk again.
+    // The first prefix of the interval is its last. The replay then checks that disk again.
     assert_eq!(seen, [(Epoch::Soft, 1, 0), (Epoch::Soft, 1, 0)]);
     assert_eq!(said.summary().crash_disks, 1.into());
     let [finding] = said.findings()[..] else { panic!("{:?}", said.messages) };
     assert!(finding.replayed && finding.epoch == Some(Epoch::Soft), "{finding:?}");
     let trace = &said.traces[0];
     assert!(trace.options.soft && trace.epoch == Some(Epoch::Soft));
-    // Nothing is pending on a machine that goes on, so there is nothing to name.
+    // Nothing is pending on a machine that continues, so the disk has no pieces.
     assert_eq!(trace.crash_disk.as_ref().map(|disk| disk.blocks.len()), Some(0));
     let text = trace.to_json().replace("    \"soft\": true,\n", "");
     let old = explode_runtime::trace::Trace::from_json(text.as_bytes()).unwrap();

@@ -1,6 +1,6 @@
-//! What ends a run early works at every step: what is left is counted, and a resumed run has the
-//! counts of one that was never stopped. A run is stopped at each of its steps in turn; a budget
-//! ends it in the same way.
+//! A run can be stopped early at every step. The remaining checks are counted, and a resumed run
+//! has the counts of a run that was never stopped. A run is stopped at each of its steps in turn. A
+//! budget ends it in the same way.
 
 mod common;
 
@@ -34,7 +34,7 @@ thread_local! {
     /// The step, from 1, at which the run is stopped.
     static STOP_AT: Cell<usize> = const { Cell::new(NEVER) };
     static STOP: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-    /// A replay is one step.
+    /// True during a replay, whose steps are not noted. A replay is one step.
     static REPLAYS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -82,8 +82,8 @@ impl Component for Disk {
     }
 }
 
-/// Two of three steps write two blocks, in two ways that are wrong if one of both is there alone;
-/// the third writes one more block.
+/// A checker with three actions. Two of them write two blocks, and are wrong in two ways if only
+/// one of the blocks is on the disk. The third writes one block.
 struct Pairs {
     mutates: u8,
 }
@@ -158,14 +158,14 @@ fn plan(chop: Option<u32>, strategy: StrategyName) -> Plan {
     plan
 }
 
-/// The result of a run, with its findings as they were reported last, by signature.
+/// The result of a run, with the last report of each finding, by signature.
 struct Ran {
     result: Result<Summary, RunError>,
     findings: Vec<Finding>,
     steps: Vec<&'static str>,
 }
 
-/// Keeps its messages in memory: the folder has the journal alone.
+/// A sink that keeps its messages in memory. The folder has only the journal.
 struct Listening<'a> {
     folder: &'a Path,
     registry: &'a Registry,
@@ -204,7 +204,7 @@ impl RunSink for Listening<'_> {
     }
 }
 
-/// Runs a plan in a folder, or goes on there, and stops at a step.
+/// Runs a plan in a folder, or resumes it there, and stops at a step.
 fn run(
     plan: &Plan,
     own: Option<Box<dyn Strategy>>,
@@ -234,7 +234,7 @@ fn number(count: &explode_runtime::base::ExactCount) -> u64 {
     count.to_string().parse().unwrap()
 }
 
-/// Everything that is counted.
+/// Returns all counts of a summary.
 fn counts(summary: &Summary) -> [u64; 10] {
     let Summary { states, operations, choices, crash_disks, distinct, checked, .. } = summary;
     let Summary { pending, crash_crash_disks, broken, findings, .. } = summary;
@@ -253,8 +253,8 @@ fn counts(summary: &Summary) -> [u64; 10] {
     .map(number)
 }
 
-/// Stops at every third step, and at the last one, then goes on. (Every step would do, too; a
-/// journal takes its time.)
+/// Stops at every third step and at the last one, then resumes. (Every step works as well, but the
+/// journal takes time.)
 fn stopped_everywhere(
     plan: &Plan,
     own: impl Fn() -> Option<Box<dyn Strategy>>,
@@ -262,7 +262,7 @@ fn stopped_everywhere(
     let folder = tempfile::tempdir().unwrap();
     let whole = run(plan, own(), &folder.path().join("whole"), false, NEVER);
     let expected = counts(whole.result.as_ref().unwrap());
-    // The first start comes before the run's time begins to be looked at.
+    // The first start comes before the run looks at its time.
     assert_eq!(whole.steps[0], "mount");
     for stop_at in (2..whole.steps.len()).step_by(3).chain([whole.steps.len()]) {
         let out = folder.path().join(stop_at.to_string());
@@ -277,8 +277,8 @@ fn stopped_everywhere(
             "step {stop_at}, {step}"
         );
         assert!(!summary.complete || stop_at == whole.steps.len(), "step {stop_at}, {step}");
-        // After the stop at most one thing is still done: the replay without which there would be
-        // no finding.
+        // After the stop at most one thing is done: the replay without which there would be no
+        // finding.
         let after = &stopped.steps[stop_at..];
         assert!(
             after.is_empty() || (after == ["replay"] && findings == 1),
@@ -324,7 +324,7 @@ fn a_stop_holds_with_chops_too() {
     assert_eq!((expected, steps), ([7, 12, 12, 40, 37, 37, 0, 45, 0, 4], 314));
 }
 
-/// A strategy of a caller's own: another one's, with what it counts.
+/// A strategy of the caller: that of `inner`, with `skip` more mutates in each unit.
 struct Mine {
     inner: Exhaust,
     skip: u32,
@@ -345,10 +345,10 @@ fn mine(skip: u32) -> Option<Box<dyn Strategy>> {
     Some(Box::new(Mine { inner: Exhaust::new(2), skip }))
 }
 
-/// One walk of one mutate, whose one choice is this.
+/// A strategy of one walk of one mutate. The mutate makes one choice, with this answer.
 struct Once(Option<u8>);
 
-/// The same answer to all.
+/// Gives the same answer to all points.
 struct Always(u8);
 
 impl Answers for Always {
@@ -368,8 +368,9 @@ impl Strategy for Once {
     }
 }
 
-/// What was sampled is not covered, and a recovery's disks count like others: one block leaves 2
-/// disks; its recovery writes two more blocks, which leave 4, of which one is the disk itself.
+/// A sample does not cover everything, and the disks of a recovery count like others. One block
+/// leaves 2 disks. Its recovery writes two more blocks, which leave 4 disks. One of these is the
+/// disk itself.
 #[test]
 fn a_sampled_recovery_is_not_complete() {
     let folder = tempfile::tempdir().unwrap();
@@ -385,7 +386,8 @@ fn a_sampled_recovery_is_not_complete() {
     }
 }
 
-/// It is resumed where it was; one that goes another way is refused, and so is its name alone.
+/// A strategy of the caller is resumed where it was. A strategy that takes another path is refused,
+/// and so is the name without its strategy.
 #[test]
 fn a_strategy_of_ones_own_is_resumed() {
     let plan = plan(None, StrategyName::Own("mine".to_owned()));

@@ -1,6 +1,5 @@
-//! A world of two hosts is a system, too: each host has disks, a log and a fence of its own;
-//! choices name their host; what is found replays, and results of several workers merge to those of
-//! one.
+//! A world of two hosts as a system. Each host has its own disks, log and fence. Choices name their
+//! host. Findings replay, and the results of several workers merge to those of one worker.
 
 mod common;
 
@@ -32,13 +31,13 @@ use common::Said;
 const BLOCK: usize = 4096;
 const HOSTS: [HostId; 2] = [HostId(0), HostId(1)];
 
-/// What a host can do.
+/// The actions of a host.
 const ACTIONS: [&str; 3] = ["write", "sync", "crash"];
 
 const OPTIONS: &[OptionDef] =
     &[OptionDef { name: "syncs", about: "both, first (host 1 forgets: the bug)", default: "both" }];
 
-/// Checks that a host has what it has promised: the value that it synced last.
+/// A checker for a host's promise: the value that it synced last must be on its disk.
 struct Registers;
 
 impl Checker for Registers {
@@ -63,18 +62,18 @@ fn read(disk: &RamDisk) -> u8 {
     bytes[0]
 }
 
-/// Two hosts with a register each, on one disk each.
+/// Two hosts with one register each, on one disk each.
 struct World<'a> {
     registry: &'a Registry,
     plan: Plan,
     backend: &'a dyn Backend,
-    /// What both hosts begin with.
+    /// The runner whose pristine disk both hosts start from.
     host: Runner<'a>,
     syncs: usize,
     keeps_events: bool,
 }
 
-/// A host that runs.
+/// A running host.
 struct Host<'a> {
     id: HostId,
     stack: Stack,
@@ -93,7 +92,7 @@ struct Run<'s, 'w> {
 }
 
 impl Host<'_> {
-    /// Ends it: nothing that it had not flushed is left. The log of the other host goes on.
+    /// Ends the host. Only flushed writes are left. The log of the other host continues.
     fn crash(&mut self) -> Result<Image, StepError> {
         let durable = self.pipeline.durable(self.stack.devices())?;
         self.stack.devices().fence();
@@ -106,7 +105,7 @@ fn broken(fault: StepError) -> UnitStop {
 }
 
 impl World<'_> {
-    /// Starts a host on what its disk holds.
+    /// Starts a host on the contents of its disk.
     fn start(&self, id: HostId, image: Image) -> Result<Host<'_>, StepError> {
         let World { registry, plan, backend, .. } = self;
         let rules = plan.settings.rules;
@@ -217,7 +216,7 @@ impl<'s> Run<'s, '_> {
         Ok(())
     }
 
-    /// One host writes, syncs, or crashes and comes back.
+    /// One host writes, syncs, or crashes and starts again.
     fn act(&mut self, hosts: &mut [Host<'s>]) -> Result<(), StepError> {
         let schedule = ChoicePoint {
             kind: ChoiceKind::Schedule,
@@ -236,7 +235,7 @@ impl<'s> Run<'s, '_> {
             }
             _ => {
                 *host = self.world.start(host.id, host.crash()?)?;
-                // What still runs on the host that is gone reaches nothing.
+                // A write of the stack that has crashed does not reach the disk.
                 disk.write(0, &[u8::MAX; BLOCK], Flags::FUA);
             }
         }
@@ -303,8 +302,9 @@ fn run(depth: u32, syncs: &str) -> Said {
     common::run(&registry(), &plan(depth, syncs))
 }
 
-/// The disks that crashes can leave, of both hosts after each step of every run: each write that is
-/// not flushed is there or not, and the last one that is hides those before it.
+/// Returns the number of disks that crashes of both hosts can leave, after each step of every run.
+/// Each write that is not flushed is kept or lost, and the last one that is kept hides those before
+/// it.
 fn disks(depth: u32, pending: [u64; 2]) -> u64 {
     if depth == 0 {
         return 0;
@@ -335,7 +335,7 @@ fn each_host_has_a_log_of_its_own() {
     }
 }
 
-/// The stack of the host that is gone is still there, and so are those who write to its disk.
+/// The stack of the host that has crashed still exists, and so do the writers to its disk.
 #[test]
 fn a_fence_is_of_one_host() {
     let (registry, plan) = (registry(), plan(1, "both"));
@@ -376,7 +376,7 @@ fn what_one_host_loses_is_found_and_replays() {
     assert_eq!(choices, [acts, ("does", Some("host 1"), 0), acts, ("does", Some("host 1"), 1)]);
 }
 
-/// A choice that another host was asked for is not the recorded one.
+/// A choice with the name of another host is not the recorded one.
 #[test]
 fn a_trace_of_another_host_diverges() {
     let said = run(2, "first");
@@ -387,7 +387,7 @@ fn a_trace_of_another_host_diverges() {
     assert!(matches!(replayed, explode_runtime::trace::ReplayResult::Diverged(_)), "{replayed:?}");
 }
 
-/// A step of the host that loses nothing is left out, and the write that is lost is the critical
+/// Minimisation removes the step of the host that loses nothing. The lost write is the critical
 /// one.
 #[test]
 fn a_trace_of_a_world_is_minimised_and_shown() {
@@ -420,7 +420,8 @@ fn a_trace_of_a_world_is_minimised_and_shown() {
     assert!(lines.contains("host 1 promised 1, and has 0"), "{lines}");
 }
 
-/// The summary of a run with so many workers, each a thread of its own, and the signatures found.
+/// Returns the summary of a run with `jobs` workers, each in its own thread, and the signatures
+/// found.
 fn merged(jobs: usize, syncs: &str) -> (Summary, BTreeSet<String>) {
     let (registry, plan) = (registry(), plan(3, syncs));
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -454,7 +455,7 @@ fn results_of_several_workers_merge_to_those_of_one() {
         assert_eq!(one.1.is_empty(), syncs == "both");
         for workers in [2, 3] {
             let several = merged(workers, syncs);
-            // Which of two equal disks is judged first may differ.
+            // Either of two equal disks may be judged first.
             let counted = |summary: &Summary| {
                 let Summary {
                     states,

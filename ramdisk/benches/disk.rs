@@ -1,5 +1,5 @@
-//! What copying, restoring and changing a disk costs: the same for any size, which is what the
-//! three sizes show.
+//! Measures the cost of copying, restoring and changing a disk. The three sizes show that the cost
+//! does not depend on the size.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use explode_ramdisk::{BLOCK_BYTES, Disk, SECTOR_BYTES};
 
 const MIB: u64 = 1 << 20;
-/// The size, and of how many blocks one is filled: what stays in memory is at most 256 MiB.
+/// The name, the size in bytes, and N: one block in N is filled. At most 256 MiB are in memory.
 const DISKS: [(&str, u64, u64); 3] =
     [("16MiB", 16 * MIB, 1), ("256MiB", 256 * MIB, 4), ("4GiB", 4096 * MIB, 16)];
 const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
@@ -20,7 +20,7 @@ fn filled(bytes: u64, one_of: u64) -> Disk {
     disk
 }
 
-/// A block of which every sector is another one for another number.
+/// Returns a block in which every sector differs from those of other numbers.
 fn contents(number: u64) -> [u8; BLOCK_BYTES] {
     let mut block = [1; BLOCK_BYTES];
     for sector in block.chunks_exact_mut(SECTOR_BYTES) {
@@ -29,7 +29,7 @@ fn contents(number: u64) -> [u8; BLOCK_BYTES] {
     block
 }
 
-/// 64 blocks, spread over the disk, and other contents for each.
+/// Returns writes of 64 different blocks, spread over the disk.
 fn writes(bytes: u64) -> Vec<(u64, [u8; BLOCK_BYTES])> {
     let blocks = bytes / BLOCK_BYTES as u64;
     (0..64).map(|number| (number * blocks / 64 * SECTORS_PER_BLOCK, contents(!number))).collect()
@@ -50,7 +50,8 @@ fn disk(criterion: &mut Criterion) {
         criterion.bench_function(&format!("snapshot/{name}"), |bencher| {
             bencher.iter(|| black_box(&disk).clone());
         });
-        // The changed disk is dropped too: that frees what the writes copied.
+        // The measurement includes the drop of the changed disk, which frees the blocks that the
+        // writes copied.
         criterion.bench_function(&format!("restore after 64 writes/{name}"), |bencher| {
             bencher.iter_batched(
                 changed,

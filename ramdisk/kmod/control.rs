@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-//! `/dev/rdd-control`: its calls, and the table of disks.
+//! The calls of `/dev/rdd-control`, and the table of disks.
 //!
-//! Three locks. `changes` is held while a disk is made or removed, which may wait for the block
-//! layer. `table` is held only to look at the table; mapping takes it under the address space's
-//! lock, so user memory must not be touched under it. `taking` lets one list be taken at a time,
-//! and user memory be written meanwhile: no other lock is held then.
+//! There are three locks:
+//!
+//! - `changes` is held while a disk is made or removed, which may wait for the block layer.
+//! - `table` is held only for access to the table. mmap takes it under the lock of the address
+//!   space, so code that holds `table` must not touch user memory.
+//! - `taking` is held while a list is taken and written to user memory, so only one list is taken
+//!   at a time. No other lock is held meanwhile.
 
 use kernel::c_str;
 use kernel::prelude::*;
@@ -21,23 +24,23 @@ use crate::request::OPERATIONS;
 use crate::touched::Touched;
 use crate::wire::{self, BlockList, DiskSpec, Ends, FaultSpec, BLOCK, SECTOR};
 
-/// Bits of a mapping's page number below the disk's number.
+/// The number of page offset bits below the disk's number.
 const PAGE_BITS: u32 = wire::RDD_MMAP_SHIFT - BLOCK.ilog2();
 
-/// All disks.
+/// The disks. Entry N is disk N.
 pub(crate) struct Disks {
     changes: Pin<KBox<Mutex<()>>>,
-    /// Disk N is at N.
+    /// The disks by number.
     table: Pin<KBox<Mutex<KVec<Option<Arc<Disk>>>>>>,
     taking: Pin<KBox<Mutex<()>>>,
     held: Arc<Held>,
     _completer: Completer,
-    /// Last, so that it is given back when no disk has it any more.
+    /// Declared last, so that it is released after the last disk.
     major: Major,
 }
 
 impl Disks {
-    /// None yet.
+    /// Makes an empty table.
     pub(crate) fn new() -> Result<Self> {
         let (held, major) = (Held::new()?, Major::register()?);
         Ok(Self {
@@ -50,12 +53,12 @@ impl Disks {
         })
     }
 
-    /// The disk of that number: `ENODEV` if there is none.
+    /// Returns the disk with a number. `ENODEV` if there is no such disk.
     fn find(&self, number: u32) -> Result<Arc<Disk>> {
         self.table.lock().get(number as usize).cloned().flatten().ok_or(ENODEV)
     }
 
-    /// [`wire::RDD_CREATE`].
+    /// Makes a disk ([`wire::RDD_CREATE`]).
     fn create(&self, spec: &mut DiskSpec) -> Result {
         valid(spec.reserved == 0 && spec.sectors != 0 && spec.sectors % (BLOCK / SECTOR) == 0)?;
         valid(spec.sectors <= (1 << wire::RDD_MMAP_SHIFT) / SECTOR)?;
@@ -79,7 +82,7 @@ impl Disks {
         Ok(())
     }
 
-    /// [`wire::RDD_REMOVE`].
+    /// Removes a disk ([`wire::RDD_REMOVE`]).
     fn remove(&self, spec: &mut DiskSpec) -> Result {
         valid(spec.reserved == 0)?;
         let _changes = self.changes.lock();
@@ -93,9 +96,9 @@ impl Disks {
         Ok(())
     }
 
-    /// [`wire::RDD_BLOCKS`]. The numbers are copied without the disk's lock: what is in a list
-    /// stays there until it is taken, and only one takes. A block that is touched again meanwhile
-    /// is in the list that is taken.
+    /// Takes a list of blocks ([`wire::RDD_BLOCKS`]). The numbers are copied without the disk's
+    /// lock: entries of a list stay in place until they are taken, and only one caller takes at a
+    /// time. A block that is touched again during the copy is in the list that is taken.
     fn take(&self, list: &mut BlockList) -> Result {
         let which: fn(&mut State) -> &mut Touched = match list.which {
             wire::BLOCKS_CHANGED => |state| &mut state.changed,
@@ -120,14 +123,14 @@ impl Disks {
         Ok(())
     }
 
-    /// [`wire::RDD_FAULT`].
+    /// Adds or clears faults ([`wire::RDD_FAULT`]).
     fn fault(&self, fault: &FaultSpec) -> Result {
         let disk = self.find(fault.disk)?;
         let mut state = disk.state().lock();
         state.faults.change(fault, disk.area().bytes() as u64 / SECTOR)
     }
 
-    /// [`wire::RDD_ENDS`].
+    /// Sets when a disk's writes complete ([`wire::RDD_ENDS`]).
     fn ends(&self, ends: &Ends) -> Result {
         valid(ends.when <= wire::ENDS_BY_CHOICE_NOT_YET)?;
         let disk = self.find(ends.disk)?;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! One disk: its memory, its gendisk, and what is remembered of it.
+//! A disk: its memory, its gendisk and its recorded state.
 //!
-//! Invariants: [`Disk::start`] is called once, and the gendisk that it makes is gone
-//! ([`Disk::stop`]) before the disk is dropped. `leaving` becomes true only when the disk is
-//! neither open nor mapped, and then it can no longer be opened or mapped.
+//! Invariants: [`Disk::start`] is called once. The gendisk that it makes is removed
+//! ([`Disk::stop`]) before the disk is dropped. `leaving` becomes true only while the disk is
+//! neither open nor mapped, and from then on it can no longer be opened or mapped.
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use crate::touched::Touched;
 use crate::wire::{DiskSpec, BLOCK, SECTOR};
 use crate::{bindings, wire};
 
-/// What requests change, besides the contents.
+/// The state that requests change, besides the contents.
 pub(crate) struct State {
     pub(crate) changed: Touched,
     pub(crate) read: Touched,
@@ -29,24 +29,25 @@ pub(crate) struct State {
 /// A RAM disk.
 #[pin_data]
 pub(crate) struct Disk {
-    /// N of `/dev/rdd<N>`.
+    /// The number N of `/dev/rdd<N>`.
     number: u32,
     area: Area,
     leaving: AtomicBool,
-    /// When writes end; changed under the lock of `held`.
+    /// The time at which writes complete (`wire::ENDS_*`). It changes only under the lock of
+    /// `held`.
     ends: AtomicU32,
-    /// The writes of all disks that have not ended yet.
+    /// The writes of all disks that are not completed yet.
     held: Arc<Held>,
-    /// Null before it starts and after it has stopped.
+    /// Null before `start` and after `stop`.
     gendisk: AtomicPtr<bindings::gendisk>,
-    /// Guards the contents too, against other requests.
+    /// The lock of requests. It guards the contents as well.
     #[pin]
     state: SpinLock<State>,
 }
 
 impl Disk {
     /// Makes a disk of zeroes that is not visible yet. The caller has checked the size: whole
-    /// blocks, at most 2^32.
+    /// blocks, at most 2^32 of them.
     pub(crate) fn new(number: u32, sectors: u64, held: Arc<Held>) -> Result<Arc<Self>> {
         let bytes =
             usize::try_from(sectors.checked_mul(SECTOR).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
@@ -68,8 +69,8 @@ impl Disk {
         )
     }
 
-    /// Makes `/dev/rdd<N>` (`device_add_disk`), of this major number, and fills in its device
-    /// numbers.
+    /// Makes `/dev/rdd<N>` with this major number (`device_add_disk`), and stores its device number
+    /// in `spec`.
     pub(crate) fn start(
         &self,
         major: u32,
@@ -90,12 +91,12 @@ impl Disk {
             ..Default::default()
         };
         let name = CString::try_from_fmt(fmt!("rdd{}", self.number))?;
-        // SAFETY: The limits are read, the key is static.
+        // SAFETY: The limits are only read, and the key is static.
         let gendisk =
             unsafe { bindings::__blk_alloc_disk(&mut limits, NO_NODE, LOCK_CLASS.0.get().cast()) };
         let gendisk = kernel::error::from_err_ptr(gendisk)?;
-        // SAFETY: The gendisk is ours alone until `device_add_disk`. This disk stays until `stop`
-        // has ended it.
+        // SAFETY: No other code has the gendisk until `device_add_disk`. This disk stays until
+        // `stop` has removed the gendisk.
         let result = unsafe {
             (*gendisk).fops = &operations.0;
             (*gendisk).major = major as _;
@@ -114,20 +115,20 @@ impl Disk {
             ))
         };
         if let Err(error) = result {
-            // SAFETY: Ours, and not added.
+            // SAFETY: No other code has the gendisk, and it was not added.
             unsafe { bindings::put_disk(gendisk) };
             return Err(error);
         }
         self.gendisk.store(gendisk, Ordering::Release);
-        // SAFETY: The disk has just been added, and only we remove it.
+        // SAFETY: The gendisk was just added, and only `stop` removes it.
         let dev = unsafe { (*(*gendisk).part0).bd_dev };
         // MAJOR() and MINOR().
         (spec.major, spec.minor) = (dev >> 20, dev & 0xf_ffff);
         Ok(())
     }
 
-    /// Begins to remove it. Returns `EBUSY` if it is open or mapped. Otherwise it cannot be opened
-    /// or mapped from here on.
+    /// Starts the removal of the disk. Returns `EBUSY` if it is open or mapped. Otherwise it can no
+    /// longer be opened or mapped.
     ///
     /// The caller holds the lock under which disks are mapped.
     pub(crate) fn leave(&self) -> Result {
@@ -135,8 +136,8 @@ impl Disk {
         if gendisk.is_null() || self.area.is_mapped() {
             return Err(EBUSY);
         }
-        // SAFETY: The gendisk is there until `stop`. `open_mutex` is what the block layer opens
-        // under, see `Operations`.
+        // SAFETY: The gendisk stays until `stop`. The block layer opens disks under `open_mutex`,
+        // see `Operations`.
         unsafe {
             kernel::bindings::mutex_lock(ptr::addr_of_mut!((*gendisk).open_mutex).cast());
             let openers: *const AtomicI32 = ptr::addr_of!((*(*gendisk).part0).bd_openers).cast();
@@ -153,12 +154,12 @@ impl Disk {
         }
     }
 
-    /// Ends the gendisk (`del_gendisk`), if there is one.
+    /// Removes the gendisk if there is one (`del_gendisk`).
     pub(crate) fn stop(&self) {
         let gendisk = self.gendisk.swap(ptr::null_mut(), Ordering::AcqRel);
         if !gendisk.is_null() {
-            // SAFETY: It was added, and only the one who gets the pointer from the swap comes here.
-            // `del_gendisk` waits for requests; after it none comes.
+            // SAFETY: The gendisk was added, and only the caller that gets the pointer from the
+            // swap removes it. `del_gendisk` waits for requests, and none arrives after it.
             unsafe {
                 bindings::del_gendisk(gendisk);
                 bindings::put_disk(gendisk);
@@ -166,63 +167,64 @@ impl Disk {
         }
     }
 
-    /// Whether it is being removed.
+    /// Returns true if the disk is being removed.
     pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Acquire)
     }
 
-    /// Its contents.
+    /// Returns the contents.
     pub(crate) fn area(&self) -> &Area {
         &self.area
     }
 
-    /// When its writes end.
+    /// Returns when writes complete (`wire::ENDS_*`).
     pub(crate) fn ends(&self) -> u32 {
         self.ends.load(Ordering::Acquire)
     }
 
-    /// Sets when its writes end. Only `Held::change` calls it.
+    /// Sets when writes complete. Only `Held::change` calls it.
     pub(crate) fn set_ends(&self, ends: u32) {
         self.ends.store(ends, Ordering::Release);
     }
 
-    /// The writes that have not ended yet.
+    /// Returns the writes of all disks that are not completed yet.
     pub(crate) fn held(&self) -> &Held {
         &self.held
     }
 
-    /// The lock of requests.
+    /// Returns the state, with the lock of requests.
     pub(crate) fn state(&self) -> &SpinLock<State> {
         &self.state
     }
 
-    /// Where the range is in memory; `None` if it is not inside the disk.
+    /// Returns the address of a range. `None` if the range is not inside the disk.
     pub(crate) fn range(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
         let end = offset.checked_add(bytes)?;
         (end <= self.area.bytes() as u64).then(|| self.area.base().wrapping_add(offset as usize))
     }
 }
 
-/// What the block layer calls (`block_device_operations`). An open disk keeps the module loaded.
+/// The functions that the block layer calls (`block_device_operations`). An open disk keeps the
+/// module loaded.
 pub(crate) struct Operations(pub(crate) bindings::block_device_operations);
 
-// SAFETY: Functions, and a pointer to the module: the kernel reads it from anywhere.
+// SAFETY: Functions, and a pointer to the module. The kernel reads them from any thread.
 unsafe impl Sync for Operations {}
 
-/// The disk of a bio.
+/// Returns the disk of a bio.
 ///
 /// # Safety
 ///
-/// `bio` is valid, and of a disk of ours that stays as long as the answer is used.
+/// `bio` is a valid bio of a disk of this module. The disk stays as long as the result is used.
 pub(crate) unsafe fn disk_of<'a>(bio: *const bindings::bio) -> &'a Disk {
-    // SAFETY: The caller's promise; `private_data` is the disk, see `Disk::start`.
+    // SAFETY: The caller's promise. `private_data` is the disk, see `Disk::start`.
     unsafe { &*(*(*(*bio).bi_bdev).bd_disk).private_data.cast::<Disk>() }
 }
 
 /// `NUMA_NO_NODE`.
 const NO_NODE: kernel::ffi::c_int = -1;
 
-/// What lockdep knows the queues by (`lock_class_key`), as `blk_alloc_disk` declares one.
+/// The lockdep key of the queues (`lock_class_key`), declared as by `blk_alloc_disk`.
 struct LockClass(Opaque<bindings::lock_class_key>);
 
 // SAFETY: Only lockdep touches it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Faults of the medium: ranges of sectors that fail, or give garbage.
+//! Faults of the medium: ranges of sectors that fail or hold garbage.
 
 use kernel::prelude::*;
 
@@ -10,28 +10,28 @@ use crate::wire::{self, FaultSpec};
 /// The faults of one disk.
 pub(crate) struct Faults(KVec<FaultSpec>);
 
-/// What a request meets.
+/// The effect of the faults on a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meets {
-    /// No fault, or none that is for its kind.
+    /// No fault that affects the request.
     Nothing,
-    /// It fails.
+    /// The request fails.
     Error,
-    /// It reads, and part of what it reads is garbage.
+    /// A part of the sectors that the request reads is garbage.
     Garbage,
 }
 
 impl Faults {
-    /// None, with room for all there may be.
+    /// Makes an empty list with room for [`wire::FAULTS_MAX`] faults.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self(KVec::with_capacity(wire::FAULTS_MAX, GFP_KERNEL)?))
     }
 
-    /// Adds one, or clears all. `sectors` is the disk's size.
+    /// Adds a fault, or clears all faults. `sectors` is the size of the disk.
     pub(crate) fn change(&mut self, fault: &FaultSpec, sectors: u64) -> Result {
         if fault.kind == wire::FAULT_CLEAR {
             valid(fault.sectors == 0)?;
-            // SAFETY: None are left; they need no drop.
+            // SAFETY: The list is empty. Its entries need no drop.
             unsafe { self.0.set_len(0) };
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Sectors are written: those that were unreadable are so no more.
+    /// Makes the unreadable sectors of a written range readable again.
     pub(crate) fn heal(&mut self, sector: u64, sectors: u64) {
         let mut kept = 0usize;
         for at in 0..self.0.len() {
@@ -67,11 +67,11 @@ impl Faults {
                 kept = kept.wrapping_add(1);
             }
         }
-        // SAFETY: No more than there were; they need no drop.
+        // SAFETY: The list is no longer than before. Its entries need no drop.
         unsafe { self.0.set_len(kept) };
     }
 
-    /// What a read (or, unless `reads`, a write) of `sectors` from `sector` on meets.
+    /// Returns the effect on a read, or a write if `reads` is false, of `sectors` from `sector` on.
     pub(crate) fn meet(&self, reads: bool, sector: u64, sectors: u64) -> Meets {
         let mut meets = Meets::Nothing;
         for fault in self.0.iter().filter(|fault| overlaps(fault, sector, sectors)) {
@@ -85,8 +85,8 @@ impl Faults {
         meets
     }
 
-    /// Spoils what was read from byte `offset` of the disk on. Of two faults of a sector the later
-    /// one has it.
+    /// Overwrites the bytes that were read from byte `offset` of the disk on with garbage where the
+    /// medium has a fault. If two faults overlap, the later one counts.
     pub(crate) fn spoil(&self, offset: u64, bytes: &mut [u8]) {
         let garbage = self.0.iter().filter(|fault| fault.kind == wire::FAULT_READ_GARBAGE);
         for fault in garbage {
@@ -101,13 +101,13 @@ impl Faults {
     }
 }
 
-/// Whether the fault is in the range.
+/// Returns true if the fault overlaps the range.
 fn overlaps(fault: &FaultSpec, sector: u64, sectors: u64) -> bool {
     fault.sector < sector.saturating_add(sectors)
         && sector < fault.sector.saturating_add(fault.sectors)
 }
 
-/// The garbage at byte `at` of the disk.
+/// Returns the garbage at byte `at` of the disk.
 fn garbage_at(seed: u64, at: u64) -> u8 {
     mix(seed, at / 8).to_le_bytes()[(at % 8) as usize]
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The list of bios that are done and held back.
+//! The list of bios that are done but whose completion is held back.
 //!
-//! Invariants: a held bio is in the list once, and has no other owner; `bi_next` is the list's.
+//! Invariants: a held bio is in the list once and has no other owner. The list uses its `bi_next`.
 
 use core::ptr;
 use kernel::prelude::*;
@@ -9,28 +9,28 @@ use kernel::sync::{new_condvar, new_spinlock, Arc, CondVar, SpinLock};
 
 use crate::bindings::bio;
 
-/// The bios that are held back.
+/// The bios whose completion is held back.
 #[pin_data]
 pub(crate) struct Held {
     #[pin]
     pub(crate) list: SpinLock<List>,
-    /// Something may have become ready.
+    /// Notified when a bio may have become ready.
     pub(crate) change: Pin<KBox<CondVar>>,
 }
 
-/// In order of submission.
+/// A list of bios in order of submission.
 pub(crate) struct List {
     pub(crate) first: *mut bio,
     pub(crate) last: *mut bio,
-    /// The thread shall stop.
+    /// True if the thread must stop.
     pub(crate) leaving: bool,
 }
 
-// SAFETY: The bios are the list's alone, and may be completed by any task.
+// SAFETY: Only the list has the bios, and any task may complete them.
 unsafe impl Send for List {}
 
 impl List {
-    /// Takes out the first bio that is `wanted`.
+    /// Removes and returns the first bio that is `wanted`. `None` if there is none.
     pub(crate) fn take(&mut self, wanted: impl Fn(*const bio) -> bool) -> Option<*mut bio> {
         let (mut before, mut at) = (ptr::null_mut::<bio>(), self.first);
         while !at.is_null() {
@@ -54,7 +54,7 @@ impl List {
         None
     }
 
-    /// Is there one that is `wanted`?
+    /// Returns true if the list has a bio that is `wanted`.
     pub(crate) fn has(&self, wanted: impl Fn(*const bio) -> bool) -> bool {
         let mut at = self.first;
         while !at.is_null() {
@@ -69,7 +69,7 @@ impl List {
 }
 
 impl Held {
-    /// None yet.
+    /// Makes an empty list.
     pub(crate) fn new() -> Result<Arc<Self>> {
         let list = List { first: ptr::null_mut(), last: ptr::null_mut(), leaving: false };
         let change = KBox::pin_init(new_condvar!("rdd_change"), GFP_KERNEL)?;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! The disks' major number.
+//! The major number of the disks.
 //!
-//! Disk N has the minor number N, so the device number of `/dev/rdd<N>` is the same each time a
-//! disk of that number is made. Numbers that the block layer gives out (`blk_alloc_ext_minor`) are
-//! given back late, and a file system that writes the number of its device to the disk (JFS) would
-//! write another one then.
+//! Disk N has the minor number N, so the device number of `/dev/rdd<N>` is the same each time.
+//! Numbers from the block layer (`blk_alloc_ext_minor`) are released late, so they would differ. A
+//! file system that stores the number of its device on the disk (JFS) would then write another one.
 
 use kernel::{c_str, prelude::*};
 
@@ -12,19 +11,19 @@ use crate::bindings;
 
 const NAME: &CStr = c_str!("rdd");
 
-/// A block major of ours.
+/// A registered block major number.
 pub(crate) struct Major(u32);
 
 impl Major {
-    /// The kernel chooses it (`register_blkdev`).
+    /// Registers a number that the kernel chooses (`register_blkdev`).
     pub(crate) fn register() -> Result<Self> {
-        // SAFETY: The name is static, and copied. There is no callback that makes more disks.
+        // SAFETY: The name is static and copied. There is no probe callback.
         let major = unsafe { bindings::__register_blkdev(0, NAME.as_char_ptr(), None) };
         kernel::error::to_result(major.min(0))?;
         Ok(Self(major as u32))
     }
 
-    /// The number.
+    /// Returns the number.
     pub(crate) fn number(&self) -> u32 {
         self.0
     }
@@ -32,7 +31,7 @@ impl Major {
 
 impl Drop for Major {
     fn drop(&mut self) {
-        // SAFETY: It was registered under this name.
+        // SAFETY: The number was registered under this name.
         unsafe { bindings::unregister_blkdev(self.0, NAME.as_char_ptr()) };
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Bios, served at once by the thread that submits them, and completed by it too, unless the disk
-//! holds writes back.
+//! The processing of bios. The thread that submits a bio processes it at once, and completes it
+//! unless the disk holds its completion back.
 
 use kernel::ffi::c_int;
 
@@ -10,7 +10,7 @@ use crate::disk::{disk_of, Disk, Operations, State};
 use crate::fault::Meets;
 use crate::wire::{BLOCK, SECTOR};
 
-/// What a request does to its range.
+/// The effect of a request on its range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
     Read,
@@ -18,7 +18,7 @@ enum Action {
     Zero,
 }
 
-/// What the block layer calls of all disks.
+/// The functions that the block layer calls for all disks.
 pub(crate) static OPERATIONS: Operations = Operations(bindings::block_device_operations {
     owner: crate::THIS_MODULE.as_ptr().cast(),
     submit_bio: Some(submit_bio),
@@ -26,14 +26,14 @@ pub(crate) static OPERATIONS: Operations = Operations(bindings::block_device_ope
     ..NO_OPERATIONS
 });
 
-// SAFETY: All members are pointers or optional functions, a flag, or nothing: zero is a value of
+// SAFETY: All members are pointers, optional functions or a flag, and zero is a valid value of
 // each.
 const NO_OPERATIONS: bindings::block_device_operations = unsafe { core::mem::zeroed() };
 
-/// `block_device_operations.submit_bio`.
+/// Serves a bio and completes it, or holds it back (`block_device_operations.submit_bio`).
 unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
-    // SAFETY: The block layer gives valid bios of a disk that is there; `private_data` is that
-    // disk, which is dropped only after `del_gendisk`.
+    // SAFETY: The block layer passes valid bios of an existing disk. `private_data` is that disk,
+    // which is dropped only after `del_gendisk`.
     unsafe {
         let disk = disk_of(bio);
         let changes = bio::op(bio) != bindings::req_op_REQ_OP_READ && (*bio).bi_iter.bi_size != 0;
@@ -44,7 +44,8 @@ unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
     }
 }
 
-/// `block_device_operations.open`, under the disk's `open_mutex`: not while it is being removed.
+/// Lets a disk be opened (`block_device_operations.open`). Returns `ENXIO` if the disk is being
+/// removed. The caller holds the disk's `open_mutex`.
 unsafe extern "C" fn open(gendisk: *mut bindings::gendisk, _: bindings::blk_mode_t) -> c_int {
     // SAFETY: As above.
     let disk = unsafe { &*(*gendisk).private_data.cast::<Disk>() };
@@ -55,11 +56,11 @@ unsafe extern "C" fn open(gendisk: *mut bindings::gendisk, _: bindings::blk_mode
     }
 }
 
-/// Does what the bio asks, and says how it went.
+/// Serves a bio, and returns its status.
 ///
 /// # Safety
 ///
-/// `bio` is a valid bio, with its data if it is of a kind that has any.
+/// `bio` is valid. If it is of a kind that has data, it has its data.
 unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t {
     // SAFETY: The caller's promise, here and below. `bi_iter` is packed: read as a value.
     let (op, iter) = unsafe { (bio::op(bio), (*bio).bi_iter) };
@@ -74,7 +75,7 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
     };
     let bytes = u64::from(iter.bi_size);
     if bytes == 0 {
-        // A flush alone comes as an empty write with REQ_PREFLUSH.
+        // A flush without data arrives as an empty write with REQ_PREFLUSH.
         return bindings::K_BLK_STS_OK;
     }
     let offset = iter.bi_sector.saturating_mul(SECTOR);
@@ -85,7 +86,7 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
     if meets == Meets::Error {
         return bindings::K_BLK_STS_IOERR;
     }
-    // SAFETY: `memory` is `bytes` long, which is what the pieces of a bio with data are together.
+    // SAFETY: `memory` is `bytes` long, the total length of the pieces of a bio with data.
     unsafe {
         match action {
             Action::Read => read(bio, memory, offset, (meets == Meets::Garbage).then_some(&state)),
@@ -104,20 +105,21 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
     bindings::K_BLK_STS_OK
 }
 
-/// Copies from the disk to the bio's memory, spoilt if there is garbage.
+/// Copies from the disk to the memory of the bio. With `garbage`, faults then overwrite the copy.
 ///
-/// Their addresses do not overlap: a bio's are in the direct map, the disk's are vmalloc's. The
-/// pages behind them may be the same, if user space has mapped the disk and does direct I/O with
-/// that memory: then what it gets depends on the order of copying.
+/// The addresses do not overlap: those of a bio are in the direct map, and those of the disk are in
+/// the vmalloc area. The pages behind them may be the same if user space has mapped the disk and
+/// uses that memory for direct I/O. The result then depends on the order of copying.
 ///
 /// # Safety
 ///
-/// `bio` has data, and `memory` is as long.
+/// `bio` has data, and `memory` has the same length.
 unsafe fn read(bio: *const bindings::bio, memory: *mut u8, offset: u64, garbage: Option<&State>) {
     let mut done = 0usize;
     // SAFETY: The caller's promise.
     for (piece, len) in unsafe { bio::pieces(bio) } {
-        // SAFETY: `len` bytes of the bio, whose owner waits for it, and as many of the disk.
+        // SAFETY: `len` bytes of the bio, whose owner waits for it, and the same number of bytes of
+        // the disk.
         let bytes = unsafe {
             memory.wrapping_add(done).copy_to_nonoverlapping(piece, len);
             core::slice::from_raw_parts_mut(piece, len)
@@ -129,16 +131,16 @@ unsafe fn read(bio: *const bindings::bio, memory: *mut u8, offset: u64, garbage:
     }
 }
 
-/// Copies from the bio's memory to the disk; for overlaps see `read`.
+/// Copies from the memory of the bio to the disk. For overlaps see `read`.
 ///
 /// # Safety
 ///
-/// `bio` has data, and `memory` is as long.
+/// `bio` has data, and `memory` has the same length.
 unsafe fn write(bio: *const bindings::bio, memory: *mut u8) {
     let mut done = 0usize;
     // SAFETY: The caller's promise.
     for (piece, len) in unsafe { bio::pieces(bio) } {
-        // SAFETY: `len` bytes of the bio, and as many of the disk.
+        // SAFETY: `len` bytes of the bio, and the same number of bytes of the disk.
         unsafe { memory.wrapping_add(done).copy_from_nonoverlapping(piece, len) };
         done = done.wrapping_add(len);
     }

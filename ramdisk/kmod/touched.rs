@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Lists of blocks: which ones were touched, in order of the first touch.
+//! Lists of touched blocks, in order of the first touch.
 //!
-//! Taking a list costs what is in it, whatever the disk's size. Invariants: a block's bit is set
-//! just when it is in the list, so each is there once; the list has room for all blocks, so that a
-//! touch allocates nothing.
+//! The cost of taking a list depends on its length, not on the size of the disk. Invariants: the
+//! bit of a block is set exactly if the block is in the list, so each block is there once. The list
+//! has room for all blocks, so a touch allocates nothing.
 
 use kernel::prelude::*;
 
-/// Which blocks were touched since the list was last taken.
+/// The blocks that were touched since the list was last taken.
 pub(crate) struct Touched {
     bits: VVec<u64>,
     list: VVec<u32>,
 }
 
 impl Touched {
-    /// For a disk of so many blocks.
+    /// Makes an empty list for a disk with `blocks` blocks.
     pub(crate) fn new(blocks: usize) -> Result<Self> {
         Ok(Self {
             bits: VVec::from_elem(0, blocks.div_ceil(64), GFP_KERNEL)?,
@@ -22,7 +22,7 @@ impl Touched {
         })
     }
 
-    /// Blocks `first` to `last` were touched.
+    /// Records a touch of the blocks `first` to `last`.
     pub(crate) fn touch(&mut self, first: u32, last: u32) {
         for block in first..=last {
             let bit = 1u64 << (block % 64);
@@ -33,13 +33,12 @@ impl Touched {
         }
     }
 
-    /// The list so far.
+    /// Returns the list so far.
     pub(crate) fn blocks(&self) -> &[u32] {
         &self.list
     }
 
-    /// The first `taken` blocks of the list have been taken: they are forgotten, what was touched
-    /// after them stays.
+    /// Removes the first `taken` blocks from the list. Blocks that were touched after them stay.
     pub(crate) fn taken(&mut self, taken: usize) {
         let taken = taken.min(self.list.len());
         for &block in &self.list[..taken] {
@@ -49,7 +48,7 @@ impl Touched {
         }
         self.list.copy_within(taken.., 0);
         let left = self.list.len().saturating_sub(taken);
-        // SAFETY: It is shorter than before; numbers need no drop.
+        // SAFETY: The list is shorter than before. Numbers need no drop.
         unsafe { self.list.set_len(left) };
     }
 }

@@ -1,8 +1,8 @@
-//! A disk whose copies share what they have in common.
+//! Disks whose copies share their blocks.
 //!
-//! Blocks of 4096 bytes hang in a persistent map, so a snapshot (`clone`) is a pointer, a restore
-//! is an assignment, and a write copies one block and a few map nodes: all independent of the size
-//! of the disk. A block that is not there is zeroes.
+//! A persistent map holds blocks of 4096 bytes. A snapshot (`clone`) copies a pointer, a restore is
+//! an assignment, and a write copies one block and a few map nodes. The cost of each is independent
+//! of the size of the disk. A block that is not in the map is all zeroes.
 
 mod faults;
 
@@ -17,7 +17,7 @@ use crate::{
     BLOCK_BYTES, Block, Identity, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR, sector_identity,
 };
 
-/// A sparse disk of any size, copy on write, with an incremental [`Identity`].
+/// A sparse copy-on-write disk of any size, with an incremental [`Identity`].
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     blocks: OrdMap<u64, Block>,
@@ -26,12 +26,12 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A disk of zeroes.
+    /// Returns a disk of zeroes.
     pub fn new() -> Disk {
         Disk::default()
     }
 
-    /// A disk with these contents, from byte 0 on.
+    /// Returns a disk with the contents `bytes` from byte 0 on.
     ///
     /// # Panics
     /// If `bytes` is not whole sectors.
@@ -41,7 +41,7 @@ impl Disk {
         disk
     }
 
-    /// Who it is: equal contents have equal identities.
+    /// Returns the identity of the contents. Equal contents have equal identities.
     pub fn identity(&self) -> Identity {
         self.identity
     }
@@ -61,7 +61,7 @@ impl Disk {
         }
     }
 
-    /// One sector's bytes.
+    /// Returns the bytes of a sector.
     pub fn sector(&self, sector: u64) -> &[u8] {
         let (block, within) = locate(sector * SECTOR_BYTES as u64);
         match self.blocks.get(&block) {
@@ -70,17 +70,17 @@ impl Disk {
         }
     }
 
-    /// One block's bytes.
+    /// Returns the bytes of a block.
     pub fn block(&self, block: u64) -> &[u8; BLOCK_BYTES] {
         self.blocks.get(&block).map_or(&ZERO_BLOCK, |bytes| &**bytes)
     }
 
-    /// The same to share; none if it was never written, and holds zeroes.
+    /// Returns the block for sharing. `None` if the block was never written and is all zeroes.
     pub fn shared_block(&self, block: u64) -> Option<&Block> {
         self.blocks.get(&block)
     }
 
-    /// Does it hold anything but zeroes?
+    /// Returns true if any byte is not zero or any sector is unreadable.
     pub fn holds_something(&self) -> bool {
         self.identity != Identity::default()
     }
@@ -104,8 +104,8 @@ impl Disk {
         });
     }
 
-    /// As [`write`](Disk::write), where the caller knows the difference to the identity: hashing
-    /// takes longer than writing.
+    /// Writes whole sectors like [`write`](Disk::write), and adds `difference` to the identity. The
+    /// caller knows the difference, which saves the hashing: hashing takes longer than writing.
     ///
     /// # Panics
     /// If `data` is not whole sectors.
@@ -115,15 +115,16 @@ impl Disk {
         self.identity += difference;
     }
 
-    /// Puts in a whole block, which is shared with its other owners. The caller knows the
-    /// difference to the identity.
+    /// Inserts a whole block, which stays shared with its other owners, and adds `difference` to
+    /// the identity.
     pub fn share_known(&mut self, block: u64, bytes: &Block, difference: Identity) {
         self.heal(block * SECTORS_PER_BLOCK..(block + 1) * SECTORS_PER_BLOCK);
         self.blocks.insert(block, Arc::clone(bytes));
         self.identity += difference;
     }
 
-    /// Writes zeroes to a range of sectors; costs what is there, not the length of the range.
+    /// Writes zeroes to a range of sectors. The cost depends on the blocks that are present, not on
+    /// the length of the range.
     pub fn write_zeroes(&mut self, sectors: Range<u64>) {
         let healed = self.heal(sectors.clone());
         self.identity -= healed;
@@ -132,7 +133,7 @@ impl Disk {
         }
     }
 
-    /// Writes zeroes to a range of sectors, where the caller knows the difference to the identity.
+    /// Writes zeroes to a range of sectors, and adds `difference` to the identity.
     pub fn write_zeroes_known(&mut self, sectors: Range<u64>, difference: Identity) {
         self.heal(sectors.clone());
         for sector in self.used_sectors(sectors).collect::<Vec<_>>() {
@@ -142,7 +143,7 @@ impl Disk {
         self.identity += difference;
     }
 
-    /// Writes sectors of one block. What does not change anything copies nothing.
+    /// Writes sectors of one block. A write that changes nothing copies nothing.
     fn put(&mut self, block: u64, within: usize, new: &[u8]) {
         let range = within..within + new.len();
         if self.block(block)[range.clone()] != *new {
@@ -151,13 +152,14 @@ impl Disk {
         }
     }
 
-    /// The numbers of the blocks that were ever written, in order; others hold zeroes.
+    /// Returns the numbers of the blocks that were ever written, in order. All other blocks are
+    /// zeroes.
     pub fn blocks(&self) -> impl Iterator<Item = u64> + '_ {
         self.blocks.keys().copied()
     }
 
-    /// The sectors of a range that hold anything but zeroes, in order; costs what is there, not the
-    /// length of the range.
+    /// Returns the sectors of a range that hold anything but zeroes, in order. The cost depends on
+    /// the blocks that are present, not on the length of the range.
     pub fn used_sectors(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
         let blocks = range.start / SECTORS_PER_BLOCK..range.end.div_ceil(SECTORS_PER_BLOCK);
         self.blocks
@@ -169,8 +171,8 @@ impl Disk {
             .map(|(sector, _)| sector)
     }
 
-    /// The numbers of the blocks in which two disks may differ, in order; costs what differs, not
-    /// what is there.
+    /// Returns the numbers of the blocks in which two disks may differ, in order. The cost depends
+    /// on the number of those blocks, not on the number of all blocks.
     pub fn changed_blocks(&self, other: &Disk) -> Vec<u64> {
         use imbl::ordmap::DiffItem;
         let number = |item: DiffItem<'_, '_, u64, Block>| match item {
@@ -181,19 +183,20 @@ impl Disk {
     }
 }
 
-/// Equal contents, whatever blocks of zeroes either holds.
+/// Disks are equal if their contents are, whether or not blocks of zeroes are in their maps.
 impl PartialEq for Disk {
     fn eq(&self, other: &Disk) -> bool {
         self.identity == other.identity
     }
 }
 
-/// The sectors that so many bytes fill.
+/// Returns the sectors that `data` fills, the first at `sector`.
 fn sectors_of(sector: u64, data: &[u8]) -> Range<u64> {
     sector..sector + (data.len() / SECTOR_BYTES) as u64
 }
 
-/// Cuts whole sectors at the blocks' borders: the block, where in it, the bytes.
+/// Calls `each` for the part of `data` in each block, with the block, the byte offset in the block,
+/// and the bytes.
 fn each_block(sector: u64, data: &[u8], mut each: impl FnMut(u64, usize, &[u8])) {
     assert!(data.len().is_multiple_of(SECTOR_BYTES), "{} bytes are not whole sectors", data.len());
     let mut data = data;

@@ -1,8 +1,8 @@
-//! What a checked system does to its storage, as one log.
+//! The log of what a checked system does to its storage.
 //!
-//! An [`Event`] is a fact about a buffer or a request; it says nothing of what a crash could leave.
-//! Its JSON form, one object a line, is the event log of `docs/reference/event-log.md`
-//! (`docs/model/fault-model.md` gives each event's meaning).
+//! An [`Event`] is a fact about a buffer or a request. It does not describe the possible results of
+//! a crash. The JSON form of events, one object a line, is the event log of
+//! `docs/reference/event-log.md`. `docs/model/fault-model.md` defines the meaning of each event.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
@@ -12,45 +12,46 @@ use crate::SECTOR_BYTES;
 
 /// One event of the log.
 ///
-/// `dev` is the number of a device; `sector` the first sector of the range, of 512 bytes each;
-/// `len` its length in bytes. Both `data` and `len` are whole sectors. `id` ties a request to its
-/// completion, and `error` says that the device failed it.
+/// `dev` is the number of a device. `sector` is the first sector of the range, in units of 512
+/// bytes. `len` is the length of the range in bytes. Both `data` and `len` are whole sectors. `id`
+/// connects a request with its completion. `error` is true if the device failed the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Line", into = "Line")]
 #[expect(missing_docs, reason = "the fields mean the same in each event, and are explained above")]
 pub enum Event {
     /// A cached buffer now holds `data` (the kernel's `mark_buffer_dirty`; EX-68).
     Dirty { dev: u32, sector: u64, data: Bytes },
-    /// Cached changes of the range are forgotten, unwritten (`clear_buffer_dirty`, `__bforget`;
-    /// EX-69).
+    /// Cached changes of the range are forgotten before they are written (`clear_buffer_dirty`,
+    /// `__bforget`; EX-69).
     Clean { dev: u32, sector: u64, len: u64 },
-    /// The buffers of the range are locked: they are not written back (`lock_buffer`; EX-69).
+    /// The buffers of the range are locked and are not written back (`lock_buffer`; EX-69).
     Lock { dev: u32, sector: u64, len: u64 },
     /// The buffers of the range are no longer locked.
     Unlock { dev: u32, sector: u64, len: u64 },
-    /// A request is handed to the device (`submit_bio`). PREFLUSH with no data is a flush.
+    /// A request is submitted to the device (`submit_bio`). PREFLUSH with no data is a flush.
     Submit { id: u64, dev: u32, sector: u64, payload: Payload, flags: Flags },
-    /// The device has answered a request, a flush too.
+    /// The device has completed a request or a flush.
     Complete { id: u64, error: bool },
-    /// A cache flush is handed to the device.
+    /// A cache flush is submitted to the device.
     Flush { id: u64, dev: u32 },
-    /// A name for this place in the log; nothing happens to the storage.
+    /// A name for this place in the log. The storage does not change.
     Mark { name: String },
 }
 
-/// What a request writes.
+/// The contents of a write request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Payload {
-    /// These bytes.
+    /// The bytes to write.
     Data(Bytes),
-    /// So many bytes of zero.
+    /// A number of zero bytes.
     Zeroes(u64),
-    /// The range is discarded; what reads as zero afterwards is treated as written with zeroes.
+    /// A number of bytes to discard. The range reads as zeroes afterwards and is treated as zeroes
+    /// written.
     Discard(u64),
 }
 
 impl Payload {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Payload::Data(data) => data.len() as u64,
@@ -58,7 +59,7 @@ impl Payload {
         }
     }
 
-    /// Is there nothing to write?
+    /// Returns true if there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -80,11 +81,11 @@ impl Flags {
     pub const FUA: Flags = Flags { fua: true, preflush: false };
     /// PREFLUSH alone.
     pub const PREFLUSH: Flags = Flags { fua: false, preflush: true };
-    /// A journal's commit block.
+    /// PREFLUSH and FUA, the flags of a journal's commit block.
     pub const PREFLUSH_FUA: Flags = Flags { fua: true, preflush: true };
 }
 
-/// Why a JSON object is not an event, though its keys are right.
+/// The error for a JSON object that is not an event although its keys are valid.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of the event")]
 pub enum DecodeError {
@@ -97,12 +98,12 @@ pub enum DecodeError {
     /// The range does not fit into 64 bits of bytes.
     #[error("sector {sector} and {len} bytes reach beyond the largest possible device")]
     TooFar { sector: u64, len: u64 },
-    /// A submit needs `data`, or `len` and `op`.
+    /// A submit has neither `data` nor both `len` and `op`, or it has more than these.
     #[error("a submit has either \"data\", or \"len\" and \"op\"")]
     NoPayload,
 }
 
-/// The JSON form: the same fields, as they stand on a line.
+/// The JSON form of an event, with the fields of one line.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "e", rename_all = "lowercase", deny_unknown_fields)]
 enum Line {
@@ -236,7 +237,8 @@ fn decode(sector: u64, data: &str) -> Result<Bytes, DecodeError> {
     Ok(data.into())
 }
 
-/// A length in bytes that is whole sectors and, from `sector` on, stays within 64 bits of bytes.
+/// Checks that `len` is whole sectors and that the range from `sector` on fits into 64 bits of
+/// bytes. Returns `len`.
 fn whole(sector: u64, len: u64) -> Result<u64, DecodeError> {
     if !len.is_multiple_of(SECTOR_BYTES as u64) {
         return Err(DecodeError::NotWholeSectors { len });

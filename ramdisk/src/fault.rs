@@ -1,7 +1,8 @@
-//! Faults of the medium: sectors that cannot be read any more, or hold something else.
+//! Faults of the medium: sectors that cannot be read, or that hold other bytes than those written.
 //!
-//! They are part of what a disk holds, its [`Identity`] included, so a copy of a disk has them too.
-//! A sector that is written is good again, as disks give it another place then.
+//! Faults belong to the contents of a disk and count in its [`Identity`], so a copy of a disk has
+//! the same faults. A write makes a sector good again, because a disk remaps a bad sector when it
+//! is written.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,29 +11,30 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::{Identity, SECTOR_BYTES, ZERO_SECTOR, sector_identity};
 
-/// What becomes of sectors.
+/// A fault of sectors of the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReadFault {
-    /// Reading them is an error (`EIO`).
+    /// Reads of the sectors fail (`EIO`).
     Unreadable,
-    /// They hold bytes that were never written, drawn from the seed and the sector number.
+    /// The sectors hold bytes that were never written, drawn from the seed and the sector number.
     Garbage {
-        /// Where the bytes are drawn from.
+        /// The seed of the bytes.
         seed: u64,
     },
 }
 
-/// The sectors of a disk that cannot be read; nothing if all can.
+/// The sectors of a disk that cannot be read. `None` if all can.
 pub(crate) type Unreadable = Option<Arc<BTreeSet<u64>>>;
 
-/// What a sector that cannot be read adds to an identity: as a sector does where no disk has one.
+/// Returns the share of an unreadable sector in an identity: that of a sector beyond the end of any
+/// disk.
 pub(crate) fn mark(sector: u64) -> Identity {
     let mut bytes = ZERO_SECTOR;
     bytes[0] = 1;
     sector_identity(!sector, &bytes)
 }
 
-/// The bytes of a sector that holds garbage.
+/// Returns the bytes of a sector of garbage.
 pub(crate) fn garbage(seed: u64, sector: u64) -> [u8; SECTOR_BYTES] {
     let mut bytes = ZERO_SECTOR;
     for (at, chunk) in bytes.chunks_exact_mut(16).enumerate() {

@@ -1,12 +1,12 @@
-//! 128-bit identity of disk contents, incremental by construction.
+//! The 128-bit identity of disk contents, which is computed incrementally.
 //!
-//! The identity of a disk is the sum (modulo 2^128) of one hash per sector that is not all zeroes;
-//! a sector's hash depends on its number and its bytes. So changing a sector costs two hashes
-//! whatever the size of the disk, a disk of zeroes has identity 0 whatever its size, and the
-//! identity of "this disk with these pieces applied" is a sum of differences that are known before
-//! any disk is built. Several disks are one [`Image`](crate::Image) in the same way: each disk's
-//! sum is multiplied by an odd number of its device, so that the same bytes on another device count
-//! differently.
+//! The identity of a disk is the sum (modulo 2^128) of one hash for each sector that is not all
+//! zeroes. The hash of a sector depends on its number and its bytes. A change of a sector therefore
+//! costs two hashes, whatever the size of the disk, and a disk of zeroes has identity 0, whatever
+//! its size. The identity of a disk with pieces applied is a sum of differences that are known
+//! before any disk is built. The identity of an [`Image`](crate::Image) is a sum over its disks.
+//! Each disk's sum is multiplied by an odd number derived from its device number, so that the same
+//! bytes on another device count differently.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
@@ -15,11 +15,11 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use crate::{SECTOR_BYTES, ZERO_SECTOR};
 
-/// The identity of a disk or an image; a difference of two is one too.
+/// The identity of a disk or an image, or the difference of two identities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity(pub u128);
 
-/// The share of one sector: 0 if all its bytes are zero.
+/// Returns the share of one sector in the identity of its disk. 0 if all its bytes are zero.
 ///
 /// # Panics
 /// If `data` is not [`SECTOR_BYTES`] long.
@@ -32,7 +32,8 @@ pub fn sector_identity(sector: u64, data: &[u8]) -> Identity {
 }
 
 impl Identity {
-    /// The share that a disk of this identity has in an image, as device `dev`.
+    /// Returns the share of a disk with this identity in an image that has the disk as device
+    /// `dev`.
     pub fn on_device(self, dev: u32) -> Identity {
         let low = xxh3_64(&dev.to_le_bytes());
         self * ((u128::from(!low) << 64 | u128::from(low)) | 1)
@@ -72,7 +73,7 @@ impl SubAssign for Identity {
     }
 }
 
-/// 32 hexadecimal digits.
+/// Writes 32 hexadecimal digits.
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)

@@ -4,24 +4,25 @@ use imbl::OrdMap;
 
 use crate::{Disk, Identity};
 
-/// A set of disks by device number; a copy shares everything. A device that is not there is zeroes.
+/// A set of disks by device number. Copies share all contents. A device that is not in the set is
+/// all zeroes.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
     disks: OrdMap<u32, Disk>,
 }
 
 impl Image {
-    /// All devices zeroes.
+    /// Returns an image in which all devices are zeroes.
     pub fn new() -> Image {
         Image::default()
     }
 
-    /// The disk of a device, if anything was ever put there.
+    /// Returns the disk of a device. `None` if the device was never written.
     pub fn disk(&self, dev: u32) -> Option<&Disk> {
         self.disks.get(&dev)
     }
 
-    /// The disk of a device, to change it.
+    /// Returns the disk of a device for changes.
     pub fn disk_mut(&mut self, dev: u32) -> &mut Disk {
         self.disks.entry(dev).or_default()
     }
@@ -34,18 +35,18 @@ impl Image {
         }
     }
 
-    /// The devices that were ever written, in order.
+    /// Returns the devices that were ever written, in order.
     pub fn devices(&self) -> impl Iterator<Item = u32> + '_ {
         self.disks.keys().copied()
     }
 
-    /// Is there a sector that cannot be read?
+    /// Returns true if a sector of some device cannot be read.
     pub fn has_unreadable(&self) -> bool {
         self.devices()
             .any(|dev| self.disk(dev).is_some_and(|disk| disk.unreadable().next().is_some()))
     }
 
-    /// Who it is: equal contents on equal devices have equal identities.
+    /// Returns the identity of the contents. Equal contents on equal devices have equal identities.
     pub fn identity(&self) -> Identity {
         self.disks
             .iter()

@@ -6,7 +6,8 @@ macro_rules! files {
     };
 }
 
-/// The name of each file, below the folder in which the modules are built, and its bytes.
+/// The files of the driver: the path of each below the folder in which the modules are built, and
+/// its bytes.
 pub const RDD: &[(&str, &[u8])] = files![
     "Kbuild",
     "control.rs",

@@ -1,10 +1,10 @@
-//! Simulated storage that a crash can be simulated on: copy-on-write disks, a file system with
-//! nothing but the guarantees of POSIX, and the recorder that logs what happens to them.
+//! Simulated storage on which crashes can be simulated: copy-on-write disks, a file system that
+//! gives no guarantee beyond POSIX, and the recorder of what happens to them.
 //!
-//! The way of the data: a system under test writes through a [`RamDisk`] or through [`SimFiles`];
-//! both keep what the system sees in a [`Storage`], which logs an [`Event`] for each change. What
-//! the events mean for a crash is not decided here: the write set of `explode-runtime` does that,
-//! from the log alone. `docs/model/fault-model.md` is the page for both.
+//! The path of the data: a system under test writes through a [`RamDisk`] or through [`SimFiles`].
+//! Both keep the contents that the system sees in a [`Storage`], which logs an [`Event`] for each
+//! change. This crate does not decide what the events mean for a crash. The write set of
+//! `explode-runtime` does that, from the log alone. `docs/model/fault-model.md` describes both.
 //!
 //! # Rooms, bottom first
 //!

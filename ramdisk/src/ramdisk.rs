@@ -1,9 +1,9 @@
-//! A block device in process: every write is a request, unless its user keeps a cache of buffers
-//! above it and reports their changes ([`RamDisk::dirty`]).
+//! A block device in this process. Every write is a request, unless the caller keeps a cache of
+//! buffers above the device and reports their changes ([`RamDisk::dirty`]).
 //!
-//! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a
-//! caller uses, and when, is what is being checked. What it stands on is a device of a [`Storage`],
-//! or a [`RamDiskState`] that is made of other block devices.
+//! The device advertises a volatile write cache, FUA, flush, discard and write-zeroes. A check
+//! tests which of them a caller uses, and when. The device is backed by a device of a [`Storage`],
+//! or by a [`RamDiskState`] that consists of other block devices.
 
 use std::fmt;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use nix::errno::Errno;
 
 use crate::{Flags, Payload, SECTOR_BYTES, Storage};
 
-/// A block device; its clones are the same one.
+/// A block device. Its clones refer to the same device.
 #[derive(Clone, Debug)]
 pub struct RamDisk {
     on: On,
@@ -27,59 +27,59 @@ enum On {
     Device(Rc<dyn RamDiskState>),
 }
 
-/// A block device that is made of others: a mirror, a stripe. All reads and writes are whole
-/// sectors within its size.
+/// A block device that consists of others, such as a mirror or a stripe. All reads and writes are
+/// whole sectors within its size.
 ///
-/// Its requests have been answered when a call returns; what it asks of the devices that it is made
-/// of is what a crash can divide.
+/// Each call completes its requests before it returns. A crash can separate only the requests that
+/// the device sends to its members.
 pub trait RamDiskState: fmt::Debug {
     /// Fills `buf` from `sector` on.
     ///
     /// # Errors
-    /// A sector cannot be read, and cannot be had otherwise (`EIO`).
+    /// `EIO` if a sector cannot be read from any member.
     fn read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno>;
 
     /// Writes from `sector` on.
     fn write(&self, sector: u64, data: Bytes, flags: Flags);
 
-    /// What was written before is durable when this returns.
+    /// Makes all earlier writes durable before it returns.
     fn flush(&self);
 }
 
-/// What a disk does on a request to flush its cache, or to write through it.
+/// The behaviour of a disk on a request to flush its cache or to write through it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flushes {
-    /// It does so.
+    /// The disk flushes its cache.
     #[default]
     Kept,
-    /// It reports success, and does nothing: a disk with a seeded bug.
+    /// The disk reports success and does nothing: a seeded bug.
     Dropped,
 }
 
-/// A request on its way; [`RamDisk::complete`] answers it.
+/// A request in flight. [`RamDisk::complete`] ends it.
 #[derive(Debug)]
 #[must_use = "a request that is never completed stays in flight; call RamDisk::complete when the \
               device should answer"]
 pub struct Request(Option<u64>);
 
 impl RamDisk {
-    /// Device `dev` of `storage`, `sectors` sectors large.
+    /// Returns a device of `sectors` sectors that is device `dev` of `storage`.
     pub fn new(storage: Storage, dev: u32, sectors: u64) -> RamDisk {
         RamDisk { on: On::Storage { storage, dev }, sectors, flushes: Flushes::Kept }
     }
 
-    /// A device that is made of others, `sectors` sectors large.
+    /// Returns a device of `sectors` sectors that consists of other devices.
     pub fn made_of(device: Rc<dyn RamDiskState>, sectors: u64) -> RamDisk {
         RamDisk { on: On::Device(device), sectors, flushes: Flushes::Kept }
     }
 
-    /// The same disk, which may lie about flushes.
+    /// Returns the same disk with the given behaviour on flushes.
     #[must_use = "this returns the disk that lies"]
     pub fn with_flushes(self, flushes: Flushes) -> RamDisk {
         RamDisk { flushes, ..self }
     }
 
-    /// Size in sectors.
+    /// Returns the size in sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
@@ -87,18 +87,18 @@ impl RamDisk {
     /// Fills `buf` from `sector` on.
     ///
     /// # Panics
-    /// Beyond the end of the device, or where a sector cannot be read: who allows for that calls
-    /// [`RamDisk::try_read`].
+    /// If the range is beyond the end of the device, or a sector cannot be read.
+    /// [`RamDisk::try_read`] returns an error instead.
     pub fn read(&self, sector: u64, buf: &mut [u8]) {
         let bytes = buf.len();
         let read = self.try_read(sector, buf);
         assert!(read.is_ok(), "sector {sector} and {bytes} bytes of {} cannot be read", self.on);
     }
 
-    /// The same, unless a sector of these cannot be read (`EIO`).
+    /// Fills `buf` from `sector` on. Returns `EIO` if a sector cannot be read.
     ///
     /// # Panics
-    /// Beyond the end of the device.
+    /// If the range is beyond the end of the device.
     pub fn try_read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         self.bounds(sector, buf.len() as u64);
         match &self.on {
@@ -117,20 +117,20 @@ impl RamDisk {
         }
     }
 
-    /// Writes whole sectors and waits for the answer.
+    /// Writes whole sectors and waits for completion.
     ///
     /// # Panics
-    /// Beyond the end of the device, or if `data` is not whole sectors.
+    /// If the range is beyond the end of the device, or if `data` is not whole sectors.
     pub fn write(&self, sector: u64, data: &[u8], flags: Flags) {
         let request = self.submit(sector, Payload::Data(Bytes::copy_from_slice(data)), flags);
         self.complete(request);
     }
 
-    /// Changes whole sectors in a cache above the device: from now on they are what is read, and
-    /// may be written at any time. To a device that is made of others they are written at once.
+    /// Changes whole sectors in a cache above the device. From then on reads return them, and they
+    /// may be written at any time. A device that consists of others writes them at once.
     ///
     /// # Panics
-    /// Beyond the end of the device, or if `data` is not whole sectors.
+    /// If the range is beyond the end of the device, or if `data` is not whole sectors.
     pub fn dirty(&self, sector: u64, data: Bytes) {
         self.bounds(sector, data.len() as u64);
         match &self.on {
@@ -139,11 +139,11 @@ impl RamDisk {
         }
     }
 
-    /// Forgets `len` bytes of changes in the cache above the device: they will not be written any
-    /// more, if they were not yet.
+    /// Forgets `len` bytes of changes in the cache above the device. Changes that are not yet
+    /// written are never written.
     ///
     /// # Panics
-    /// Beyond the end of the device.
+    /// If the range is beyond the end of the device.
     pub fn forget(&self, sector: u64, len: u64) {
         self.bounds(sector, len);
         if let On::Storage { storage, dev } = &self.on {
@@ -151,16 +151,16 @@ impl RamDisk {
         }
     }
 
-    /// Sends a flush and waits for the answer.
+    /// Sends a flush and waits for completion.
     pub fn flush(&self) {
         let request = self.submit_flush();
         self.complete(request);
     }
 
-    /// Hands a request to the device. One that is made of others has answered it then.
+    /// Submits a request to the device. A device that consists of others completes it at once.
     ///
     /// # Panics
-    /// Beyond the end of the device, or if the payload is not whole sectors.
+    /// If the range is beyond the end of the device, or if the payload is not whole sectors.
     pub fn submit(&self, sector: u64, payload: Payload, flags: Flags) -> Request {
         self.bounds(sector, payload.len());
         let flags = if self.flushes == Flushes::Dropped { Flags::NONE } else { flags };
@@ -191,7 +191,7 @@ impl RamDisk {
         Request(Some(request))
     }
 
-    /// Hands a flush to the device.
+    /// Submits a flush to the device.
     pub fn submit_flush(&self) -> Request {
         match (self.flushes, &self.on) {
             (Flushes::Kept, On::Storage { storage, dev }) => Request(Some(storage.flush(*dev))),
@@ -203,12 +203,12 @@ impl RamDisk {
         }
     }
 
-    /// Lets the device answer a request.
+    /// Completes a request.
     pub fn complete(&self, request: Request) {
         self.answer(&request, false);
     }
 
-    /// Lets the device answer a request with an error.
+    /// Completes a request with an error.
     pub fn fail(&self, request: Request) {
         self.answer(&request, true);
     }

@@ -1,9 +1,9 @@
-//! What of an image a reader has looked at: all that an equal answer needs.
+//! The record of the parts of an image that a reader has read.
 //!
-//! A [`ReadRange`] names a part of an image; its [value](Values::of) stands for what is there. Two
-//! images in which all parts that one reader has looked at have equal values are the same to that
-//! reader. What a reader has written itself, and reads then, says nothing of the image, and is no
-//! read.
+//! A [`ReadRange`] names a part of an image. Its [value](Values::of) represents the contents of
+//! that part. If all parts that a reader has read have equal values in two images, the reader
+//! cannot tell the images apart. Sectors that the reader wrote before it read them do not depend on
+//! the image, so they do not count as reads.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,46 +14,47 @@ use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 use crate::sector::ZERO_BLOCK;
 use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 
-/// Shared blocks whose values are remembered.
+/// The largest number of shared blocks whose values are cached.
 const VALUES_MAX: usize = 1 << 12;
-/// The sectors of a write that is remembered.
+/// The largest number of sectors in a write that is recorded.
 const WRITTEN_MAX: u64 = 1 << 16;
 
 /// A part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReadRange {
-    /// Some of the eight sectors of a block of 4096 bytes: bit k is its sector k.
+    /// Some of the eight sectors of a block of 4096 bytes. Bit k is sector k of the block.
     Sectors {
         /// The device.
         dev: u32,
         /// The block's number.
         block: u64,
-        /// Which sectors; not 0.
+        /// A bit mask of the sectors; not 0.
         sectors: u8,
     },
-    /// A whole device, whatever its size: also where it holds nothing.
+    /// A whole device of any size, even an empty one.
     Device {
         /// The device.
         dev: u32,
     },
-    /// The highest device of some that holds anything but zeroes.
+    /// The highest device of a range of devices that holds anything but zeroes.
     Highest {
-        /// The first of them.
+        /// The first device of the range.
         first: u32,
-        /// The last of them.
+        /// The last device of the range.
         last: u32,
     },
 }
 
-/// The values of reads: equal for equal contents, and else different but for a chance of 2^-128.
+/// Computes the values of reads. Equal contents have equal values. Different contents have equal
+/// values with a chance of 2^-128.
 ///
-/// Images of one emission share most of their blocks; the value of a shared block is remembered,
-/// and the block with it, so that its bytes stay what they are.
+/// The images of one emission share most of their blocks, so the value of a shared block is cached.
+/// The cache holds the block as well, so that its bytes cannot change.
 #[derive(Debug, Default)]
 pub struct Values(HashMap<usize, (Block, u128)>);
 
 impl Values {
-    /// What stands for this part of `image`.
+    /// Returns the value of a part of `image`.
     pub fn of(&mut self, read: ReadRange, image: &Image) -> u128 {
         match read {
             ReadRange::Sectors { dev, block, sectors: u8::MAX } => {
@@ -81,7 +82,7 @@ impl Values {
             return *value;
         }
         let value = of_sectors(block, u8::MAX);
-        // One that only this image has is of no use to the next.
+        // The next image does not use a block that only this image has.
         if Arc::strong_count(block) > 1 {
             if self.0.len() >= VALUES_MAX {
                 self.0.clear();
@@ -92,7 +93,7 @@ impl Values {
     }
 }
 
-/// 0 for zeroes, like a block that is not there.
+/// Returns the value of sectors of a block. 0 for zeroes, as for a block that is not in the map.
 fn of_sectors(block: &[u8; BLOCK_BYTES], sectors: u8) -> u128 {
     if sectors == u8::MAX {
         return if *block == ZERO_BLOCK { 0 } else { xxh3_128(block) };
@@ -109,20 +110,21 @@ fn of_sectors(block: &[u8; BLOCK_BYTES], sectors: u8) -> u128 {
     chosen.fold(0, value)
 }
 
-/// What a reader has read so far, in order of first reads.
+/// The reads of one reader so far, in order of the first read.
 #[derive(Debug, Default)]
 pub(crate) struct ReadLog {
     order: Vec<ReadRange>,
-    /// The sectors of each block that are no reads any more: read, or written before.
+    /// The sectors of each block that no longer count as reads, because they were read or written
+    /// before.
     settled: HashMap<(u32, u64), u8>,
-    /// Those that are no sectors.
+    /// The reads that are not of sectors.
     others: HashSet<ReadRange>,
-    /// The image as a whole was given away: what was looked at is unknown.
+    /// True if the whole image was given away, so that any part of it may have been read.
     everything: bool,
 }
 
 impl ReadLog {
-    /// Bytes were read.
+    /// Records a read of bytes.
     pub fn read(&mut self, dev: u32, bytes: Range<u64>) {
         let sectors = bytes.start / SECTOR_BYTES as u64..bytes.end.div_ceil(SECTOR_BYTES as u64);
         for (block, sectors) in blocks(sectors) {
@@ -135,8 +137,8 @@ impl ReadLog {
         }
     }
 
-    /// Whole sectors were written. (No record is kept of very many at once, as of a discard:
-    /// reading one of them then counts.)
+    /// Records a write of whole sectors. A write of more than `WRITTEN_MAX` sectors, such as a
+    /// discard, is not recorded: a later read of one of its sectors counts as a read.
     pub fn written(&mut self, dev: u32, sectors: Range<u64>) {
         if sectors.end - sectors.start > WRITTEN_MAX {
             return;
@@ -146,25 +148,25 @@ impl ReadLog {
         }
     }
 
-    /// Something else than sectors was looked at.
+    /// Records a read that is not of sectors.
     pub fn note(&mut self, read: ReadRange) {
         if self.others.insert(read) {
             self.order.push(read);
         }
     }
 
-    /// Anything may have been looked at.
+    /// Records that any part of the image may have been read.
     pub fn everything(&mut self) {
         self.everything = true;
     }
 
-    /// The reads; none if it may have been anything.
+    /// Returns the reads. `None` if any part of the image may have been read.
     pub fn into_order(self) -> Option<Vec<ReadRange>> {
         (!self.everything).then_some(self.order)
     }
 }
 
-/// The blocks of a range of sectors, with the sectors of each.
+/// Returns the blocks of a range of sectors, with a bit mask of the sectors of each.
 fn blocks(sectors: Range<u64>) -> impl Iterator<Item = (u64, u8)> {
     let Range { start, end } = sectors;
     let last =
@@ -245,7 +247,7 @@ mod tests {
         let mut values = Values::default();
         let mut image = Image::from_iter([(0, Disk::from_bytes(&[7; BLOCK_BYTES]))]);
         let copy = image.clone();
-        // Two that share a disk share its blocks, and a write to one is none to the other.
+        // Two images that share a disk share its blocks. A write to one does not change the other.
         let mut shared = copy.disk(0).unwrap().clone();
         let before = values.of(sectors(0, 0xff), &image);
         shared.write(0, &[8; SECTOR_BYTES]);

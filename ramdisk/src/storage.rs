@@ -1,15 +1,15 @@
-//! The devices of one running stack: what the system sees, and the log of what it did.
+//! The devices of one running stack: the contents that the system sees, and the log of its changes.
 //!
-//! A [`Storage`] is a handle; its clones are the same devices. What a reader sees is the newest
-//! contents, cached or not: a cache is not simulated, it is the difference between what is seen
-//! here and what the log says has become durable.
+//! A [`Storage`] is a handle. Its clones refer to the same devices. Reads return the newest
+//! contents, cached or not. No cache is simulated: the cache is the difference between the contents
+//! here and the contents that are durable according to the log.
 //!
-//! [`note_reads`](Storage::note_reads) records all that is looked at: what the system gets to see
-//! comes by `read`, by `peek` with a note of what mattered, or by `image`, after which it is
-//! unknown what was looked at.
+//! [`note_reads`](Storage::note_reads) starts the record of all reads. The system reads through
+//! `read`, through `peek` with a note of the parts that matter, or through `image`. After `image`
+//! any part may have been read.
 //!
-//! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's
-//! destructors repair nothing.
+//! After [`fence`](Storage::fence) writes are discarded and nothing is logged, so the destructors
+//! of a crashed system repair nothing.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeSet;
@@ -22,14 +22,14 @@ use nix::errno::Errno;
 use crate::reads::ReadLog;
 use crate::{Event, Flags, Image, Payload, ReadFault, ReadRange, SECTOR_BYTES};
 
-/// Shall events be kept?
+/// The events that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {
-    /// Every event goes to the log.
+    /// All events except the marks of operations.
     On,
-    /// So does a mark after each operation ([`Storage::operation`]): for soft crashes.
+    /// All events, and a mark after each operation ([`Storage::operation`]), for soft crashes.
     Operations,
-    /// Contents change, and nothing is logged: for a stack whose crashes are not explored.
+    /// No events. Contents still change. For a stack whose crashes are not explored.
     Off,
 }
 
@@ -41,24 +41,24 @@ pub struct Storage(Rc<RefCell<Devices>>);
 struct Devices {
     seen: Image,
     log: Vec<Event>,
-    /// How many events were logged, marks not counted.
+    /// The number of logged events, without marks.
     logged: u64,
     recording: Recording,
     fenced: bool,
     next_id: u64,
-    /// What was read, if that is recorded.
+    /// The reads so far. `None` if they are not recorded.
     reads: Option<ReadLog>,
-    /// Was a buffer changed since the last mark of an operation?
+    /// True if a buffer was changed since the last mark of an operation.
     changed: bool,
-    /// Devices that were pulled out.
+    /// The devices that are pulled out.
     out: BTreeSet<u32>,
 }
 
-/// The id of a request that went nowhere.
+/// The id of a request to a device that is pulled out, or after the fence.
 const NOWHERE: u64 = 0;
 
 impl Storage {
-    /// Devices that hold `image`, with an empty log.
+    /// Returns devices that hold `image`, with an empty log.
     pub fn new(image: Image, recording: Recording) -> Storage {
         let devices = Devices {
             seen: image,
@@ -74,49 +74,49 @@ impl Storage {
         Storage(Rc::new(RefCell::new(devices)))
     }
 
-    /// What the system sees now, on all devices; costs nothing.
+    /// Returns the contents of all devices that the system sees now. A copy costs nothing.
     pub fn image(&self) -> Image {
         let mut devices = self.0.borrow_mut();
         devices.reads.iter_mut().for_each(ReadLog::everything);
         devices.seen.clone()
     }
 
-    /// The same for those who say what they look at ([`note`](Storage::note)).
+    /// Returns the same image for callers that record what they read ([`note`](Storage::note)).
     pub(crate) fn peek(&self) -> Image {
         self.0.borrow().seen.clone()
     }
 
-    /// From now on it is noted what of the image is looked at.
+    /// Starts to record the parts of the image that are read.
     pub fn note_reads(&self) {
         self.0.borrow_mut().reads = Some(ReadLog::default());
     }
 
-    /// What was looked at since, in order of first reads; it is not noted any more. None if that
-    /// may have been anything, or was not noted.
+    /// Ends the record and returns the reads in order of the first read. `None` if any part may
+    /// have been read, or if reads were not recorded.
     pub fn take_reads(&self) -> Option<Vec<ReadRange>> {
         self.0.borrow_mut().reads.take()?.into_order()
     }
 
-    /// A part of the image has decided something.
+    /// Records that a part of the image was read.
     pub(crate) fn note(&self, read: ReadRange) {
         self.0.borrow_mut().reads.iter_mut().for_each(|reads| reads.note(read));
     }
 
-    /// A sector has.
+    /// Records that a sector was read.
     pub(crate) fn note_sector(&self, dev: u32, sector: u64) {
         let start = sector * SECTOR_BYTES as u64;
         self.0.borrow_mut().noted(dev, start..start + 1);
     }
 
-    /// Fills `buf` from byte `offset` of a device on, with what is there, readable or not.
+    /// Fills `buf` from byte `offset` of a device on, including sectors that cannot be read.
     pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
         let mut devices = self.0.borrow_mut();
         devices.noted(dev, offset..offset + buf.len() as u64);
         devices.seen.read(dev, offset, buf);
     }
 
-    /// The same, unless one of the bytes cannot be read, or the device was pulled out (`EIO`);
-    /// `buf` is as it was then.
+    /// Fills `buf` from byte `offset` of a device on. Returns `EIO`, and leaves `buf` unchanged, if
+    /// one of the bytes cannot be read or the device is pulled out.
     pub fn try_read(&self, dev: u32, offset: u64, buf: &mut [u8]) -> Result<(), Errno> {
         if self.0.borrow().out.contains(&dev) {
             return Err(Errno::EIO);
@@ -126,15 +126,14 @@ impl Storage {
         Ok(())
     }
 
-    /// Sectors of the medium go bad. No event: what happens to a medium is nothing that the system
-    /// does.
+    /// Makes sectors of the medium bad. No event is logged, because the system does not do this.
     pub fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
         self.0.borrow_mut().seen.disk_mut(dev).damage(sectors, fault);
     }
 
-    /// Pulls a device out: reads of it fail with `EIO`, and writes to it go nowhere, until it is
-    /// [put back](Storage::put_back) with what it held. No event: it is nothing that the system
-    /// does.
+    /// Pulls a device out. Reads of it fail with `EIO` and writes to it are lost, until it is
+    /// [put back](Storage::put_back) with its contents. No event is logged, because the system does
+    /// not do this.
     pub fn pull_out(&self, dev: u32) {
         self.0.borrow_mut().out.insert(dev);
     }
@@ -144,7 +143,7 @@ impl Storage {
         self.0.borrow_mut().out.remove(&dev);
     }
 
-    /// The sectors of a device that cannot be read, in order.
+    /// Returns the sectors of a device that cannot be read, in order.
     pub fn unreadable(&self, dev: u32) -> Vec<u64> {
         self.0.borrow().seen.disk(dev).map_or_else(Vec::new, |disk| disk.unreadable().collect())
     }
@@ -161,13 +160,13 @@ impl Storage {
         devices.record(Event::Dirty { dev, sector, data });
     }
 
-    /// Forgets cached changes of `len` bytes; what the system sees stays until it writes again.
+    /// Forgets cached changes of `len` bytes. The system sees the contents until it writes again.
     pub fn clean(&self, dev: u32, sector: u64, len: u64) {
         let Some(mut devices) = self.reached(dev) else { return };
         devices.record(Event::Clean { dev, sector, len });
     }
 
-    /// Hands a request to a device and returns its id. Its contents are seen at once.
+    /// Submits a request to a device and returns its id. Its contents are visible at once.
     ///
     /// # Panics
     /// If the payload is not whole sectors.
@@ -188,7 +187,7 @@ impl Storage {
         id
     }
 
-    /// Hands a flush to a device and returns its id.
+    /// Submits a flush to a device and returns its id.
     pub fn flush(&self, dev: u32) -> u64 {
         let Some(mut devices) = self.reached(dev) else { return NOWHERE };
         let id = devices.take_id();
@@ -196,7 +195,7 @@ impl Storage {
         id
     }
 
-    /// The device answers a request or a flush.
+    /// Completes a request or a flush.
     pub fn complete(&self, id: u64, error: bool) {
         let Some(mut devices) = self.unfenced() else { return };
         if id != NOWHERE {
@@ -204,8 +203,8 @@ impl Storage {
         }
     }
 
-    /// Ends a call of the system that may have changed buffers. If it has, a mark is logged
-    /// ([`operation_mark`]).
+    /// Ends a call of the system that may have changed buffers. If it has changed any, and
+    /// operations are recorded, an [`operation_mark`] is logged.
     pub fn operation(&self, name: &str) {
         let Some(mut devices) = self.unfenced() else { return };
         if std::mem::take(&mut devices.changed) {
@@ -213,7 +212,7 @@ impl Storage {
         }
     }
 
-    /// A request was an operation of its own.
+    /// Logs the mark of an operation that is a single request.
     pub(crate) fn request_is_operation(&self, name: &str) {
         if let Some(mut devices) = self.unfenced() {
             devices.mark(name);
@@ -227,22 +226,22 @@ impl Storage {
         }
     }
 
-    /// From now on writes are discarded and nothing is logged.
+    /// Discards all later writes and logs nothing more.
     pub fn fence(&self) {
         self.0.borrow_mut().fenced = true;
     }
 
-    /// The events since the last call, or since the beginning.
+    /// Returns the events since the last call, or since the beginning.
     pub fn take_log(&self) -> Vec<Event> {
         std::mem::take(&mut self.0.borrow_mut().log)
     }
 
-    /// How many events were logged since the beginning. Marks are not counted.
+    /// Returns the number of events logged since the beginning, without marks.
     pub fn logged(&self) -> u64 {
         self.0.borrow().logged
     }
 
-    /// What is written to this device is written.
+    /// Returns the devices for a write to `dev`. `None` after the fence, or if `dev` is pulled out.
     fn reached(&self, dev: u32) -> Option<RefMut<'_, Devices>> {
         self.unfenced().filter(|devices| !devices.out.contains(&dev))
     }
@@ -286,12 +285,13 @@ impl Devices {
     }
 }
 
-/// The mark after an operation: what it has changed stands between the mark before and this one.
+/// Returns the mark after an operation. The changes of the operation are between the previous mark
+/// and this one.
 pub fn operation_mark(name: &str) -> Event {
     Event::Mark { name: format!("{OPERATION}{name}") }
 }
 
-/// The name of the operation that ends with this event.
+/// Returns the name of the operation that ends with this event. `None` for any other event.
 pub fn operation_of(event: &Event) -> Option<&str> {
     match event {
         Event::Mark { name } => name.strip_prefix(OPERATION),

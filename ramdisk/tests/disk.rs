@@ -1,4 +1,4 @@
-//! Disks and images against flat bytes.
+//! Tests of disks and images against flat byte arrays.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use proptest::prelude::*;
 
 const SECTORS: usize = 64;
 
-/// Writes few different bytes, zeroes often, so that contents come back to what they were.
+/// Returns a strategy for writes of few different bytes and many zeroes, so that earlier contents
+/// recur.
 fn write() -> impl Strategy<Value = (usize, Vec<u8>)> {
     (0..SECTORS, prop::collection::vec(0u8..3, 1..20)).prop_map(|(first, sectors)| {
         let sectors = sectors.into_iter().take(SECTORS - first);
@@ -30,7 +31,7 @@ fn bytes(disk: &Disk) -> Vec<u8> {
     all
 }
 
-/// The sum that the identity is by definition.
+/// Returns the identity as defined: the sum over the sectors.
 fn identity(flat: &[u8]) -> Identity {
     let sectors = flat.chunks_exact(SECTOR_BYTES).enumerate();
     sectors.fold(Identity::default(), |sum, (at, bytes)| sum + sector_identity(at as u64, bytes))
@@ -152,14 +153,14 @@ proptest! {
             prop_assert!(differ.iter().all(|block| changed.contains(block)), "{differ:?} in \
                 {changed:?}");
             prop_assert!(changed.is_sorted());
-            // Nothing else, but for a block of zeroes that only one of the two keeps.
+            // The only other blocks are blocks of zeroes that are in only one of the two maps.
             let kept = |disk: &Disk| disk.blocks().collect::<Vec<_>>();
             let in_one =
                 |block: &u64| kept(&disk).contains(block) != kept(&snapshot).contains(block);
             prop_assert!(changed.iter().all(|block| differ.contains(block) || in_one(block)));
         }
 
-        // A restore is the copy of what has changed.
+        // A restore copies the changed blocks.
         let mut restored = disk.clone();
         for block in disk.changed_blocks(&snapshot) {
             let mut contents = [0; BLOCK_BYTES];
@@ -274,8 +275,8 @@ fn a_read_that_ends_within_a_sector_behind_the_device() {
     disk.read(8, &mut [0; 100]);
 }
 
-/// A device that was pulled out gives nothing and takes nothing, and is as it was when it is put
-/// back.
+/// Reads of a device that is pulled out fail and writes are lost. Its contents are unchanged after
+/// it is put back.
 #[test]
 fn a_device_that_was_pulled_out() {
     let storage = Storage::new(Image::new(), Recording::On);

@@ -1,4 +1,4 @@
-//! The event log's JSON: each form there and back, and what is refused.
+//! Tests of the JSON form of the event log: round trips of each form, and inputs that are rejected.
 
 use bytes::Bytes;
 use explode_ramdisk::{Event, Flags, Payload, SECTOR_BYTES};

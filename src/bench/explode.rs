@@ -1,5 +1,5 @@
-//! Rounds of checks as a run makes them: the interval's disks enumerated, each looked up by its
-//! key, built, recovered, checked.
+//! Rounds of checks as a run makes them: enumerates the interval's disks, looks up each by its key,
+//! then builds, recovers and checks it.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use explode_runtime::judge::{
 };
 use explode_runtime::stack::Stack;
 
-/// A request for crash checks, which can be answered as often as one likes.
+/// A request for crash checks that can be served repeatedly.
 pub(super) struct Crashes<'a> {
     pub stack: &'a Stack,
     pub ask: &'a CrashRequest<'a>,
@@ -23,7 +23,7 @@ pub(super) struct Crashes<'a> {
     pub at: (u64, &'a [Choice]),
 }
 
-/// What a round has come to.
+/// The result of a round.
 pub(super) struct Round {
     pub time: Duration,
     pub crash_disks: u64,
@@ -32,7 +32,8 @@ pub(super) struct Round {
 }
 
 impl Crashes<'_> {
-    /// The first `most` distinct disks, in the order in which a run checks them.
+    /// Returns the images of the first `most` distinct disks, in the order in which a run checks
+    /// them.
     pub fn images(&self, pipeline: &CrashPipeline<'_>, most: u64) -> Result<Vec<Image>, StepError> {
         let (mut images, mut seen) = (Vec::new(), SeenChecks::default());
         pipeline.clone().candidates(self.stack.devices(), self.ask, self.at, |candidate| {
@@ -48,8 +49,8 @@ impl Crashes<'_> {
         self.round(pipeline, most, most, 0)
     }
 
-    /// The same, each followed by the disks that a crash during its recovery leaves; no further
-    /// crash disk is begun once `enough` disks were checked.
+    /// Checks the first `most` distinct disks, and after each the disks of a crash during its
+    /// recovery. Begins no further crash disk once `enough` disks are checked.
     pub fn check_deeper(
         &self,
         pipeline: &CrashPipeline<'_>,

@@ -1,5 +1,5 @@
-//! The floor: what checking the same disks costs without explode. Its own disk, its own loop; what
-//! to write is known beforehand.
+//! The floor: a plain loop that restores and checks the same disks without explode. It has its own
+//! disk and knows beforehand which blocks to write.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
@@ -11,7 +11,7 @@ use explode_kernel::UnrecordedDisk;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::stack::{BaselineCheck, Stack};
 
-/// A plain loop over crash disks.
+/// The plain loop over crash disks.
 pub(super) struct BaselineLoop {
     disk: UnrecordedDisk,
     check: BaselineCheck,
@@ -19,15 +19,15 @@ pub(super) struct BaselineLoop {
     changed: Vec<u32>,
 }
 
-/// How one disk is made of the one before it, and of what its check has written.
+/// The changes that turn the disk, as the check of the disk before leaves it, into the next disk.
 struct BaselineStep {
     wanted: Disk,
-    /// By number; each number stands once.
+    /// The changed blocks, in order of their numbers, each once.
     blocks: Vec<(u32, Box<[u8; BLOCK_BYTES]>)>,
 }
 
 impl BaselineLoop {
-    /// The loop over these images, if the stack can say what a check is without us.
+    /// Returns the loop over these images. `None` if the stack defines no check without explode.
     pub fn of(stack: &Stack, images: &[Image]) -> Result<Option<BaselineLoop>, StepError> {
         let Some((node, check)) = stack.baseline() else { return Ok(None) };
         let bytes =
@@ -47,15 +47,15 @@ impl BaselineLoop {
             BaselineStep { wanted: wanted.clone(), blocks }
         });
         let mut floor = BaselineLoop { disk, check, steps: steps.collect(), changed: Vec::new() };
-        // What a check writes is the same each time: after two rounds it is known.
+        // A check writes the same blocks each time, so two rounds find all of them.
         floor.round()?;
         floor.round()?;
         Ok(Some(floor))
     }
 
-    /// One round; how long it took.
+    /// Runs one round and returns its time.
     pub fn round(&mut self) -> Result<Duration, StepError> {
-        // On a thread of its own, as the check wants it.
+        // The check needs its own thread.
         std::thread::scope(|scope| {
             let round = scope.spawn(|| {
                 let started = Instant::now();
@@ -65,7 +65,7 @@ impl BaselineLoop {
         })
     }
 
-    /// How many blocks are restored for a disk, on average.
+    /// Returns the average number of blocks that are restored for a disk.
     pub fn blocks(&self) -> f64 {
         let blocks: usize = self.steps.iter().map(|step| step.blocks.len()).sum();
         blocks as f64 / self.steps.len() as f64
@@ -88,7 +88,7 @@ impl BaselineLoop {
 }
 
 impl BaselineStep {
-    /// This block is restored too.
+    /// Adds a block to those that the step restores.
     fn add(&mut self, block: u32) {
         if let Err(at) = self.blocks.binary_search_by_key(&block, |(block, _)| *block) {
             self.blocks.insert(at, (block, Box::new(*self.wanted.block(block.into()))));

@@ -1,12 +1,12 @@
-//! How fast crash disks are checked, and what of that time is the checked system's own
+//! The speed of checking crash disks, and the share of the checked system in that time
 //! (`explode bench`, docs/internals/benchmarks.md).
 //!
-//! A target is explored without checks until one request for crash checks has disks enough. There
-//! rounds over these disks alternate in one process: [`explode`] checks them as a run does,
-//! [`floor`] is a plain loop that restores, repairs, mounts, reads and unmounts. Whatever slows the
-//! machine down meanwhile slows both, so that their ratio means something where neither time does.
-//! [`restore`] measures by itself the part that depends on the size of a disk in other tools,
-//! [`tracing`] what EKM costs.
+//! `bench` explores a target without checks until a request for crash checks has enough disks.
+//! There rounds over these disks alternate in one process: [`explode`] checks them as a run does,
+//! [`floor`] is a plain loop that restores, repairs, mounts, reads and unmounts. Other load on the
+//! machine slows both, so their ratio is stable where the times are not. [`restore`] measures the
+//! part whose cost depends on the size of a disk in other tools. [`tracing`] measures the cost of
+//! EKM.
 
 mod explode;
 mod floor;
@@ -37,7 +37,7 @@ pub use tracing::{EkmCost, bench_tracing};
 /// Measures a plan in a backend, by rounds of `disks` crash disks.
 ///
 /// # Errors
-/// Wrong usage; a component or a check that fails; no request for crash checks has so many disks.
+/// Wrong usage; a component or a check fails; no request for crash checks has `disks` disks.
 pub fn bench(
     registry: &Registry,
     plan: &Plan,
@@ -46,7 +46,7 @@ pub fn bench(
 ) -> Result<BenchReport, RunError> {
     let started = Instant::now();
     let mut plan = plan.clone();
-    // No more than are checked are enumerated: a sample has enough.
+    // Enumerates no more disks than are checked: a sample of that size is enough.
     (plan.settings.limit, plan.settings.samples) = (disks, disks);
     let runner = Runner::start(registry, &plan, backend)?;
     let mut strategy = plan.strategy()?;
@@ -64,7 +64,7 @@ pub fn bench(
             }
             Some(UnitStop::Violated(..) | UnitStop::Stopped) | None => {}
         }
-        // Without checks every state is explored further; the plan's depth ends it.
+        // Without checks every state is explored further. The plan's depth ends the search.
         let (choices, reached) = (&ended.choices, Novelty::New);
         strategy.observe(&FinishedUnit { unit: &unit, choices, arrivals: &[], reached });
     }
@@ -80,10 +80,10 @@ pub fn bench(
 
 /// Looks for a request for crash checks that is large enough, and measures there.
 struct Bencher {
-    /// Those of the unit that runs.
+    /// The answers of the unit that runs.
     answers: Option<Box<dyn Answers>>,
     wanted: u64,
-    /// The largest so far.
+    /// The largest number of distinct disks of a request so far.
     most: u64,
     measured: Option<Result<Measured, StepError>>,
 }
@@ -102,7 +102,7 @@ impl UnitHooks for Bencher {
     ) -> Result<(), CheckError> {
         let (devices, place) = (stack.devices(), so_far.place);
         let crashes = explode::Crashes { stack, ask, at: (place.interval, so_far.choices) };
-        // Copies do not read the log: this one has.
+        // The copies below do not read the log, so this pipeline reads it.
         pipeline.follow(devices)?;
         let images = crashes.images(pipeline, self.wanted)?;
         if (images.len() as u64) < self.wanted {
@@ -110,8 +110,7 @@ impl UnitHooks for Bencher {
             pipeline.candidates(devices, ask, crashes.at, |_| ())?;
             return Ok(());
         }
-        // What happened before the request is looked at once, however many disks there are: it is
-        // in no round.
+        // The events before the request are followed once here, so that no round includes them.
         let mut pipeline = pipeline.clone();
         if ask.when == Instants::Now {
             pipeline.candidates(devices, ask, crashes.at, |_| ())?;

@@ -3,37 +3,38 @@
 use explode_runtime::base::Mode;
 use serde::{Deserialize, Serialize};
 
-/// What was measured. Times are medians, in microseconds.
+/// The measurements of a bench. Times are medians, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
     /// The target's name.
     pub target: String,
-    /// Where the benchmark ran.
+    /// The mode in which the benchmark ran.
     #[serde(rename = "in")]
     pub mode: Mode,
-    /// Crash disks of a round.
+    /// The number of crash disks of a round.
     pub disks: u64,
-    /// How many of them show an error.
+    /// The number of these disks that show an error.
     pub violations: u64,
-    /// Rounds of each kind.
+    /// The number of rounds of each kind.
     pub rounds: usize,
-    /// A check by explode.
+    /// The time of a check by explode.
     pub explode_us: f64,
-    /// How many blocks the plain loop restores for a disk, on average: what differs from the one
-    /// before, and what the check of that has written.
+    /// The average number of blocks that the plain loop restores for a disk: those that differ from
+    /// the disk before, and those that its check wrote.
     pub blocks: Option<f64>,
-    /// A check by a plain loop, if the stack's top can say what that is.
+    /// The time of a check by the plain loop. `None` if the stack's top component defines no such
+    /// check.
     pub floor_us: Option<f64>,
     /// The plain loop's time divided by explode's: 1 if explode adds nothing. The median over the
-    /// rounds.
+    /// rounds. `None` without a plain loop.
     pub share: Option<f64>,
-    /// A check by explode with crashes during recovery, one deep: of the crash disks, and of those
-    /// that their recovery leaves.
+    /// The time of a check by explode with crashes during recovery (crash depth 1), over crash
+    /// disks and crash-crash disks.
     pub recovery_us: f64,
-    /// How many disks that were.
+    /// The number of crash disks in that measurement.
     pub recovery_disks: u64,
-    /// How many disks of crashes during recovery.
+    /// The number of crash-crash disks in that measurement.
     pub recovery_crash_crash_disks: u64,
-    /// How long all this took, by the clock of the machine it ran on.
+    /// The duration of the whole bench in seconds, by the clock of the machine that ran it.
     pub seconds: f64,
 }

@@ -1,5 +1,4 @@
-//! Restoring by itself: a RAM disk of the kernel on which blocks were written is given its contents
-//! back.
+//! The restore by itself: the contents of a kernel RAM disk are restored after blocks were written.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -15,35 +14,36 @@ use explode_kernel::{DiskModel, KernelDisks};
 use explode_runtime::base::{RunError, StepError};
 use explode_runtime::devices::{Backend, HostId, Side};
 
-/// Sizes of the disks that are restored, in MiB. There is one at a time.
+/// Sizes of the disks that are restored, in MiB. Only one disk exists at a time.
 pub const RESTORE_MIB: [u64; 4] = [16, 64, 256, 1024];
-/// How often each.
+/// The number of restores of each size.
 const TIMES: usize = 101;
-/// Blocks that are written before each time, all over the disk.
+/// The number of blocks that are written before each restore, spread over the disk.
 const BLOCKS: u64 = 20;
 const SECTORS_PER_MIB: u64 = (1 << 20) / SECTOR_BYTES as u64;
 
-/// What restoring a disk costs.
+/// The cost of restoring a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RestoreCost {
     /// Size of the disk in MiB.
     pub mib: u64,
-    /// How many blocks were written since it was restored before.
+    /// The number of blocks written since the restore before.
     pub blocks: u64,
-    /// How long it takes: the median, in microseconds.
+    /// The time of a restore: the median, in microseconds.
     pub restore_us: f64,
 }
 
-/// Measures disks of [`RESTORE_MIB`]; none in process, where a restore is an assignment.
+/// Measures disks of [`RESTORE_MIB`]. Returns an empty list in process, where a restore is an
+/// assignment.
 ///
 /// # Errors
-/// There is no room for a disk, or it cannot be written.
+/// There is no room for a disk, or a disk cannot be written.
 pub fn bench_restore(backend: &dyn Backend) -> Result<Vec<RestoreCost>, RunError> {
     let sizes = RESTORE_MIB.iter().filter_map(|mib| measure(backend, *mib).transpose());
     sizes.collect::<Result<_, StepError>>().map_err(|fault| RunError::from(fault.of("restoring")))
 }
 
-/// Nothing where the disks are not a kernel's.
+/// Measures disks of one size. Returns `None` if the disks are not the kernel's.
 fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<RestoreCost>, StepError> {
     let blocks = mib * SECTORS_PER_MIB / SECTORS_PER_BLOCK;
     let at: Vec<u64> = (0..BLOCKS).map(|index| blocks / BLOCKS * index).collect();
@@ -74,7 +74,7 @@ fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<RestoreCost>, StepE
     Ok(Some(RestoreCost { mib, blocks: BLOCKS, restore_us }))
 }
 
-/// Writes blocks by requests. The disk is not open once the node is closed.
+/// Writes blocks by requests. Closes the node before it returns.
 fn write(node: &Path, at: &[u64]) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(node)?;
     at.iter()

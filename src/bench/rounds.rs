@@ -11,16 +11,17 @@ use explode_runtime::base::StepError;
 use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::Plan;
 
-/// Rounds of each kind, at least.
+/// The minimum number of rounds of each kind.
 const ROUNDS: usize = 15;
-/// And at most: as many as there is time for.
+/// The maximum number of rounds, if [`TIME`] allows it.
 const MOST_ROUNDS: usize = 101;
 const TIME: Duration = Duration::from_secs(20);
-/// Rounds with crashes during recovery; each may check so many times as many disks as one without.
+/// The number of rounds with crashes during recovery. Each checks at most [`RECOVERY_FACTOR`] times
+/// the disks of a round without them.
 const RECOVERY_ROUNDS: usize = 3;
 const RECOVERY_FACTOR: u64 = 3;
 
-/// The rounds' times a disk.
+/// The times per disk of all rounds.
 pub(super) struct Measured {
     disks: u64,
     violations: u64,
@@ -32,7 +33,7 @@ pub(super) struct Measured {
     recovery_crash_crash_disks: u64,
 }
 
-/// Measures checks of the request's first disks, which `images` are.
+/// Measures checks of the request's first disks, whose images are `images`.
 pub(super) fn measure(
     pipeline: &CrashPipeline<'_>,
     crashes: &Crashes<'_>,
@@ -69,7 +70,7 @@ pub(super) fn measure(
 }
 
 impl Measured {
-    /// The medians.
+    /// Returns the report, with the medians of the times.
     pub fn report(mut self, plan: &Plan, elapsed: Duration) -> BenchReport {
         let rounds = self.baseline.iter().zip(&self.explode);
         let mut shares: Vec<f64> =
@@ -93,7 +94,7 @@ impl Measured {
     }
 }
 
-/// The median, in microseconds; none of nothing.
+/// Returns the median in microseconds. `None` for an empty list.
 pub(super) fn median_us(times: &mut [Duration]) -> Option<f64> {
     times.sort_unstable();
     times.get(times.len() / 2).map(|time| time.as_nanos() as f64 / 1000.0)

@@ -1,9 +1,10 @@
-//! What EKM costs the system that is driven: calls on a file system's names, with and without it.
+//! The cost of EKM for the driven system: calls on a file system's names, with and without EKM.
 //!
-//! Rounds of the same calls alternate on one mounted ext4: EKM does nothing; it records events; it
-//! also probes every function that may fail; these may fail, too, and each is asked for, and runs
-//! normally. The fastest round of each kind counts: whatever else the machine does only adds. Only
-//! the calls are timed: to read what was asked is the harness' own work, timed by itself.
+//! Rounds of the same calls alternate on one mounted ext4. EKM is off, or records events, or also
+//! probes every function that may fail, or also offers each failure as a choice, where every
+//! function then runs normally. The fastest round of each kind counts, because other load only adds
+//! time. Only the calls are timed. Reading the choices is the harness's own work and timed by
+//! itself.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -21,38 +22,38 @@ use explode_runtime::plan::Registry;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::writeset::DeviceRules;
 
-/// Rounds of each kind.
+/// The number of rounds of each kind.
 const ROUNDS: usize = 21;
-/// How often the calls of [`calls`] are made in a round: their choices have room.
+/// The number of times that a round makes the calls of [`calls`]. Their choices fit into EKM's log.
 const TIMES: u32 = 60;
-/// How many they are.
+/// The number of calls in [`calls`].
 const CALLS: u32 = 12;
 
-/// What EKM costs. Times are those of the fastest round, in microseconds.
+/// The cost of EKM. Times are those of the fastest round, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EkmCost {
-    /// System calls of a round.
+    /// The number of system calls of a round.
     pub calls: u32,
-    /// Choices of the kernel in it.
+    /// The number of choices of the kernel in an armed round.
     pub points: u64,
-    /// Rounds of each kind.
+    /// The number of rounds of each kind.
     pub rounds: usize,
-    /// A call while nothing is recorded and nothing probed.
+    /// The time of a call while EKM neither records nor probes.
     pub off_us: f64,
-    /// A call while events are recorded, as in every run.
+    /// The time of a call while EKM records events, as in every run.
     pub on_us: f64,
-    /// A call while every function that may fail is probed, besides.
+    /// The time of a call while EKM also probes every function that may fail.
     pub probed_us: f64,
-    /// A call while these may fail, and run normally.
+    /// The time of a call while these functions may fail, and all run normally.
     pub armed_us: f64,
-    /// Reading a choice and who asked, for the harness.
+    /// The time in which the harness reads one choice with its call stack.
     pub read_us: f64,
 }
 
-/// Measures it in a backend; none in process, where there is no EKM.
+/// Measures EKM in a backend. Returns `None` in process, where there is no EKM.
 ///
 /// # Errors
-/// There is no ext4, or it cannot be used.
+/// ext4 is missing or cannot be used.
 pub fn bench_tracing(
     registry: &Registry,
     backend: &dyn Backend,
@@ -68,7 +69,7 @@ pub fn bench_tracing(
     stack.start_first().map_err(broken)?;
     let measured = measure(&stack, machine);
     let stopped = stack.stop().map_err(broken);
-    // The next one finds it unchanged.
+    // Later measurements expect EKM to record.
     machine.record(true).map_err(broken)?;
     measured.and_then(|tracing| stopped.map(|()| Some(tracing)))
 }
@@ -119,19 +120,19 @@ fn disarm(machine: &KernelMachine) -> Result<u64, StepError> {
     machine.disarm().map(|choices| choices.len() as u64)
 }
 
-/// One round, or the best of several.
+/// One round, or the best times of several.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// How long its calls took.
+    /// The duration of its calls.
     calls: Duration,
-    /// How long it took to read what was asked.
+    /// The time to read its choices.
     reading: Duration,
-    /// How much that was.
+    /// The number of its choices.
     points: u64,
 }
 
 impl Round {
-    /// The better times of both.
+    /// Keeps the better time of each kind.
     fn take(&mut self, other: Round) {
         let is_first = self.calls.is_zero();
         let best = |own: Duration, other: Duration| if is_first { other } else { own.min(other) };
@@ -147,8 +148,8 @@ fn round(
     after: impl Fn() -> Result<u64, StepError>,
 ) -> Result<Round, StepError> {
     let failed = |error: io::Error| StepError::new(format!("{}: {error}", path.display()));
-    // To change what is probed changes the kernel's text, which an emulated processor has to read
-    // anew.
+    // A change of the probes changes the kernel's text. An emulated processor must translate it
+    // again, so some calls come before the clock starts.
     (0..TIMES / 2).try_for_each(|_| calls(path)).map_err(failed)?;
     before()?;
     let started = Instant::now();
@@ -160,7 +161,7 @@ fn round(
     Ok(Round { calls, reading, points })
 }
 
-/// Twelve calls on names; what they make they take away again.
+/// Makes twelve calls on names, and removes all that they create.
 fn calls(path: &Path) -> io::Result<()> {
     let [folder, file, link, other] =
         ["folder", "folder/file", "folder/link", "folder/other"].map(|name| path.join(name));

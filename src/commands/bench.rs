@@ -1,5 +1,5 @@
-//! `explode bench`: how fast crash disks are checked, beside what a plain loop without explode
-//! takes for the same disks.
+//! `explode bench`: measures how fast crash disks are checked, compared with a plain loop without
+//! explode over the same disks.
 
 mod measured;
 mod plans;
@@ -17,7 +17,7 @@ use crate::output;
 use measured::BenchMeasured;
 use plans::variants;
 
-/// Measures targets one after the other, all of them in one guest, or in this process.
+/// Measures the targets one after the other, all in one guest or all in this process.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
     let say = |measured: &BenchMeasured<'_>| match args.format {
         Format::Jsonl => output::line(&say::json(measured).to_string()),
@@ -35,7 +35,7 @@ fn measure_all(
     say: &dyn Fn(&BenchMeasured<'_>),
 ) -> Result<(), RunError> {
     let (disks, variants) = (u64::from(args.checks), variants(registry, args)?);
-    // All run where the first one does: it is one machine that is measured.
+    // All targets run in the mode of the first, so that one machine is measured.
     let mode = variants[0].plan.mode;
     if mode == Mode::Vm {
         let mut guest = BenchGuest::boot(variants.iter().map(|variant| &variant.plan.stack))?;

@@ -21,8 +21,8 @@ pub fn completions(registry: &Registry, args: &CompletionsArgs) -> Exit {
     }
 }
 
-/// The command line, with the registry's names as the values of what takes a name. It is for
-/// completions only: a stack file has no place among these values.
+/// Returns the command line with the registry's names as the values of arguments that take a name.
+/// It serves completions only, because stack files are not among these values.
 fn command(registry: &Registry) -> Command {
     let targets = registry.targets.iter().map(|target| target.name.to_string());
     let checkers = registry.checkers.iter().map(|checker| checker.name.to_string());

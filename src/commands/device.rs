@@ -1,10 +1,10 @@
-//! The options of the device that a crash interrupts.
+//! The options of the device that crashes.
 
 use explode_runtime::writeset;
 
 use crate::cli::{AtomArg, CompletionArg, DeviceArgs};
 
-/// The rules that the options name.
+/// Returns the device rules that the options name.
 pub fn rules(args: &DeviceArgs) -> writeset::DeviceRules {
     writeset::DeviceRules {
         completion: match args.completion {

@@ -1,5 +1,5 @@
-//! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when
-//! something is missing.
+//! `explode doctor`: checks this machine's requirements and says how to meet them. Exit code 3 if
+//! one is missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::cli::{DoctorArgs, Format};
 use crate::guest::host::{kernel, run_error};
 use crate::output;
 
-/// Looks at the machine.
+/// Checks the machine and prints the result.
 pub fn doctor(args: &DoctorArgs) -> Exit {
     match checks(args) {
         Ok(missing) => {
@@ -83,7 +83,8 @@ fn libclang(lib: &Path) -> Requirement {
     Requirement { name: "libclang", state, detail, remedy: remedy.to_owned() }
 }
 
-/// Returns the entries of a folder in the order of their names; none if it cannot be read.
+/// Returns the entries of a folder in the order of their names. Returns an empty list if the folder
+/// cannot be read.
 fn subfolders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();

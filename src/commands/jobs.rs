@@ -20,7 +20,7 @@ use crate::trust::{self, Carrier};
 use crate::workers::{self, LocalWorkers};
 use crate::{interrupt, output, required_programs};
 
-/// Writes the first jobs of a run.
+/// Writes the first jobs of a run to a folder.
 pub fn plan(registry: &Registry, args: &RunArgs, folder: &Path) -> Exit {
     let planned = || -> Result<Vec<PathBuf>, RunError> {
         let plan = super::run::plan(registry, args)?;
@@ -46,7 +46,7 @@ pub fn plan(registry: &Registry, args: &RunArgs, folder: &Path) -> Exit {
     }
 }
 
-/// Runs a job.
+/// Reads a job, runs it and writes its result.
 pub fn work(registry: &Registry, args: &WorkArgs) -> Exit {
     match worked(registry, args) {
         Ok(()) => Exit::Clean,
@@ -88,7 +88,7 @@ fn worked(registry: &Registry, args: &WorkArgs) -> Result<(), RunError> {
     })?)
 }
 
-/// Merges results.
+/// Merges the results of jobs into their run.
 pub fn merge(registry: &Registry, args: &MergeArgs) -> Exit {
     match begun(registry, args) {
         Ok(merge) => merge.go(args),
@@ -96,7 +96,7 @@ pub fn merge(registry: &Registry, args: &MergeArgs) -> Exit {
     }
 }
 
-/// What is merged.
+/// A merge that is about to start.
 struct Merge {
     folder: JobFolder,
     results: Results,
@@ -114,7 +114,7 @@ fn begun(registry: &Registry, args: &MergeArgs) -> Result<Merge, RunError> {
     let run = folder.run();
     let (keep, claim) = match ResumedJournal::read(&run) {
         Ok(history) => (Persistence::Resume(Box::new(history)), Some(FolderLock::of(&run)?)),
-        // A merge that was cut off before it had a journal: all results are there.
+        // A merge that was interrupted before it had a journal still has all results.
         Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
             if run.exists() {
                 fs::remove_dir_all(&run).map_err(|error| {
@@ -163,7 +163,7 @@ impl Merge {
     }
 }
 
-/// The last lines: the jobs that are to be run, and the commands that go on.
+/// Prints the last lines: the jobs to run, and the command that continues.
 fn tell_jobs(jobs: &[PathBuf], folder: &Path, format: Format) {
     match format {
         Format::Human => {

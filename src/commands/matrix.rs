@@ -17,7 +17,7 @@ use crate::matrix::{self, Cell, CellLimits, CellOutcome, Grid};
 use crate::outputs::{self, Outputs};
 use crate::{interrupt, output, trust};
 
-/// Fills a matrix.
+/// Runs the cells of a matrix and prints the table.
 pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
     match fill(registry, args) {
         Ok(exit) => exit,
@@ -26,7 +26,7 @@ pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
 }
 
 fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
-    // From the folder on, which others see, Ctrl-C ends it in good order.
+    // Others see the folder. Once it exists, Ctrl-C ends this process in good order.
     let interrupted = interrupt::watch();
     let page_file = page_file(args)?;
     let (grid, folder) = match &args.resume {
@@ -89,7 +89,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     })
 }
 
-/// The file of `--html`.
+/// Returns the output of `--html`.
 fn page_file(args: &MatrixArgs) -> Result<Option<Output>, UsageError> {
     let inputs = args.systems.iter().map(Path::new);
     let folder = args.out.as_deref().or(args.resume.as_deref());
@@ -115,7 +115,7 @@ fn write_page(named: Option<(&Path, Output)>, folder: &Path, page: &str) -> std:
     })
 }
 
-/// A new matrix, and its folder.
+/// Creates a new matrix and its folder.
 fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunError> {
     let all = |names: &[String], all: Vec<&str>| match names {
         [] => all.into_iter().map(str::to_owned).collect(),
@@ -159,7 +159,7 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
     Ok((grid, folder))
 }
 
-/// Each name once: cells have folders of that name.
+/// Checks that each name occurs once, because cells have folders of these names.
 fn once<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), UsageError> {
     let mut seen = BTreeSet::new();
     let twice = names.into_iter().find(|name| !seen.insert(*name));
@@ -168,7 +168,7 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Usag
     })
 }
 
-/// What the workers share.
+/// The data that the workers share.
 struct MatrixRun<'a> {
     registry: &'a Registry,
     grid: &'a Grid,
@@ -184,7 +184,7 @@ struct MatrixRun<'a> {
 }
 
 impl MatrixRun<'_> {
-    /// Takes one cell after the other.
+    /// Runs one cell after the other.
     fn work(&self) -> std::io::Result<()> {
         let of = self.grid.systems.len() * self.grid.checks.len();
         loop {
@@ -196,20 +196,21 @@ impl MatrixRun<'_> {
             let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
             match self.format {
                 Format::Human => output::line(&matrix::cell_line(&cell, ended, of)),
-                Format::Jsonl => output::line(&typed("cell", json!(cell)).to_string()),
+                Format::Jsonl => output::line(&typed("cell", cell.json()).to_string()),
             }
             self.cells.lock().expect("no worker has panicked")[at] = Some(cell);
         }
     }
 
-    /// That of a number; so many are left.
+    /// Runs the cell with number `at`, or reads it if an earlier process has run it. `left` cells
+    /// are not started yet, including this one.
     fn cell(&self, at: usize, left: usize) -> std::io::Result<Cell> {
         let MatrixRun { registry, grid, folder, interrupted, .. } = *self;
         let row = &grid.systems[at / grid.checks.len()];
         let column = &grid.checks[at % grid.checks.len()];
         let place = Grid::place(folder, row, column);
         if let Some(cell) = Cell::read(&place) {
-            // What stands in the file may be a stranger's, and names are parts of lines.
+            // The file may come from another user, and names are parts of lines.
             return Ok(Cell { system: row.name.clone(), check: column.name.clone(), ..cell });
         }
         let whole = Duration::from_millis(grid.cell_ms);
@@ -234,14 +235,14 @@ impl MatrixRun<'_> {
     }
 }
 
-/// A cell has so many runs at most.
+/// The most runs of a cell.
 const RUNS: u32 = 2;
-/// So long a run is at least: rather some cells are not asked, which `--resume` does, than all of
-/// them with no time to find anything.
+/// The least time of a run. If the budget is short, some cells are not run and `--resume` runs them
+/// later. That is better than runs without time to find anything.
 const LEAST: Duration = Duration::from_secs(5);
 
-/// What cells took beside the budgets of their runs: guests were booted, and what was found was
-/// replayed in others.
+/// The time that cells took beyond the budgets of their runs, to boot guests and to replay findings
+/// in other guests.
 #[derive(Default)]
 struct Beside {
     cells: u32,
@@ -259,7 +260,7 @@ impl Beside {
     }
 }
 
-/// The last line: how many cells of each kind.
+/// Returns the last line, with the number of cells of each outcome.
 fn total(cells: &[Cell], folder: &Path, elapsed: Duration) -> Value {
     let mut total = json!({
         "type": "matrix",
@@ -271,6 +272,8 @@ fn total(cells: &[Cell], folder: &Path, elapsed: Duration) -> Value {
         let count = cells.iter().filter(|cell| cell.outcome == outcome).count();
         total[outcome.key()] = count.into();
     }
+    // Its key in the last release.
+    total["blind"] = total[CellOutcome::Inconclusive.key()].clone();
     total
 }
 

@@ -1,5 +1,5 @@
-//! `explode minimise`: a smaller trace that fails in the same way, next to the old one, which stays
-//! as it is.
+//! `explode minimise`: writes a smaller trace that fails in the same way next to the original,
+//! which is not changed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     };
     let bounds =
         SearchBounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
-    // The smaller trace is the user's own, also where the old one is a stranger's: the user decided
-    // that its commands run.
+    // The smaller trace gets the user's tag, even if the original has a stranger's. The user
+    // decided that its commands run.
     let secret = trust::secret(&trace.commands());
     let smaller = match workers::minimise(&trace, bounds) {
         Ok(MinimiseResult::Smaller(smaller)) => {
@@ -48,7 +48,7 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
-    // Only what a fresh worker says counts.
+    // Only the verdict of a fresh worker counts.
     match workers::replay(&smaller.trace) {
         Ok(ReplayResult::Reproduced { .. }) => {}
         Ok(ReplayResult::NotReproduced(_, why)) => {
@@ -74,7 +74,7 @@ fn unproved(why: &str) -> String {
     format!("a smaller trace was found, but a fresh worker did not reproduce it: {why}")
 }
 
-/// `a/b.json` becomes `a/b.min.json`.
+/// Returns the default path of the smaller trace: `a/b.json` becomes `a/b.min.json`.
 fn beside(trace: &Path) -> PathBuf {
     let mut name = match trace.extension() {
         Some(extension) if extension == "json" => trace.file_stem().unwrap_or_default().to_owned(),
@@ -84,7 +84,7 @@ fn beside(trace: &Path) -> PathBuf {
     trace.with_file_name(name)
 }
 
-/// Looks at where the smaller trace goes.
+/// Checks the place of the smaller trace.
 fn output_file(args: &MinimiseArgs, out: &Path) -> Result<Output, UsageError> {
     let trace = args.trace.display();
     if args.out.is_none() && !args.trace.is_file() {
@@ -103,7 +103,7 @@ fn output_file(args: &MinimiseArgs, out: &Path) -> Result<Output, UsageError> {
     Ok(output)
 }
 
-/// The trace does not fail, or not any more.
+/// Reports that the trace does not fail, or no longer fails.
 fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) -> Exit {
     match args.format {
         Format::Human => {

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 mod bench;
 mod completions;
@@ -25,7 +25,7 @@ use crate::cli::{Cli, Command, ShowForm};
 use crate::{child_worker, diagnostics, guest, output};
 use device::rules;
 
-/// Does what a command line says.
+/// Runs the command of a command line.
 pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
     if let Err(error) = diagnose(cli) {
         return output::fail(Exit::Usage, error);
@@ -54,7 +54,7 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
     }
 }
 
-/// Begins the diagnostics of this process. Those of a worker begin when its supervisor asks for
+/// Starts the diagnostics of this process. A worker starts its own when its supervisor asks for
 /// them.
 fn diagnose(cli: &Cli) -> Result<(), UsageError> {
     let timeline = match &cli.command {

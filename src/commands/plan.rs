@@ -1,4 +1,4 @@
-//! The plan that the arguments name: a target, or a checker on a stack, with options of its
+//! The plan that the arguments describe: a target, or a checker on a stack, with options of its
 //! components.
 
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use explode_runtime::stack::{Layer, StackSpec};
 use crate::cli::{self, StackArgs};
 use crate::stack_file::StackFile;
 
-/// The plan with its options set; how it is run is left at its defaults, and nothing is looked at
-/// yet that [`Plan::check`] looks at.
+/// Returns the plan with its options set. Its run settings are the defaults. Does not check what
+/// [`Plan::check`] checks.
 pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
     let mut plan = bare(registry, target, args)?;
     let settings = Setting::all("--set", &args.set)?;
-    // Those of the file come first, and the command line wins over them.
+    // The options of the file come first. Those of the command line override them.
     let (of_file, own) = settings.split_at(args.file.as_ref().map_or(0, StackFile::settings));
     once(of_file)?;
     once(own)?;
@@ -33,7 +33,7 @@ pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
     Ok(plan)
 }
 
-/// The same without the options.
+/// Returns the plan without the options of `--set`.
 pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
     let mut plan = match &args.stack {
         _ if args.file.is_some() => of_file(registry, target, args)?,
@@ -47,7 +47,7 @@ pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
     Ok(plan)
 }
 
-/// Where the option says.
+/// Converts the mode of the command line.
 pub fn mode(mode: cli::ModeArg) -> Mode {
     match mode {
         cli::ModeArg::Mem => Mode::Mem,
@@ -56,7 +56,8 @@ pub fn mode(mode: cli::ModeArg) -> Mode {
     }
 }
 
-/// The plan of a stack file: with its own checker, or on its stack the one that was named.
+/// Returns the plan of a stack file. Its checker is the one of the file, or `target` if `--stack`
+/// names the file.
 fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
     let file = args.file.as_ref().expect("the caller has looked");
     let stack = file.stack.clone();
@@ -68,10 +69,10 @@ fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, 
     Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
 }
 
-/// Checks that each option is set once: otherwise it is unknown which value was meant.
+/// Checks that each option is set once. Otherwise the value that was meant is unknown.
 ///
 /// # Errors
-/// One that is set twice.
+/// An option is set twice.
 pub fn once<'a>(settings: impl IntoIterator<Item = &'a Setting<'a>>) -> Result<(), UsageError> {
     let mut seen = BTreeMap::new();
     for Setting { layer, key, value } in settings {
@@ -93,7 +94,7 @@ pub struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    /// What an option of the command line, `name`, says.
+    /// Parses a value of the option `name` of the command line.
     pub fn parse(name: &str, text: &'a str) -> Result<Setting<'a>, UsageError> {
         let parts =
             text.split_once('=').and_then(|(path, value)| Some((path.split_once('.')?, value)));
@@ -102,17 +103,17 @@ impl<'a> Setting<'a> {
         Ok(Setting { layer, key, value })
     }
 
-    /// What each of them says.
+    /// Parses all values of the option `name`.
     pub fn all(name: &str, texts: &'a [String]) -> Result<Vec<Setting<'a>>, UsageError> {
         texts.iter().map(|text| Setting::parse(name, text)).collect()
     }
 
-    /// One for each of the values, which commas separate.
+    /// Returns one setting for each of the values, which commas separate.
     pub fn each(self) -> impl Iterator<Item = Setting<'a>> {
         self.value.split(',').map(move |value| Setting { value, ..self })
     }
 
-    /// Sets it in the layer of that name, if there is one.
+    /// Sets the option in the layer of its name. Returns false if the stack has no such layer.
     pub fn apply(&self, stack: &mut StackSpec) -> bool {
         let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else {
             return false;
@@ -123,7 +124,7 @@ impl<'a> Setting<'a> {
         true
     }
 
-    /// What it is set to: yes or no, a number, or else a text.
+    /// Returns the value: a bool, a number, or else a text.
     fn value(&self) -> OptionValue {
         match (self.value.parse(), self.value.parse()) {
             (Ok(yes), _) => OptionValue::Bool(yes),
@@ -132,7 +133,7 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// None of these stacks has the layer.
+    /// Returns the error if none of these stacks has the layer.
     pub fn unknown<'s>(&self, stacks: impl IntoIterator<Item = &'s StackSpec>) -> UsageError {
         let layers = stacks.into_iter().flat_map(|stack| &stack.0);
         let names = layers.map(|Layer { name, .. }| name.as_str());

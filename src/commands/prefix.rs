@@ -7,12 +7,12 @@ use explode_runtime::explore::TracePrefix;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::trace::Trace;
 
-/// Reads its way, which must be one of the plan's system.
+/// Reads the choices of a trace, whose system must be that of the plan.
 pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<TracePrefix, UsageError> {
     let wrong = |what: &dyn std::fmt::Display| UsageError(format!("{path}: {what}"));
     let trace = Trace::read(Path::new(path)).map_err(|error| wrong(&error))?;
     let (seed, chop) = (trace.options.seed, trace.options.chop);
-    // What a default was then is what counts.
+    // The trace may omit defaults, so its completed plan is compared.
     let then = trace.plan().completed(registry).map_err(|error| wrong(&error))?;
     let now = plan.completed(registry)?;
     let different = [

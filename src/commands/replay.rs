@@ -1,4 +1,4 @@
-//! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
+//! `explode replay`: exits with code 1 if the finding is reproduced and 5 if it is not.
 
 use explode_runtime::base::Exit;
 use explode_runtime::plan::{Registry, check_deadline};
@@ -12,7 +12,7 @@ use crate::cli::{Format, ReplayArgs};
 use crate::outputs::Outputs;
 use crate::{diagnostics, output, workers};
 
-/// Why a replay may not show what its trace has recorded.
+/// The reasons why a replay may not show the recorded error.
 const CAUSES: &str =
     "another version of explode, of the checked system, of its options or of the programs that it
 runs; a system that is not deterministic: time, addresses, threads, random numbers of its own";

@@ -1,5 +1,5 @@
-//! `explode run`: explores a target. Each finding is replayed in a process (and a guest) of its own
-//! before it is reported.
+//! `explode run`: explores a target. Each finding is replayed in another process (and guest) before
+//! it is reported.
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -44,25 +44,25 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     exit
 }
 
-/// Ends the file of `--timeline`. A run that was clean but for that is broken.
+/// Ends the file of `--timeline`. If that fails, a run that was clean is broken.
 fn finished(exit: Exit) -> Exit {
     let Err(error) = diagnostics::finish_timeline() else { return exit };
     let broken = output::fail(error.exit(), error);
     if matches!(exit, Exit::Clean | Exit::Incomplete) { broken } else { exit }
 }
 
-/// Says why nothing was run.
+/// Reports why nothing was run.
 pub(super) fn refused(error: &RunError, format: Format) -> Exit {
     error_line(error, format).iter().for_each(|line| output::line(line));
     output::fail(error.exit(), error)
 }
 
-/// A plan that is about to be explored, and where its messages go.
+/// A plan that is about to be explored, and the destinations of its messages.
 pub(super) struct RunCommand<'a> {
     pub plan: &'a Plan,
-    /// The run folder, if it is there.
+    /// The lock of the run folder, if the folder exists.
     pub claim: Option<FolderLock>,
-    /// The run folder, if it is not.
+    /// The path of the new run folder, if one is named.
     pub out: Option<&'a Path>,
     pub events: Named<'a>,
     pub junit: Named<'a>,
@@ -71,8 +71,8 @@ pub(super) struct RunCommand<'a> {
 }
 
 impl RunCommand<'_> {
-    /// Explores it, and tells all messages. Returns what this process ends with, and the run
-    /// folder.
+    /// Explores the plan and reports all messages. Returns the exit code of this process and the
+    /// run folder.
     pub fn by(
         self,
         explore: impl FnOnce(&mut LocalSink<'_>) -> Result<Summary, RunError>,
@@ -97,7 +97,7 @@ impl RunCommand<'_> {
             junit.hear(message);
             findings |=
                 matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
-            // Without a reader, or with no room for what it reads, the run goes on: its folder has
+            // The run goes on without a reader or space for its output, because its folder has
             // everything.
             if unsaid.is_none() {
                 unsaid = say(message).err();
@@ -113,8 +113,8 @@ impl RunCommand<'_> {
         };
         secret.iter().for_each(|secret| sink.tag_with(secret, plan));
         events.into_iter().for_each(|(path, output)| sink.write_events(path, output));
-        // While something is built, Ctrl-C ends this process and the build by the signal; from then
-        // on it ends the run in good order.
+        // During a build, Ctrl-C ends this process and the build by the signal. After that it ends
+        // the run in good order.
         interrupt::by_default();
         let result = explore(&mut sink);
         let finished = sink.finish_events();
@@ -145,7 +145,7 @@ impl RunCommand<'_> {
     }
 }
 
-/// Writes the file of `--junit`. Returns false if that failed, which is said.
+/// Writes the file of `--junit`. Reports a failure and returns false.
 fn write_junit(junit: &Junit, (path, output): (&Path, Output)) -> bool {
     let written = junit.write(output);
     if let Err(error) = &written {
@@ -174,8 +174,8 @@ fn outputs(args: &RunArgs) -> Result<[Named<'_>; 3], UsageError> {
     Ok([events, junit, timeline])
 }
 
-/// What is run, and what is known of it from before: that, and where it stands, is this process's
-/// alone from here on.
+/// Returns the plan of the run and what an earlier process knows of it. From here on the run folder
+/// is locked for this process.
 fn beginning(
     registry: &Registry,
     args: &RunArgs,
@@ -196,7 +196,8 @@ fn beginning(
     Ok((plan, Persistence::Resume(Box::new(history)), Some(claim)))
 }
 
-/// A kernel serves one worker at a time, and this machine has one.
+/// Checks that `--in here` has one job: a kernel serves one worker at a time, and this machine has
+/// one kernel.
 fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
     if plan.mode == Mode::Here && jobs > 1 {
         let why = "a kernel serves one worker, and with --in here there is only this machine's";
@@ -207,7 +208,7 @@ fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// The last line of a run that was interrupted: the command that goes on with it.
+/// Prints the last line of an interrupted run: the command that resumes it.
 fn resume_with(plan: &Plan, folder: &Path, format: Format) {
     let command = output::paste_for(plan).command("run --resume", &folder.display().to_string());
     match format {
@@ -219,15 +220,15 @@ fn resume_with(plan: &Plan, folder: &Path, format: Format) {
     }
 }
 
-/// Programs read what ends a run from its last line; of a run that is refused it is the only one.
-/// People read it on standard error.
+/// Returns the last line of a run that an error ended, for programs. It is the only line of a
+/// refused run. People read the error on standard error.
 fn error_line(error: &RunError, format: Format) -> Option<String> {
     let message = Message::ended_by(error).filter(|_| format == Format::Jsonl)?;
     Some(serde_json::to_string(&message).expect("a message is plain data"))
 }
 
-/// An error ends the run; what was found before counts all the same, and what could not be written
-/// is said.
+/// Reports the error that ended the run, with the traces that could not be written. Findings before
+/// the error count for the exit code.
 fn stopped(error: &RunError, mut findings: bool, secret: Option<&Secret>) -> Exit {
     let exit = output::fail(error.exit(), error);
     if let RunError::Unwritable { unsaved, .. } = error {
@@ -237,7 +238,7 @@ fn stopped(error: &RunError, mut findings: bool, secret: Option<&Secret>) -> Exi
             findings |= trace.as_ref().is_ok_and(|trace| !trace.by_design);
             let text = trace.map_or_else(|_| text.clone(), |trace| trace.tagged(secret).to_json());
             let text = escaped(&text);
-            // Nothing is left to do if even this cannot be written.
+            // There is no other place to write it.
             let _ = writeln!(
                 err,
                 "a trace that could not be written; save it to a file to replay it:\n{text}"
@@ -288,13 +289,13 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     Ok(plan)
 }
 
-/// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the
-/// terminal is not for it. A trace that could not be tagged is this run's own: it is `trusted`.
+/// Replays a trace in a fresh process of this program that ends with this one. Ctrl-C on the
+/// terminal does not reach it. A trace of this run that could not be tagged is `trusted`.
 fn confirm(trace: &Path, trusted: bool) -> Confirmation {
     let mut command = explode_vm::this_program();
     command.arg("replay").args(trusted.then_some("--trust")).arg("--").arg(trace).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Its lines of log are not what it says of the trace.
+    // Log lines would mix with the result of the replay.
     command.env_remove(diagnostics::VARIABLE);
     match explode_vm::spawn(command, Signal::SIGKILL).and_then(Child::wait_with_output) {
         Err(error) => Confirmation::Not(format!("no process could be started: {error}")),

@@ -1,5 +1,5 @@
-//! `explode show --as sh` and `--as xfstests`: what a trace shows, without explode. Exit code 2
-//! where no script can show it, 5 where the finding was not seen again.
+//! `explode show --as sh` and `--as xfstests`: a script that shows a trace's finding without
+//! explode. Exit code 2 if no script can show it, 5 if the finding is not reproduced.
 
 use std::fs::Permissions;
 use std::io::{self, Write as _};
@@ -16,10 +16,10 @@ use super::trace;
 use crate::cli::{Format, ShowArgs, ShowForm};
 use crate::{output, outputs, workers};
 
-/// Without a search for the critical write it takes few.
+/// The default bound of tests. Without a search for the critical write few are needed.
 const TESTS: u64 = 200;
 
-/// Writes the script, or prints it.
+/// Writes the script to a folder, or prints it.
 pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
     if args.format == Format::Jsonl {
         return output::fail(Exit::Usage, "--format jsonl is for --as text: a script is no JSON");
@@ -56,7 +56,7 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         );
     }
     let Some(folder) = &args.write else {
-        // The golden output stands in the page about it: what is printed is one file.
+        // Only the test is printed. Its expected output is shown in the documentation.
         output::line(files[0].1.trim_end());
         return Exit::Clean;
     };
@@ -78,10 +78,10 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
     Exit::Clean
 }
 
-/// Names, texts and permissions of the files.
+/// Returns the names, texts and permissions of the files.
 fn files(case: &Reproduction, args: &ShowArgs, path: &str) -> Vec<(String, String, u32)> {
     let name = args.trace.file_stem().unwrap_or_default().to_string_lossy();
-    // As the suite takes them: letters, digits and hyphens.
+    // The suite allows letters, digits and hyphens.
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     match args.form {

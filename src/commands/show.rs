@@ -1,5 +1,6 @@
-//! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not;
-//! then it says what the file has. A trace with shell commands runs only with `--run` or `--trust`.
+//! `explode show`: explains a trace. Exit code 0, even if the trace cannot run here. In that case
+//! it shows only the contents of the file. A trace with shell commands runs only with `--run` or
+//! `--trust`.
 
 use explode_runtime::base::{Exit, Mode, UsageError};
 use explode_runtime::explain::critical::CriticalSearch;
@@ -14,7 +15,7 @@ use super::trace::sound;
 use crate::cli::{Format, ShowArgs};
 use crate::{output, required_programs, trust, workers};
 
-/// Tells what a trace shows.
+/// Explains a trace.
 pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
     if args.write.is_some() {
         return output::fail(Exit::Usage, "--write is for --as sh and --as xfstests");
@@ -49,7 +50,7 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
     Exit::Clean
 }
 
-/// The whole story, or that of the file.
+/// Returns the story of the trace: of a new run if possible, else of the file.
 ///
 /// # Errors
 /// The trace is to be run, and its commands are not trusted.
@@ -70,8 +71,8 @@ fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, Us
     }))
 }
 
-/// One object a line: what the file says, then each mutate, event and range, and the critical
-/// write.
+/// Returns one object per line: the contents of the file, then each mutate, event and range, and
+/// the critical write.
 fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
     let Story { trace, retold } = story;
     let now = retold.as_ref().ok();

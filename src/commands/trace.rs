@@ -1,4 +1,4 @@
-//! Reading the trace that a command is about.
+//! Reads the trace that a command names.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use explode_runtime::trace::Trace;
 
 use crate::{output, required_programs, trust};
 
-/// Reads a trace that is to be run. Reports what is wrong with it, and what is missing here, before
-/// a guest is booted for it; its commands must be the user's own, or be `trusted`.
+/// Reads a trace that is to be run. Reports an invalid trace and missing programs before a guest is
+/// booted. Its commands must be the user's own, or `trusted`.
 ///
 /// # Errors
-/// The exit code, after the error was printed.
+/// The exit code, after the error is printed.
 pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Exit> {
     let trace = sound(path)?;
     let plan = trace.plan();
@@ -24,7 +24,7 @@ pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Ex
     Ok(trace)
 }
 
-/// The same, whether it can be run here or not.
+/// Reads a trace without checking that it can be run here.
 ///
 /// # Errors
 /// As [`read`].

@@ -1,4 +1,4 @@
-//! `explode vm`: the guest's parts, and a shell in it.
+//! `explode vm`: builds the guest's parts, or starts a shell in a guest.
 
 use explode_runtime::base::Exit;
 use explode_runtime::report::status_line;
@@ -8,9 +8,9 @@ use crate::cli::{VmArgs, VmCommand};
 use crate::guest::host::{kernel, run_error, spec};
 use crate::{interrupt, output};
 
-/// Builds, or gives a shell.
+/// Builds the parts, or starts a shell.
 pub fn vm(command: &VmCommand) -> Exit {
-    // Ctrl-C ends a build, also in the background of a shell.
+    // Ctrl-C ends a build, even in a background job of a shell.
     interrupt::by_default();
     let done = match command {
         VmCommand::Build(args) => source(args).map(|spec| built(&spec)),

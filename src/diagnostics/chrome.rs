@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 /// The process number of the supervisor; those of its workers are greater.
 pub const SUPERVISOR: u32 = 1;
 
-/// Writes spans as they come.
+/// Writes spans as they arrive.
 #[derive(Debug)]
 pub struct Chrome<W> {
     to: W,
-    /// The processes that have a name already.
+    /// The processes whose names are written.
     named: BTreeSet<u32>,
 }
 
@@ -22,7 +22,7 @@ impl<W: Write> Chrome<W> {
     /// Begins the array.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn new(mut to: W) -> io::Result<Chrome<W>> {
         to.write_all(b"[")?;
         Ok(Chrome { to, named: BTreeSet::new() })
@@ -31,7 +31,7 @@ impl<W: Write> Chrome<W> {
     /// Adds the spans of a process.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn add(&mut self, process: u32, spans: &[Span]) -> io::Result<()> {
         if self.named.insert(process) {
             let name = match process {
@@ -54,7 +54,7 @@ impl<W: Write> Chrome<W> {
     /// Ends the array.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.write_all(b"\n]\n")?;
         Ok(self.to)

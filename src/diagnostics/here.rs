@@ -1,5 +1,5 @@
-//! The diagnostics of a supervisor: its own, and those that its workers send. There is one set in a
-//! process, as there is one subscriber.
+//! The diagnostics of a supervisor: its own, and those that its workers send. A process has one
+//! set, because it has one subscriber.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,11 +24,11 @@ struct Here {
     workers: AtomicU32,
 }
 
-/// Begins the log that `-v`, given so often, and `RUST_LOG` ask for, and keeps spans if they are
-/// wanted. If nothing is asked for, nothing is kept.
+/// Starts the log that `-v`, given `verbose` times, and `RUST_LOG` ask for. Keeps spans if `spans`
+/// is true. Without either, nothing is kept.
 ///
 /// # Errors
-/// `RUST_LOG` has another form.
+/// `RUST_LOG` cannot be parsed.
 pub fn begin(verbose: u8, spans: bool) -> Result<(), UsageError> {
     let log = directives(verbose)?;
     if log.is_empty() && !spans {
@@ -38,7 +38,7 @@ pub fn begin(verbose: u8, spans: bool) -> Result<(), UsageError> {
     let subscriber = tracing_subscriber::registry()
         .with(layer(&log, Above(progress_line::write_above)))
         .with(spans.then(|| recorder.clone()));
-    // Where a program has a subscriber of its own, that one stays.
+    // A program may have set its own subscriber, which stays.
     let _ = tracing::subscriber::set_global_default(subscriber);
     let wanted = DiagnosticsWanted { spans, log };
     let here = Here { wanted, recorder, timeline: Mutex::default(), workers: AtomicU32::new(0) };
@@ -46,12 +46,12 @@ pub fn begin(verbose: u8, spans: bool) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Who gets the diagnostics of workers, if any are wanted.
+/// Returns the receiver of workers' diagnostics. `None` if none are wanted.
 pub fn observer() -> Option<&'static (dyn Observer + Sync)> {
     HERE.get().map(|here| here as &(dyn Observer + Sync))
 }
 
-/// From now on spans go to this output.
+/// Sends spans to this output from now on.
 pub fn write_timeline(path: &Path, output: Output) {
     if let Some(here) = HERE.get() {
         *here.timeline() = Some(Timeline::new(path, output));
@@ -61,7 +61,7 @@ pub fn write_timeline(path: &Path, output: Output) {
 /// Ends the file of spans, if there is one.
 ///
 /// # Errors
-/// It could not be written.
+/// The file could not be written.
 pub fn finish_timeline() -> Result<(), RunError> {
     let Some(here) = HERE.get() else { return Ok(()) };
     let timeline = here.timeline().take();

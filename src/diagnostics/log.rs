@@ -1,4 +1,4 @@
-//! Which lines are logged, and how they look.
+//! The selection and the format of log lines.
 
 use std::io::Write;
 
@@ -10,13 +10,14 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::fmt::{self, MakeWriter, time};
 use tracing_subscriber::registry::LookupSpan;
 
-/// The variable that says which lines are logged.
+/// The variable that selects the log lines.
 pub const VARIABLE: &str = "RUST_LOG";
 
-/// What `-v`, given so often, and `RUST_LOG` ask for; empty for nothing.
+/// Returns the directives that `-v`, given `verbose` times, and `RUST_LOG` ask for. Empty without
+/// both.
 ///
 /// # Errors
-/// `RUST_LOG` has another form.
+/// `RUST_LOG` cannot be parsed.
 pub fn directives(verbose: u8) -> Result<String, UsageError> {
     let level = match verbose {
         0 => None,
@@ -38,8 +39,8 @@ fn parse(directives: &str) -> Result<Targets, String> {
     directives.parse().map_err(|error| format!("{error}"))
 }
 
-/// The layer that writes a line for each span that closes, and for each event; none if nothing is
-/// asked for.
+/// Returns the layer that writes a line for each span that closes and for each event. `None`
+/// without directives.
 pub fn layer<S, W>(directives: &str, to: W) -> Option<impl Layer<S> + use<S, W>>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -51,7 +52,7 @@ where
     Some(lines.with_filter(targets))
 }
 
-/// Writes each line by a call of this function.
+/// Passes each line to this function.
 #[derive(Clone, Copy, Debug)]
 pub struct Above(pub fn(&[u8]));
 

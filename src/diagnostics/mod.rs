@@ -1,14 +1,14 @@
-//! Spans and lines of log: what explode does, and when. Nothing of it is part of a report.
+//! Spans and log lines: the steps of explode and their times. They are not part of a report.
 //!
 //! | where | what is kept | where it goes |
 //! | --- | --- | --- |
-//! | supervisor | lines of log, by `-v` and `RUST_LOG` | standard error |
+//! | supervisor | log lines, by `-v` and `RUST_LOG` | standard error |
 //! | | its own spans, with `--timeline` | the file |
-//! | worker process | lines of log | standard error |
-//! | guest | lines of log | to the supervisor |
+//! | worker process | log lines | standard error |
+//! | guest | log lines | to the supervisor |
 //! | worker process, guest | spans | to the supervisor, which writes them to the file |
 //!
-//! Without `-v`, `RUST_LOG` and `--timeline` no subscriber is set: a span costs a comparison.
+//! Without `-v`, `RUST_LOG` and `--timeline` there is no subscriber, and a span costs a comparison.
 
 mod chrome;
 mod here;

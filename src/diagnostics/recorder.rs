@@ -1,4 +1,4 @@
-//! Keeps the spans that close.
+//! A recorder of spans and events.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Kept {
-    /// The threads, by their lanes.
+    /// The thread of each lane.
     lanes: Vec<ThreadId>,
     spans: Vec<Span>,
 }
@@ -36,23 +36,23 @@ struct Open {
 }
 
 impl Recorder {
-    /// One with this clock, which gives nanoseconds.
+    /// Returns a recorder with this clock, in nanoseconds.
     pub fn new(clock: impl Fn() -> u64 + Send + Sync + 'static) -> Recorder {
         Recorder(Arc::new(Shared { clock: Box::new(clock), kept: Mutex::default() }))
     }
 
-    /// One with the monotonic clock, from now on.
+    /// Returns a recorder with the monotonic clock, which starts at zero now.
     pub fn of_now() -> Recorder {
         let begin = Instant::now();
         Recorder::new(move || begin.elapsed().as_nanos() as u64)
     }
 
-    /// The time of its clock.
+    /// Returns the time of its clock, in nanoseconds.
     pub fn now(&self) -> u64 {
         (self.0.clock)()
     }
 
-    /// Returns the spans that have closed since the last call, if there are so many.
+    /// Returns the spans that have closed since the last call, if there are at least `least`.
     pub fn take(&self, least: usize) -> Vec<Span> {
         let mut kept = self.kept();
         if kept.spans.len() < least { Vec::new() } else { std::mem::take(&mut kept.spans) }
@@ -112,7 +112,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
     }
 }
 
-/// Adds what is recorded to the fields of a span.
+/// Appends recorded values to the fields of a span.
 struct Fields<'a>(&'a mut Vec<(String, Field)>);
 
 impl Fields<'_> {

@@ -1,5 +1,5 @@
-//! The spans of a run, by a clock that goes on by one each time it is read, and while the checked
-//! system works.
+//! The spans of a run with a clock that advances by one at each reading, and by the time that each
+//! step of the checked system takes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use super::chrome::Chrome;
 use super::recorder::Recorder;
 
-/// How long each step takes.
+/// The time that each step takes.
 const INIT: u64 = 100_000;
 const RECOVER: u64 = 10_000;
 const MOUNT: u64 = 5_000;
@@ -30,7 +30,7 @@ fn pass(clock: &Clock, time: u64) {
     clock.fetch_add(time, Ordering::Relaxed);
 }
 
-/// A component that only takes time.
+/// A component whose steps only take time.
 struct Slow(Clock);
 
 impl Component for Slow {
@@ -50,7 +50,7 @@ impl Component for Slow {
     }
 }
 
-/// A checker that writes a file, and takes time.
+/// A checker that writes a file and takes time.
 struct Writer(Clock);
 
 impl Checker for Writer {
@@ -112,7 +112,7 @@ fn end(span: &Span) -> u64 {
     span.begin + span.nanos.unwrap()
 }
 
-/// The spans that lie in this one, but not in another one that does.
+/// The spans directly inside this one.
 fn children<'a>(spans: &'a [Span], of: &Span) -> Vec<&'a Span> {
     let within = |span: &Span, outer: &Span| outer.begin < span.begin && end(span) < end(outer);
     let inside: Vec<&Span> = spans.iter().filter(|span| within(span, of)).collect();
@@ -135,7 +135,7 @@ fn spans_nest_and_cover_the_run() {
     assert!(spans.iter().all(|span| span.lane == 0));
     for (at, one) in spans.iter().enumerate() {
         for other in &spans[at + 1..] {
-            // In the order in which they close.
+            // Spans are recorded in the order in which they close.
             assert!(end(one) < end(other));
             assert!(end(one) < other.begin || other.begin < one.begin, "{one:?} {other:?}");
         }
@@ -146,7 +146,8 @@ fn spans_nest_and_cover_the_run() {
     let top = children(&all, &whole);
     assert_eq!(top[0].name, "first_start");
     assert!(names(&top).iter().all(|name| ["first_start", "unit", "merge"].contains(&&**name)));
-    // From the end of one to the begin of the next the clock is not read, and nothing works.
+    // Between the end of one span and the beginning of the next the clock is not read and nothing
+    // takes time.
     let mut now = 1;
     for span in top {
         assert_eq!(span.begin, now, "{span:?}");

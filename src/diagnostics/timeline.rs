@@ -8,11 +8,11 @@ use explode_runtime::worker::Span;
 
 use super::chrome::Chrome;
 
-/// The file is opened when there are so many spans, or at the end: the run folder, in which it may
-/// lie, is there by then.
+/// The number of spans at which the file is opened, if the run does not end before. The file may
+/// lie in the run folder, which exists by then.
 const SPANS: usize = 1000;
 
-/// A file of spans, written as they come. It has its name when it is finished.
+/// A file of spans, written as they arrive. It gets its name when it is finished.
 #[derive(Debug)]
 pub struct Timeline {
     path: PathBuf,
@@ -21,19 +21,19 @@ pub struct Timeline {
 
 #[derive(Debug)]
 enum TimelineState {
-    /// It is not open yet; what waits for it.
+    /// The output before it is opened, with the spans that wait.
     Waiting(Output, Vec<(u32, Vec<Span>)>),
     Open(Chrome<BufWriter<Writing>>),
     Failed(io::Error),
 }
 
 impl Timeline {
-    /// One that goes to this output, which an option names like this.
+    /// Returns a timeline that goes to `output`, which an option names as `path`.
     pub fn new(path: &Path, output: Output) -> Timeline {
         Timeline { path: path.to_owned(), state: TimelineState::Waiting(output, Vec::new()) }
     }
 
-    /// Adds the spans of a process. After an error nothing more is written.
+    /// Adds the spans of a process. Writes nothing after an error.
     pub fn add(&mut self, process: u32, spans: Vec<Span>) {
         if spans.is_empty() {
             return;
@@ -43,10 +43,10 @@ impl Timeline {
         self.state = state.with(process, spans).unwrap_or_else(TimelineState::Failed);
     }
 
-    /// Ends the file, which is durable from now on.
+    /// Ends the file and makes it durable.
     ///
     /// # Errors
-    /// It could not be written.
+    /// The file could not be written.
     pub fn finish(self) -> Result<(), RunError> {
         let Timeline { path, state } = self;
         let written = state.opened().and_then(|state| match state {

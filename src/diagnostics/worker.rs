@@ -11,19 +11,19 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use super::log::layer;
 use super::recorder::Recorder;
 
-/// So many spans are sent at once, if the unit goes on.
+/// The number of spans that are sent at once before the unit ends.
 const SPANS: usize = 4096;
 
-/// Where the lines of log of a worker go.
+/// The destination of a worker's log lines.
 #[derive(Clone, Debug)]
 pub enum Lines {
-    /// To its standard error.
+    /// The worker's standard error.
     StandardError,
-    /// To its supervisor.
+    /// The supervisor.
     Sent(Arc<Mutex<Vec<u8>>>),
 }
 
-/// The diagnostics of the process of a worker.
+/// The diagnostics of a worker process.
 pub struct OfWorker {
     recorder: Recorder,
     lines: Lines,
@@ -31,7 +31,7 @@ pub struct OfWorker {
 }
 
 impl OfWorker {
-    /// Those of this process, which are not kept yet.
+    /// Returns the diagnostics of this process, which are not kept until `begin`.
     pub fn new(lines: Lines) -> OfWorker {
         OfWorker { recorder: Recorder::of_now(), lines, begun: OnceCell::new() }
     }
@@ -45,7 +45,7 @@ impl Diagnostics for OfWorker {
         let subscriber = tracing_subscriber::registry()
             .with(layer(&wanted.log, self.lines.clone()))
             .with(wanted.spans.then(|| self.recorder.clone()));
-        // Where a program has a subscriber of its own, that one stays.
+        // A program may have set its own subscriber, which stays.
         let _ = tracing::subscriber::set_global_default(subscriber);
     }
 
@@ -62,7 +62,7 @@ impl Diagnostics for OfWorker {
 }
 
 impl Lines {
-    /// Those that are to be sent.
+    /// Returns the lines to send, and removes them.
     fn take(&self) -> String {
         match self {
             Lines::StandardError => String::new(),

@@ -1,4 +1,4 @@
-//! The agent: `explode agent PORT`, the first process of a guest. It is the worker of the host's
+//! The agent: `explode agent PORT`, the first process of a guest and the worker of the host's
 //! supervisor.
 
 use std::fs::OpenOptions;
@@ -14,15 +14,14 @@ use explode_runtime::worker::serve;
 use crate::diagnostics::{Lines, OfWorker};
 use crate::output;
 
-/// Serves the host on a character device; a task that hangs for so many seconds in the kernel ends
+/// Serves the host on a character device. A task that hangs in the kernel for `hung_seconds` ends
 /// the guest.
 pub fn serve_port(registry: &Registry, port: &Path, hung_seconds: Option<u64>) -> Exit {
-    // The loader may have started it. Stories call the task by this name.
+    // The process may have the loader's name. Stories show the task by this name.
     let _ = std::fs::write("/proc/self/comm", "explode");
     if let Some(seconds) = hung_seconds {
         for (name, value) in [("hung_task_timeout_secs", seconds), ("hung_task_panic", 1)] {
-            // A kernel of the user's may not look for such tasks; then they are found by the
-            // deadline.
+            // A user's kernel may lack this detection. Then the deadline finds such tasks.
             let _ = std::fs::write(format!("/proc/sys/kernel/{name}"), value.to_string());
         }
     }

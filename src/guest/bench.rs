@@ -1,5 +1,5 @@
-//! Measuring in a guest: the host gives a task, the agent does it, one JSON object a line each way.
-//! Nothing is supervised here.
+//! Measurements in a guest: the host sends tasks and the agent runs them, one JSON object per line
+//! in each direction. There is no supervision.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -24,21 +24,21 @@ use crate::bench::{
 };
 use crate::output;
 
-/// What the host wants measured.
+/// A measurement that the host requests.
 #[derive(Debug, Serialize, Deserialize)]
 enum Task {
-    /// Checks of this plan, by rounds of so many disks.
+    /// Checks of this plan, by rounds of this number of disks.
     Bench(Box<Plan>, u64),
-    /// Restoring disks.
+    /// Restores of disks.
     Restore,
-    /// What EKM costs.
+    /// The cost of EKM.
     Tracing,
 }
 
-/// What was measured.
+/// The result of a task.
 #[derive(Debug, Serialize, Deserialize)]
 enum Done {
-    /// Nothing yet: the agent is there.
+    /// The agent's first message, before any task.
     Ready,
     Bench(Box<BenchReport>),
     Restore(Vec<RestoreCost>),
@@ -53,10 +53,10 @@ pub struct BenchGuest {
 }
 
 impl BenchGuest {
-    /// With memory for the disks of these stacks.
+    /// Boots a guest with memory for the disks of these stacks.
     ///
     /// # Errors
-    /// What a guest needs is missing; it does not boot.
+    /// A part of the guest is missing, or it does not boot.
     pub fn boot<'a>(
         stacks: impl Iterator<Item = &'a StackSpec> + Clone,
     ) -> Result<BenchGuest, RunError> {
@@ -76,10 +76,10 @@ impl BenchGuest {
         }
     }
 
-    /// Measures a plan; also returns how many seconds that took by this machine's clock.
+    /// Measures a plan. Also returns the duration in seconds by this machine's clock.
     ///
     /// # Errors
-    /// Those of the measurement; the guest was lost.
+    /// Errors of the measurement; the guest is lost.
     pub fn bench(&mut self, plan: &Plan, disks: u64) -> Result<(BenchReport, f64), RunError> {
         let started = Instant::now();
         match self.perform(&Task::Bench(Box::new(plan.clone()), disks))? {
@@ -88,7 +88,7 @@ impl BenchGuest {
         }
     }
 
-    /// Measures restoring disks.
+    /// Measures restores of disks.
     ///
     /// # Errors
     /// As [`BenchGuest::bench`].
@@ -99,7 +99,7 @@ impl BenchGuest {
         }
     }
 
-    /// Measures what EKM costs.
+    /// Measures the cost of EKM.
     ///
     /// # Errors
     /// As [`BenchGuest::bench`].
@@ -123,7 +123,7 @@ impl BenchGuest {
         }
     }
 
-    /// The guest is gone, or talks nonsense.
+    /// Returns the error for a guest that is gone or sends an unexpected message.
     fn lost(&self, why: &str) -> RunError {
         let console = self.guest.console_tail(CONSOLE_LINES);
         let why = format!("the guest was lost: {why}; the end of its console:\n{console}");
@@ -131,20 +131,20 @@ impl BenchGuest {
     }
 }
 
-/// What the disks of a stack take, where it says how large they are: those of the live stack, of
-/// the crash disk's, and the plain loop's.
+/// Returns the memory for the disks of a stack in MiB, as far as its options state their sizes.
+/// There are three sets: the live disks, the crash disks and those of the plain loop.
 fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
     let sectors = stack.0.iter().map(|layer| layer.options.int("sectors", 0).unwrap_or(0));
     sectors.sum::<u64>().div_ceil(2048) * 3
 }
 
-/// The agent: does one task after the other until the host is gone.
+/// Serves as the agent: runs one task after the other until the host closes the stream.
 pub fn serve(registry: &Registry, port: &Path) -> Exit {
     let served = || -> io::Result<()> {
         let mut writer = OpenOptions::new().read(true).write(true).open(port)?;
         let mut reader: BufReader<File> = BufReader::new(writer.try_clone()?);
         send(&mut writer, &Ok::<_, WorkerError>(Done::Ready))?;
-        // One for all tasks: EKM serves one user at a time.
+        // All tasks share one backend, because EKM serves one user at a time.
         let backend = AllBackends.open(Mode::Vm);
         while let Some(task) = receive(&mut reader)? {
             let done = match &backend {
@@ -178,7 +178,7 @@ fn send(to: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
     to.flush()
 }
 
-/// None when the other side has ended.
+/// Receives an object. `None` when the other side has closed the stream.
 fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = Vec::new();
     if from.read_until(b'\n', &mut line)? == 0 {

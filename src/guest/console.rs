@@ -1,13 +1,13 @@
-//! What a kernel says when it has had enough.
+//! The verdict and the message in a guest's console.
 
 use explode_runtime::verdict::Verdict;
 use itertools::Itertools as _;
 use nix::sys::signal::Signal;
 
-/// So many lines go into a message.
+/// The number of console lines in a message.
 const LINES: usize = 25;
 
-/// Words that say what has happened, the most telling first.
+/// The words that tell the end of a kernel, the most specific first.
 const WORDS: [(&str, Verdict); 7] = [
     ("hung_task: blocked tasks", Verdict::Hang),
     ("panic_on_warn set", Verdict::KernelWarn),
@@ -18,14 +18,15 @@ const WORDS: [(&str, Verdict); 7] = [
     ("Kernel panic - not syncing", Verdict::KernelPanic),
 ];
 
-/// Where the story begins, the best place first. What led to a panic may be printed after it.
+/// The words at the first line of the message, the best first. The cause of a panic may be printed
+/// after the panic.
 const BEGINNINGS: [&str; 6] =
     ["WARNING: ", "kernel BUG at ", "BUG: ", "Oops: ", "INFO: task ", "Kernel panic - not syncing"];
 
-/// What the kernel says when its first process, the agent, is gone.
+/// The kernel's message when its first process, the agent, has died.
 const AGENT_DIED: &str = "Attempted to kill init! exitcode=0x";
 
-/// How the agent ended, if it did.
+/// Returns how the agent ended. `None` if it did not end.
 pub fn agent_died(console: &str) -> Option<String> {
     let (_, code) = console.split_once(AGENT_DIED)?;
     let code = u32::from_str_radix(code.get(..8)?, 16).ok()?;
@@ -38,9 +39,9 @@ pub fn agent_died(console: &str) -> Option<String> {
     })
 }
 
-/// What the guest's console says of its end, if the kernel has ended it, with its words.
+/// Returns the verdict and the kernel's message. `None` if the kernel did not end the guest.
 pub fn verdict(console: &str) -> Option<(Verdict, String)> {
-    // A panic is the last word in all of them: without it the kernel goes on.
+    // Each of these ends with a panic. Without one the kernel goes on.
     console.contains("Kernel panic - not syncing").then_some(())?;
     let verdict =
         WORDS.iter().find(|(word, _)| console.contains(word)).map(|(_, verdict)| *verdict)?;

@@ -1,4 +1,4 @@
-//! The host's side of a guest: what it is made of, and the worker in it.
+//! The host's side of a guest: its parts, and the worker in it.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
@@ -19,17 +19,17 @@ use super::console;
 use crate::child_worker::never_block;
 use crate::progress::Bar;
 
-/// The port that leads from the agent to the host.
+/// The agent's port to the host.
 pub(super) const PORT: &str = "/dev/virtio-ports/explode";
-/// Lines of the console that a lost guest leaves in the message.
+/// The number of console lines in the message of a lost guest.
 pub(super) const CONSOLE_LINES: usize = 25;
 
-/// A guest whose agent is a worker, with these drivers and these programs of the host's. Whatever
-/// has yet to be built for it is built here, once: [`boot`] builds nothing. A fault of its kernel
-/// ends the guest; so does a task that hangs in it, before the deadline is over.
+/// Returns a guest whose agent is a worker, with these drivers and these programs of the host.
+/// Missing parts are built here, so [`boot`] builds nothing. A fault of the guest's kernel ends the
+/// guest. A task that hangs in the kernel ends it before the deadline.
 ///
 /// # Errors
-/// What is missing; a build fails.
+/// A part is missing, or a build fails.
 pub fn worker_spec(
     deadline_ms: u64,
     drivers: &[&str],
@@ -37,7 +37,7 @@ pub fn worker_spec(
 ) -> Result<GuestSpec, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
     spec.add_programs(wanted).map_err(run_error)?;
-    // The kernel looks at intervals of the timeout, and may need three looks.
+    // The kernel checks at intervals of the timeout and may need three checks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
     spec.agent = Some(Agent::this_program(["agent", PORT, "--hung", &hung_seconds]));
     spec.kernel_arguments.push("oops=panic panic_on_warn=1 panic_print=0x20".to_owned());
@@ -47,7 +47,7 @@ pub fn worker_spec(
 /// Boots a worker's guest.
 ///
 /// # Errors
-/// The guest does not boot, or was given up before.
+/// The guest does not boot, or boot was given up.
 pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Transport>, RunError> {
     let booted = info_span!("boot").in_scope(|| Guest::boot_unless(spec, given_up));
     let mut guest = booted.map_err(run_error)?;
@@ -84,8 +84,8 @@ impl Transport for GuestTransport {
 
     fn end(&mut self, patience: Duration) -> TransportEnd {
         if self.ended.is_none() {
-            // That it cannot be waited for changes nothing: it is killed. Nothing in the guest
-            // makes a SIGKILL of QEMU.
+            // If waiting fails, the guest is killed below. Nothing in the guest sends QEMU a
+            // SIGKILL.
             let killed =
                 self.guest.wait(patience).ok().flatten().and_then(|status| status.signal());
             let from_outside = killed == Some(SIGKILL);
@@ -114,7 +114,7 @@ impl Transport for GuestTransport {
     }
 }
 
-/// The kernel that runs in guests: the tree that `EXPLODE_KERNEL` names, else explode's own.
+/// Returns the kernel of guests: the tree that `EXPLODE_KERNEL` names, else explode's own.
 pub fn kernel() -> KernelSource {
     match std::env::var_os("EXPLODE_KERNEL").filter(|tree| !tree.is_empty()) {
         Some(tree) => KernelSource::Tree(tree.into()),
@@ -122,15 +122,15 @@ pub fn kernel() -> KernelSource {
     }
 }
 
-/// What a guest with these drivers is made of, built as far as it is not there yet.
+/// Returns a guest with these drivers. Builds the parts that are missing.
 ///
 /// # Errors
-/// What is missing, and what to do.
+/// A part is missing; the message says how to get it.
 pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmError> {
     let (cache, options, progress) =
         (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let builder = Builder { cache: &cache, options: &options, progress: &progress };
-    // Before a kernel is built that nothing could run.
+    // Fails before it builds a kernel that nothing could run.
     qemu()?;
     let kernel = builder.kernel(source)?;
     let image = builder.image()?;
@@ -144,7 +144,7 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
     Ok(spec)
 }
 
-/// What the agent reads of the image.
+/// Returns the file that describes the image to the agent.
 fn described(image: &GuestImage) -> GuestFile {
     let programs = image
         .programs
@@ -154,7 +154,7 @@ fn described(image: &GuestImage) -> GuestFile {
     GuestFile { path: IMAGE_FILE.to_owned(), mode: 0o644, contents: contents.into_bytes() }
 }
 
-/// An error of the guest's parts, as one of a run.
+/// Converts an error of the guest's parts to one of a run.
 pub fn run_error(error: VmError) -> RunError {
     match error.kind() {
         explode_vm::VmErrorKind::Missing => RunError::Missing(error.to_string()),

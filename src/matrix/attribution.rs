@@ -1,4 +1,5 @@
-//! Whose fault it is when one layer is varied (EX-7), and what is safe where (EX-117).
+//! The layer that a finding accuses when one layer is varied (EX-7), and the safe ways of each
+//! system (EX-117).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,51 +9,51 @@ use serde::Serialize;
 use super::cell::{Cell, CellOutcome};
 use super::grid::{Column, Grid, Row};
 
-/// What one check has found on some systems, and which layer that accuses.
+/// A finding of one check on some systems, and the layer that it accuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AttributedFinding {
     /// The check's name.
     pub check: String,
-    /// What was found: findings with the same signature are one bug.
+    /// The signature. Findings with the same signature are one bug.
     pub signature: String,
-    /// Do the profiles of all these systems exclude it?
+    /// True if the profiles of all these systems exclude it.
     pub by_design: bool,
     /// The systems that show it.
     pub systems: Vec<String>,
     /// The number of systems on which the check has a verdict.
     pub of: usize,
-    /// Of so many drivers these systems are, and those.
+    /// The number of drivers of the systems that show it.
     pub drivers: usize,
     pub of_drivers: usize,
     /// `system`, `systems`, `undecided`, or `above`.
     pub layer: AccusedLayer,
 }
 
-/// The layer that a finding accuses. Systems of one driver count once: they have that in common.
+/// The layer that a finding accuses. Systems of one driver count once, because they share its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccusedLayer {
-    /// It is found on one system alone: that one.
+    /// Only one system shows it: that system.
     System,
-    /// On a few: each of them.
+    /// A few systems show it: each of them.
     Systems,
-    /// On more, not on nearly all: each of them, or the layer above, where the others do what it
-    /// leaves to them.
+    /// More systems show it, but not nearly all: each of them, or the layer above, whose omission
+    /// the other systems make up for.
     Undecided,
-    /// On nearly all: what they have in common, the layer above, or the check.
+    /// Nearly all systems show it: a part that they share, the layer above, or the check.
     Above,
 }
 
-/// Fewer drivers than this say nothing about what they have in common.
+/// The number of drivers from which on the share of drivers is significant.
 const FEW: usize = 4;
 
-/// Goes through each check's row of systems, in the order of the grid.
+/// Attributes the findings of each check, in the order of the grid.
 pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<AttributedFinding> {
     let mut faults = Vec::new();
     for column in &grid.checks {
         let of_column = |cell: &&Cell| cell.check == column.name && says_something(cell);
         let cells: Vec<&Cell> = cells.iter().filter(of_column).collect();
-        // Of each signature, where it was found, and whether it is by design there.
+        // For each signature: the systems that show it, and whether it is by design there.
         let mut found: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
         for cell in &cells {
             for finding in &cell.findings {
@@ -87,7 +88,8 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<AttributedFinding> {
     faults
 }
 
-/// Of so many systems, of so many drivers of all. Nearly all: at most one in five is without.
+/// Returns the layer accused by a finding on `systems` systems of `drivers` drivers out of
+/// `of_drivers`. Nearly all: at most one driver in five does not show it.
 fn layer(systems: usize, drivers: usize, of_drivers: usize) -> AccusedLayer {
     match drivers {
         _ if of_drivers >= FEW && drivers * 5 >= of_drivers * 4 => AccusedLayer::Above,
@@ -101,29 +103,29 @@ fn says_something(cell: &Cell) -> bool {
     matches!(cell.outcome, CellOutcome::Pass | CellOutcome::ByDesign | CellOutcome::Bug)
 }
 
-/// Which ways to make things durable are safe on a system.
+/// The ways to make data durable on a system, by their safety.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SafetySummary {
     pub system: String,
-    /// Nothing was lost on any disk within the bounds of its check, and the check has eyes.
+    /// The ways without a loss on any disk within the bounds, whose check sees losses.
     pub safe: Vec<String>,
-    /// Nothing was lost so far: not all within the bounds was looked at.
+    /// The ways without a loss so far. Not all disks within the bounds were checked.
     pub so_far: Vec<String>,
-    /// Its own check has lost nothing, and another check something that this way, or another one,
-    /// has forced; or what a crash has left could not be recovered or mounted.
+    /// The ways in doubt. Their own check has found no loss. Another check has found a loss that
+    /// this way or another has forced, or a crash disk that cannot be recovered or mounted.
     pub in_doubt: Vec<String>,
-    /// Something was lost, by design or not, and by whichever check it was found.
+    /// The ways with a loss that any check has found, by design or not.
     pub not: Vec<String>,
-    /// The system's profile promises nothing of it.
+    /// The ways for which the system's profile promises nothing.
     pub not_promised: Vec<String>,
-    /// Unknown: blind, not supported, broken, not run.
+    /// The ways without a verdict: inconclusive, not supported, broken or not run.
     pub unknown: Vec<String>,
-    /// Of each way whose own check has found nothing, and that is in doubt or not safe, the checks
-    /// that have found what makes it so.
+    /// For each way that is in doubt or not safe although its own check has found nothing: the
+    /// checks that have found the cause.
     pub found_by: BTreeMap<String, Vec<String>>,
 }
 
-/// One for each system, if the grid has ways at all.
+/// Returns one summary for each system. Empty if the grid has no ways.
 pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<SafetySummary> {
     let ways: Vec<&Column> = grid.checks.iter().filter(|check| check.way).collect();
     if ways.is_empty() {
@@ -168,7 +170,7 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<SafetySummary> {
 mod tests {
     use super::{AccusedLayer, layer};
 
-    /// Systems, drivers, and all drivers.
+    /// Each case: the systems, their drivers, and all drivers.
     #[test]
     fn what_is_found_nearly_everywhere_accuses_what_is_common() {
         let of = |cases: &[(usize, usize, usize)]| {
@@ -187,8 +189,8 @@ mod tests {
         assert_eq!(of(&[(3, 3, 4), (4, 4, 4)]), [systems, above]);
         assert_eq!(of(&[(3, 3, 5), (4, 4, 5), (5, 5, 5)]), [systems, above, above]);
         assert_eq!(of(&[(7, 7, 10), (8, 8, 10)]), [undecided, above]);
-        // A synchronous mount on three of ext4's driver, ext2, two of FAT's, and not on XFS: three
-        // drivers of four.
+        // A synchronous mount fails on three systems of ext4's driver, on ext2 and on two of FAT's
+        // driver, but not on XFS: three drivers of four.
         assert_eq!(of(&[(6, 3, 4), (3, 1, 4)]), [systems, systems]);
     }
 }

@@ -1,7 +1,8 @@
-//! What came of a cell.
+//! The result of a cell.
 //!
-//! A cell passes only if the same check finds a loss once the flushes of its disks are dropped: a
-//! check that cannot see that loss says nothing when it finds none. Then the cell is `blind`.
+//! A cell passes only if the same check finds a loss in a control run, whose disks drop their
+//! flushes. If the control run finds none either, a check without findings proves nothing: the cell
+//! is `inconclusive`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,64 +13,66 @@ use explode_runtime::report::{Finding, Summary};
 use explode_runtime::verdict::{BrokenKind, Verdict};
 use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::cell_run::{self, CellLimits, CellRun, Unable};
 use super::grid::{CELL_FILE, Column, Grid, Row};
 use super::{CellFile, hang_recheck};
 use crate::output;
 
-/// How a cell is read.
+/// The result of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellOutcome {
-    /// Nothing was found, and the check has eyes.
+    /// The check found nothing, and its control run found a loss.
     Pass,
-    /// All that was found is what the system's profile excludes.
+    /// Every finding is excluded by the system's profile.
     ByDesign,
-    /// Something was found, and replayed.
+    /// A finding was replayed.
     Bug,
-    /// Nothing was found, but neither was a loss that is there for certain.
-    Blind,
-    /// The system does not have what is asked for, or the machine lacks what it needs.
+    /// Neither the check nor its control run found a loss.
+    #[serde(alias = "blind")]
+    Inconclusive,
+    /// The system lacks what the check needs, or the machine does.
     NotSupported,
     /// The tool, a component or the machine failed.
     Broken,
-    /// The time was over.
+    /// The time was up before a disk was checked.
     NotRun,
 }
 
 impl CellOutcome {
-    /// All of them, the best first.
+    /// All outcomes, the best first.
     pub const ALL: [CellOutcome; 7] = [
         CellOutcome::Pass,
         CellOutcome::ByDesign,
         CellOutcome::Bug,
-        CellOutcome::Blind,
+        CellOutcome::Inconclusive,
         CellOutcome::NotSupported,
         CellOutcome::Broken,
         CellOutcome::NotRun,
     ];
 
-    /// Its word.
+    /// Returns the outcome's word on the terminal.
     pub fn word(self) -> &'static str {
         match self {
             CellOutcome::Pass => "pass",
             CellOutcome::ByDesign => "by design",
             CellOutcome::Bug => "bug",
-            CellOutcome::Blind => "blind",
+            CellOutcome::Inconclusive => "inconclusive",
             CellOutcome::NotSupported => "not supported",
             CellOutcome::Broken => "broken",
             CellOutcome::NotRun => "not run",
         }
     }
 
-    /// Its key in JSON.
+    /// Returns the outcome's key in JSON.
     pub fn key(self) -> &'static str {
         match self {
             CellOutcome::Pass => "pass",
             CellOutcome::ByDesign => "by_design",
             CellOutcome::Bug => "bug",
-            CellOutcome::Blind => "blind",
+            CellOutcome::Inconclusive => "inconclusive",
             CellOutcome::NotSupported => "not_supported",
             CellOutcome::Broken => "broken",
             CellOutcome::NotRun => "not_run",
@@ -77,36 +80,36 @@ impl CellOutcome {
     }
 }
 
-/// A cell that was asked.
+/// A cell that was run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
     pub system: String,
     pub check: String,
     pub outcome: CellOutcome,
-    /// Why it is by design, not supported, broken, blind or not run.
+    /// The reason if it is by design, not supported, broken, inconclusive or not run.
     pub why: Option<String>,
-    /// The line of the profile that excludes all that is asked for, if there is one. A file without
-    /// this key is of an earlier version: its cell is asked again.
+    /// The line of the profile that excludes all that the check is about. `None` if there is no
+    /// such line. A file without this key is of an earlier version, and its cell is run again.
     #[serde(deserialize_with = "Option::deserialize")]
     pub profile: Option<String>,
-    /// What was found and replayed, by design or not.
+    /// The findings that were replayed, those by design included.
     pub findings: Vec<Finding>,
-    /// What the tool, a component or the machine could not do on the way.
+    /// The failures of the tool, a component or the machine.
     pub broken: Vec<String>,
-    /// The counts of the run.
+    /// The counts of the run. `None` if it did not end.
     pub summary: Option<Summary>,
-    /// What was found on disks whose flushes were dropped; none if that was not tried, or no loss
-    /// was.
+    /// The signature of the loss that the control run found. `None` without a control run or a
+    /// loss.
     pub sees: Option<String>,
-    /// For both runs.
+    /// The time of both runs.
     pub seconds: f64,
 }
 
-/// The largest cell that is read.
+/// The size up to which a cell file is read, in bytes.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// The path of a trace of the cell at `place`, which an earlier process may have called by another
-/// name.
+/// Returns the path of a trace of the cell at `place`. The folder may have been moved since the
+/// trace was written.
 fn moved(trace: &str, place: &Path) -> String {
     // RUN/traces/<id>.json, in the folder of the cell.
     let parts: Vec<_> = Path::new(trace).components().rev().take(3).collect();
@@ -115,7 +118,7 @@ fn moved(trace: &str, place: &Path) -> String {
 }
 
 impl Cell {
-    /// One of which nothing is known but this.
+    /// Returns a cell without a run.
     pub fn without(
         row: &Row,
         column: &Column,
@@ -144,29 +147,38 @@ impl Cell {
         (cell.outcome != CellOutcome::NotRun).then_some(cell)
     }
 
-    /// Keeps it.
+    /// Writes the cell to its folder.
     pub fn write(&self, place: &Path) -> std::io::Result<()> {
-        let text = serde_json::to_vec_pretty(self).expect("a cell is plain data");
+        let text = serde_json::to_vec_pretty(&self.json()).expect("a cell is plain data");
         durable_write(&place.join(CELL_FILE), &text)
     }
 
-    /// Returns true if what it asks for is promised, as far as is known. Otherwise `profile` has
-    /// the line that excludes it.
+    /// Returns the cell as JSON. `outcome_was` has the word of the last release for an outcome that
+    /// was renamed since.
+    pub fn json(&self) -> Value {
+        let mut value = json!(self);
+        if self.outcome == CellOutcome::Inconclusive {
+            value["outcome_was"] = "blind".into();
+        }
+        value
+    }
+
+    /// Returns true if no line of the profile excludes all that the check is about.
     pub fn is_promised(&self) -> bool {
         self.profile.is_none()
     }
 
-    /// The bugs, without what is by design.
+    /// Returns the findings that are not by design.
     pub fn bugs(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| !finding.by_design)
     }
 }
 
-/// Asks: runs the check, and if it finds nothing, runs it again on disks whose flushes are dropped.
-/// `place` is the cell's folder.
+/// Runs the check. If it finds nothing, runs it again as a control, on disks that drop their
+/// flushes. `place` is the cell's folder.
 ///
 /// # Errors
-/// Those of the file system and of starting a process.
+/// A file cannot be written, or a process cannot be started.
 pub fn ask(
     registry: &Registry,
     grid: &Grid,
@@ -179,7 +191,7 @@ pub fn ask(
     let mut cell = match CellFile::new(registry, grid, row, column) {
         Err(why) => Cell::without(row, column, CellOutcome::NotSupported, why),
         Ok(asked) => {
-            // What an interrupted process has left of it.
+            // An interrupted process may have left a part of the cell.
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
@@ -193,16 +205,16 @@ pub fn ask(
             let heard = hang_recheck::sift(registry, row, heard, limits)?;
             let mut cell = judge(row, column, heard, limits.budget);
             if cell.outcome == CellOutcome::Pass {
-                let deaf = match asked.without_flushes() {
+                let control = match asked.without_flushes() {
                     None => None,
                     Some(asked) => {
-                        let few = once(&asked.on_few_disks(), "deaf", Some(&is_loss))?;
+                        let few = once(&asked.on_few_disks(), "no-flush", Some(&is_loss))?;
                         let all = has_seen_nothing(&few)
-                            .then(|| once(&asked, "deaf-all", Some(&is_loss)));
+                            .then(|| once(&asked, "no-flush-all", Some(&is_loss)));
                         Some(all.transpose()?.unwrap_or(few))
                     }
                 };
-                see(&mut cell, deaf, limits.budget);
+                see(&mut cell, control, limits.budget);
             }
             cell
         }
@@ -213,7 +225,7 @@ pub fn ask(
     Ok(cell)
 }
 
-/// What a run says, before it is known whether the check has eyes.
+/// Judges the run of the check itself. A pass still needs its control run.
 fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
     let CellRun { findings, broken, summary, code, said, hung, interrupted, replay: _ } = heard;
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
@@ -235,8 +247,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
             CellOutcome::Broken,
             Some(format!("it did not end within its {budget:?}, and was killed")),
         ),
-        // Only once it is tried does it show that the system does not have it: directories of HFS
-        // cannot be fsynced.
+        // Some systems refuse a call only when it is made: directories of HFS cannot be fsynced.
         _ if !broken.is_empty() && broken.iter().all(unsupported) => {
             (CellOutcome::NotSupported, Some(first()))
         }
@@ -252,7 +263,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
                 (CellOutcome::ByDesign, Some(excluded(&replayed).join("; ")))
             }
             None if checked && column.bounds.crash_depth > 0 && !crashed_twice => (
-                CellOutcome::Blind,
+                CellOutcome::Inconclusive,
                 Some("recovery has written nothing that a crash could have cut".to_owned()),
             ),
             None if checked => (CellOutcome::Pass, None),
@@ -260,7 +271,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
         },
         _ => (CellOutcome::Broken, Some(first())),
     };
-    // A run that was refused has broken nothing.
+    // The messages of a run that was refused are its reason, and no failures.
     let refused = code == Some(Exit::Unsupported as i32);
     let broken = broken.into_iter().filter(|_| !refused).map(|unable| unable.message).collect();
     Cell {
@@ -274,55 +285,55 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
     }
 }
 
-/// The last line of what a process has said on standard error, without the head that errors have
-/// there.
+/// Returns the last line that a process printed on standard error, without the prefix of errors.
 fn last_line(said: &str) -> String {
     let line = said.lines().last().unwrap_or("it said nothing");
     line.strip_prefix(output::ERROR).unwrap_or(line).to_owned()
 }
 
-/// The lines of a profile that exclude what was found, each once.
+/// Returns the lines of a profile that exclude the findings, each once.
 pub fn excluded(findings: &[Finding]) -> Vec<String> {
     findings.iter().filter_map(|finding| finding.profile.clone()).sorted().dedup().collect()
 }
 
-/// Does this show that a check has eyes? A kernel that dies of a disk shows nothing of the check,
-/// nor does a repair that gives up; and what is by design says nothing of what is promised.
+/// Returns true if the finding of a control run shows that the check detects losses. A kernel that
+/// dies of a disk shows nothing about the check, nor does a repair that gives up. A finding by
+/// design shows nothing about the promises.
 fn is_loss(finding: &Finding) -> bool {
     let is_loss =
         matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected);
     is_loss && !finding.by_design
 }
 
-/// Returns true if it ran to its end and found no loss.
-fn has_seen_nothing(deaf: &CellRun) -> bool {
-    let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
+/// Returns true if the control run ended and found no loss.
+fn has_seen_nothing(control: &CellRun) -> bool {
+    let ended = control.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
     ended
-        && !deaf.interrupted
-        && !deaf.findings.iter().any(|finding| finding.replayed && is_loss(finding))
+        && !control.interrupted
+        && !control.findings.iter().any(|finding| finding.replayed && is_loss(finding))
 }
 
-/// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
-fn see(cell: &mut Cell, deaf: Option<CellRun>, budget: Duration) {
-    let Some(deaf) = deaf else {
-        cell.outcome = CellOutcome::Blind;
+/// Judges a cell by its control run, the run without flushes. `None` if there can be none.
+fn see(cell: &mut Cell, control: Option<CellRun>, budget: Duration) {
+    let Some(control) = control else {
+        cell.outcome = CellOutcome::Inconclusive;
         cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
         return;
     };
-    let replayed = || deaf.findings.iter().filter(|finding| finding.replayed);
+    let replayed = || control.findings.iter().filter(|finding| finding.replayed);
     if let Some(found) = replayed().find(|finding| is_loss(finding)) {
         cell.sees = Some(found.signature.clone());
         return;
     }
     let other: Vec<&str> = replayed().map(|finding| finding.signature.as_str()).collect();
-    (cell.outcome, cell.why) = match deaf.summary {
-        _ if deaf.interrupted => (CellOutcome::NotRun, Some("interrupted".to_owned())),
-        Some(summary) if deaf.broken.is_empty() => {
+    (cell.outcome, cell.why) = match control.summary {
+        _ if control.interrupted => (CellOutcome::NotRun, Some("interrupted".to_owned())),
+        Some(summary) if control.broken.is_empty() => {
             let within =
                 if summary.complete { String::new() } else { format!(" within {budget:?}") };
             let on = format!("found on disks that do not flush{within}");
             (
-                CellOutcome::Blind,
+                CellOutcome::Inconclusive,
                 Some(match &other[..] {
                     [] => format!("nothing is {on}, either"),
                     other => format!("nothing but {} is {on}", other.join(", ")),
@@ -330,7 +341,7 @@ fn see(cell: &mut Cell, deaf: Option<CellRun>, budget: Duration) {
             )
         }
         _ => {
-            let said = deaf.broken.first().map_or(&deaf.said, |unable| &unable.message);
+            let said = control.broken.first().map_or(&control.said, |unable| &unable.message);
             (CellOutcome::Broken, Some(format!("on disks that do not flush: {said}")))
         }
     };
@@ -367,6 +378,21 @@ mod tests {
     }
 
     #[test]
+    fn an_inconclusive_cell_has_the_word_of_the_last_release_too() {
+        let mut cell = judged(&[]);
+        assert_eq!(cell.json().get("outcome_was"), None);
+        cell.outcome = CellOutcome::Inconclusive;
+        let mut json = cell.json();
+        assert_eq!(
+            (&json["outcome"], &json["outcome_was"]),
+            (&json!("inconclusive"), &json!("blind"))
+        );
+        json["outcome"] = json["outcome_was"].take();
+        let earlier: Cell = serde_json::from_value(json).expect("it reads the earlier word");
+        assert_eq!(earlier.outcome, CellOutcome::Inconclusive);
+    }
+
+    #[test]
     fn what_turns_out_to_be_unsupported_is_not_broken() {
         let why = "way 'fsync' after creat /a: EINVAL: Invalid argument";
         let without = (BrokenKind::Unsupported, why);
@@ -377,8 +403,8 @@ mod tests {
         assert_eq!(judged(&[without, failed]).outcome, CellOutcome::Broken);
     }
 
-    /// What is by design says nothing of what is promised: a check that finds nothing else on disks
-    /// that do not flush is blind.
+    /// A loss by design proves nothing: a check that finds nothing else on disks that do not flush
+    /// is inconclusive.
     #[test]
     fn a_loss_by_design_is_no_eye() {
         let found = |promise: &str, by_design: bool| -> Finding {
@@ -393,13 +419,13 @@ mod tests {
             let mut cell = judged(&[]);
             (cell.outcome, cell.why) = (CellOutcome::Pass, None);
             let summary = Some(Summary { complete: true, ..Summary::default() });
-            let deaf = CellRun {
+            let control = CellRun {
                 findings: findings.to_vec(),
                 summary,
                 code: Some(0),
                 ..CellRun::default()
             };
-            see(&mut cell, Some(deaf), Duration::from_secs(1));
+            see(&mut cell, Some(control), Duration::from_secs(1));
             (cell.outcome, cell.sees, cell.why)
         };
         let by_design = found("replaced-by-rename", true);
@@ -407,7 +433,7 @@ mod tests {
             "nothing but fs-replaced/lost/replaced-by-rename is found on disks that do not flush";
         assert_eq!(
             seen(std::slice::from_ref(&by_design)),
-            (CellOutcome::Blind, None, Some(why.to_owned()))
+            (CellOutcome::Inconclusive, None, Some(why.to_owned()))
         );
         let sees = Some("fs-replaced/lost/replaced-name".to_owned());
         assert_eq!(

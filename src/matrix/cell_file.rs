@@ -7,11 +7,11 @@ use toml::{Table, Value};
 
 use super::grid::{Column, Grid, Row};
 
-/// The leaf whose flushes can be dropped, and the option that drops them.
+/// The leaf component whose flushes can be dropped.
 const DISK: &str = "ramdisk";
 const DROPPED: (&str, &str) = ("flushes", "dropped");
 
-/// A checker on a stack, with bounds.
+/// The stack file of a cell: a checker on a stack, with bounds.
 pub struct CellFile<'a> {
     grid: &'a Grid,
     column: &'a Column,
@@ -20,7 +20,8 @@ pub struct CellFile<'a> {
 }
 
 impl<'a> CellFile<'a> {
-    /// The cell of a row and a column; if the system has no such option, which one.
+    /// Returns the file of a row and a column. If the system lacks an option, returns an error that
+    /// names it.
     pub fn new(
         registry: &Registry,
         grid: &'a Grid,
@@ -41,8 +42,7 @@ impl<'a> CellFile<'a> {
         Ok(CellFile { grid, column, stack, bounds: column.bounds })
     }
 
-    /// The same on disks that do nothing when they are asked to flush; none if it stands on no such
-    /// disk.
+    /// Returns the same cell on disks that ignore flushes. `None` if the stack has no such disk.
     pub fn without_flushes(&self) -> Option<CellFile<'a>> {
         let mut stack = self.stack.clone();
         let mut disks = stack.0.iter_mut().filter(|layer| layer.component == DISK).peekable();
@@ -51,8 +51,8 @@ impl<'a> CellFile<'a> {
         Some(CellFile { stack, ..*self })
     }
 
-    /// The same on a few disks of each write set. What is lost without flushes is lost on the disk
-    /// that has kept nothing, which a sample always has.
+    /// Returns the same cell with a few disks of each write set. A loss without flushes shows on
+    /// the disk that has kept nothing, and every sample contains that disk.
     pub fn on_few_disks(&self) -> CellFile<'a> {
         CellFile {
             stack: self.stack.clone(),
@@ -61,7 +61,7 @@ impl<'a> CellFile<'a> {
         }
     }
 
-    /// The stack file.
+    /// Returns the text of the stack file.
     pub fn file(&self) -> String {
         let CellFile { grid, column, stack, bounds } = self;
         let mut run = Table::new();
@@ -112,7 +112,7 @@ fn options(options: &Options) -> Table {
     options.iter().map(|(key, option)| (key.to_owned(), value(option))).collect()
 }
 
-/// Numbers of stack files have 63 bits; no option of ours is larger.
+/// Converts an option. Numbers in stack files have 63 bits, and no option of explode is larger.
 fn value(option: &OptionValue) -> Value {
     match option {
         OptionValue::Bool(yes) => (*yes).into(),

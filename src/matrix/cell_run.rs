@@ -1,4 +1,4 @@
-//! A run of explode in a process of its own, heard until it ends or is ended.
+//! A run of explode in another process, whose messages are read until it ends or is killed.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
@@ -16,66 +16,66 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Deserialize;
 
-/// When a run ends.
+/// The limits of a run.
 #[derive(Clone, Copy)]
 pub struct CellLimits<'a> {
     /// The run's own budget.
     pub budget: Duration,
-    /// That of a step.
+    /// The deadline of a step.
     pub deadline: Duration,
-    /// End it as soon as it has found, and replayed, something of this kind.
+    /// Ends the run once a finding for which this returns true is replayed.
     pub until: Option<&'a dyn Fn(&Finding) -> bool>,
-    /// Everything ends once this is set.
+    /// Ends everything once it is true.
     pub interrupted: &'a AtomicBool,
 }
 
-/// After its budget a run still has the step that is under way to end, and findings to replay, each
-/// in a guest of its own: so many deadlines of a step, and this time at least.
+/// The time after the budget that a run may take to end its current step and to replay findings,
+/// each in another guest: `STEPS` deadlines, at least `GRACE`.
 const STEPS: u32 = 10;
 const GRACE: Duration = Duration::from_secs(300);
-/// What was asked to end, ends within this time.
+/// The time within which a run must end after it is interrupted.
 const ENDING: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(100);
-/// So much of what is said on standard error is kept.
+/// The number of characters of standard error that are kept.
 const SAID: usize = 4000;
 
-/// What a run has said.
+/// The messages and the end of a run.
 #[derive(Default)]
 pub struct CellRun {
     pub findings: Vec<Finding>,
     pub broken: Vec<Unable>,
     pub summary: Option<Summary>,
-    /// Its exit code; none if it was killed.
+    /// The exit code. `None` if the process was killed.
     pub code: Option<i32>,
-    /// On standard error.
+    /// The text on standard error.
     pub said: String,
-    /// The result of a replay.
+    /// The result of a replay. `None` for a run.
     pub replay: Option<Replayed>,
-    /// It had to be killed.
+    /// True if it did not end in time and was killed.
     pub hung: bool,
-    /// It was asked to end before its time, since everything is to end.
+    /// True if it was interrupted because everything is to end.
     pub interrupted: bool,
 }
 
-/// Something that could not be done.
+/// A `broken` message of a run.
 #[derive(Clone, Debug)]
 pub struct Unable {
     pub kind: BrokenKind,
     pub message: String,
-    /// The line of the profile that excludes it, if that is why.
+    /// The line of the profile that excludes the request. `None` if that is not the reason.
     pub profile: Option<String>,
 }
 
-/// What a replay says.
+/// The result of a replay.
 #[derive(Deserialize)]
 pub struct Replayed {
     pub reproduced: bool,
     pub message: String,
-    /// Why it is not reproduced.
+    /// The reason why it is not reproduced.
     pub reason: Option<NotReproduced>,
 }
 
-/// Runs a stack file; the run folder is `out`, which is absent.
+/// Runs a stack file. The run folder is `out`, which must not exist.
 pub fn run(file: &Path, out: &Path, limits: CellLimits<'_>) -> std::io::Result<CellRun> {
     let mut command = explode_vm::this_program();
     command.arg("run").arg(file).arg("--out").arg(out).args(["--format", "jsonl", "--budget"]);
@@ -92,7 +92,7 @@ pub fn replay(trace: &Path, limits: CellLimits<'_>) -> std::io::Result<CellRun> 
 }
 
 fn hear(mut command: Command, limits: CellLimits<'_>) -> std::io::Result<CellRun> {
-    // Ctrl-C on the terminal must not reach it: this process asks it to end.
+    // Ctrl-C on the terminal must not reach the run. This process interrupts it.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
@@ -100,7 +100,7 @@ fn hear(mut command: Command, limits: CellLimits<'_>) -> std::io::Result<CellRun
         let (lines, heard) = mpsc::channel();
         scope.spawn(move || {
             let reader = out.take().into_iter().flat_map(|out| BufReader::new(out).lines());
-            // There is no receiver any more once the run has ended.
+            // The receiver is gone once the run has ended.
             let _ = reader.map_while(Result::ok).try_for_each(|line| lines.send(line));
         });
         let said = scope.spawn(move || {
@@ -115,7 +115,7 @@ fn hear(mut command: Command, limits: CellLimits<'_>) -> std::io::Result<CellRun
     })
 }
 
-/// Hears it until its output ends.
+/// Reads messages until the output ends.
 fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: CellLimits<'_>) -> CellRun {
     let mut heard = CellRun::default();
     let mut end = Instant::now() + limits.budget + GRACE.max(limits.deadline * STEPS);
@@ -133,12 +133,12 @@ fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: CellLimits<
         if !asked && (heard.interrupted || heard.findings.iter().any(found)) {
             asked = true;
             end = end.min(Instant::now() + ENDING);
-            // One that has just ended needs no signal.
+            // A run that has just ended needs no signal.
             let _ = kill(pid(child), Signal::SIGINT);
         }
         if Instant::now() > end && !heard.hung {
             heard.hung = true;
-            // Its guests and workers end with it. One that has just ended needs no signal.
+            // Its guests and workers end with it. A run that has just ended needs no signal.
             let _ = child.kill();
         }
     }
@@ -152,7 +152,7 @@ impl CellRun {
     fn take(&mut self, line: &str) {
         match serde_json::from_str(line) {
             Ok(Message::Finding(finding)) => {
-                // Told again with its last count.
+                // A finding is reported again with its last count.
                 self.findings.retain(|found| found.id != finding.id);
                 self.findings.push(finding);
             }

@@ -1,5 +1,5 @@
-//! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by
-//! it.
+//! The rows, columns and limits of a matrix. The file `grid.json` in its folder has them, and
+//! `--resume` uses it.
 
 use std::fs::Metadata;
 use std::io;
@@ -22,83 +22,81 @@ use crate::cli::Cli;
 use crate::stack_file::{self, StackFile};
 use crate::trust::{self, Carrier};
 
-/// Rows, columns, and how long.
+/// A matrix: its rows, columns and limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// In order.
+    /// The rows, in order.
     pub systems: Vec<Row>,
-    /// In order.
+    /// The columns, in order.
     pub checks: Vec<Column>,
-    /// Where; if it is not said, where each system can run.
+    /// The mode of all cells. `None`: the mode in which each system can run.
     #[serde(rename = "in")]
     pub mode: Option<Mode>,
-    /// For all cells, in milliseconds.
+    /// The budget of the matrix, in milliseconds.
     pub budget_ms: Option<u64>,
-    /// For a run, in milliseconds; a cell has two at most.
+    /// The budget of a run, in milliseconds. A cell has at most two runs.
     pub cell_ms: u64,
-    /// For a step, in milliseconds.
+    /// The deadline of a step, in milliseconds.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
-    /// Seeds whatever is drawn at random.
+    /// The seed of everything random.
     pub seed: u64,
-    /// A keyed hash of all other keys; absent if no stack carries commands, or no key was there.
+    /// A keyed hash of all other keys. `None` if no stack carries commands, or the user had no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
 }
 
-/// A system.
+/// A row: a system.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// Its name, that of a folder too.
+    /// The name, also of a folder.
     pub name: String,
-    /// Whose code it is: rows of one driver are one system where it is asked whose fault something
-    /// is.
+    /// The driver that implements the system. Attribution counts rows of one driver as one system.
     #[serde(default)]
     pub driver: String,
-    /// Bottom first.
+    /// The stack, bottom first.
     pub stack: StackSpec,
 }
 
-/// A check.
+/// A column: a check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its name, that of a folder too.
+    /// The name, also of a folder.
     pub name: String,
-    /// One line about it.
+    /// A description of one line.
     pub about: String,
     /// The checker's name.
     pub checker: String,
     /// The checker's options.
     pub options: Options,
-    /// Options of the top layer.
+    /// The options that are set in the top layer.
     pub set: Vec<(String, OptionValue)>,
-    /// How far it goes.
+    /// The bounds of the check.
     pub bounds: TargetBounds,
     /// The promises that a way is about.
     #[serde(default)]
     pub words: Vec<String>,
-    /// Those of other checks that it is one of several to keep.
+    /// The promises of other checks that this way and others keep together.
     #[serde(default)]
     pub doubts: Vec<String>,
-    /// Is it about one way to make things durable?
+    /// True if the check is about one way to make data durable.
     pub way: bool,
 }
 
 const FILE: &str = "grid.json";
 /// The file in the folder of a cell.
 pub(super) const CELL_FILE: &str = "cell.json";
-/// The page, unless `--html` names another file.
+/// The page, if `--html` names no other file.
 pub const PAGE: &str = "matrix.html";
-/// The names of its folder that a matrix does not leave to `--html`.
+/// The names in its folder that `--html` cannot use.
 pub const OWN_NAMES: [&str; 1] = [FILE];
-/// The largest grid that is read.
+/// The most bytes of a grid file that are read.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// Returns true if a file of this name lies in the folder, and nowhere else, and the name is one
-/// line.
+/// Returns true if the name is one component of a path and one line.
 fn is_file_name(name: &str) -> bool {
     if name.contains(char::is_control) {
         return false;
@@ -107,13 +105,13 @@ fn is_file_name(name: &str) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
 }
 
-/// That of a grid of before it was kept.
+/// Returns the deadline of grids written before they had one.
 fn deadline_ms() -> u64 {
     30_000
 }
 
 impl Grid {
-    /// Reads that of a folder.
+    /// Reads the grid of a folder.
     pub fn read(folder: &Path) -> Result<Grid, UsageError> {
         let path = folder.join(FILE);
         let wrong = |error: &dyn std::fmt::Display| {
@@ -132,10 +130,10 @@ impl Grid {
         }
     }
 
-    /// Reads that of a folder whose matrix is to be resumed.
+    /// Reads the grid of a folder whose matrix is to be resumed.
     ///
     /// # Errors
-    /// Another user owns the folder; something in it is not what a matrix has put there (usage).
+    /// Another user owns the folder, or an entry is not of the kind that a matrix creates (usage).
     pub fn resume(folder: &Path) -> Result<Grid, RunError> {
         const HINT: &str = "make it readable";
         check_owner(folder)?;
@@ -155,7 +153,7 @@ impl Grid {
         Ok(grid)
     }
 
-    /// The shell commands that its stacks and checks carry.
+    /// Returns the shell commands that its stacks and checks carry.
     pub fn commands(&self) -> Vec<Carried> {
         let rows = self.systems.iter().flat_map(|row| carried(&row.stack, "", &Options::none()));
         let columns = self.checks.iter();
@@ -174,10 +172,10 @@ impl Grid {
         self
     }
 
-    /// Returns an error unless it carries no commands, or they are the user's own, or `trusted`.
+    /// Returns an error unless the grid carries no commands, they are the user's own, or `trusted`.
     ///
     /// # Errors
-    /// Lists the commands of a stranger's grid in this folder.
+    /// The error lists the commands of another user's grid.
     pub fn check(&self, folder: &Path, trusted: bool) -> Result<(), UsageError> {
         let carrier =
             Carrier { what: "matrix", path: folder, commands: self.commands(), mode: self.mode };
@@ -188,21 +186,21 @@ impl Grid {
         trust::check(&carrier, self.tag.is_some(), tagged, trusted)
     }
 
-    /// Writes it.
+    /// Writes the grid to a folder.
     pub fn write(&self, folder: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self).expect("a grid is plain data");
         durable_write(&folder.join(FILE), &text)
     }
 
-    /// The folder of a cell.
+    /// Returns the folder of a cell.
     pub fn place(folder: &Path, row: &Row, column: &Column) -> PathBuf {
         folder.join(&row.name).join(&column.name)
     }
 }
 
 impl Row {
-    /// The system of this name: the layers of a stack file, a row of the registry, or a component
-    /// with what it needs below.
+    /// Returns the system of this name: the layers of a stack file, a row of the registry, or a
+    /// component with the stack that it needs.
     pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
         if stack_file::is_path(name) {
             let file = StackFile::read(registry, Cli::command, Path::new(name))?;
@@ -221,22 +219,21 @@ impl Row {
         Ok(Row { name: name.to_owned(), driver, stack: registry.stack_of(name)? })
     }
 
-    /// Its driver; that of a stack file, or of a grid of before there were any, is a driver of its
-    /// own.
+    /// Returns the driver. A stack file, or a row of a grid without drivers, counts as a driver.
     pub fn driver(&self) -> &str {
         if self.driver.is_empty() { &self.name } else { &self.driver }
     }
 }
 
 impl Row {
-    /// What it promises.
+    /// Returns the profile of the system. `None` if it has none.
     pub fn profile(&self, registry: &Registry) -> Result<Option<Profile>, UsageError> {
         registry.components.profile_of(&self.stack)
     }
 }
 
 impl Column {
-    /// The check of this name.
+    /// Returns the check of this name.
     pub fn named(registry: &Registry, name: &str) -> Result<Column, UsageError> {
         let found = registry.questions.iter().find(|question| question.name == name);
         let known = registry.questions.iter().map(|question| question.name);
@@ -245,13 +242,13 @@ impl Column {
 }
 
 impl Column {
-    /// Is this about what it is about, whichever check has found it?
+    /// Returns true if the finding breaks a promise of this check, whichever check has found it.
     pub fn is_about(&self, finding: &Finding) -> bool {
         is_one(&self.words, finding)
     }
 
-    /// May this be about what it is about? So may be what no way can keep: a disk that a crash has
-    /// left, and that cannot be recovered or mounted.
+    /// Returns true if the finding may concern this check. A crash disk that cannot be recovered or
+    /// mounted concerns every way.
     pub fn may_be_about(&self, finding: &Finding) -> bool {
         let is_step = |step: StepName| finding.promise() == step.to_string();
         match finding.verdict {
@@ -264,7 +261,7 @@ impl Column {
     }
 }
 
-/// Is it one of these words that is broken?
+/// Returns true if the finding breaks one of these promises.
 fn is_one(words: &[String], finding: &Finding) -> bool {
     words.iter().any(|known| known == finding.promise())
 }
@@ -296,8 +293,8 @@ mod tests {
     use super::*;
     use crate::ramdisk::{Image, Recording};
 
-    /// A row promises what the stack of its runs does. A layer may promise what the layer below it
-    /// keeps.
+    /// A row promises what the stack of its runs promises. A layer may promise what the layer below
+    /// it keeps.
     #[test]
     fn a_row_of_a_stack_file_promises_what_its_stack_does() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Is it a hang, or only slow? A run ends a step after its deadline, and reports `hang`. The matrix
-//! replays each such finding with ten times the deadline. If the step then ends, it does not count
-//! as a bug.
+//! Distinguishes hangs from slow steps. A run ends a step after its deadline and reports `hang`.
+//! The matrix replays each such finding with ten times the deadline. If the step then ends, it does
+//! not count as a bug.
 
 use std::path::Path;
 
@@ -15,15 +15,14 @@ use super::cell_run::{self, CellLimits, CellRun, Unable};
 use super::grid::Row;
 use crate::output;
 
-/// So many times the deadline is a step given when it is tried again.
+/// The factor of the deadline in the second try.
 const LONGER: u32 = 10;
 
 /// Replays the hangs of a run with a longer deadline. A hang that is reproduced stays a finding,
-/// and its message says that it was tried again. The others are no findings any more, and come
-/// first in `broken`.
+/// and its message mentions the second try. The others become the first entries of `broken`.
 ///
 /// # Errors
-/// Those of the file system and of starting a process.
+/// Errors of the file system, and of starting a process.
 pub fn sift(
     registry: &Registry,
     row: &Row,
@@ -40,8 +39,8 @@ pub fn sift(
     for mut finding in hangs {
         let path = Path::new(&finding.trace);
         let died = Trace::read(path).ok().and_then(|trace| trace.died);
-        // What the run said stays in front: it may be the guest's kernel that has said it, before
-        // the deadline.
+        // The run's message stays in front. It may be the guest's kernel that ended the step,
+        // before the deadline.
         finding.message += &programs(registry, row, died);
         let said = &finding.message;
         let again = if heard.interrupted {
@@ -85,7 +84,8 @@ pub fn sift(
     Ok(heard)
 }
 
-/// Of a recovery, the programs that it runs, in words to put behind what was said of it.
+/// Returns the programs that a recovery runs, as words to append to its message. Empty for other
+/// steps.
 fn programs(registry: &Registry, row: &Row, died: Option<StepName>) -> String {
     let programs =
         if died == Some(StepName::Recover) { repairs(registry, row) } else { Ok(Vec::new()) };
@@ -95,7 +95,7 @@ fn programs(registry: &Registry, row: &Row, died: Option<StepName>) -> String {
     }
 }
 
-/// The programs that recover a system, with their arguments, bottom first.
+/// Returns the programs that recover a system, with their arguments, bottom first.
 fn repairs(registry: &Registry, row: &Row) -> Result<Vec<String>, UsageError> {
     let mut programs = Vec::new();
     for layer in &row.stack.0 {

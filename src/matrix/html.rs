@@ -1,4 +1,4 @@
-//! The matrix as a page that stands alone.
+//! The matrix as a self-contained HTML page.
 
 use explode_runtime::report::{Paste, escaped};
 
@@ -12,10 +12,10 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;max-wid
 th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}td \
 small{display:block;color:#555}\
 .pass{background:#dcf5dc}.by_design{background:#fdf3cf}.bug{background:#fbd9d5}\
-    .blind,.not_run,.broken{background:#e8e8ee}\
+    .inconclusive,.not_run,.broken{background:#e8e8ee}\
 code{font-size:13px}li code{white-space:pre-wrap}";
 
-/// The whole page.
+/// Returns the whole page.
 pub fn page(
     grid: &Grid,
     cells: &[Cell],
@@ -52,7 +52,7 @@ pub fn page(
     )
 }
 
-/// One cell; what the paper said of it stands below.
+/// Returns one cell, with the paper's result in small print.
 fn data(cell: Option<&Cell>, failed: Option<bool>) -> String {
     let outcome = cell.map_or(CellOutcome::NotRun, |cell| cell.outcome);
     let mut small = Vec::new();

@@ -1,16 +1,16 @@
-//! `explode matrix`: systems by checks, each cell a run of explode of its own (EX-7, EX-117,
+//! `explode matrix`: systems by checks. Each cell is a separate run of explode (EX-7, EX-117,
 //! `docs/guide/matrix.md`).
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `grid.rs` | what is asked, as it stands in the folder |
-//! | `cell_file.rs` | one cell as a stack file that anybody can run |
-//! | `cell_run.rs` | a run of it, in a process of its own |
-//! | `cell.rs` | what came of it: pass, by design, bug, blind, not supported |
-//! | `hang_recheck.rs` | what hung is tried again with longer |
-//! | `attribution.rs` | whose fault it is, when the layer is varied; what is safe where |
-//! | `paper.rs` | Table 2 of the paper, to hold beside it |
-//! | `text.rs`, `html.rs` | for people |
+//! | `grid.rs` | rows, columns and limits, and their file |
+//! | `cell_file.rs` | one cell as a stack file, which users can run |
+//! | `cell_run.rs` | a run of it in another process |
+//! | `cell.rs` | the result: pass, by design, bug, inconclusive, not supported |
+//! | `hang_recheck.rs` | the second try of hangs with a longer deadline |
+//! | `attribution.rs` | the layer that a finding accuses; the safe ways of a system |
+//! | `paper.rs` | Table 2 of the paper, for comparison |
+//! | `text.rs`, `html.rs` | the human formats |
 
 mod attribution;
 mod cell;

@@ -1,12 +1,12 @@
-//! Table 2 of the paper (EXPLODE, OSDI 2006): which of four ways to sync failed on which file
-//! system of Linux 2.6.11.
+//! Table 2 of the paper (EXPLODE, OSDI 2006): the ways to sync that failed on each file system of
+//! Linux 2.6.11.
 
 use super::grid::Grid;
 
-/// The four ways, by the names that our checks have.
+/// The four ways, by the names of explode's checks.
 pub const WAYS: [&str; 4] = ["sync", "mount-sync", "fsync", "o-sync"];
 
-/// Which of them failed, by the names that our systems have.
+/// Whether each way failed, by the names of explode's systems.
 const FAILED: [(&str, [bool; 4]); 10] = [
     ("ext2", [false, true, true, true]),
     ("ext3", [false, false, false, true]),
@@ -20,14 +20,14 @@ const FAILED: [(&str, [bool; 4]); 10] = [
     ("hfsplus", [true, true, true, true]),
 ];
 
-/// Did this way fail on this system in 2006? None where the paper does not say.
+/// Returns true if the way failed on the system in 2006. `None` if the paper does not say.
 pub fn failed(system: &str, way: &str) -> Option<bool> {
     let way = WAYS.iter().position(|name| *name == way)?;
     FAILED.iter().find(|(name, _)| *name == system).map(|(_, failed)| failed[way])
 }
 
-/// The lines for the systems of a grid that the paper has looked at, too, if the grid has any of
-/// its ways.
+/// Returns the lines for the systems of a grid that the paper also covers. Empty if the grid has
+/// none of its ways.
 pub fn lines(grid: &Grid) -> Vec<String> {
     if !grid.checks.iter().any(|check| WAYS.contains(&check.name.as_str())) {
         return Vec::new();

@@ -11,7 +11,7 @@ use super::cell::{Cell, CellOutcome};
 use super::grid::Grid;
 use super::paper;
 
-/// A cell as it ends: which, what came of it, and how much was looked at.
+/// Returns the line of a cell that has ended: its name, its result and its counts.
 pub fn cell_line(cell: &Cell, number: usize, of: usize) -> String {
     let Cell { system, check, outcome, why, seconds, .. } = cell;
     let what = match (why, cell.bugs().next()) {
@@ -24,7 +24,8 @@ pub fn cell_line(cell: &Cell, number: usize, of: usize) -> String {
     format!("[{number:>width$}/{of}] {system} {check}: {} [{seconds:.1}s] {what}", outcome.word())
 }
 
-/// The first line of what may be many, an oops of the kernel say; the others stand below the table.
+/// Returns the first line of a text, such as an oops of the kernel. The rest follows below the
+/// table.
 pub fn first_line(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, _)) => format!("{} ...", first.trim_end()),
@@ -32,7 +33,7 @@ pub fn first_line(text: &str) -> String {
     }
 }
 
-/// What a cell says in a word, or how many bugs.
+/// Returns the outcome in a word, or the number of bugs.
 pub fn word(cell: Option<&Cell>) -> String {
     let bugs = cell.map_or(0, |cell| cell.bugs().count());
     match cell.map_or(CellOutcome::NotRun, |cell| cell.outcome) {
@@ -41,7 +42,7 @@ pub fn word(cell: Option<&Cell>) -> String {
     }
 }
 
-/// How much was looked at.
+/// Returns the counts of the cell's run.
 pub fn counts(cell: &Cell) -> String {
     cell.summary.as_ref().map_or_else(String::new, |summary| {
         let left_out = if summary.left_out.is_zero() {
@@ -61,7 +62,8 @@ pub fn counts(cell: &Cell) -> String {
     })
 }
 
-/// The table, and what follows from it; the last line of a matrix with bugs is a command to paste.
+/// Returns the table and its conclusions. The last line of a matrix with bugs is a command to
+/// paste.
 pub fn table(
     grid: &Grid,
     cells: &[Cell],
@@ -140,12 +142,12 @@ fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// A bug and its trace.
+/// Returns the lines of a bug: its message and its trace.
 fn bug(cell: &Cell, bug: &Finding) -> [String; 2] {
     [told(cell, bug), format!("  {}", bug.trace)]
 }
 
-/// The command that shows a bug of a cell again.
+/// Returns the command that replays a bug of a cell.
 pub fn replay(grid: &Grid, cell: &Cell, bug: &Finding, paste: &Paste) -> String {
     let row = grid.systems.iter().find(|row| row.name == cell.system);
     let mode = grid.mode.unwrap_or(Mode::Vm);
@@ -154,7 +156,8 @@ pub fn replay(grid: &Grid, cell: &Cell, bug: &Finding, paste: &Paste) -> String 
     paste.command("replay", &bug.trace)
 }
 
-/// A bug, and how many checks have shown it. Of what a kernel printed when it ended, one line.
+/// Returns the line of a bug, with the number of checks that have shown it. A kernel's message is
+/// cut to one line.
 pub fn told(cell: &Cell, bug: &Finding) -> String {
     let Finding { verdict, message, count, .. } = bug;
     let times = match count.to_string().as_str() {
@@ -164,7 +167,7 @@ pub fn told(cell: &Cell, bug: &Finding) -> String {
     format!("{} {}: {verdict}, {times}: {}", cell.system, cell.check, brief(message).text)
 }
 
-/// One finding, and whom it accuses.
+/// Returns the line of a finding and the layer that it accuses.
 pub fn fault(fault: &AttributedFinding) -> String {
     let AttributedFinding { check, signature, by_design, systems, of, drivers, of_drivers, layer } =
         fault;
@@ -190,7 +193,7 @@ pub fn fault(fault: &AttributedFinding) -> String {
     format!("{check}: {signature}{design}: {whom}")
 }
 
-/// What is safe on a system.
+/// Returns the line of the safe ways of a system.
 pub fn ways(safe: &SafetySummary) -> String {
     let SafetySummary { system, safe, so_far, in_doubt, not, not_promised, unknown, found_by } =
         safe;
@@ -209,7 +212,7 @@ pub fn ways(safe: &SafetySummary) -> String {
     let rest = [("not promised", not_promised), ("unknown", unknown)]
         .map(|(what, ways)| more(what, ways))
         .concat();
-    let so_far = more("nothing lost so far", so_far);
+    let so_far = more("no loss so far (sampled)", so_far);
     let in_doubt = in_doubt.chunk_by(|one, other| found_by.get(one) == found_by.get(other));
     let in_doubt = in_doubt.map(|ways| {
         let checks = found_by.get(&ways[0]).map_or_else(String::new, |checks| checks.join(", "));
@@ -233,8 +236,7 @@ mod tests {
     use super::*;
     use crate::matrix::{Column, Row, page};
 
-    /// What a kernel says as it dies is many lines: one in the cell, and all of them in the list of
-    /// bugs.
+    /// A dying kernel prints many lines. The cell and the list of bugs have one each.
     #[test]
     fn a_cell_is_one_line_and_the_bug_below_is_all() {
         let check: Column = serde_json::from_value(json!({

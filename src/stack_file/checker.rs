@@ -1,4 +1,4 @@
-//! `[checker]`: one of ours, or one made of shell commands.
+//! `[checker]`: a checker of explode, or one made of shell commands.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const KEYS: [&str; 4] = ["name", "mutate", "check", "sig"];
 /// The kinds of steps.
 const STEPS: [&str; 4] = ["start", "sh", "end", "crash"];
 
-/// Its name and options.
+/// Returns its name and options.
 pub fn checker(registry: &Registry, table: &Table<'_>) -> Result<(String, Options), UsageError> {
     let Some(used) = table.get("use") else { return commands(registry, table) };
     let named = used.text()?;
@@ -86,7 +86,7 @@ fn alternative(value: &Value<'_>) -> Result<OptionValue, UsageError> {
     Ok(of([("name", OptionValue::Text(name)), ("steps", OptionValue::List(steps))]))
 }
 
-/// A step, with its kind.
+/// Returns a step with its kind.
 fn step(value: &Value<'_>) -> Result<(&'static str, OptionValue), UsageError> {
     let table = value.table()?;
     table.only(STEPS.into_iter().chain(["must"]))?;

@@ -12,7 +12,7 @@ const COMMON: [&str; 3] = ["use", "name", "children"];
 /// The key that goes with the command `recover`.
 const RECOVER_OK: &str = "recover_ok";
 
-/// The stack, bottom first.
+/// Returns the stack, bottom first.
 pub fn stack(registry: &Registry, document: &Table<'_>) -> Result<StackSpec, UsageError> {
     let missing =
         || document.error("there is no [[component]]; name the layers of the stack, bottom first");
@@ -74,12 +74,12 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     Ok(Layer { name: name(table, Some(named))?, component: named.to_owned(), children, options })
 }
 
-/// Is this key there, and none of the component's own?
+/// Returns true if the table has the key, and the component has no option of this name.
 fn is_strange(table: &Table<'_>, def: &ComponentDef, key: &str) -> bool {
     table.get(key).is_some() && !def.options.iter().any(|option| option.name == key)
 }
 
-/// A component made of shell commands.
+/// Returns a layer made of shell commands.
 fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
     table.only(COMMON.into_iter().chain(KEYS).chain([RECOVER_OK]))?;
     let name = name(table, None)?;
@@ -109,7 +109,7 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
     Ok(Layer { name, component: COMMANDS.to_owned(), children, options })
 }
 
-/// A shell command.
+/// Returns a shell command as an option.
 pub fn command(value: &Value<'_>, context: CommandOwner) -> Result<OptionValue, UsageError> {
     let text = value.text()?;
     if text.trim().is_empty() {
@@ -119,7 +119,7 @@ pub fn command(value: &Value<'_>, context: CommandOwner) -> Result<OptionValue, 
     Ok(text.into())
 }
 
-/// The options beside these keys; `make` says whether they are right.
+/// Returns the options except these keys. `make` checks them.
 pub fn used_options(
     table: &Table<'_>,
     keys: &[&str],
@@ -129,7 +129,7 @@ pub fn used_options(
     for key in table.keys().filter(|key| !keys.contains(key)) {
         let value = table.get(key).expect("it is one of the keys");
         let option = value.option()?;
-        // Alone first, so that what is wrong with it is said where it stands.
+        // Each option is checked alone first, so that its error has its place.
         make(&Options::none().with(key, option.clone())).map_err(|error| value.error(error))?;
         options = options.with(key, option);
     }
@@ -137,7 +137,7 @@ pub fn used_options(
     Ok(options)
 }
 
-/// The name of a layer or checker: it becomes part of paths and signatures.
+/// Returns the name of a layer or checker. It becomes part of paths and signatures.
 pub fn name(table: &Table<'_>, default: Option<&str>) -> Result<String, UsageError> {
     let name = match (table.get("name"), default) {
         (Some(_), _) => table.required("name")?,
@@ -158,7 +158,7 @@ pub fn name(table: &Table<'_>, default: Option<&str>) -> Result<String, UsageErr
     Ok(name.to_owned())
 }
 
-/// The children that are written down.
+/// Returns the children that the table lists. `None` without a list.
 fn children(table: &Table<'_>, below: &StackSpec) -> Result<Option<Vec<String>>, UsageError> {
     let child = |value: Value<'_>| {
         let name = value.text()?;
@@ -168,7 +168,7 @@ fn children(table: &Table<'_>, below: &StackSpec) -> Result<Option<Vec<String>>,
     table.get("children").map(|value| value.list()?.map(child).collect()).transpose()
 }
 
-/// The component before, if there is one.
+/// Returns the layer before, if there is one.
 fn before(below: &StackSpec) -> Vec<String> {
     below.0.last().map(|layer| layer.name.clone()).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! A TOML document whose every part knows where it stands.
+//! A TOML document whose parts have positions.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub struct StackSource<'a> {
 }
 
 impl StackSource<'_> {
-    /// What is wrong at a place.
+    /// Returns the error for a position.
     pub fn error(&self, at: Range<usize>, what: impl Display) -> UsageError {
         let before = self.text.get(..at.start).unwrap_or(self.text);
         let line = 1 + before.matches('\n').count();
@@ -24,7 +24,7 @@ impl StackSource<'_> {
     }
 }
 
-/// A table, with what it is called.
+/// A table, with its description for messages.
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     source: &'a StackSource<'a>,
@@ -51,17 +51,17 @@ impl<'a> Table<'a> {
         Table { source, what, start: at.start, table }
     }
 
-    /// What is wrong with the table as a whole.
+    /// Returns an error about the whole table.
     pub fn error(&self, what: impl Display) -> UsageError {
         self.source.error(self.start..self.start, what)
     }
 
-    /// Its keys, in the order of the alphabet.
+    /// Returns its keys in alphabetical order.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.table.keys().map(|key| key.get_ref().as_ref())
     }
 
-    /// Every key must be one of these.
+    /// Checks that every key is one of these.
     pub fn only(&self, known: impl IntoIterator<Item = &'a str>) -> Result<(), UsageError> {
         let known: Vec<&str> = known.into_iter().collect();
         match self.table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
@@ -74,41 +74,42 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<Value<'a>> {
         let (key, value) = self.table.iter().find(|(known, _)| known.get_ref() == key)?;
         Some(Value { source: self.source, key: key.get_ref(), value })
     }
 
-    /// What is wrong with a key, which is there.
+    /// Returns an error about a key of the table.
     pub fn key_error(&self, key: &str, what: impl Display) -> UsageError {
         let at = self.table.keys().find(|known| known.get_ref() == key);
         self.source.error(at.map_or(self.start..self.start, Spanned::span), what)
     }
 
-    /// A table by its key.
+    /// Returns the table of a key.
     pub fn table(&self, key: &str) -> Result<Option<Table<'a>>, UsageError> {
         self.get(key).map(|value| value.table()).transpose()
     }
 
-    /// A text by its key.
+    /// Returns the text of a key.
     pub fn text(&self, key: &str) -> Result<Option<&'a str>, UsageError> {
         self.get(key).map(|value| value.text()).transpose()
     }
 
-    /// A text that has to be there.
+    /// Returns the text of a required key.
     pub fn required(&self, key: &str) -> Result<&'a str, UsageError> {
         self.text(key)?.ok_or_else(|| self.error(format!("{} needs the key '{key}'", self.what)))
     }
 }
 
 impl Table<'_> {
-    /// All its values, as options.
+    /// Returns all its values as options.
     fn options(&self) -> Result<OptionValue, UsageError> {
         let option = |key: &str| {
             let value = self.get(key).expect("it is one of the keys");
             match value.value.get_ref() {
-                // What no option is may stand in a table: what a function returns.
+                // A table may have negative numbers, which no option is: the return value of a
+                // function.
                 DeValue::Integer(number) if number.as_str().starts_with('-') => {
                     Ok(OptionValue::Text(number.as_str().to_owned()))
                 }
@@ -121,7 +122,7 @@ impl Table<'_> {
 }
 
 impl<'a> Value<'a> {
-    /// What is wrong with it.
+    /// Returns an error about the value.
     pub fn error(&self, what: impl Display) -> UsageError {
         self.source.error(self.value.span(), what)
     }
@@ -142,7 +143,7 @@ impl<'a> Value<'a> {
         self.value.get_ref().as_bool().ok_or_else(|| self.wrong("true or false"))
     }
 
-    /// A number from 0 up.
+    /// Returns a number from 0 up.
     pub fn number(&self) -> Result<u64, UsageError> {
         let number =
             self.value.get_ref().as_integer().ok_or_else(|| self.wrong("a whole number"))?;
@@ -155,14 +156,14 @@ impl<'a> Value<'a> {
         Ok(Table::new(self.source, self.key, self.value.span(), table))
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub fn list(&self) -> Result<impl Iterator<Item = Value<'a>>, UsageError> {
         let list = self.value.get_ref().as_array().ok_or_else(|| self.wrong("a list"))?;
         let Value { source, key, .. } = *self;
         Ok(list.iter().map(move |value| Value { source, key, value }))
     }
 
-    /// As an option: true, false, a number, or a text; or a list of tables of these.
+    /// Returns the value as an option: a bool, a number, a text, or a list of tables of these.
     pub fn option(&self) -> Result<OptionValue, UsageError> {
         match self.value.get_ref() {
             DeValue::Array(tables) if tables.iter().all(|table| table.get_ref().is_table()) => self

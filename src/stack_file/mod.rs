@@ -1,9 +1,9 @@
 //! Stack files (`docs/reference/stack-files.md`): components bottom first, one checker, and options
 //! of `run`, in TOML.
 //!
-//! A file is read before anything is run, and all of it has to make sense: whatever is unknown, of
-//! another type or in contradiction is refused with its line and column. Invariant: what a run
-//! needs of the file stands in the plan when it has been read.
+//! A file is read and checked as a whole before anything is run. Unknown keys, wrong types and
+//! contradictions are refused with their line and column. Invariant: the plan then has everything
+//! that a run needs of the file.
 
 mod checker;
 mod components;
@@ -23,13 +23,13 @@ use toml::de::DeTable;
 
 use document::{StackSource, Table};
 
-/// The keys of a whole file.
+/// The keys of a file.
 const KEYS: [&str; 3] = ["run", "component", "checker"];
 
 /// The largest stack file that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What stands in a file.
+/// The contents of a stack file.
 #[derive(Clone, Debug)]
 pub struct StackFile {
     path: PathBuf,
@@ -41,16 +41,16 @@ pub struct StackFile {
     checker: Option<(String, Options)>,
 }
 
-/// Does this argument name a stack file?
+/// Returns true if this argument names a stack file.
 pub fn is_path(argument: &str) -> bool {
     Path::new(argument).extension().is_some_and(|extension| extension == "toml")
 }
 
 impl StackFile {
-    /// Reads a file. `cli` makes the command line whose options of `run` it may set.
+    /// Reads a file. `cli` makes the command line whose options of `run` the file may set.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The error names the file, the line and the column.
     pub fn read(
         registry: &Registry,
         cli: fn() -> Command,
@@ -87,8 +87,8 @@ impl StackFile {
         Ok(StackFile { path: path.to_owned(), arguments, stack, checker })
     }
 
-    /// How many options of layers its `[run]` sets: the first of the command line with the file's
-    /// options.
+    /// Returns the number of layer options that its `[run]` sets. They are the first on the command
+    /// line that includes the file's options.
     pub fn settings(&self) -> usize {
         self.arguments.iter().filter(|argument| argument.starts_with("--set=")).count()
     }
@@ -96,7 +96,7 @@ impl StackFile {
     /// The file's own checker.
     ///
     /// # Errors
-    /// It has none.
+    /// The file has no checker.
     pub fn checker(&self) -> Result<&(String, Options), UsageError> {
         self.checker.as_ref().ok_or_else(|| {
             let path = self.path.display();
@@ -107,7 +107,7 @@ impl StackFile {
         })
     }
 
-    /// What runs of it are called: the file's name, without its ending.
+    /// Returns the name of its runs: the file's name without its ending.
     pub fn name(&self) -> String {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }

@@ -6,10 +6,10 @@ use itertools::Itertools as _;
 
 use super::document::{Table, Value};
 
-/// Options that a file cannot give: it is the stack, and help is for a person.
+/// The options that a file cannot set: the file itself is the stack, and help is for people.
 const NOT_HERE: [&str; 2] = ["stack", "help"];
 
-/// The options as arguments of the command line, each checked.
+/// Returns the options as arguments of the command line, each checked.
 pub fn arguments(mut cli: Command, table: &Table<'_>) -> Result<Vec<String>, UsageError> {
     let run = cli.find_subcommand_mut("run").expect("it is one of the commands");
     run.build();
@@ -48,7 +48,7 @@ fn values(arg: &Arg, value: &Value<'_>) -> Result<Vec<String>, UsageError> {
     }
 }
 
-/// Does the command line take these arguments?
+/// Checks that the command line accepts these arguments.
 fn check(run: &Command, arguments: &[String]) -> Result<(), String> {
     let words = ["run", "target"].into_iter().map(str::to_owned).chain(arguments.iter().cloned());
     run.clone().try_get_matches_from(words).map(drop).map_err(|error| {

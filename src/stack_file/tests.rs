@@ -1,4 +1,4 @@
-//! Damaged stack files: refused with a place that is in the file, or read; no panic either way.
+//! Damaged stack files are read, or refused with a position in the file. No panic either way.
 
 use clap::CommandFactory as _;
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn parse(registry: &Registry, path: &str, text: &str) -> Result<StackFile, Usage
     StackFile::parse(registry, Cli::command, Path::new(path), text)
 }
 
-/// Reads it; what is wrong with it stands at a line and a column that it has.
+/// Reads a file. An error must have a line and a column of the file.
 fn survives(registry: &Registry, text: &str) {
     let Err(UsageError(error)) = parse(registry, "damaged.toml", text) else { return };
     let place: Vec<&str> = error.splitn(4, ':').collect();
@@ -141,7 +141,7 @@ proptest! {
         survives(&registry, &[&SOUND[..to], &SOUND[from..]].concat());
     }
 
-    /// Something else where a value was: of another type, or too large.
+    /// Replaces a value by one of another type, or by one that is too large.
     #[test]
     fn other_values_are_survived(line in any::<Index>(), value in VALUE) {
         let with_value: Vec<usize> =

@@ -1,9 +1,9 @@
 //! The secret of the user, in a file: `${XDG_STATE_HOME:-~/.local/state}/explode/key`.
 //!
 //! Invariants: the file has 32 random bytes from the system, belongs to the user, and no other user
-//! can read it; it is whole when it has its name, and is never replaced, so two processes that make
-//! it at once end with one secret. A file or folder that another user could have written or read is
-//! refused, and so is a symbolic link.
+//! can read it. It gets its name when it is complete, and is never replaced. So two processes that
+//! make it at once get the same secret. A file or folder that another user could have written or
+//! read is refused, and so is a symbolic link.
 
 use std::fs::{DirBuilder, File, Metadata};
 use std::io::{self, Read as _, Write as _};
@@ -20,7 +20,7 @@ const NAME: &str = "key";
 const REMEDY: &str =
     "set XDG_STATE_HOME to an absolute path of a folder of yours that can be written";
 
-/// Why there is no secret.
+/// The reason why there is no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// Neither variable nor the user database names a folder.
@@ -29,21 +29,21 @@ pub enum KeyError {
          folder; {REMEDY}"
     )]
     Homeless,
-    /// There is none yet.
+    /// There is no key file.
     #[error("you have no key yet, {path} is absent")]
     Absent {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be made or read.
+    /// The key file cannot be made or read.
     #[error("the key {path} cannot be used: {error}; {REMEDY}")]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Others could know it, or have written it.
+    /// Another user could have read or written the key.
     #[error(
         "the key {path} cannot be used: {what}; remove it if another user may have read it, else \
          mend its owner and mode"
@@ -51,7 +51,7 @@ pub enum KeyError {
     Unsafe {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault, for the message.
         what: String,
     },
 }
@@ -59,15 +59,15 @@ pub enum KeyError {
 /// Reads the secret.
 ///
 /// # Errors
-/// There is none, or it cannot be trusted.
+/// There is no secret, or it cannot be trusted.
 pub fn read() -> Result<Secret, KeyError> {
     read_in(&folder()?)
 }
 
-/// Reads the secret, and makes it first if there is none.
+/// Reads the secret. Makes it first if it is missing.
 ///
 /// # Errors
-/// It cannot be made, or not be trusted.
+/// The secret cannot be made or cannot be trusted.
 pub fn make() -> Result<Secret, KeyError> {
     let folder = folder()?;
     match read_in(&folder) {
@@ -76,7 +76,7 @@ pub fn make() -> Result<Secret, KeyError> {
     }
 }
 
-/// The folder of the key; it may be absent.
+/// Returns the folder of the key, which may be missing.
 fn folder() -> Result<PathBuf, KeyError> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || std::env::home_dir().map(|home| home.join(".local/state"));
@@ -93,7 +93,7 @@ fn read_in(folder: &Path) -> Result<Secret, KeyError> {
     let about = within.metadata().map_err(|error| refused(folder, error))?;
     // A user who can write in the folder can put another file there.
     check(&about, 0o022).map_err(|what| KeyError::Unsafe { path: folder.into(), what })?;
-    // Without O_NONBLOCK a named pipe would keep us waiting.
+    // Without O_NONBLOCK a named pipe would block.
     let opened = openat(&within, NAME, flags | OFlag::O_NONBLOCK, Mode::empty());
     let mut file = File::from(opened.map_err(|error| refused(&path, error.into()))?);
     let about = file.metadata().map_err(|error| refused(&path, error))?;
@@ -111,7 +111,7 @@ fn read_in(folder: &Path) -> Result<Secret, KeyError> {
     Ok(Secret::new(bytes))
 }
 
-/// Returns what is wrong if it belongs to another user, or if others have one of these permissions.
+/// Returns an error if the file belongs to another user, or others have one of these permissions.
 fn check(about: &Metadata, others: u32) -> Result<(), String> {
     let (user, owner) = (geteuid().as_raw(), about.uid());
     if owner != user {
@@ -129,7 +129,7 @@ fn refused(path: &Path, error: io::Error) -> KeyError {
     match error.raw_os_error() {
         Some(ENOENT) => KeyError::Absent { path },
         Some(ELOOP) => KeyError::Unsafe { path, what: "it is a symbolic link".to_owned() },
-        // A symbolic link that was to be a folder, too.
+        // Also a symbolic link in place of the folder.
         Some(ENOTDIR) if path.symlink_metadata().is_ok() => {
             KeyError::Unsafe { path, what: "it is a symbolic link, or no folder".to_owned() }
         }
@@ -137,7 +137,7 @@ fn refused(path: &Path, error: io::Error) -> KeyError {
     }
 }
 
-/// Makes a secret, unless another process does at the same time: then that one stays.
+/// Makes a secret. If another process makes one at the same time, that one stays.
 fn make_in(folder: &Path) -> Result<(), KeyError> {
     let failed = |error| KeyError::Io { path: folder.to_owned(), error };
     if let Some(above) = folder.parent() {
@@ -150,7 +150,7 @@ fn make_in(folder: &Path) -> Result<(), KeyError> {
     let mut bytes = [0; Secret::BYTES];
     getrandom::fill(&mut bytes).map_err(|error| failed(io::Error::other(error)))?;
     let written = || -> io::Result<()> {
-        // Of mode 0600, by another name until it is whole and on the disk.
+        // The file has mode 0600, and another name until it is complete and durable.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&bytes)?;
         file.as_file().sync_all()?;

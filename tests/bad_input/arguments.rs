@@ -7,7 +7,7 @@ use tempfile::tempdir;
 use crate::common::log::{crash_disks, crash_disks_of, full, mark};
 use crate::common::{explode, explode_in, file, files};
 
-/// A run that must not begin: nothing is made.
+/// A run that must be refused before anything is created.
 #[track_caller]
 fn refused_run(args: &str, words: &[&str]) {
     let folder = tempdir().unwrap();
@@ -30,7 +30,7 @@ fn names_and_options_are_suggested() {
     explode(["list", "target"]).refused(&["'target'", "targets"]);
 }
 
-/// A run that would look at nothing, and say that it has found nothing.
+/// A run with these bounds would check nothing and report that it has found nothing.
 #[test]
 fn bounds_of_nothing_are_refused() {
     refused_run("fs-basic --states 0", &["--states 0 explores nothing", "use 1 or more"]);
@@ -38,8 +38,8 @@ fn bounds_of_nothing_are_refused() {
     refused_run("fs-basic --strategy random --budget 0.5ms", &["a budget of 0 leaves no time"]);
 }
 
-/// It is unknown which of two was meant. The options of a stack file are an exception: the command
-/// line wins over them.
+/// A repeated option is refused, because its value is unknown. The options of a stack file are an
+/// exception: the command line overrides them.
 #[test]
 fn an_option_that_is_set_twice_is_refused() {
     let twice = |key: &str, first: &str, then: &str| {
@@ -76,7 +76,7 @@ fn an_option_that_is_set_twice_is_refused() {
     assert_eq!(options[0]["checker_options"]["way"], "fsync");
 }
 
-/// What a checker needs and the stack does not have is a requirement that is missing; its options
+/// A checker's need that the stack does not meet is a missing requirement. The checker's options
 /// are set like a component's.
 #[test]
 fn a_way_that_the_stack_does_not_have_is_unsupported() {
@@ -93,8 +93,8 @@ fn a_way_that_the_stack_does_not_have_is_unsupported() {
     run("fs-ways.way=fsync").expect(0);
 }
 
-/// A stack is unsupported as well if its top is not what the checker drives. The message is in
-/// plain words.
+/// A stack is also unsupported if its top is not of the kind that the checker drives. The message
+/// is in plain words.
 #[test]
 fn a_stack_that_a_checker_cannot_drive_is_unsupported() {
     for (run, words) in [
@@ -133,7 +133,7 @@ fn a_stack_that_a_checker_cannot_drive_is_unsupported() {
     }
 }
 
-/// SQLite would take no notice of any other; the largest is as good as any.
+/// SQLite would ignore any other size. The largest size is valid.
 #[test]
 fn pages_of_sqlite_have_sizes_that_there_are() {
     for bytes in [0, 3, 100, 256, 131_072] {
@@ -148,7 +148,7 @@ fn pages_of_sqlite_have_sizes_that_there_are() {
     }
 }
 
-/// A disk on which there is no room for the journal is no panic.
+/// A disk without space for the journal causes no panic.
 #[test]
 fn small_disks_are_refused_in_words() {
     for (target, least) in [("toyfs", 128), ("toyfs-in-place", 128), ("journal-kv", 521)] {

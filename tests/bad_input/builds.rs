@@ -15,7 +15,7 @@ use crate::kernel_tree::{HEADER, SOURCE, Tree};
 
 const RUN: &str = "run fs-sync --stack ext2 --depth 1 --out run";
 
-/// Between two amounts of other output, as from several processors, the compiler reports an error.
+/// The compiler reports an error in the middle of other output, as with parallel jobs.
 const FAILING: &str = "@for i in $$(seq 60); do echo \"  CC      fs/before$$i.o\"; done; \
     gcc -fsyntax-only $(CURDIR)/broken.c; code=$$?; \
     for i in $$(seq 60); do echo \"  CC      fs/after$$i.o\"; done; exit $$code";
@@ -34,7 +34,7 @@ fn a_build_that_fails_runs_once_and_says_why() {
         assert_eq!(tree.starts(), 1, "{args}: {ran:#?}");
         let error =
             &ran.err[ran.err.find("error: make failed").unwrap_or_else(|| panic!("{ran:#?}"))..];
-        // Further lines of an error are moved to the right.
+        // Further lines of an error are indented.
         let lines: Vec<&str> =
             error.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
         assert_eq!(lines[0], "error: make failed (exit status: 2); its errors:", "{ran:#?}");
@@ -64,7 +64,7 @@ fn ctrl_c_ends_a_build() {
     if !guest::required() {
         return;
     }
-    // A terminal sends it to all processes of the group, a script to one.
+    // A terminal sends the signal to all processes of the group, a script to one.
     for (args, to_group) in [(RUN, true), (RUN, false), ("vm build", true), ("vm build", false)] {
         let tree = Tree::new("sleep 600");
         let folder = tree.folder();
@@ -86,7 +86,7 @@ fn ctrl_c_ends_a_build() {
         {
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Does nothing if it has ended.
+        // Does nothing if the process has ended.
         explode.kill().unwrap();
         let status = explode.wait().unwrap();
         mark.nothing_left();

@@ -6,8 +6,8 @@ use crate::common::log::{crash_disks_of, full};
 use crate::common::logwrites::{DISCARD, FLUSH, LogWrites, MARK};
 use crate::common::{explode_within, file};
 
-/// The message must have these words. Damage must be found without the memory that it asks for: the
-/// process has 512 MiB.
+/// Checks that the message has these words. The process has 512 MiB, so it must find the damage
+/// without allocating the memory that the log asks for.
 #[track_caller]
 fn refused(log: &[u8], words: &[&str]) {
     let folder = tempdir().unwrap();
@@ -57,7 +57,7 @@ fn the_entries_are_checked() {
     refused(&with([0, 1 << 40, DISCARD, 0]), &["entry 2"]);
 }
 
-/// A mark's name stands in its own sector, whatever length it claims.
+/// The name of a mark is in the mark's own sector, whatever length it claims.
 #[test]
 fn a_mark_that_claims_a_long_name_has_what_there_is() {
     let folder = tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! A driver of a user's kernel tree follows its sources: the real build of a small one, in a tree
-//! of hard links to explode's own.
+//! A driver of a user's kernel tree is rebuilt when its sources change. Really builds a small
+//! driver, in a tree of hard links to explode's own.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,12 +11,12 @@ use explode_vm::{BuildOptions, BuildProgress, Builder, Cache, KernelSource, Sile
 
 use crate::common::guest;
 
-/// The driver, a source of it, and a header that nothing but modules uses.
+/// The driver, one of its sources, and a header that only modules use.
 const DRIVER: &str = "raid0";
 const SOURCE: &str = "drivers/md/raid0.c";
 const HEADER: &str = "drivers/md/raid0.h";
 
-/// Counts builds.
+/// The number of builds.
 #[derive(Default)]
 struct Builds(AtomicU32);
 
@@ -28,8 +28,8 @@ impl BuildProgress for Builds {
     }
 }
 
-/// Replaces a file, so that what it is a hard link to stays as it is, and returns the file that was
-/// there.
+/// Replaces a file, so that the other hard links to it do not change. Returns the path of the old
+/// file.
 fn append(tree: &Path, name: &str, line: &str) -> PathBuf {
     let (file, saved) = (tree.join(name), tree.join(format!("{name}.saved")));
     let text = fs::read_to_string(&file).unwrap();
@@ -58,7 +58,7 @@ fn a_driver_that_was_edited_is_built_again() {
     let (cache, builds) = (Cache::at(cache), Builds::default());
     let builder = Builder { cache: &cache, options: &options, progress: &builds };
     let source = KernelSource::Tree(tree.clone());
-    // The module, and how often one was built until now.
+    // The module, and the number of builds so far.
     let module = || {
         let kernel = builder.kernel(&source).unwrap_or_else(|error| panic!("{error}"));
         let parts = builder.driver(&kernel, DRIVER).unwrap_or_else(|error| panic!("{error}"));
@@ -77,7 +77,7 @@ fn a_driver_that_was_edited_is_built_again() {
     let header = append(&tree, HEADER, "MODULE_INFO(explode_header, \"edited\");");
     let (third, built) = module();
     assert!(built == 3 && has(&third, "explode_header=edited"), "the header was edited");
-    // As they were, with the times of then: make would not notice.
+    // The old files have their old times, so make would not notice them.
     fs::rename(header, tree.join(HEADER)).unwrap();
     assert_eq!(module(), (second, 3));
     fs::rename(source, tree.join(SOURCE)).unwrap();

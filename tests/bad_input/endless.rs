@@ -1,5 +1,5 @@
-//! Inputs that do not end, or ask for more memory than there is: an error that names the limit. The
-//! program has little memory, so that a test fails fast where one is not refused.
+//! Inputs that do not end, or that ask for more memory than exists: the error names the limit. The
+//! program has little memory, so that a test fails fast if an input is not refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use crate::common::log::{complete, dirty, flush, full, lines, submit};
 use crate::common::logwrites::LogWrites;
 use crate::common::{Ran, explode_in, explode_within, file, program, ran};
 
-/// `explode crash-disks` of this log, with 512 MiB.
+/// Runs `explode crash-disks` on this log, with 512 MiB.
 fn crash_disks(events: &[Value], args: &str) -> Ran {
     let folder = tempdir().unwrap();
     let log = file(folder.path(), "log.jsonl", lines(events));
@@ -21,7 +21,7 @@ fn crash_disks(events: &[Value], args: &str) -> Ran {
     explode_within(512, args)
 }
 
-/// The same of what a command of the shell writes into a pipe; the program has 1 GiB.
+/// Runs `explode crash-disks` on the output of a shell command, through a pipe, with 1 GiB.
 fn piped(command: &str, args: &str) -> Ran {
     let line = format!(
         "ulimit -v 1048576; {{ {command}; }} 2>/dev/null | '{}' crash-disks /dev/stdin {args}",
@@ -36,7 +36,8 @@ fn discard(id: u64, sector: u64, bytes: u64) -> Value {
 
 const GIB: u64 = 1 << 30;
 
-/// A log of 90 bytes: its count needs all of its pieces, which are too many, unless it is one.
+/// A log of 90 bytes. The count needs all of its pieces, which are too many, unless the request is
+/// one piece.
 #[test]
 fn a_short_log_may_have_too_many_pieces() {
     let args = "--size 4294967296";
@@ -57,14 +58,14 @@ fn a_short_log_may_have_too_many_pieces() {
         assert_eq!(disk["id"], "0".repeat(32), "a discard of zeroes changes nothing");
         assert_eq!(summary["distinct"], 1);
     }
-    // Pieces that are pending already count once.
+    // A piece that is already pending counts once.
     let again = [discard(1, 0, GIB / 8), discard(2, 0, GIB / 8), discard(3, GIB / 4096, GIB / 8)];
     let args = format!("{args} --samples 1024");
     crash_disks(&again[..1], &format!("{args} --block 65536")).expect(0);
     crash_disks(&again, &args).refused(&["line 3", "65536 pieces", "32768 are supported"]);
 }
 
-/// A range costs what is pending in it, not its length.
+/// The cost of a range depends on the pending pieces in it, not on its length.
 #[test]
 fn long_ranges_take_no_time() {
     let far = 1u64 << 62;
@@ -75,7 +76,7 @@ fn long_ranges_take_no_time() {
     assert_eq!(told.last().unwrap()["distinct"], 3);
 }
 
-/// Requests in flight and worlds multiply the pieces.
+/// Requests in flight and worlds multiply the number of pieces.
 #[test]
 fn requests_in_flight_may_be_too_many() {
     let mut log = vec![discard(1, 0, GIB / 2), complete(1)];
@@ -128,7 +129,7 @@ fn logs_that_do_not_end_are_refused() {
         &["line 1: it has more than 67108864 bytes"],
     );
     refused("printf '{'; cat /dev/zero", "--size 512 --log-bytes 9999", &["more than 9999 bytes"]);
-    // As many as the limit are read.
+    // A log at the limit is read.
     piped(&format!("{mark} | head -n 1000"), "--size 512 --log-events 1000 --log-bytes 24000")
         .expect(0);
     refused(
@@ -138,7 +139,7 @@ fn logs_that_do_not_end_are_refused() {
     );
 }
 
-/// Entries without data after the superblock of dm-log-writes, and data whose length lies.
+/// Entries without data after the superblock of dm-log-writes, and data of a false length.
 #[test]
 fn binary_logs_that_do_not_end_are_refused() {
     let folder = tempdir().unwrap();
@@ -181,7 +182,7 @@ fn images_that_do_not_end_are_refused() {
     let sparse = file(folder.path(), "sparse", full(9, 'P'));
     fs::File::options().write(true).open(&sparse).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(based(&sparse).expect(0).json().last().unwrap()["distinct"], 2);
-    // Through a pipe; one that ends with the last byte is an image as good as any.
+    // Images through a pipe. An image of exactly the right size is valid.
     let log = log.display();
     let piped = |command: &str, size: u64| {
         let line = format!(
@@ -246,7 +247,7 @@ fn stack_files_and_folders_that_do_not_end_are_refused() {
     within(&[Path::new("run"), resume, &path("run")]).expect(0);
 }
 
-/// The nesting of a stack file; that of JSON is in `traces.rs` and `logs.rs`.
+/// The nesting of a stack file. `traces.rs` and `logs.rs` test that of JSON.
 #[test]
 fn deep_stack_files_are_refused() {
     let deep = |open: &str| format!("[run]\na = {}", open.repeat(100_000));

@@ -1,4 +1,5 @@
-//! Guests that cannot be had, and guests that are lost: what is wrong is said, and nothing runs on.
+//! Guests that cannot start, and guests that are lost: the error is reported, and no process goes
+//! on.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,10 +14,10 @@ use crate::common::processes::Mark;
 use crate::common::{explode, file, guest, program, ran};
 use crate::traces::trace;
 
-/// What a guest is asked for with, where nothing else is the matter.
+/// The command that asks for a guest and has no other fault.
 const RUN: &str = "run fs-sync --stack ext2 --depth 1 --out run";
 
-/// The program in a folder of its own, with an environment of the test's.
+/// The program in a separate folder, with a separate environment.
 struct Bench {
     folder: TempDir,
     variables: Vec<(&'static str, String)>,
@@ -32,7 +33,7 @@ impl Bench {
         self
     }
 
-    /// With a script that is called QEMU, before any other on the path.
+    /// Puts a script with the name of QEMU first on the path.
     fn with_qemu(self, script: &str) -> Bench {
         let bin = self.folder.path().join("bin");
         fs::create_dir(&bin).unwrap();
@@ -49,8 +50,8 @@ impl Bench {
         command
     }
 
-    /// This exit code, nothing on standard output, one error with these words; no run folder, and
-    /// nothing left running.
+    /// Expects this exit code, no standard output, one error with these words, no run folder, and
+    /// no process left.
     #[track_caller]
     fn fails(&self, args: &str, code: i32, words: &[&str]) {
         let mark = Mark::of(self.folder.path());
@@ -132,7 +133,7 @@ fn here_needs_the_modules() {
     bench.fails("replay here.json", 3, &[&["here.json: "], &words[..]].concat());
 }
 
-/// Whatever is wrong with a trace is found out before a guest is booted for it.
+/// A faulty trace is refused before a guest is booted for it.
 #[test]
 fn a_trace_is_looked_at_before_its_guest() {
     let bench = Bench::new().with("PATH", "/nonexistent");
@@ -213,7 +214,7 @@ fn the_cache_is_a_folder_that_can_be_written() {
     }
 }
 
-/// Whatever QEMU does instead of running a guest, its last words are reported.
+/// If QEMU does not run a guest, its last lines are reported.
 #[test]
 fn a_guest_that_does_not_boot_is_told_with_its_last_words() {
     if !guest::required() {
@@ -231,7 +232,7 @@ fn a_guest_that_does_not_boot_is_told_with_its_last_words() {
     Bench::new().with_qemu(&nonsense).fails(RUN, 4, &words);
 }
 
-/// Killed without a chance to say goodbye, explode takes its guest along.
+/// The guest ends with explode, even if explode is killed.
 #[test]
 fn a_guest_ends_with_its_killed_host() {
     if !guest::required() {

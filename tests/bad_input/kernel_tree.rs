@@ -1,4 +1,4 @@
-//! Small trees that look like a user's built kernel, with a Makefile of the test's own.
+//! Small trees that look like a user's built kernel, with their own Makefile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,16 @@ use tempfile::{TempDir, tempdir};
 
 use crate::common::program;
 
-/// A tree, and a cache that has the user's tools and image and nothing built for the tree.
+/// A tree, and a cache with the user's tools and image and no builds for the tree.
 pub struct Tree(TempDir);
 
-/// A file that is part of the kernel, and a header of it.
+/// A source file of the kernel, and a header that it uses.
 pub const SOURCE: &str = "fs/ext4/inode.c";
 pub const HEADER: &str = "fs/ext4/ext4.h";
 
 impl Tree {
-    /// `modules` is what make runs to build modules. Each start of it adds a line to `starts`.
+    /// `modules` is the command with which make builds modules. Each start of it adds a line to
+    /// `starts`.
     pub fn new(modules: &str) -> Tree {
         let tree = Tree(tempdir().unwrap());
         let user = Cache::of_user().unwrap();
@@ -49,7 +50,7 @@ impl Tree {
         tree
     }
 
-    /// Its folder.
+    /// Returns the folder of the tree.
     pub fn folder(&self) -> PathBuf {
         self.0.path().join("tree")
     }
@@ -58,7 +59,7 @@ impl Tree {
         self.0.path().join("cache/explode")
     }
 
-    /// Writes a file of the tree, so many seconds after it began.
+    /// Writes a file of the tree, with a time `at` seconds after the tree's beginning.
     pub fn write(&self, name: &str, text: &str, at: u64) {
         let path = self.folder().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -67,13 +68,13 @@ impl Tree {
         fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
     }
 
-    /// How often modules were built.
+    /// Returns the number of times that modules were built.
     pub fn starts(&self) -> usize {
         fs::read_to_string(self.folder().join("starts")).unwrap_or_default().lines().count()
     }
 
-    /// `explode` with this tree as the guests' kernel, in the folder that has the tree and is to
-    /// have the run.
+    /// Returns `explode` with this tree as the guests' kernel, in the folder that has the tree and
+    /// gets the run folder.
     pub fn explode(&self, args: &str) -> Command {
         let mut command = Command::new(program());
         command.args(args.split_whitespace()).current_dir(self.0.path());
@@ -84,7 +85,7 @@ impl Tree {
     }
 }
 
-/// What the compiler says of itself that builds modules.
+/// Returns the version text of the compiler that builds modules.
 fn rustc(user: &Cache) -> String {
     let options = BuildOptions::default();
     let tools = Builder { cache: user, options: &options, progress: &Silent }.tools().unwrap();

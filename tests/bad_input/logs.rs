@@ -9,7 +9,7 @@ use crate::common::log::{
     complete, crash_disks, crash_disks_of, dirty, flush, lines, mark, submit,
 };
 
-/// Line 3 of this log is wrong: the message must have these words.
+/// Checks that line 3 of this log is refused with these words.
 #[track_caller]
 fn refused_line(line: &str, words: &[&str]) {
     let folder = tempdir().unwrap();
@@ -28,7 +28,7 @@ fn refused_event(event: &Value, words: &[&str]) {
     refused_line(&event.to_string(), words);
 }
 
-/// A change of the event of `dirty`.
+/// Returns the event of `dirty` with one changed key.
 fn changed(key: &str, value: Value) -> Value {
     let mut event = dirty(0, 0, 1, 'A');
     event[key] = value;
@@ -108,7 +108,7 @@ fn ids_belong_to_requests_in_flight() {
     let folder = tempdir().unwrap();
     let twice = [submit(1, 0, 0, 1, 'A'), complete(1), complete(1)];
     crash_disks(folder.path(), &twice, "--size 4096").refused(&["line 3", "id 1"]);
-    // Before the interval, too.
+    // Also before the interval.
     let before = [complete(1), mark("from")];
     crash_disks(folder.path(), &before, "--size 4096 --from from").refused(&["line 1", "id 1"]);
 }
@@ -151,7 +151,7 @@ fn what_is_no_text_is_refused() {
     crash_disks_of(&log, "--size 4096").refused(&["latin1: line 1: ", "not JSON"]);
 }
 
-/// Far more than there is memory: refused, not tried.
+/// A request far larger than the memory is refused before it is read.
 #[test]
 fn a_request_has_a_largest_size() {
     let folder = tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Damaged input and wrong usage: exit code 2, and a message that names the file, the place in it,
-//! and what is wanted. A guest that cannot be had, or is lost: exit codes 3 and 4.
+//! Damaged input and wrong usage: exit code 2, and a message that names the file, the place in it
+//! and the valid input. A guest that cannot start or is lost: exit codes 3 and 4.
 
 #[path = "../common/mod.rs"]
 mod common;

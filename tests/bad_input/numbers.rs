@@ -1,4 +1,4 @@
-//! Numbers that are too large: for memory, for a stack, for a clock, for an offset.
+//! Numbers that are too large for memory, a stack, a clock or an offset.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;
@@ -6,7 +6,7 @@ use tempfile::tempdir;
 use crate::common::log::{crash_disks, mark, submit};
 use crate::common::{explode_in, explode_within, file, files};
 
-/// A run that must not begin, with 512 MiB.
+/// Checks that a run is refused before it begins, with 512 MiB.
 #[track_caller]
 fn refused(command: &str, words: &[&str]) {
     let folder = tempdir().unwrap();
@@ -54,8 +54,7 @@ fn times_are_a_year_at_most() {
     explode_in(folder.path(), args.split_whitespace()).expect(0);
 }
 
-/// Numbers that only say when to stop, or how far a path may go: nothing is made for them
-/// beforehand.
+/// Bounds of a run or of a path allocate nothing.
 #[test]
 fn large_bounds_cost_nothing() {
     for args in [
@@ -77,7 +76,7 @@ fn large_bounds_cost_nothing() {
     }
 }
 
-/// First the disks of more crashes than its depth, then a depth that is not supported.
+/// First a trace with more crashes than its depth, then one with an unsupported depth.
 #[test]
 fn a_trace_is_no_deeper_than_its_options() {
     let folder = tempdir().unwrap();
@@ -111,7 +110,7 @@ fn sizes_are_those_that_a_file_can_have() {
     assert!(!folder.path().join("out").exists());
     crash_disks(folder.path(), &[submit(1, 0, most / 512 - 1, 1, 'A')], &format!("--size {most}"))
         .expect(0);
-    // The event itself, whatever the size.
+    // The event itself is wrong, whatever the size.
     let beyond = submit(1, 0, u64::MAX / 512, 1, 'A');
     let words = ["line 1", "36028797018963967", "beyond the largest possible device"];
     crash_disks(folder.path(), &[beyond], &format!("--size {most}")).refused(&words);
@@ -120,7 +119,7 @@ fn sizes_are_those_that_a_file_can_have() {
     assert_eq!(files(folder.path()), ["log.jsonl"]);
 }
 
-/// A folder whose file system has smaller files: the size is what is wrong.
+/// The file system of the folder has a smaller limit, so the message names the size.
 #[test]
 fn an_image_may_be_too_large_for_the_file_system() {
     let folder = tempdir().unwrap();

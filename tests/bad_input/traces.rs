@@ -1,4 +1,4 @@
-//! Traces: cut off, edited, made up.
+//! Traces that are cut off, edited or invented.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -32,7 +32,7 @@ fn refused(text: impl AsRef<[u8]>, words: &[&str]) {
     replay(folder.path(), text).refused(&words);
 }
 
-/// The trace after a change must be refused in these words.
+/// Checks that the trace is refused with these words after a change.
 #[track_caller]
 fn edited(change: impl FnOnce(&mut Value), words: &[&str]) {
     let mut trace: Value = serde_json::from_str(trace()).unwrap();
@@ -73,7 +73,7 @@ fn what_is_no_trace_at_all_is_refused() {
 fn another_format_is_refused() {
     edited(|trace| trace["format"] = json!(2), &["format 2", "format 1", "use the version"]);
     edited(|trace| trace["format"] = json!("1"), &["line", "column"]);
-    // Of a later format nothing else is known.
+    // Of a later format only its number is known.
     refused("{\"format\": 7, \"unheard\": {\"of\": []}}", &["format 7"]);
 }
 

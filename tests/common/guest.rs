@@ -1,4 +1,4 @@
-//! Tests that need a guest: whether they can run here.
+//! The requirements of tests that need a guest.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::unsupported::unsupported;
 use super::{explode, of_type, program};
 
-/// Does this machine have what a guest needs? A test that needs one returns if it does not; in CI
-/// it fails. Asks once a test program; what was never built is built then, kernel and all, for
-/// longer than a test may take.
+/// Returns true if this machine has everything that a guest needs. A test that needs a guest
+/// returns otherwise; in CI this panics. Asks once per test program. Builds the missing parts, the
+/// kernel included, which may take longer than a test.
 pub fn required() -> bool {
     static MISSING: OnceLock<Option<String>> = OnceLock::new();
     let missing = MISSING.get_or_init(missing).as_deref();
@@ -18,7 +18,7 @@ pub fn required() -> bool {
     missing.is_none()
 }
 
-/// What `explode doctor` misses.
+/// Returns what `explode doctor` reports as missing.
 fn missing() -> Option<String> {
     let ran = explode(["doctor", "--format", "jsonl"]);
     let checks = ran.json();

@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 
 use super::{Ran, explode, file};
 
-/// Bytes of a sector.
+/// The number of bytes of a sector.
 pub const SECTOR: usize = 512;
 
-/// A change in a cache: `sectors` sectors full of a letter.
+/// Returns a change in a cache: `sectors` sectors full of a letter.
 pub fn dirty(dev: u32, sector: u64, sectors: usize, letter: char) -> Value {
     json!({"e": "dirty", "dev": dev, "sector": sector, "data": base64(&full(sectors, letter))})
 }
 
-/// A write request.
+/// Returns a write request.
 pub fn submit(id: u64, dev: u32, sector: u64, sectors: usize, letter: char) -> Value {
     json!({"e": "submit", "id": id, "dev": dev, "sector": sector,
         "data": base64(&full(sectors, letter))})
 }
 
-/// A write request with flags.
+/// Returns a write request with flags.
 pub fn submit_with(
     flags: &[&str],
     id: u64,
@@ -34,32 +34,32 @@ pub fn submit_with(
     event
 }
 
-/// The end of a request or a flush.
+/// Returns the end of a request or a flush.
 pub fn complete(id: u64) -> Value {
     json!({"e": "complete", "id": id})
 }
 
-/// A flush.
+/// Returns a flush.
 pub fn flush(id: u64, dev: u32) -> Value {
     json!({"e": "flush", "id": id, "dev": dev})
 }
 
-/// A cache forgets its changes of a range.
+/// Returns an event by which a cache drops its changes of a range.
 pub fn clean(dev: u32, sector: u64, sectors: usize) -> Value {
     json!({"e": "clean", "dev": dev, "sector": sector, "len": sectors * SECTOR})
 }
 
-/// A place with a name.
+/// Returns a mark with a name.
 pub fn mark(name: &str) -> Value {
     json!({"e": "mark", "name": name})
 }
 
-/// Sectors full of a letter; `.` stands for zeroes.
+/// Returns sectors full of a letter. `.` stands for zeroes.
 pub fn full(sectors: usize, letter: char) -> Vec<u8> {
     vec![if letter == '.' { 0 } else { letter as u8 }; sectors * SECTOR]
 }
 
-/// The file's text.
+/// Returns the text of a log.
 pub fn lines(events: &[Value]) -> String {
     events.iter().map(|event| format!("{event}\n")).collect()
 }
@@ -69,13 +69,14 @@ pub fn crash_disks(folder: &Path, events: &[Value], args: &str) -> Ran {
     crash_disks_of(&file(folder, "log.jsonl", lines(events)), args)
 }
 
-/// The same for a log that is there.
+/// Runs `explode crash-disks --format jsonl` on an existing log.
 pub fn crash_disks_of(log: &Path, args: &str) -> Ran {
     let log = log.to_str().unwrap();
     explode(["crash-disks", log, "--format", "jsonl"].into_iter().chain(args.split_whitespace()))
 }
 
-/// What an image looks like: a character a sector, which must be one byte repeated, `.` for zeroes.
+/// Returns an image as one character per sector. Each sector must be one repeated byte. `.` stands
+/// for zeroes.
 pub fn draw(image: &[u8]) -> String {
     let sector = |sector: &[u8]| {
         assert!(sector.iter().all(|byte| *byte == sector[0]), "a sector is one byte, repeated");
@@ -84,7 +85,7 @@ pub fn draw(image: &[u8]) -> String {
     image.chunks(SECTOR).map(sector).collect()
 }
 
-/// RFC 4648, with padding.
+/// Encodes as RFC 4648 says, with padding.
 pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = |chunk: &[u8]| {

@@ -19,12 +19,12 @@ pub struct LogWrites {
 }
 
 impl LogWrites {
-    /// An empty log, in sectors of this size.
+    /// Returns an empty log, in sectors of this size.
     pub fn new(sector_bytes: usize) -> LogWrites {
         LogWrites { sector_bytes, entries: 0, bytes: Vec::new() }
     }
 
-    /// A write; its data is whole sectors.
+    /// Adds a write. Its data must be whole sectors.
     pub fn write(self, sector: u64, flags: u64, data: &[u8]) -> LogWrites {
         let sectors = data.len() / self.sector_bytes;
         assert_eq!(sectors * self.sector_bytes, data.len());
@@ -33,17 +33,17 @@ impl LogWrites {
         log
     }
 
-    /// A discard.
+    /// Adds a discard.
     pub fn discard(self, sector: u64, sectors: u64) -> LogWrites {
         self.entry([sector, sectors, DISCARD, 0], &[])
     }
 
-    /// A mark.
+    /// Adds a mark.
     pub fn mark(self, name: &str) -> LogWrites {
         self.entry([0, 0, MARK, name.len() as u64], name.as_bytes())
     }
 
-    /// Any entry's own sector.
+    /// Adds the sector of any entry.
     pub fn entry(mut self, fields: [u64; 4], name: &[u8]) -> LogWrites {
         let mut sector: Vec<u8> = fields.iter().flat_map(|field| field.to_le_bytes()).collect();
         sector.extend(name);
@@ -53,12 +53,12 @@ impl LogWrites {
         self
     }
 
-    /// The file's contents.
+    /// Returns the contents of the file.
     pub fn finish(&self) -> Vec<u8> {
         self.finish_as(1, self.entries, self.sector_bytes as u32)
     }
 
-    /// The file's contents under another superblock.
+    /// Returns the contents of the file with another superblock.
     pub fn finish_as(&self, version: u64, entries: u64, sector_bytes: u32) -> Vec<u8> {
         let mut file: Vec<u8> =
             [MAGIC, version, entries].iter().flat_map(|field| field.to_le_bytes()).collect();
@@ -69,8 +69,8 @@ impl LogWrites {
     }
 }
 
-/// Replays a log over an image, as xfstests' `replay-log` does; the log's sectors are 512 bytes.
-/// Returns where its last entry ends.
+/// Replays a log over an image, as xfstests' `replay-log` does. The log's sectors have 512 bytes.
+/// Returns the offset of the end of its last entry.
 pub fn replay(log: &[u8], image: &mut [u8]) -> usize {
     let word = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap()) as usize;
     assert_eq!((word(0) as u64, word(8), &log[24..28]), (MAGIC, 1, &512u32.to_le_bytes()[..]));

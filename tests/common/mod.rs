@@ -1,5 +1,5 @@
-//! What the tests of the command line share: running the program as a user would, and reading what
-//! it says.
+//! Shared parts of the tests of the command line: they run the program as a user would, and read
+//! its output.
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 pub mod guest;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Longer than anything here takes, on a busy machine too.
+/// A time longer than any command here takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(900);
 
 /// The result of a run of the program.
@@ -43,7 +43,7 @@ pub fn explode_in<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item =
     ran(Command::new(program()).current_dir(folder).args(args))
 }
 
-/// Runs `explode` with no more than so many MiB of memory.
+/// Runs `explode` with at most `mib` MiB of memory.
 pub fn explode_within<S: AsRef<OsStr>>(mib: u64, args: impl IntoIterator<Item = S>) -> Ran {
     let limit = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib * 1024);
     ran(Command::new("sh").args(["-c", &limit, program()]).args(args))
@@ -57,12 +57,12 @@ pub fn shell(folder: &Path, command: &str) -> Ran {
     ran(Command::new("sh").args(["-c", command]).current_dir(folder).env("PATH", path))
 }
 
-/// The program under test.
+/// Returns the path of the program under test.
 pub fn program() -> &'static str {
     env!("CARGO_BIN_EXE_explode")
 }
 
-/// Runs a command to its end; one that hangs is killed and is an error.
+/// Runs a command to its end. Kills a command that hangs, and panics.
 pub fn ran(command: &mut Command) -> Ran {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -97,7 +97,7 @@ fn read_to_end(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandl
 }
 
 impl Ran {
-    /// This exit code, or the whole story.
+    /// Checks the exit code. Panics with the whole result if it differs.
     #[track_caller]
     pub fn expect(self, code: i32) -> Ran {
         assert!(!self.err.contains("panicked"), "{self:#?}");
@@ -105,7 +105,7 @@ impl Ran {
         self
     }
 
-    /// Exit code 2, nothing on standard output, one error, and these words in it.
+    /// Checks for exit code 2, no standard output, and one error with these words.
     #[track_caller]
     pub fn refused(self, words: &[&str]) {
         let ran = self.expect(2);
@@ -116,7 +116,7 @@ impl Ran {
         }
     }
 
-    /// The JSON lines.
+    /// Returns the JSON lines of standard output.
     #[track_caller]
     pub fn json(&self) -> Vec<Value> {
         let parse =
@@ -125,26 +125,27 @@ impl Ran {
     }
 }
 
-/// The objects of one type.
+/// Returns the objects of one type.
 pub fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["type"] == kind).collect()
 }
 
-/// The names of an object's members, in alphabetical order.
+/// Returns the names of an object's members, in alphabetical order.
 pub fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     keys
 }
 
-/// The words of a text, as `keys` gives them.
+/// Returns the words of a text, in the order of [`keys`].
 pub fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     words.sort_unstable();
     words
 }
 
-/// The names of the files of a folder, in alphabetical order; none if it is not there.
+/// Returns the names of the files of a folder, in alphabetical order. Empty if the folder does not
+/// exist.
 pub fn files(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =

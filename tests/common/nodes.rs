@@ -9,13 +9,13 @@ use nix::unistd::{Uid, mkfifo};
 
 use super::unsupported::unsupported;
 
-/// A user and a group that no file of a test has otherwise.
+/// A user and a group that no other file of a test has.
 pub const OTHER: u32 = 12_345;
 
-/// Numbers of character devices that every Linux has.
+/// The numbers of character devices that every Linux has.
 pub const NULL: (u64, u64) = (1, 3);
 pub const FULL: (u64, u64) = (1, 7);
-/// A loop device that is not set up. It is only looked at.
+/// A loop device that is not set up. Tests only look at it.
 pub const BLOCK: (u64, u64) = (7, 200);
 
 /// Makes a FIFO.
@@ -23,10 +23,10 @@ pub fn fifo(path: &Path) {
     mkfifo(path, Mode::from_bits_truncate(0o644)).unwrap();
 }
 
-/// Makes the node of a character device. Returns false, loudly, where this process may not, or the
-/// node cannot be used.
+/// Makes the node of a character device. Returns false and prints a message if this process may not
+/// make it, or the node cannot be used.
 pub fn character_device(path: &Path, number: (u64, u64)) -> bool {
-    // A file system that is mounted with nodev makes nodes that nothing can open.
+    // On a file system that is mounted with nodev no node can be opened.
     device(path, SFlag::S_IFCHR, number) && {
         let opened = fs::File::options().write(true).open(path);
         if let Err(error) = &opened {
@@ -36,8 +36,8 @@ pub fn character_device(path: &Path, number: (u64, u64)) -> bool {
     }
 }
 
-/// A device on which nothing has room, which a test may name as an output file. Root gets a node in
-/// this folder: a mistake in what is tested must not change the machine's device.
+/// Returns the path of a device without space, which a test may name as an output file. Root gets a
+/// node in this folder, so that a mistake cannot change the machine's device.
 pub fn full(folder: &Path) -> Option<PathBuf> {
     if !Uid::effective().is_root() {
         return Some("/dev/full".into());
@@ -46,7 +46,8 @@ pub fn full(folder: &Path) -> Option<PathBuf> {
     character_device(&path, FULL).then_some(path)
 }
 
-/// Makes the node of a block device. Returns false, loudly, where this process may not.
+/// Makes the node of a block device. Returns false and prints a message if this process may not
+/// make it.
 pub fn block_device(path: &Path) -> bool {
     device(path, SFlag::S_IFBLK, BLOCK)
 }
@@ -68,7 +69,7 @@ pub fn is_root(what: &str) -> bool {
     is_root
 }
 
-/// What stands at a path: its type, and of a device its number. Links are not followed.
+/// Returns the file type of a path, and the number of a device. Does not follow links.
 pub fn kind(path: &Path) -> (&'static str, u64) {
     let found = fs::symlink_metadata(path).unwrap();
     let kind = found.file_type();

@@ -1,13 +1,13 @@
 //! The blocks of code on a page, and the commands in them.
 //!
-//! A block marked `sh` holds commands. A block marked `console` holds commands behind `$ ` and what
-//! each prints. A command ends with its line, unless the line ends with a backslash or the next one
-//! is indented or closes a loop.
+//! A block marked `sh` contains commands. A block marked `console` contains commands after `$ `,
+//! each followed by its output. A command ends with its line, unless the line ends with a backslash
+//! or the next one is indented or closes a loop.
 
 /// A block of code.
 #[derive(Debug)]
 pub struct Block<'a> {
-    /// The line of the page on which it begins, from 1.
+    /// The line of the page at which it begins, from 1.
     pub line: usize,
     pub language: &'a str,
     pub lines: Vec<&'a str>,
@@ -16,23 +16,23 @@ pub struct Block<'a> {
 /// A command of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The line of the page on which it begins, from 1.
+    /// The line of the page at which it begins, from 1.
     pub line: usize,
-    /// The command, without the comment behind it.
+    /// The command, without the comment after it.
     pub text: String,
-    /// What the comment behind it says, or nothing.
+    /// The text of the comment after it. Empty without a comment.
     pub comment: String,
-    /// The output that the page shows. `None` in a block of commands alone.
+    /// The output that the page shows. `None` in a block marked `sh`.
     pub shown: Option<Vec<String>>,
 }
 
 impl Block<'_> {
-    /// The text, each line with its end.
+    /// Returns the text, each line with its end.
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// The commands. A block in another language has none.
+    /// Returns the commands. A block in another language has none.
     pub fn commands(&self) -> Vec<Command> {
         let mut commands: Vec<Command> = Vec::new();
         for (at, line) in self.lines.iter().enumerate() {
@@ -72,7 +72,7 @@ impl Command {
     }
 }
 
-/// The blocks of code of a page.
+/// Returns the blocks of code of a page.
 pub fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     let mut open: Option<Block<'_>> = None;
@@ -90,7 +90,7 @@ pub fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The commands of a page, in its order.
+/// Returns the commands of a page, in order.
 pub fn commands(page: &str) -> Vec<Command> {
     blocks(page).iter().flat_map(Block::commands).collect()
 }

@@ -1,18 +1,19 @@
-//! The commands that a run prints, pasted into a shell as its reader would.
+//! The commands that a run prints, pasted into a shell.
 
 use std::collections::BTreeSet;
 
 use super::shell;
 
-/// Pastes the command that stands at the end of each finding of a run's text, by design or not, in
-/// another folder than that of the run, and has it show that finding again. The text's last line is
-/// one of them, if there is a finding that counts. Returns the verdicts.
+/// Pastes the last command of each finding of a run's text, by design or not, in a folder other
+/// than that of the run. Each must reproduce its finding. The text must end with one of these
+/// commands if a finding counts. Returns the verdicts.
 #[track_caller]
 pub fn replays(text: &str) -> BTreeSet<String> {
     pasted(text, |_| true)
 }
 
-/// The same of the first finding with each verdict; the others have a command, too.
+/// Pastes the command of the first finding with each verdict. The others must have a command as
+/// well.
 #[track_caller]
 pub fn first_replays(text: &str) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
@@ -32,7 +33,7 @@ fn pasted(text: &str, mut is_wanted: impl FnMut(&str) -> bool) -> BTreeSet<Strin
     for (index, head) in lines.iter().enumerate() {
         let word = head.get(..12).unwrap_or_default().trim();
         let rest: Vec<&str> = lines[index + 1..].iter().copied().take_while(is_detail).collect();
-        // A finding that is reported again, with its last count, has no details.
+        // A finding that is reported again with its last count has no details.
         let (true, Some(last)) = (["FAIL", "by design"].contains(&word), rest.last()) else {
             continue;
         };

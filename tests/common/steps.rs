@@ -1,11 +1,11 @@
-//! Going a checker's way by the names of its steps.
+//! Choices by the names of a checker's steps.
 
 use explode_runtime::choose::ChoicePoint;
 
-/// The answer that has this name.
+/// Returns the answer of this name.
 ///
 /// # Panics
-/// None has.
+/// No answer has this name.
 pub fn named(point: &ChoicePoint<'_>, name: &str) -> u32 {
     let found = point.names.iter().position(|other| other == name);
     found.unwrap_or_else(|| panic!("no step '{name}' in {:?}", point.names)) as u32

@@ -1,4 +1,4 @@
-//! Running a program on a terminal, and what stands on its screen then.
+//! Runs of a program on a terminal, and the screen at their end.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
 
-/// Wide enough for every line of these runs.
+/// The size of the terminal, wide enough for every line of these runs.
 const SIZE: Winsize = Winsize { ws_row: 100, ws_col: 250, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// What a program writes to a terminal, that ends with this code.
+/// Runs a program that must end with this code. Returns the bytes that it writes to the terminal.
 pub fn run(
     program: &Path,
     folder: &Path,
@@ -34,14 +34,14 @@ pub fn run(
         .unwrap();
     drop(ends.slave);
     let mut said = Vec::new();
-    // A terminal whose other side is gone is an error, once all of it has been read.
+    // When the other side of a terminal is closed, reading fails after the last byte.
     let end = File::from(ends.master).read_to_end(&mut said).unwrap_err();
     assert_eq!(end.raw_os_error(), Some(libc::EIO));
     assert_eq!(child.wait().unwrap().code(), Some(code));
     String::from_utf8(said).unwrap()
 }
 
-/// What stands on the screen in the end.
+/// Returns the text on the screen at the end.
 pub fn screen(said: &str) -> String {
     let [rows, columns] = [SIZE.ws_row, SIZE.ws_col].map(|size| NonZero::new(size).unwrap());
     let mut parser = vt100::Parser::new(rows, columns, 0);
@@ -49,7 +49,7 @@ pub fn screen(said: &str) -> String {
     parser.screen().contents()
 }
 
-/// Without how long it took.
+/// Returns the lines without their durations.
 pub fn timeless(text: &str) -> Vec<String> {
     let line = |line: &str| match (line.find('['), line.find("s] ")) {
         (Some(from), Some(to)) if line.trim_start().starts_with("Summary") => {

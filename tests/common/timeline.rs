@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// A span: its name, when it began and when it ended, in nanoseconds.
+/// A span: its name, its beginning and its end, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Span {
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Reads a file in which the spans of each lane nest.
+    /// Reads a file and checks that the spans of each lane nest.
     #[track_caller]
     pub fn read(path: &Path) -> Timeline {
         let text = std::fs::read(path).unwrap();
@@ -49,13 +49,13 @@ impl Timeline {
         timeline
     }
 
-    /// How often a span of this name is there, in a process or in all.
+    /// Returns the number of spans of this name, in one process or in all.
     pub fn count(&self, name: &str, process: Option<u64>) -> usize {
         let lanes = self.lanes.iter().filter(|(lane, _)| process.is_none_or(|it| lane.0 == it));
         lanes.flat_map(|(_, spans)| spans).filter(|span| span.name == name).count()
     }
 
-    /// Each unit of a worker lies in a time in which the supervisor waited for it.
+    /// Checks that each unit of a worker lies in a span in which the supervisor waited for it.
     #[track_caller]
     pub fn units_are_waited_for(&self) {
         let of = |name: &'static str| {
@@ -70,7 +70,7 @@ impl Timeline {
     }
 }
 
-/// Puts the spans of a lane in order; no two overlap unless one is in the other.
+/// Sorts the spans of a lane. Two spans that overlap must be nested.
 #[track_caller]
 fn nest(spans: &mut [Span]) {
     spans.sort_by_key(|span| (span.begin, std::cmp::Reverse(span.end)));

@@ -1,11 +1,11 @@
-//! The result of a test whose requirements are not there: it passes with a message; in CI it fails.
+//! The result of a test without its requirements: it passes with a message. In CI it fails.
 
 use std::io::Write as _;
 
-/// Says what is missing, past the capture of a test's output.
+/// Prints the missing requirement, past the capture of a test's output.
 ///
 /// # Panics
-/// Where the environment variable `CI` is set: there everything has to be.
+/// The environment variable `CI` is set, where every requirement must be met.
 pub fn unsupported(what: &str) {
     assert!(std::env::var_os("CI").is_none(), "unsupported: {what}");
     // If standard error is gone, the message is lost.

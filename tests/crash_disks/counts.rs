@@ -1,4 +1,4 @@
-//! Counts, epochs and block names that were worked out by hand.
+//! Counts, epochs and block names that were computed by hand.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::common::log::{
 };
 use crate::common::of_type;
 
-/// Epochs and blocks of each disk, by its drawing, and the three counts.
+/// Returns the epochs and blocks of each disk, by its drawing, and the three counts.
 fn disks(events: &[Value], args: &str) -> (BTreeMap<String, (String, Value)>, [Value; 3]) {
     let folder = tempdir().unwrap();
     let images = folder.path().join("images");
@@ -67,7 +67,7 @@ fn an_emission_before_what_removes_a_version_and_one_at_the_end() {
         ("A", "in-between end", json!([[0, 0, 1]])),
     ]);
     assert_eq!(disks(&log, "--size 4096"), (both.clone(), [json!(3), json!(2), json!(0)]));
-    // Under the other rule A is durable two events earlier; the counts are the same.
+    // Under the other rule A is durable two events earlier. The counts are equal.
     assert_eq!(
         disks(&log, "--size 4096 --completion durable"),
         (both, [json!(3), json!(2), json!(0)])
@@ -87,8 +87,8 @@ fn a_forgotten_buffer_was_possible_until_then() {
     assert_eq!(disks(&log, "--size 8192"), (four, [json!(6), json!(4), json!(0)]));
 }
 
-/// A commit block behind a flush: 2 disks in the world before the flush, 2 in that after it, and
-/// the end.
+/// A commit block after a flush: 2 disks in the world before the flush, 2 in the world after it,
+/// and the end.
 #[test]
 fn a_preflush_adds_up_two_worlds() {
     let log = [
@@ -104,8 +104,8 @@ fn a_preflush_adds_up_two_worlds() {
     assert_eq!(counts, [json!(5), json!(3), json!(0)]);
 }
 
-/// B is version 2 of its block while A is pending, and named so: its disk is first seen before A
-/// becomes durable.
+/// B is version 2 of its block while A is pending, and has that name: its disk first appears before
+/// A becomes durable.
 #[test]
 fn a_version_is_named_as_at_the_instant_that_is_shown() {
     let log = [submit_with(&["fua"], 1, 0, 0, 8, 'A'), dirty(0, 0, 8, 'B'), complete(1)];
@@ -117,7 +117,7 @@ fn a_version_is_named_as_at_the_instant_that_is_shown() {
     assert_eq!(disks(&log, "--size 4096"), (three, [json!(5), json!(3), json!(0)]));
 }
 
-/// Every disk of a log of dirty buffers can be put together from the versions that it names.
+/// The versions that a disk of a log of dirty buffers names determine its contents.
 #[test]
 fn the_blocks_of_a_disk_say_what_is_on_it() {
     let log = [
@@ -128,7 +128,7 @@ fn the_blocks_of_a_disk_say_what_is_on_it() {
         dirty(0, 1, 1, 'e'),
         dirty(0, 1, 1, 'f'),
     ];
-    // In the order in which they were written: first sector, version of its range, sectors, letter.
+    // In the order of writing: first sector, version of its range, sectors, letter.
     let versions = [
         (0, 1, 8, 'A'),
         (0, 2, 8, 'B'),
@@ -150,8 +150,8 @@ fn the_blocks_of_a_disk_say_what_is_on_it() {
         assert_eq!(draw(&image).trim_end_matches('.'), drawing, "{blocks}");
     }
     let named: usize = found.values().map(|(_, blocks)| blocks.as_array().unwrap().len()).sum();
-    // Of 24 disks 18 keep one of three versions of the first block, 12 the second block, 16 one of
-    // two of the sector.
+    // Of 24 disks 18 keep one of three versions of the first block, 12 keep the second block, and
+    // 16 keep one of two versions of the sector.
     assert_eq!(named, 18 + 12 + 16);
 }
 

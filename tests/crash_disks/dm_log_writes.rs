@@ -15,8 +15,7 @@ fn of_log_writes(folder: &Path, log: &LogWrites, args: &str) -> Ran {
     crash_disks_of(&file(folder, "writes.log", log.finish()), args)
 }
 
-/// A log of every kind of entry, and the JSON log that it stands for; one unit is one of the log's
-/// own sectors.
+/// A log with every kind of entry, and the equivalent JSON log. One unit is a sector of the log.
 fn both(sector_bytes: usize) -> (LogWrites, Vec<Value>) {
     let unit = sector_bytes / 512;
     let data = |letter| full(unit, letter);
@@ -81,7 +80,8 @@ fn a_log_is_the_json_log_that_it_stands_for() {
     }
 }
 
-/// Exact counts for a log without a JSON twin: a write that is not flushed, then one that is.
+/// Exact counts of a log without an equivalent in JSON: a write without a flush, then one with a
+/// flush.
 #[test]
 fn an_entry_is_a_submit_and_its_complete() {
     let folder = tempdir().unwrap();
@@ -120,8 +120,8 @@ fn a_written_log_turns_the_base_into_the_image() {
         crash_disks(folder.path(), &log, &args).expect(0);
     }
     let logs = files(&path("logwrites"));
-    // Sector 3 and sector 4 are in one block; three pieces with one version each, and the zeroes:
-    // 16 disks of two devices.
+    // Sectors 3 and 4 are in one block. There are three pieces with one version each, and the
+    // zeroes: 16 disks of two devices.
     assert_eq!((logs.len(), files(&path("img")).len()), (32, 32));
     for name in logs {
         let (id, dev) = name.strip_suffix(".log").unwrap().split_once('.').unwrap();
@@ -132,7 +132,7 @@ fn a_written_log_turns_the_base_into_the_image() {
         assert_eq!(replay(&log, &mut replayed), log.len(), "nothing is behind its last entry");
         assert!(replayed == image, "{name}");
 
-        // explode reads what it has written: after the last entry there is one disk, and it is the
+        // explode reads the log that it has written: after the last entry there is one disk, the
         // image.
         let out = path("again").join(&name);
         let base = path(&format!("base.{dev}"));

@@ -1,4 +1,4 @@
-//! The golden logs, through the command line: exactly their disks, epochs and images.
+//! The golden logs through the command line: exact disks, epochs and images.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ fn id(disk: &Value) -> &str {
     disk["id"].as_str().unwrap()
 }
 
-/// The drawing of all devices of a disk, as the expectations have it.
+/// Returns the drawing of all devices of a disk, in the form of the expectations.
 fn drawing(images: &Path, disk: &Value, devices: usize) -> String {
     let image = |dev| std::fs::read(images.join(format!("{}.{dev}.img", id(disk)))).unwrap();
     (0..devices).map(|dev| draw(&image(dev))).collect::<Vec<_>>().join("|")

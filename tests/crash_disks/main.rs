@@ -1,4 +1,4 @@
-//! `explode crash-disks`: the disks that a crash can leave, from an event log alone.
+//! `explode crash-disks`: the crash disks of an event log.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Images before the log, block sizes, intervals, and the text for a person.
+//! Images before the log, block sizes, intervals, and the human format.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;
@@ -57,7 +57,7 @@ fn blocks_are_cut_at_their_multiples() {
     {
         assert_eq!(crash_disk_count(&one, &format!("--size 16384 {args}")), json!(disks), "{args}");
     }
-    // It begins in the middle of a block: two pieces; as one request, one.
+    // The write begins in the middle of a block: two pieces, or one as a request.
     let across = [submit(1, 0, 4, 8, 'A')];
     for (args, disks) in
         [("", 4u32), ("--block 8192", 2), ("--atom request", 2), ("--block 1024", 16)]
@@ -124,7 +124,7 @@ fn a_person_gets_a_line_a_disk_and_a_summary() {
     assert_eq!(lines[6], "6 crash disks, 6 distinct, 0 left out");
 }
 
-/// As a shell's `<(zcat log.gz)` gives it.
+/// The log comes as from a shell's `<(zcat log.gz)`.
 #[test]
 fn a_log_can_come_through_a_pipe() {
     let folder = tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Logs that QEMU's `blklogwrites` has written: what a machine with such a disk leaves is read as
-//! what was asked of the disk.
+//! Logs that QEMU's `blklogwrites` has written. explode reads them as the requests that the disk
+//! received.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -16,7 +16,7 @@ use crate::common::unsupported::unsupported;
 const PROGRAM: &str = "qemu-storage-daemon";
 const DISK_BYTES: u64 = 1 << 20;
 
-/// A write, a flush, two writes: the very disks that the same events as JSON lines leave.
+/// A write, a flush and two writes have the same disks as the same events in a JSON log.
 #[test]
 fn a_log_of_qemu_is_the_json_log_that_it_stands_for() {
     let folder = tempdir().unwrap();
@@ -59,7 +59,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// None if the program is not there.
+    /// Starts the disk. `None` if the program is missing.
     fn start(folder: &Path) -> Option<Disk> {
         let (log, socket) = (folder.join("log.img"), folder.join("nbd"));
         for (name, bytes) in [("disk.img", DISK_BYTES), ("log.img", 16 * DISK_BYTES)] {
@@ -86,8 +86,8 @@ impl Disk {
             }
             assert_eq!(program.try_wait().unwrap(), None, "{PROGRAM} has ended");
         };
-        // The fixed newstyle handshake, without zeroes at its end; then the export by its name
-        // (option 1).
+        // The fixed newstyle handshake without trailing zeroes, then the export by its name (option
+        // 1).
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");

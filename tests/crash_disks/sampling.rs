@@ -1,4 +1,4 @@
-//! Limits: exactly so many of how many, counted exactly, and the same for the same seed.
+//! Limits: an exact number of disks of an exactly counted total, equal for equal seeds.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use tempfile::tempdir;
 use crate::common::log::{clean, crash_disks, dirty};
 use crate::common::of_type;
 
-/// Changes in so many blocks that nothing orders: 2^blocks disks.
+/// Returns changes in `blocks` blocks without an order: 2^blocks disks.
 fn independent(blocks: u64) -> Vec<Value> {
     (0..blocks).map(|block| dirty(0, block * 8, 1, 'A')).collect()
 }
@@ -55,8 +55,8 @@ fn a_seed_gives_the_same_disks_and_another_seed_others() {
     let log = independent(60);
     let sample = |seed| run(&log, &format!("--limit 1000 --samples 100 --seed {seed}"));
     assert_eq!(sample(3), sample(3));
-    // Of 2^60 disks two seeds draw the same only where they must, or where a family of 60 members
-    // is drawn from.
+    // Of 2^60 disks two seeds share only the disks that every sample has, or disks of a family of
+    // 60 members.
     let directed = |lines: &[Value]| -> BTreeSet<String> {
         let kept = |disk: &&&Value| disk["blocks"].as_array().unwrap().len();
         let ordered = |disk: &&&Value| {
@@ -98,14 +98,13 @@ fn counts_are_integers_up_to_two_to_the_53_and_decimal_strings_above() {
     assert_eq!(counts(120)[0], json!("1329227995784915872903807060280344576"));
 }
 
-/// 2^60 disks before the buffer is forgotten, 2^59 after it; each emission has its own sample.
+/// 2^60 disks before the buffer is dropped, 2^59 after it. Each emission has its own sample.
 #[test]
 fn the_sum_over_emissions_is_exact() {
     let mut log = independent(60);
     log.push(clean(0, 0, 1));
     let lines = run(&log, "--limit 1000 --samples 100");
-    // The empty disk is in both samples, and of the directed disks those that both seeds have
-    // drawn.
+    // The empty disk is in both samples, and so are the directed disks that both seeds have drawn.
     assert_eq!(
         counts(&lines),
         [json!("1729382256910270464"), json!(193), json!("1729382256910270264")]

@@ -1,11 +1,12 @@
-//! What is written for keeps: not before a run is accepted, and what is said if it cannot be.
+//! Durable output files: not written before a run is accepted, and the message if one cannot be
+//! written.
 
 use tempfile::tempdir;
 
 use super::{contents, stack_file};
 use crate::common::{explode_in, file, nodes};
 
-/// A file that is there already is replaced by a run, and not by one that never was.
+/// A run replaces an existing file. A refused run does not.
 #[test]
 fn events_are_written_once_the_run_is_accepted() {
     let folder = tempdir().unwrap();
@@ -22,7 +23,7 @@ fn events_are_written_once_the_run_is_accepted() {
     );
 }
 
-/// The message names the option that has named the file.
+/// The message names the option that named the file.
 #[test]
 fn events_that_cannot_be_written_name_their_option() {
     let folder = tempdir().unwrap();

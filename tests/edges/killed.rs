@@ -1,4 +1,4 @@
-//! A run that is killed leaves no process behind; its private folders go with the next run.
+//! A killed run leaves no process behind. The next run removes its private folders.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use super::{stack_file, wait_until};
 use crate::common::processes::Mark;
 use crate::common::{explode_in, file, files, program};
 
-/// SIGKILL while a command of a stack file runs, with a process of its own in the background.
+/// SIGKILL while a command of a stack file runs, with a background process.
 #[test]
 fn commands_end_with_the_run() {
     let folder = tempdir().unwrap();
@@ -39,7 +39,7 @@ fn commands_end_with_the_run() {
         "its private folder, and that of its marks: {:?}",
         files(&temporary)
     );
-    // The next one goes its own way, and sweeps.
+    // The next run works, and removes the folders.
     stack_file(folder.path(), "true", "true");
     file(folder.path(), "tmp/explode-folder-of-nobody", "a file, and not ours");
     let mut next = Command::new(program());
@@ -50,7 +50,7 @@ fn commands_end_with_the_run() {
     assert_eq!(files(&temporary), ["explode-folder-of-nobody"]);
 }
 
-/// A worker that is killed since it hangs leaves no folder either, when the run has ended.
+/// A worker that is killed because it hangs leaves no folder after the run.
 #[test]
 fn a_worker_that_hangs_leaves_no_folder() {
     let folder = tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! Logs that contradict themselves outside of what is asked for.
+//! Logs with contradictions outside the interval.
 
 use tempfile::tempdir;
 
 use crate::common::log::{complete, crash_disks, dirty, mark};
 
-/// A log is refused as a whole: what follows the mark of `--to` is part of it.
+/// A log is refused as a whole, including the part after the mark of `--to`.
 #[test]
 fn an_unknown_id_behind_the_end_is_refused() {
     let folder = tempdir().unwrap();

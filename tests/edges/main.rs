@@ -1,5 +1,5 @@
-//! The command line where something else gets in its way: a second process, a reader that goes
-//! away, a full disk, a killed run, folders and logs that are not what they should be.
+//! The command line under interference: a second process, a reader that goes away, a full disk, a
+//! killed run, and folders and logs of the wrong kind.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -18,10 +18,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes, on a busy machine too.
+/// A time longer than anything here takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Waits until it is so.
+/// Waits until `is_so` returns true.
 #[track_caller]
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let started = Instant::now();
@@ -31,12 +31,12 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// What a file holds; nothing if it is not there.
+/// Returns the contents of a file. Empty if it does not exist.
 fn contents(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap_or_default()
 }
 
-/// A stack file whose checker runs these commands: in mutate, and in check.
+/// Writes a stack file whose checker runs these commands in mutate and in check.
 fn stack_file(folder: &Path, mutate: &str, check: &str) {
     let text = format!(
         r#"

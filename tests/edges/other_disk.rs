@@ -1,5 +1,5 @@
-//! A trace whose log is that of now and whose crash disk is another one: `replay`, `show` and
-//! `minimise` agree on it.
+//! A trace with the present log and another crash disk: `replay`, `show` and `minimise` agree on
+//! it.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use tempfile::tempdir;
 
 use crate::common::{explode_in, file, files};
 
-/// How each of the three ends, and what `show` and `replay` say.
+/// Returns the exit codes of `replay` and `minimise`, and whether `replay` and `show` reproduce the
+/// error.
 fn told(folder: &Path, trace: &Value) -> ([i32; 2], [bool; 2]) {
     file(folder, "trace.json", trace.to_string());
     let replayed = explode_in(folder, ["replay", "trace.json", "--format", "jsonl"]);
@@ -32,7 +33,7 @@ fn a_disk_is_searched_for_only_if_the_log_differs() {
     let mut other = trace.clone();
     other["crash_disk"]["id"] = json!("0123456789abcdef0123456789abcdef");
     assert_eq!(told(folder.path(), &other), ([5, 5], [false; 2]));
-    // Another log, too: the disks of the moment are searched.
+    // With another log as well: the disks of the moment are searched.
     other["log"] = json!("0123456789abcdef0123456789abcdef");
     assert_eq!(told(folder.path(), &other), ([1, 0], [true; 2]));
 }

@@ -1,5 +1,5 @@
-//! Output files that the user names, by what their paths lead to. Each test goes through all
-//! options that name one.
+//! Output files that the user names, by the kinds of files at their paths. Each test tries every
+//! option that names one.
 
 use std::fs::{self, Permissions};
 use std::io::Read as _;
@@ -17,8 +17,8 @@ use crate::common::nodes::{self, FULL, NULL, OTHER};
 use crate::common::unsupported::unsupported;
 use crate::common::{Ran, explode_in, file, files, program, ran, shell};
 
-/// A command with an option that names an output file: its words before the file, and words of that
-/// file.
+/// Commands with an option that names an output file: the words before the file name, and words of
+/// that file.
 const OPTIONS: [(&str, &str); 5] = [
     ("run stack.toml --out run --junit", "<testsuites"),
     ("run stack.toml --out run --events", "\"name\":\"unit 1\""),
@@ -27,7 +27,7 @@ const OPTIONS: [(&str, &str); 5] = [
     ("matrix toyfs --check fsync-dir --out matrix --html", "<html"),
 ];
 
-/// A folder in which each of the commands can run once.
+/// Returns a folder in which each of the commands can run once.
 fn desk() -> TempDir {
     let folder = tempdir().unwrap();
     stack_file(folder.path(), "true", "exit 1");
@@ -43,7 +43,7 @@ fn write(folder: &Path, command: &str, output: &str) -> Ran {
     explode_in(folder, command.split_whitespace().chain([output]))
 }
 
-/// Refused before anything is done.
+/// Checks that a command is refused before it does anything.
 #[track_caller]
 fn refused(folder: &Path, command: &str, output: &str, why: &str) {
     let before = files(folder);
@@ -52,7 +52,7 @@ fn refused(folder: &Path, command: &str, output: &str, why: &str) {
     assert_eq!(files(folder), before, "{command} {output}");
 }
 
-/// Nothing but a file in place of what was there: no temporary file.
+/// Checks that there is only a file in place of the old one, without a temporary file.
 #[track_caller]
 fn nothing_left(folder: &Path) {
     let left: Vec<String> =
@@ -103,7 +103,7 @@ fn a_plain_file_keeps_its_owner() {
     }
 }
 
-/// The link stays; what it leads to is written, and made if it is not there.
+/// The link stays. Its target is written, and created if it does not exist.
 #[test]
 fn a_symbolic_link_is_followed() {
     for (command, words) in OPTIONS {
@@ -114,7 +114,7 @@ fn a_symbolic_link_is_followed() {
             if exists {
                 file(folder, "elsewhere/file", "old contents");
             }
-            // Relative to the folder that the link is in.
+            // The target is relative to the folder of the link.
             symlink("file", folder.join("elsewhere/link")).unwrap();
             symlink("elsewhere/link", folder.join("output")).unwrap();
             write(folder, command, "output").expect(0);
@@ -157,7 +157,7 @@ fn a_fifo_and_a_socket_are_written_as_they_are() {
         write(folder, command, "socket").expect(0);
         assert_eq!(nodes::kind(&socket).0, "socket", "{command}");
         assert!(reader.join().unwrap().contains(words), "{command}");
-        // The listener has gone with its thread.
+        // The listener is dropped, so the socket has no reader.
         let folder = desk();
         drop(UnixListener::bind(folder.path().join("socket")).unwrap());
         refused(
@@ -226,7 +226,8 @@ fn what_cannot_be_an_output_file_is_refused_before_the_run() {
     }
 }
 
-/// What would change its owner is not replaced, and what cannot be written is known before the run.
+/// A file whose owner would change is not replaced. A file that cannot be written is detected
+/// before the run.
 #[test]
 fn another_user_is_refused_what_is_not_theirs() {
     if !nodes::is_root("a process of another user") {
@@ -272,7 +273,7 @@ fn another_user_is_refused_what_is_not_theirs() {
     }
 }
 
-/// A link in a folder that all users share leads where another user wants: it is not followed.
+/// A link in a shared folder may lead where another user wants. It is not followed.
 #[test]
 fn what_another_user_has_put_into_a_shared_folder_is_refused() {
     if !nodes::is_root("a file of another user") {
@@ -293,15 +294,14 @@ fn what_another_user_has_put_into_a_shared_folder_is_refused() {
              share"
         );
         let ran = write(folder, command, planted).expect(2);
-        // Where Linux refuses to follow the link by itself, the words are the same.
+        // If Linux itself refuses to follow the link, the words are the same.
         assert!(ran.err.contains(&why), "{ran:#?}");
         assert_eq!(contents(folder, "mine"), "contents");
     }
 }
 
-/// `/dev/stdout` leads to the stream that is there, also where that is a file: the file keeps what
-/// else is written to it. The links are the test's own: a mistake must not change those of the
-/// machine.
+/// `/dev/stdout` leads to the process's stream, even if that is a file: the file keeps other
+/// output. The links are the test's own, so that a mistake cannot change those of the machine.
 #[test]
 fn standard_output_can_be_named() {
     let folder = desk();
@@ -323,7 +323,7 @@ fn standard_output_can_be_named() {
     for name in ["stdout", "stderr", "three"] {
         assert_eq!(nodes::kind(&folder.join(name)).0, "link");
     }
-    // A hyphen is a name like any other.
+    // A hyphen is an ordinary name.
     shell(folder, &format!("{run} four --junit -")).expect(0);
     assert!(contents(folder, "-").starts_with("<?xml"));
 }
@@ -345,7 +345,7 @@ fn an_output_is_no_other_file_of_the_command() {
         "./stack.toml",
         "this is stack.toml, which is read",
     );
-    // The trace is one of this checker.
+    // The trace is of this checker.
     stack_file(folder, "true", "exit 1");
     let strategy = "run stack.toml --strategy prefix:trace.json --out run --events";
     refused(folder, strategy, "trace.json", "this is trace.json, which is read");
@@ -366,7 +366,7 @@ fn an_output_is_no_other_file_of_the_command() {
         );
     }
     refused(folder, "matrix toyfs --out run --html", "run/grid.json", "explode itself writes");
-    // Two streams may be one, and a file may be in the folder that the run makes.
+    // Two options may name one stream, and a file may be in the folder that the run creates.
     let run = "run stack.toml --out a/run --events a/run/events --junit";
     write(folder, run, "a/report").expect(0);
     assert!(

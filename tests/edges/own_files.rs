@@ -1,5 +1,4 @@
-//! Files in folders of explode's own: plain files of this user, or they are refused with their
-//! names.
+//! Files in explode's folders must be plain files of this user. Others are refused by name.
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
@@ -22,8 +21,8 @@ fn explode(folder: &Path, args: &str) -> Ran {
     explode_in(folder, args.split_whitespace())
 }
 
-/// Moves a file away and puts a link to it in its place, which is refused; a FIFO in its place is
-/// too, and nothing waits for it.
+/// Replaces a file by a link to it and then by a FIFO. Both are refused, and no process waits for
+/// the FIFO.
 fn refused_as_link_and_fifo(folder: &Path, name: &str, command: &str, must: &str) {
     let (path, away) = (folder.join(name), folder.join("away"));
     fs::rename(&path, &away).unwrap();
@@ -54,7 +53,7 @@ fn a_run_folder_holds_plain_files() {
     ] {
         refused_as_link_and_fifo(folder, name, "run --resume run", must);
     }
-    // What a killed process has left goes.
+    // The leftovers of a killed process are removed.
     file(folder, "run/traces/.explode-Ab3dEf.tmp", "half a trace");
     explode(folder, "run --resume run").expect(1);
     assert_eq!(files(&folder.join("run/traces")).len(), 1);
@@ -78,7 +77,7 @@ fn a_run_folder_of_another_user_is_not_resumed() {
         chown(&path, Some(0), None).unwrap();
     }
     assert_eq!(contents(folder, "run/run.jsonl"), before);
-    // The way that the message names.
+    // The remedy that the message names.
     chown(folder.join("run"), Some(OTHER), None).unwrap();
     let copied =
         std::process::Command::new("cp").args(["-r", "run", "copy"]).current_dir(folder).status();
@@ -100,7 +99,7 @@ fn the_folder_of_a_matrix_holds_plain_files_and_folders() {
     ] {
         refused_as_link_and_fifo(folder, name, "matrix --resume m", must);
     }
-    // A name that leads out of the folder: what is there would be removed.
+    // The name leads out of the folder, where files would be removed.
     fs::create_dir_all(folder.join("precious/fsync-dir/file")).unwrap();
     let grid = contents(folder, "m/grid.json");
     file(
@@ -144,14 +143,14 @@ fn crash_disks_are_plain_files() {
         assert_eq!(nodes::kind(&path).0, "block device");
         fs::remove_file(&path).unwrap();
     }
-    // A base that would be replaced while it is read.
+    // The base would be replaced while it is read.
     explode(folder, write).expect(0);
     explode(folder, &format!("{write} --base {image}")).expect(2);
     explode(folder, "crash-disks log --size 4096 --write precious")
         .refused(&["--write precious: this is not a folder"]);
 }
 
-/// A file of the user's that has the name of a temporary file of before stays.
+/// A user's file with the name of an old temporary file stays.
 #[test]
 fn temporary_files_replace_nothing() {
     let folder = tempdir().unwrap();

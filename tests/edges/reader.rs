@@ -1,4 +1,4 @@
-//! A reader that goes away changes no exit code, and no file.
+//! A reader that goes away changes neither exit codes nor files.
 
 use std::process::{Command, Stdio};
 
@@ -8,8 +8,8 @@ use super::stack_file;
 use crate::common::log::{dirty, lines};
 use crate::common::{file, files, program};
 
-/// Runs explode with a standard output that has no reader. Returns its exit code, and what it says
-/// on standard error.
+/// Runs explode with a standard output that has no reader. Returns its exit code and its standard
+/// error.
 fn unread(folder: &TempDir, args: &str) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -1,4 +1,4 @@
-//! `--resume`: of a run that is still going on, and of what is no run folder.
+//! `--resume` of a run that is still going on, and of other folders.
 
 use std::process::{Command, Stdio};
 
@@ -7,8 +7,7 @@ use tempfile::tempdir;
 use super::{contents, stack_file, wait_until};
 use crate::common::{explode_in, program};
 
-/// A second process that goes on with a run is refused as long as the first one lives, and leaves
-/// everything as it is.
+/// A second process cannot resume a run while the first one lives. It changes nothing.
 #[test]
 fn a_run_that_is_going_on_is_not_resumed() {
     let folder = tempdir().unwrap();
@@ -48,7 +47,7 @@ fn a_run_that_is_going_on_is_not_resumed() {
     assert_eq!(counts(&contents(folder.path(), "run/run.jsonl")), counts(&whole));
 }
 
-/// A folder without what every run folder has is damaged input.
+/// A folder without the files of a run folder is damaged input.
 #[test]
 fn a_folder_without_messages_is_refused() {
     let folder = tempdir().unwrap();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{explode, explode_in, of_type};
 
-/// A target without a seeded bug, explored completely.
+/// A target without a seeded bug, explored completely, with its counts.
 struct Explored {
     target: &'static str,
     states: u64,
@@ -15,7 +15,7 @@ struct Explored {
     distinct: u64,
     crash_crash_disks: u64,
     by_design: u64,
-    /// The findings, by their signatures.
+    /// The signatures of the findings.
     findings: &'static [&'static str],
 }
 
@@ -46,7 +46,8 @@ const EXPLORED: [Explored; 12] = [
     },
 ];
 
-/// Counts: states, crash disks, distinct, of crashes during recovery.
+/// Returns the expectations of a clean target. Counts: states, crash disks, distinct, crash-crash
+/// disks.
 const fn clean(target: &'static str, counts: [u64; 4]) -> Explored {
     let [states, crash_disks, distinct, crash_crash_disks] = counts;
     Explored {
@@ -66,7 +67,7 @@ fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     explode_in(folder.path(), args.iter().chain(more)).expect(code).json()
 }
 
-/// The signatures of the findings that are none by design; each was replayed.
+/// Returns the signatures of the findings that are not by design. Each must have been replayed.
 fn findings(lines: &[Value]) -> BTreeSet<String> {
     let findings = of_type(lines, "finding");
     assert!(findings.iter().all(|finding| finding["replayed"] == true), "{findings:?}");
@@ -104,7 +105,7 @@ fn each_engine_comes_to_its_counts_and_findings() {
     }
 }
 
-/// fatfs promises nothing of what is synced: to find nothing there would be no pass.
+/// fatfs promises nothing about synced data, so a run without findings would prove nothing.
 #[test]
 fn a_check_of_what_is_not_promised_is_refused() {
     let refused = explode("run fs-sync --stack fatfs".split(' ')).expect(3);
@@ -114,7 +115,7 @@ fn a_check_of_what_is_not_promised_is_refused() {
     );
 }
 
-/// Every seeded bug of these is found.
+/// Every seeded bug of these targets is found.
 #[test]
 fn the_canaries_are_found() {
     let canaries: [(&str, &[&str]); 5] = [
@@ -161,7 +162,7 @@ fn the_bugs_that_were_found_replay() {
     }
 }
 
-/// The page has their results.
+/// The page shows these results.
 #[test]
 fn the_page_has_the_counts() {
     let page = std::fs::read_to_string("docs/results/engines.md").unwrap();

@@ -1,5 +1,5 @@
-//! The storage engines of others (`docs/results/engines.md`): the results of each target, with
-//! exact counts; the canaries; and the bugs that were found, which replay.
+//! Storage engines of third parties (`docs/results/engines.md`): the exact counts of each target,
+//! the canaries, and replays of the bugs that were found.
 
 #[cfg(feature = "engines")]
 #[path = "../common/mod.rs"]
@@ -7,8 +7,8 @@ mod common;
 #[cfg(feature = "engines")]
 mod engines;
 
-/// Without the feature there is nothing to test, which may not go unnoticed where everything is
-/// tested.
+/// Without the feature there is nothing to test. In CI, where everything must be tested, that is a
+/// failure.
 #[cfg(not(feature = "engines"))]
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is not run says so")]

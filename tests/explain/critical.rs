@@ -1,4 +1,4 @@
-//! The critical write: where it is known which one it is.
+//! The critical write of traces for which it is known.
 
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// What `show` says of the critical write of a trace.
+/// Returns the critical write that `show` reports for a trace.
 fn critical(target: &str, promise: &str, more: &str) -> Value {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), target, promise);
@@ -29,8 +29,8 @@ fn critical(target: &str, promise: &str, more: &str) -> Value {
     critical.clone()
 }
 
-/// Three blocks of data are lost, one after the other, and it can still recover: without the
-/// commit. Then the commit is there.
+/// Recovery succeeds while the three blocks of data are lost one after the other, because there is
+/// no commit. It fails once the commit is kept.
 fn commit() {
     let expected = json!({
         "type": "critical", "found": true, "dev": 0, "sector": 0, "version": 1, "kept": true,
@@ -41,7 +41,7 @@ fn commit() {
     assert_eq!(critical("journal", "whole", ""), expected);
 }
 
-/// At the end all four blocks are promised: with the first one that is lost it is over. Only the
+/// At the end all four blocks are promised. Recovery fails once the first one is lost. Only the
 /// disk with all of them recovers.
 fn lost() {
     let found = critical("journal", "committed", "");
@@ -63,8 +63,8 @@ fn doomed() {
     );
 }
 
-/// The recovery's second step, which reaches the disk without the first. Nearest: without the
-/// second.
+/// The recovery's second step, which reaches the disk without the first. The nearest disk lacks the
+/// second step.
 fn recovery() {
     let found = critical("begun", "steps", "");
     assert_eq!((&found["sector"], &found["kept"]), (&json!(808), &json!(true)), "{found}");

@@ -1,4 +1,4 @@
-//! The same in a guest: ext2 on a disk that does nothing when it is asked to flush.
+//! The tests in a guest: ext2 on a disk that ignores flushes.
 
 use libtest_mimic::Trial;
 use serde_json::json;
@@ -21,7 +21,7 @@ fn ext2() {
     let trace = trace_of(folder.path(), args, "synced-by-fsync");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
     let after = &told["after"];
-    // Of all that fsync has written, one block: the file's contents.
+    // Of all writes of fsync, one block is lost: the file's contents.
     assert_eq!(
         (&after["mutates"], &after["choices"], &after["lost"]),
         (&json!(1), &json!(1), &json!(1)),
@@ -34,7 +34,7 @@ fn ext2() {
     let lines = explode(folder.path(), &format!("show {out} --format jsonl")).expect(0).json();
     assert_eq!(lines[0]["reproduced"], true, "{}", lines[0]);
     assert!(lines[0]["promise"]["source"].as_str().unwrap().contains("fsync(2)"), "{}", lines[0]);
-    // The caller of fsync(2) writes: the agent, on whose thread the checker runs.
+    // The caller of fsync(2) writes: the agent, in whose thread the checker runs.
     let submitted: Vec<_> =
         of_type(&lines, "event").into_iter().filter(|event| event["e"] == "submit").collect();
     assert!(!submitted.is_empty());

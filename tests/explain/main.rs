@@ -1,8 +1,8 @@
-//! `explode minimise` and `explode show`, on traces whose smallest form and whose critical write
-//! are known.
+//! `explode minimise` and `explode show` on traces whose smallest form and critical write are
+//! known.
 //!
-//! This program is explode itself, with toys to find errors in, and the tests of it: without
-//! arguments of explode's it runs the tests, each of which starts this very program.
+//! This program is explode itself with toy systems, and also its tests. Without arguments of
+//! explode it runs the tests. Each test starts this program as explode.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit_code()
 }
 
-/// A test that panics when it fails.
+/// Returns a test that fails if it panics.
 fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(name, move || {
         test();
@@ -43,7 +43,7 @@ fn explode(folder: &Path, args: &str) -> Ran {
     ran(Command::new("/proc/self/exe").args(args.split_whitespace()).current_dir(folder))
 }
 
-/// What a run of a target finds: the path of each trace in the folder, by its file's name.
+/// Runs a target. Returns the paths of the traces of its findings.
 #[track_caller]
 fn found(folder: &Path, args: &str) -> Vec<PathBuf> {
     explode(folder, &format!("run {args} --out run --format jsonl")).expect(1);
@@ -53,7 +53,7 @@ fn found(folder: &Path, args: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The one trace that a run finds of this promise.
+/// Returns the only trace of this promise that a run finds.
 #[track_caller]
 fn trace_of(folder: &Path, args: &str, promise: &str) -> PathBuf {
     let traces = found(folder, args);
@@ -64,13 +64,13 @@ fn trace_of(folder: &Path, args: &str, promise: &str) -> PathBuf {
     traces.iter().find(is_wanted).unwrap_or_else(|| panic!("no {promise} in {traces:?}")).clone()
 }
 
-/// A file of JSON.
+/// Reads a JSON file.
 #[track_caller]
 fn read(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The only line that a command with `--format jsonl` says.
+/// Returns the only line that a command prints with `--format jsonl`.
 #[track_caller]
 fn line(folder: &Path, code: i32, args: &str) -> Value {
     let lines = explode(folder, &format!("{args} --format jsonl")).expect(code).json();

@@ -1,5 +1,5 @@
-//! `explode minimise`: the smallest trace of each toy, whatever it began with; and what it must not
-//! do.
+//! `explode minimise`: the smallest trace of each toy from any beginning, and the results that it
+//! must refuse.
 
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// What was chosen, mutate by mutate; the toys ask for two things in these.
+/// Returns the choices of a trace. Each mutate of the toys has two choices.
 fn chosen(trace: &Value) -> Vec<&str> {
     trace["choices"]
         .as_array()
@@ -35,13 +35,13 @@ fn chosen(trace: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The counts of a minimised trace: mutates, choices, pieces kept, lost, pending.
+/// Returns the size of a minimised trace: mutates, choices, and pieces kept, lost and pending.
 fn size(line: &Value, when: &str) -> Vec<u64> {
     let size = &line[when];
     ["mutates", "choices", "kept", "lost", "pending"].map(|key| size[key].as_u64().unwrap()).into()
 }
 
-/// Random walks meet the error after different noise; what is left is the same.
+/// Random walks reach the error after different noise. The minimised traces are equal.
 fn noise() {
     let mut before = Vec::new();
     for seed in 0..6 {
@@ -50,13 +50,13 @@ fn noise() {
         let trace = trace_of(folder.path(), &args, "order");
         let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
         before.push(size(&told, "before"));
-        // Armed by two mutates, which write the same block; A, one block of noise, B.
+        // Two mutates arm it and write the same block. Then come A, one block of noise and B.
         assert_eq!(size(&told, "after"), [3, 6, 3, 1, 4], "seed {seed}: {told}");
         assert_eq!((&told["cut"], &told["reproduced"]), (&json!(false), &json!(true)));
         let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
         assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"], "seed {seed}");
         assert_eq!(smaller["mutates"], 3);
-        // All but A, which is the block at sector 0.
+        // All pieces except A, the block at sector 0.
         assert_eq!(smaller["crash_disk"]["blocks"], json!([[0, 8, 1], [0, 128, 1], [0, 512, 1]]));
         line(folder.path(), 1, &format!("replay {}", told["out"].as_str().unwrap()));
     }
@@ -70,13 +70,13 @@ fn fixed() {
         .expect(0);
 }
 
-/// Each disk that fails ends a worker: what is known of it is known by that.
+/// Each failing disk ends a worker. The worker's end is the result for that disk.
 fn exits() {
     let folder = tempdir().unwrap();
     let args = "armed-exit --strategy random --seed 1 --states 400 --depth 6";
     let trace = trace_of(folder.path(), args, "died-in-check");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-    // It dies only where B alone is kept.
+    // It dies only if B alone is kept.
     assert_eq!(size(&told, "after"), [3, 6, 1, 3, 4], "{told}");
     let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
     assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"]);
@@ -106,12 +106,13 @@ fn mutate() {
     assert_eq!((&smaller["crash_disk"], &smaller["epoch"]), (&Value::Null, &Value::Null));
 }
 
-/// The crash disk loses nothing, its recovery just the first of the two steps.
+/// The crash disk loses nothing. The crash during its recovery loses only the first of the two
+/// steps.
 fn recovery() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "begun", "steps");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-    // Flag and one block of noise; two steps and six blocks of noise.
+    // The flag and one block of noise; two steps and six blocks of noise.
     assert_eq!(size(&told, "after"), [1, 1, 9, 1, 10], "{told}");
     let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
     let during = smaller["recovery"][0]["blocks"].as_array().unwrap();
@@ -181,7 +182,7 @@ fn files_and_commands() {
     assert!(!folder.path().join("damaged.min.json").exists());
 }
 
-/// A bound ends it with what was found, which is said, and which replays.
+/// If a bound ends the search, the output says that, and the trace replays.
 fn bounds() {
     let folder = tempdir().unwrap();
     let trace =
@@ -202,7 +203,7 @@ fn bounds() {
     }
 }
 
-/// Of a system that is fixed, of another way, of another disk.
+/// The system is fixed, or the choices or the disk are different.
 fn not_reproduced() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "journal", "whole");
@@ -221,7 +222,7 @@ fn not_reproduced() {
     let human = explode(folder.path(), "minimise edited.json").expect(5);
     assert!(human.out.starts_with("    DIVERGED choice 0"), "{human:#?}");
     assert!(!folder.path().join("edited.min.json").exists());
-    // A disk that is not there: with the log of then it is not reproduced, with another one the
+    // A disk that does not exist. With the recorded log it is not reproduced. With another log the
     // search finds another disk.
     let told = edited(|trace| trace["crash_disk"]["id"] = json!("f".repeat(32)));
     assert_eq!((&told["reproduced"], &told["verdict"]), (&json!(false), &json!("ok")));
@@ -232,7 +233,7 @@ fn not_reproduced() {
     assert_eq!(size(&line(folder.path(), 0, "minimise other.json"), "after"), [1, 1, 3, 1, 4]);
 }
 
-/// Counts of tests and answers from memory included.
+/// The counts of tests and of remembered results are equal as well.
 fn twice() {
     let folder = tempdir().unwrap();
     let trace =
@@ -246,7 +247,7 @@ fn twice() {
     assert_eq!(once("a.json"), once("b.json"));
 }
 
-/// The disk that is left is in no sample that small, and replays by its pieces.
+/// The minimised disk is in no small sample, and replays by its pieces.
 fn sampled() {
     let folder = tempdir().unwrap();
     let args =

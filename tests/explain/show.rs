@@ -1,5 +1,4 @@
-//! `explode show`: the whole story of a trace, and what is left of it where the trace cannot be
-//! run.
+//! `explode show`: the whole story of a trace, and the part of it that needs no run.
 
 use libtest_mimic::Trial;
 use serde_json::json;
@@ -55,7 +54,7 @@ fn story() {
 "
     );
     assert_eq!(said, expected);
-    // All of it: each event, and no command that shows more.
+    // `--all` shows each event, and no command that shows more.
     let all = explode(folder.path(), &format!("show --all {path}")).expect(0).out;
     for line in ["submit request 1 device 0 sector 8, 4096 bytes\n", "complete request 3\n"] {
         assert!(all.contains(line), "'{line}' is not in {all}");
@@ -82,8 +81,8 @@ fn recovery() {
     assert!(said.contains(recovery), "{said}");
 }
 
-/// What a recovery writes has the names of the files at its end, as what the system wrote before
-/// has: it has removed the log.
+/// The writes of a recovery have the names of the files at its end, as the writes before the crash
+/// have. The recovery has removed the log.
 fn files_of_a_recovery_have_names() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "wal-kv+recovery-not-idempotent", "durable");
@@ -131,7 +130,7 @@ fn mutate() {
     assert!(!said.contains("Crash ") && !said.contains("Critical "), "{said}");
 }
 
-/// The calls of the database, each with what the crash did to it; and a profile's line.
+/// The calls of the database, each with its state after the crash, and a line of the profile.
 fn files_have_names() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "sqlite-off --depth 1 --limit 500 --samples 100", "intact");
@@ -179,7 +178,7 @@ fn lines() {
     assert_eq!(kept, [json!(1), json!(null), json!(null), json!(null)]);
 }
 
-/// A kernel is missing; the error is gone; the way is another one.
+/// A kernel is missing; the error is gone; the choices are different.
 fn file_only() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "journal", "whole");

@@ -1,5 +1,5 @@
-//! Systems whose smallest failing way and disk are known: checkers on a RAM disk, and a component
-//! whose recovery is not to be interrupted.
+//! Systems whose smallest failing trace and disk are known: checkers on a RAM disk, and a component
+//! whose recovery must not be interrupted.
 
 use explode::ramdisk::{Flags, RamDisk};
 use explode::runtime::base::{
@@ -13,10 +13,10 @@ use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, S
 use explode::runtime::verdict::{CheckError, Verdict, Violation};
 use std::borrow::Cow;
 
-/// Sectors of a block, which is a piece.
+/// The number of sectors of a block, which is a piece.
 const BLOCK: u64 = 8;
 
-/// Explode's registry with the toys and their targets.
+/// Returns explode's registry with the toys and their targets.
 pub fn registry() -> Registry {
     let mut registry = explode::registry();
     registry.components.push(
@@ -65,7 +65,7 @@ pub fn registry() -> Registry {
     registry
 }
 
-/// Asks at a place that has the same name in every version of this file.
+/// Asks at a site with the same name in every version of this file.
 fn ask(cx: &mut Cx<'_>, site: &str, names: &[&str]) -> usize {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let label = Label { site: site.to_owned(), ..Label::default() };
@@ -99,8 +99,8 @@ const ARMED: &[OptionDef] = &[
     },
 ];
 
-/// Armed twice, it writes A and B when it fires, and B must not be there without A: three mutates
-/// of nine, and one block lost. All else is noise.
+/// A checker that is armed twice and then writes A and B when it fires. B must not be on the disk
+/// without A: three mutates of nine, and one lost block. The rest is noise.
 struct Armed {
     fixed: bool,
     how: String,
@@ -157,7 +157,7 @@ impl Checker for Armed {
         if self.how != "exit" {
             return Err(Violation::new(Verdict::Lost, "order", "B is there without A").into());
         }
-        // Workers are dear: it dies of one disk only.
+        // A worker's death is expensive, so only one disk causes it.
         if (16..80).all(|block| is(&disk, block, 0)) {
             std::process::exit(7);
         }
@@ -165,8 +165,8 @@ impl Checker for Armed {
     }
 }
 
-/// Its recovery writes two blocks among others, and gives up if it finds the second one without the
-/// first.
+/// A component whose recovery writes two blocks among others. It fails if it finds the second block
+/// without the first.
 struct Redo;
 
 const FLAG: u64 = 0;
@@ -191,7 +191,7 @@ impl Component for Redo {
     }
 }
 
-/// Writes the flag that has [`Redo`] go on, and noise.
+/// A checker that writes the flag on which [`Redo`] acts, and noise.
 struct Begun;
 
 impl Checker for Begun {
@@ -214,8 +214,8 @@ const JOURNAL: &[OptionDef] = &[
     OptionDef { name: "doomed", about: "true: nothing is ever right at the end", default: "false" },
 ];
 
-/// Three blocks of data, then a commit that stands before them on the disk: it must not be there
-/// without them, and at the end it must be there.
+/// A checker with three blocks of data, then a commit that precedes them on the disk. The commit
+/// must not be on the disk without them. At the end it must be there.
 struct Journal {
     fixed: bool,
     doomed: bool,

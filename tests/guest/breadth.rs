@@ -1,5 +1,5 @@
-//! The file systems that are looked at in breadth, each in a few disks: what fsync and sync(2)
-//! keep, on a disk that flushes when it is asked to, and on one that does not.
+//! The file systems of which only a few disks are checked: the data that fsync and sync(2) keep on
+//! a disk that flushes, and on one that ignores flushes.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -12,7 +12,7 @@ use crate::cases::Cx;
 use crate::directed::{Seen, go};
 use crate::report::{Line, Report};
 
-/// Each, and whether its sync(2) asks the disk to flush.
+/// Each system, and whether its sync(2) flushes the disk.
 const SYSTEMS: &[(&str, bool)] = &[
     ("ext3", true),
     ("msdos", false),
@@ -28,19 +28,19 @@ const SYSTEMS: &[(&str, bool)] = &[
     ("hfs", false),
 ];
 
-/// Those whose drivers send no flush at all, so that an fsync keeps nothing on a disk with a cache:
-/// what sync(2) keeps where a completed write is durable is there, and is gone where it is not.
+/// The systems whose drivers never flush, so that an fsync keeps nothing on a disk with a cache.
+/// sync(2) keeps data only if a completed write is durable.
 const NEVER_FLUSH: [&str; 2] = ["jfs", "hfs"];
 
-/// What JFS writes depends on what the guest has done before (docs/results/file-systems.md).
+/// The writes of JFS depend on earlier work of the guest (docs/results/file-systems.md).
 const NOT_COMPARED: [&str; 1] = ["jfs"];
 
-/// Those whose log is the same in every guest.
+/// Returns the systems whose log is the same in every guest.
 pub fn same_everywhere() -> impl Iterator<Item = &'static str> {
     SYSTEMS.iter().map(|(system, _)| *system).filter(|system| !NOT_COMPARED.contains(system))
 }
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     logs(cx, report);
     for &(system, flushes) in SYSTEMS {
@@ -49,8 +49,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 return without_flushes(cx, system);
             }
             let fsync = ["write /a; fsync /a, /"];
-            // What a disk that does not flush has left of ReiserFS ends the guest: the host looks
-            // at that (`host.rs`).
+            // A ReiserFS disk without flushes ends the guest, so the host tests that (`host.rs`).
             if system != "reiserfs" {
                 assert!(is_lost(&some(cx, &format!("{system}+flush-lies"), &fsync)));
             }
@@ -66,7 +65,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// One workload on each, for the host to compare with that in another guest.
+/// Runs one workload on each system. The host compares the logs with those of another guest.
 fn logs(cx: Cx<'_>, report: &mut Report) {
     report.case(LOGS, |report| {
         for system in same_everywhere() {
@@ -79,10 +78,10 @@ fn logs(cx: Cx<'_>, report: &mut Report) {
     });
 }
 
-/// The case in which a guest says what its logs are.
+/// The name of the case in which a guest reports its logs.
 pub const LOGS: &str = "in breadth: one workload on each";
 
-/// The canary of a driver that sends no flush, and its twin: the disk.
+/// The canary of a driver that never flushes, and its twin, on another disk.
 fn without_flushes(cx: Cx<'_>, system: &str) {
     let sync = ["write /a", "sync"];
     let lies = some(cx, &format!("{system}+flush-lies"), &sync);
@@ -95,7 +94,7 @@ fn without_flushes(cx: Cx<'_>, system: &str) {
     assert!(kept.checked > 0 && kept.errors.is_empty(), "{:?}", kept.errors);
 }
 
-/// Goes this way, and looks at eight disks of its end.
+/// Runs these steps and checks eight disks of their end.
 fn some(cx: Cx<'_>, target: &str, steps: &[&str]) -> Seen {
     some_of(cx, cx.plan(target), steps)
 }

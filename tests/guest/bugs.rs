@@ -1,7 +1,7 @@
-//! The traces of `bugs/` that need a guest replay as they are kept, all of them in one.
+//! Replays the traces of `bugs/` that need a guest, all in one guest.
 //!
-//! Which they are the folder says: every JSON file in it, but for those whose step ends the guest,
-//! which have guests of their own, and those that need none, which `tests/engines` replays.
+//! These are all JSON files of the folder except two kinds: traces whose step ends the guest, which
+//! have their own guests, and traces that need no guest, which `tests/engines` replays.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use explode_runtime::worker::replay;
 use crate::cases::Cx;
 use crate::report::Report;
 
-/// How the names of these cases begin.
+/// The beginning of the names of these cases.
 pub const BUGS: &str = "bugs/";
 
-/// Where they are in the guest.
+/// The path of the traces in the guest.
 pub const IN_GUEST: &str = "/bugs.json";
 
-/// Each trace that a guest can replay and outlive: its name, and its text.
+/// Returns the name and the text of each trace that does not end its guest.
 pub fn kept() -> Vec<(String, String)> {
     let of_folder = traces().into_iter().map(|(name, text)| {
         let trace =
@@ -32,14 +32,14 @@ pub fn kept() -> Vec<(String, String)> {
     here.map(|(name, text, _)| (name, text)).collect()
 }
 
-/// The traces whose replay ends its guest, and their verdicts.
+/// Returns the traces whose replay ends its guest, and their verdicts.
 pub fn deadly() -> Vec<(String, Verdict)> {
     let trace =
         |text: &str| Trace::from_json(text.as_bytes()).ok().filter(|trace| trace.died.is_some());
     traces().into_iter().filter_map(|(name, text)| Some((name, trace(&text)?.verdict))).collect()
 }
 
-/// All traces in `bugs/`, by name.
+/// Returns all traces in `bugs/`, by name.
 fn traces() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for folder in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("bugs")) {
@@ -63,7 +63,7 @@ fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
     paths
 }
 
-/// Replays them, if this is their guest.
+/// Replays the traces, if this guest has them.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let Ok(kept) = std::fs::read_to_string(IN_GUEST) else { return };
     let kept: Vec<(String, String)> = serde_json::from_str(&kept).expect("pairs");
@@ -85,7 +85,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// What `explode show` says of a trace fits one screen, and ends with a command to paste.
+/// Checks that the output of `explode show` fits one screen and ends with a command to paste.
 fn fits_one_screen(name: &str, cx: Cx<'_>, trace: &Trace) {
     let story = story_in_thread(cx.registry, trace, cx.backend).expect("it is run");
     assert!(story.retold.is_ok(), "{:?}", story.retold);

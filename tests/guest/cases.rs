@@ -19,11 +19,11 @@ use crate::directed::{LAST, Seen, go, go_on};
 use crate::report::{Line, Report};
 use crate::{kernel_asks, kernel_choices, kernel_sites, log_writes};
 
-/// Goes through the cases, and tells the host.
+/// Runs the cases and reports to the host.
 pub fn all(port: &str) {
     let only = std::fs::read_to_string("/only").unwrap_or_default();
     let mut report = Report::to(port, only);
-    // First, for it wants the modules for itself.
+    // The first case, because it loads and unloads the modules.
     report.case("modules: the selftest", |_| selftest());
     kernel_sites::without_ekm(&mut report);
     let registry = explode::registry();
@@ -72,11 +72,11 @@ pub fn all(port: &str) {
         }
     });
     report.say(&Line::End);
-    // Last, for it ends the guest: the host must notice.
+    // The last case, because it ends the guest. The host must notice.
     std::fs::write("/proc/sysrq-trigger", "c").expect("sysrq is there");
 }
 
-/// What every case has.
+/// The data that every case gets.
 #[derive(Clone, Copy)]
 pub struct Cx<'a> {
     pub registry: &'a Registry,
@@ -84,20 +84,20 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    /// The target, with its own bounds.
+    /// Returns the plan of a target, with its own bounds.
     pub fn plan(self, target: &str) -> Plan {
         let target = self.registry.target(target).expect("the target is there");
         Plan::of(self.registry, target).expect("so are its components")
     }
 
-    /// The target, one step deep.
+    /// Returns the plan of a target, one step deep.
     pub fn shallow(self, target: &str) -> Plan {
         let mut plan = self.plan(target);
         plan.settings.depth = 1;
         plan
     }
 
-    /// Explores a plan; findings are replayed in this guest.
+    /// Explores a plan. Findings are replayed in this guest.
     pub fn explore(self, plan: &Plan) -> (Summary, Vec<Finding>) {
         let out = tempfile::tempdir().expect("a folder in memory");
         let mut findings = Vec::new();
@@ -124,7 +124,7 @@ impl Cx<'_> {
     }
 }
 
-/// What the modules promise, by their own test.
+/// Runs the modules' own test.
 fn selftest() {
     let loader = "/agent/ld-linux-x86-64.so.2";
     let ran = Command::new(loader)
@@ -137,9 +137,9 @@ fn selftest() {
     assert!(ran.status.success() && last.ends_with(" 0 skipped, 0 failed"), "{said}{why}");
 }
 
-/// Exact counts of every file system, one step deep: states, crash disks, distinct, and those of
-/// crashes during recovery (of ext4 and XFS that is the kernel's replay of the journal, of the
-/// others fsck; fsck.minix and XFS write so much that those are sampled).
+/// Checks exact counts of every file system, one step deep: states, crash disks, distinct,
+/// crash-crash disks. Recovery is the kernel's journal replay for ext4 and XFS, and fsck for the
+/// others. fsck.minix and XFS write so much that their crash-crash disks are sampled.
 fn counts(cx: Cx<'_>, report: &mut Report) {
     let expected = [
         ("fs-basic-ext4", [14, 128, 64, 66], true),
@@ -169,8 +169,7 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
             &format!("{target}: exact counts, and a sample that is clean one step deep"),
             |_| {
                 let mut plan = sampled(cx.shallow(target));
-                // overlay's folders are not the same bytes in every guest
-                // (docs/results/file-systems.md).
+                // overlay's folders differ between guests (docs/results/file-systems.md).
                 plan.settings.crash_depth = depth;
                 is_clean(cx, &plan, expected, false);
             },
@@ -178,14 +177,14 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// The same, where four disks of an emission are looked at.
+/// Returns the plan with four sampled disks per emission.
 pub fn sampled(mut plan: Plan) -> Plan {
     (plan.settings.limit, plan.settings.samples) = (4, 4);
     plan
 }
 
-/// Nothing is found, in so many states, crash disks, distinct ones that were looked at, and those
-/// of crashes during recovery.
+/// Checks that nothing is found, with these counts: states, crash disks, distinct disks checked,
+/// and crash-crash disks.
 pub fn is_clean(cx: Cx<'_>, plan: &Plan, expected: [u64; 4], complete: bool) {
     let mut plan = plan.clone();
     plan.settings.skip = false;
@@ -200,8 +199,8 @@ pub fn is_clean(cx: Cx<'_>, plan: &Plan, expected: [u64; 4], complete: bool) {
     );
 }
 
-/// Crashes during the recovery from crashes during recovery: those of one deep, and what they leave
-/// further.
+/// Crashes during the recovery from a crash during recovery: the disks at one level, and those at
+/// the next.
 fn two_deep(cx: Cx<'_>, report: &mut Report) {
     report.case("fs-sync-ext4: exact counts of crashes during recovery, two deep", |_| {
         let explore = |crash_depth: u32| {
@@ -218,11 +217,12 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
     });
 }
 
-/// The limit and sample of an emission, and for each depth the distinct crash disks and those of
-/// crashes during recovery.
+/// The limit of an emission, which is also its sample, and for each depth the distinct crash disks
+/// and crash-crash disks.
 const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 39], [20, 100]]);
 
-/// The first byte in which two events differ, and the bytes from there on.
+/// Returns the offset of the first byte that differs between two events, and the bytes from there
+/// on.
 pub fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
     let bytes = |event: &Event| match event {
         Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
@@ -236,7 +236,7 @@ pub fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
     Some((at, some(&one), some(&other)))
 }
 
-/// fsck.minix writes over synced data of a version 3; without it nothing is amiss.
+/// fsck.minix overwrites synced data of version 3. Without fsck there is no error.
 fn minix_3(cx: Cx<'_>, report: &mut Report) {
     report.case("MINIX 3: fsck.minix ruins synced data, and nothing else does", |_| {
         let explore = |fsck: bool| {
@@ -268,7 +268,7 @@ fn canaries(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// What real file systems lose; each trace is replayed in a fresh guest by the host.
+/// The losses of real file systems. The host replays each trace in a fresh guest.
 fn losses(cx: Cx<'_>, report: &mut Report) {
     let reuse = ["write /a behind a hole; fsync /a, /", "truncate /a", "write /b; fsync /b, /"];
     report.case("ext2: blocks that are used again take synced data with them", |report| {
@@ -310,8 +310,8 @@ fn losses(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// A block goes bad after a file was synced into it: it cannot be read or holds something else on
-/// every crash disk, until the file is written again. The last block that holds something is the
+/// A block goes bad after a file was synced into it. On every crash disk it cannot be read, or
+/// holds something else, until the file is written again. The last block with contents is the
 /// file's.
 fn media(cx: Cx<'_>, report: &mut Report) {
     let go = |faults: &str, then: &str| {
@@ -344,11 +344,11 @@ fn media(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// None, or one of the blocks that hold something of which nothing is pending.
+/// The number of options: no fault, or one of the nonzero blocks without pending writes.
 const MEDIA_OPTIONS: u32 = 9;
 
-/// Synced data is lost on disks with a version that was dirty and never submitted; without those it
-/// is not.
+/// Synced data is lost on disks with a version that was dirty and never submitted, and only on
+/// those.
 fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str], message: &str) {
     report.case(&format!("{system}: lost by versions that were never submitted"), |report| {
         let mut plan = cx.plan(&format!("fs-sync-{system}"));
@@ -365,7 +365,7 @@ fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str]
     });
 }
 
-/// Gives the first error's trace to the host.
+/// Sends the first error's trace to the host.
 pub fn keep(report: &mut Report, name: &str, seen: &Seen) {
     let first = seen.traces.first();
     let trace = first.unwrap_or_else(|| panic!("nothing found on {} disks", seen.checked));

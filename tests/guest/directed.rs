@@ -1,4 +1,4 @@
-//! Going one way through a checker's steps, by their names, and looking at every crash disk on it.
+//! A run of named steps of a checker, with all crash disks of the last one.
 
 use explode_ramdisk::{Event, SECTOR_BYTES};
 use explode_runtime::check::CrashRequest;
@@ -15,14 +15,14 @@ use explode_runtime::verdict::{CheckError, Violation};
 
 use crate::common::steps;
 
-/// What was seen on the way.
+/// The results of such a run.
 #[derive(Default)]
 pub struct Seen {
-    /// The errors, in order, each with what its disk has kept.
+    /// The errors in order, each with the pieces that its disk has kept.
     pub errors: Vec<(Violation, Vec<KeptPiece>)>,
-    /// The trace of each.
+    /// The trace of each error.
     pub traces: Vec<Trace>,
-    /// Crash disks checked.
+    /// The number of crash disks checked.
     pub checked: u64,
     /// Every event.
     pub events: Vec<Event>,
@@ -31,8 +31,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Was a version that a crash disk has kept dirty, and never submitted? (What was submitted is
-    /// flushed by the way's syncs.)
+    /// Returns true if the kept version was dirty and never submitted. (The syncs of the steps
+    /// flush every submitted version.)
     pub fn is_only_dirty(&self, kept: &KeptPiece) -> bool {
         let here = |dev: u32, sector: u64, bytes: u64| {
             dev == kept.dev && (sector..sector + bytes / SECTOR_BYTES as u64).contains(&kept.sector)
@@ -55,15 +55,15 @@ impl Seen {
     }
 }
 
-/// The word for the last of the names, whatever it is.
+/// The word for the last name of a choice.
 pub const LAST: &str = "the last one";
 
-/// Goes the way of these steps, one a mutate; crashes are looked at in the last one.
+/// Runs these steps, one per mutate. Checks the crashes of the last one.
 pub fn go(registry: &Registry, plan: &Plan, backend: &dyn Backend, steps: &[&str]) -> Seen {
     go_on(registry, plan, backend, steps, steps.len() as u32)
 }
 
-/// The same, of so many mutates, where steps may also be answers to other choices of theirs.
+/// Runs `mutates` mutates. The steps may also answer other choices of theirs.
 pub fn go_on(
     registry: &Registry,
     plan: &Plan,
@@ -74,7 +74,7 @@ pub fn go_on(
     go_by(registry, plan, backend, &[], steps, mutates)
 }
 
-/// The same, by the answers of a script first; the steps are those that come after them.
+/// Runs the answers of a script first, then the steps.
 pub fn go_by(
     registry: &Registry,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! What a guest holds still: nothing is done because time has passed.
+//! The background work that a guest holds still: nothing happens because time has passed.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
@@ -14,7 +14,7 @@ use libc::{SCHED_OTHER, sched_param, sched_setscheduler};
 
 use crate::report::Report;
 
-/// Every case.
+/// Runs every case.
 pub fn all(backend: &dyn Backend, report: &mut Report) {
     report.case("a task that takes turns is not cut in on", |_| nobody_cuts_in());
     report.case("how long a work item runs changes nothing", |_| {
@@ -30,8 +30,8 @@ pub fn all(backend: &dyn Backend, report: &mut Report) {
         .case("what is dirty is not written before somebody asks", |_| nothing_is_written(backend));
 }
 
-/// Tells whether it runs, as often as it can. It takes no turns: the threads of the kernel's work
-/// queues do so neither, at first.
+/// An ordinary thread that counts as fast as it can. It does not take turns, as the threads of the
+/// kernel's work queues do not at first.
 struct Ordinary {
     count: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
@@ -63,7 +63,7 @@ impl Ordinary {
     }
 }
 
-/// The kernel lets ordinary tasks cut in when they have waited for 0.95 s, unless this is switched
+/// The kernel lets ordinary tasks run after they have waited for 0.95 s, unless this is switched
 /// off.
 fn nobody_cuts_in() {
     let ordinary = Ordinary::start();
@@ -77,8 +77,8 @@ fn nobody_cuts_in() {
     assert_eq!(after, before, "an ordinary task has run while one that takes turns did not wait");
 }
 
-/// The first dirty block of a disk to which nothing was written yet: its share of the limit would
-/// be nothing.
+/// Tests the first dirty block of a disk without writes, whose share of the dirty limit would be
+/// zero.
 fn nothing_is_written(backend: &dyn Backend) {
     const SECTORS: u64 = 24 * 1024;
     let devices = backend.disks(HostId::default(), Side::Crash, Image::new(), Recording::On, 0);
@@ -86,7 +86,7 @@ fn nothing_is_written(backend: &dyn Backend) {
     let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
     let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
     file.write_all_at(&[7; 4096], 8192).expect("there is room");
-    // The task that is to write it has its turn now.
+    // The task that would write it can run now.
     thread::sleep(Duration::from_millis(100));
     let kinds = || -> Vec<&str> {
         let events = devices.take_log().expect("the driver says");

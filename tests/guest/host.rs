@@ -1,5 +1,5 @@
-//! The host's side: boots the guest for the cases in it, then runs those that boot guests of their
-//! own.
+//! The host's side: boots the guest for the shared cases, then runs the cases that boot other
+//! guests.
 
 use std::io::{BufRead as _, BufReader};
 use std::panic::catch_unwind;
@@ -28,7 +28,7 @@ use crate::matrix;
 use crate::programs_ask;
 use crate::report::Line;
 
-/// The module of the tests' own, and explode's header, which it takes along.
+/// The tests' own module, and explode's header, which it includes.
 const CHOOSY: [(&str, &[u8]); 3] = [
     ("Kbuild", include_bytes!("kmod/Kbuild")),
     ("choosy.c", include_bytes!("kmod/choosy.c")),
@@ -37,7 +37,7 @@ const CHOOSY: [(&str, &[u8]); 3] = [
 
 const PORT: &str = "/dev/virtio-ports/explode";
 
-/// Runs all cases whose name contains `only`, and prints a summary as test programs do.
+/// Runs all cases whose name contains `only`, and prints a summary like a test program.
 pub fn main(only: Option<String>) -> ExitCode {
     let spec = match spec(&only.clone().unwrap_or_default()) {
         Ok(spec) => spec,
@@ -52,11 +52,10 @@ pub fn main(only: Option<String>) -> ExitCode {
         }
     };
     let tally = Tally { only: only.unwrap_or_default(), passed: 0.into(), failed: 0.into() };
-    // Two guests at a time: that of the cases that share one, and those of the cases that have
-    // their own.
+    // Two guests at a time: the one of the shared cases, and those of the other cases.
     let (found, fresh) = thread::scope(|scope| {
         let apart = scope.spawn(|| apart(&tally));
-        // This one does little but wait.
+        // This case mostly waits.
         scope.spawn(|| {
             let folder = tempfile::tempdir().expect("a temporary folder");
             tally.case(
@@ -82,7 +81,7 @@ pub fn main(only: Option<String>) -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// What was found in the guest that cases share is found in a fresh one, too.
+/// Checks that a fresh guest finds the same as the guest that cases share.
 fn same_in_fresh(tally: &Tally, found: &Found, fresh: Fresh) {
     if let Some(fresh) = fresh.points {
         tally.case("kernel choices: the same in a fresh guest", || match fresh {
@@ -108,7 +107,7 @@ fn same_in_fresh(tally: &Tally, found: &Found, fresh: Fresh) {
     }
 }
 
-/// Each trace in a guest of its own, two at a time.
+/// Replays each trace in a fresh guest, two at a time.
 fn replayed(tally: &Tally, traces: Vec<(String, String)>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let left = Mutex::new(traces.into_iter());
@@ -130,14 +129,14 @@ fn replayed(tally: &Tally, traces: Vec<(String, String)>) {
     });
 }
 
-/// What fresh guests have found that go through some of the shared cases; none if these are not
-/// asked for.
+/// The findings of fresh guests that run some of the shared cases. `None` if these cases are not
+/// selected.
 struct Fresh {
     points: Option<Result<Found, VmError>>,
     logs: Option<Result<Found, VmError>>,
 }
 
-/// The cases that boot guests of their own.
+/// Runs the cases that boot their own guests.
 fn apart(tally: &Tally) -> Fresh {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (run, least) in SAME_LOG {
@@ -194,7 +193,7 @@ fn apart(tally: &Tally) -> Fresh {
     Fresh { points: fresh(POINTS), logs: fresh(LOGS) }
 }
 
-/// The guest: this program as its agent, and the selftest of the modules.
+/// Returns the guest: this program as its agent, and the selftest of the modules.
 fn spec(only: &str) -> Result<GuestSpec, VmError> {
     let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
@@ -210,7 +209,7 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
     spec.agent = Some(Agent::this_program([IN_GUEST, PORT]));
-    // Its first word comes after the modules' selftest.
+    // The first message comes after the modules' selftest.
     spec.boot_deadline = Duration::from_secs(600);
     let program = std::env::current_exe().expect("this program has a path");
     let selftest = program
@@ -237,7 +236,7 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
     Ok(spec)
 }
 
-/// Counts cases.
+/// Counts cases and prints their results.
 struct Tally {
     only: String,
     passed: AtomicU32,
@@ -266,18 +265,19 @@ impl Tally {
     }
 }
 
-/// What a guest has found.
+/// The results of a guest.
 #[derive(Default)]
 struct Found {
-    /// Traces, each to be replayed in a fresh guest.
+    /// The traces, each of which is replayed in a fresh guest.
     traces: Vec<(String, String)>,
-    /// The choices that the kernel had to make in each call.
+    /// The choices of the kernel in each call.
     points: Vec<(String, Vec<String>)>,
-    /// Of each file system how many events its log has, and their hash.
+    /// For each file system the number of events in its log, and their hash.
     logs: Vec<(String, u64, u64)>,
 }
 
-/// Boots the guest, hears how its cases end, and sees it die; returns what it has found.
+/// Boots the guest, receives the results of its cases, and checks that it dies. Returns its
+/// findings.
 fn in_guest(spec: &GuestSpec, tally: &Tally) -> Found {
     let mut guest = match Guest::boot(spec) {
         Ok(guest) => guest,
@@ -323,8 +323,8 @@ fn in_guest(spec: &GuestSpec, tally: &Tally) -> Found {
     found
 }
 
-/// A transaction without its blocks, which no disk that flushes has: replaying it is a divide error
-/// (`bugs/reiserfs-divide-by-zero`), which ends the guest.
+/// A transaction without its blocks, which no disk with flushes has. Its replay causes a divide
+/// error (`bugs/reiserfs-divide-by-zero`), which ends the guest.
 fn oops_of_reiserfs(folder: &Path) -> Result<(), String> {
     let args = "run reiserfs+flush-lies --depth 1 --limit 8 --samples 8 --crash-depth 0 --format \
                 jsonl --out reiserfs";
@@ -335,7 +335,7 @@ fn oops_of_reiserfs(folder: &Path) -> Result<(), String> {
     (ran.code == 1 && all).then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// A trace of a known bug, replayed as its readers do; `says` is in what is said.
+/// Replays a trace of a known bug with the command line. `says` must be in the output.
 fn kept_bug(folder: &Path, trace: &str, says: &str) -> Result<(), String> {
     let trace = format!("{}/{trace}", env!("CARGO_MANIFEST_DIR"));
     let ran = explode_in(folder, ["replay", "--format", "jsonl", &trace]);
@@ -343,7 +343,8 @@ fn kept_bug(folder: &Path, trace: &str, says: &str) -> Result<(), String> {
     (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// A stack file of a known bug, whose calls are made by programs; `says` is the finding's message.
+/// Runs a stack file of a known bug whose calls are made by programs. `says` is the finding's
+/// message.
 fn by_programs(folder: &Path, file: &str, says: &str) -> Result<(), String> {
     let out = file.replace('/', "-");
     let file = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -370,7 +371,7 @@ steps = true
 use = "fs-failures"
 "#;
 
-/// Runs a stack file of this name, which is not there any more afterwards.
+/// Runs a stack file of this name and removes it afterwards.
 fn run_file(folder: &Path, name: &str, text: &str) -> Result<Ran, String> {
     let file = folder.join(format!("{name}.toml"));
     std::fs::write(&file, text).map_err(|error| error.to_string())?;
@@ -400,7 +401,7 @@ fn named_in_a_file(folder: &Path) -> Result<(), String> {
     (again.code == 1 && named).then_some(()).ok_or(format!("{again:?}"))
 }
 
-/// A layer below ext2 takes the folder away on which ext2 of a crash disk is mounted.
+/// A layer below ext2 removes the folder on which ext2 of a crash disk is mounted.
 const REMOVED: &str = r#"
 [run]
 depth = 1
@@ -424,17 +425,17 @@ fn removed_folder(folder: &Path) -> Result<(), String> {
     (ran.code == 0 && checked > Some(2)).then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// One of them by the command line, in a fresh guest; `bugs` has the others in one.
+/// One of the kept bugs, replayed by the command line in a fresh guest. `bugs` replays the others
+/// in one guest.
 const READERS: (&str, &str) = (
     "bugs/ext4-fsync-unwritten/trace.json",
     r#""message":"fsync /file succeeded, and on the disk /file has another byte 8192: 0,"#,
 );
 
-/// Stack files, and what they say: a file that is replaced with all fsyncs is empty on the only
-/// crash disk; of a file and a directory that were exchanged both names lead to the file, which
-/// fsck.fat empties under one; a file has what was written to another one, which was removed; a
-/// name that was renamed to leads nowhere; a file that was overwritten, and synced by sync(2), is
-/// the old one.
+/// Stack files and their messages: a file that is replaced with all fsyncs is empty on the only
+/// crash disk; of an exchanged file and directory both names lead to the file, and fsck.fat empties
+/// it under one name; a file has the contents of a removed file; the new name of a renamed file
+/// leads nowhere; a file that was overwritten and synced by sync(2) has its old contents.
 const BY_PROGRAMS: [(&str, &str); 5] = [
     ("bugs/hfs-removed-while-open/reused.toml", "b has 4096 bytes of others: c"),
     ("bugs/ntfs3-rename/rename.toml", "b cannot be read; there are: b"),
@@ -443,7 +444,7 @@ const BY_PROGRAMS: [(&str, &str); 5] = [
     ("bugs/xfs-sync-clean-log/overwritten.toml", "a holds: old"),
 ];
 
-/// How many guests have their logs compared: 3, or what this variable says.
+/// The variable with the number of guests whose logs are compared. The default is 3.
 const BOOTS: &str = "EXPLODE_SAME_LOG_GUESTS";
 
 fn boots() -> Result<u32, String> {
@@ -454,8 +455,9 @@ fn boots() -> Result<u32, String> {
         .ok_or(format!("{BOOTS}={said}; use a number above 1"))
 }
 
-/// What is run to compare logs, and how many lines they have at least: synced writes, with all that
-/// the kernel may do between two calls, too, and calls that unlink, a file's last name among them.
+/// The runs whose logs are compared, and the least number of their lines: synced writes, also with
+/// all background work that the kernel may do between two calls, and calls that unlink, including a
+/// file's last name.
 const SAME_LOG: [(&str, usize); 4] = [
     ("fs-sync-ext4", 100),
     ("fs-sync-ext4 --set ext4.between=all --states 60", 1000),
@@ -463,7 +465,8 @@ const SAME_LOG: [(&str, usize); 4] = [
     ("fs-failures-xfs --set xfs.fail=none", 100),
 ];
 
-/// The events of one workload on a file system, byte for byte; there are at least so many.
+/// Compares the events of one workload on a file system byte for byte. There must be at least
+/// `least`.
 fn same_log(folder: &Path, run: &str, least: usize) -> Result<(), String> {
     let mut logs = Vec::new();
     for boot in 0..boots()? {
@@ -486,7 +489,7 @@ fn same_log(folder: &Path, run: &str, least: usize) -> Result<(), String> {
     (equal && lines >= least).then_some(()).ok_or(format!("{lines} lines, equal: {equal}"))
 }
 
-/// What `explode bench` says, but for how long anything took.
+/// Checks the output of `explode bench`, except the times.
 fn measured(folder: &Path) -> Result<(), String> {
     let arguments =
         "bench fs-sync-ext4 fs-sync-vfat --each vfat.fsck=true,false --checks 2 --format jsonl"

@@ -1,8 +1,8 @@
-//! Code of the kernel asks for crash checks in the middle of its own operation (EX-66): a bug is
-//! found that no other check sees.
+//! Kernel code requests crash checks in the middle of its operation (EX-66). They find a bug that
+//! no other check finds.
 //!
 //! The code is the log of records in `kmod/choosy.c`. Each of its writes is durable before the next
-//! one begins, so after an operation nothing is left that a crash could lose.
+//! one begins, so a crash after an operation loses nothing.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -27,12 +27,12 @@ use crate::report::Report;
 const BLOCK: usize = 4096;
 
 thread_local! {
-    /// What every check saw: its epoch and argument, how many records are there, and how many are
-    /// counted.
+    /// For every check: its epoch and argument, the number of records on the disk, and the number
+    /// that is counted.
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
     registry.components.push(records());
@@ -60,7 +60,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     case("a wrong name is refused", &|| names(cx));
 }
 
-/// The log, on one disk.
+/// Returns the component of the log, on one disk.
 fn records() -> ComponentDef {
     ComponentDef::new("records", "a log in the kernel that counts its records", |options| {
         Ok(Box::new(Records {
@@ -94,11 +94,11 @@ struct Records {
     open: Option<Rc<Open>>,
 }
 
-/// The log while it is mounted: its disk, and on which side.
+/// The mounted log: its disk and the side.
 struct Open(PathBuf, Side);
 
 impl Open {
-    /// How many records are there, and how many are counted.
+    /// Returns the number of records on the disk, and the number that is counted.
     fn records(&self) -> (u8, u8) {
         let disk = File::open(&self.0).expect("the disk is there");
         let at = |block: u8| {
@@ -123,7 +123,7 @@ impl Component for Records {
         if self.mounting == Some(side) {
             tell("ask")?;
         }
-        // The module has one disk, that of the live side.
+        // The module has one disk, the one of the live side.
         if side == Side::Live {
             tell(if self.wrong { "wrong" } else { "right" })?;
             tell(&format!("disk {}", disk.display()))?;
@@ -148,7 +148,7 @@ impl Component for Records {
     }
 }
 
-/// Every record that is counted is there.
+/// Returns the checker: every counted record is on the disk.
 fn adds() -> CheckerDef {
     CheckerDef::new("adds", "records that are counted are there", |options| {
         Ok(Box::new(Adds {
@@ -204,7 +204,7 @@ fn plan(cx: Cx<'_>, records: Options, adds: Options) -> Plan {
     plan
 }
 
-/// Explores it; what every check saw is kept.
+/// Explores a plan. Also returns the observations of every check.
 fn explored(cx: Cx<'_>, plan: &Plan) -> (Summary, Vec<Finding>, Vec<String>) {
     SEEN.take();
     let (summary, findings) = cx.explore(plan);
@@ -222,7 +222,7 @@ fn found(cx: Cx<'_>) {
     let [finding] = &findings[..] else { panic!("{findings:?}") };
     assert_eq!((finding.signature.as_str(), finding.replayed), ("adds/lost/record", true));
     assert_eq!(finding.epoch, Some(Epoch::Now));
-    // Then it is replayed.
+    // The last two are the finding and its replay.
     assert_eq!(seen, ["now half: 0 of 1"; 2]);
     assert_eq!(counts(&summary), [1, 1, 0]);
 }
@@ -281,7 +281,7 @@ fn names(cx: Cx<'_>) {
     );
 }
 
-/// What is said of a run that a component has broken.
+/// Returns the message of a run that a component has broken.
 fn broken(cx: Cx<'_>, plan: &Plan) -> String {
     let out = tempfile::tempdir().expect("a folder in memory");
     let mut told = Vec::new();

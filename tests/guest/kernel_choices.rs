@@ -1,5 +1,5 @@
-//! Functions of the kernel that fail by choice (`docs/guide/kernel-faults.md`): the same places in
-//! every run and every guest, each fails when that is chosen, and no other task is asked.
+//! Kernel functions that fail by choice (`docs/guide/kernel-faults.md`): their sites are the same
+//! in every run and every guest, each one fails when chosen, and no other task gets a choice.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,8 +22,7 @@ use libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use crate::cases::Cx;
 use crate::report::{Line, Report};
 
-/// The calls that are made to fail at each place, and how many places there are on ext4, ext2 and
-/// XFS.
+/// The calls that fail at each of their sites, and the number of sites on ext4, ext2 and XFS.
 const CALLS: [(&str, [usize; 3]); 6] = [
     ("mkdir /new-dir", [12, 14, 4]),
     ("create /new", [6, 9, 5]),
@@ -33,10 +32,10 @@ const CALLS: [(&str, [usize; 3]); 6] = [
     ("truncate /file", [5, 2, 5]),
 ];
 
-/// The case whose places are the same in every guest.
+/// The case whose sites are compared between guests.
 pub const POINTS: &str = "kernel choices: the points of each call";
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case(POINTS, |report| {
         for system in SYSTEMS {
@@ -90,8 +89,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// The results of `fs-failures` with one failure on a path: on a file system, with these kinds, so
-/// many states, operations and choices, and these promises are broken.
+/// The results of `fs-failures` with one failure on a path: the file system, the kinds, the states,
+/// operations and choices, and the broken promises.
 const FOUND: [(&str, &str, [u64; 3], &[&str]); 5] = [
     (
         "ext4",
@@ -119,8 +118,8 @@ const FOUND: [(&str, &str, [u64; 3], &[&str]); 5] = [
 
 const SYSTEMS: [&str; 3] = ["ext4", "ext2", "xfs"];
 
-/// The checker of failures on this file system, where functions of these kinds may fail, so many on
-/// a path.
+/// Returns the plan of the checker of failures on this file system, where functions of these kinds
+/// may fail, `most` on a path.
 fn failing(cx: Cx<'_>, system: &str, kinds: &str, most: u32) -> Plan {
     let mut plan = cx.plan(&format!("fs-failures-{system}"));
     let layer = &mut plan.stack.0[1];
@@ -132,7 +131,7 @@ pub fn start<'a>(cx: Cx<'a>, plan: &'a Plan) -> Runner<'a> {
     Runner::start(cx.registry, plan, cx.backend).expect("the stack starts")
 }
 
-/// The kernel's choices in this call, where nothing fails.
+/// Returns the kernel's choices in this call without a failure.
 fn points(runner: &Runner<'_>, call: &str) -> Vec<Choice> {
     let ended = go(runner, call, &[]);
     assert!(ended.early.is_none(), "{call}: {:?}", ended.early);
@@ -142,13 +141,13 @@ fn points(runner: &Runner<'_>, call: &str) -> Vec<Choice> {
     ended.choices[1..].to_vec()
 }
 
-/// Makes the call, where the first answers are those of a script.
+/// Makes the call with the first answers from a script.
 pub fn go(runner: &Runner<'_>, call: &str, script: &[Choice]) -> UnitRun {
     let unit = Unit::one(State::default(), script.to_vec());
     runner.run(&unit, &mut Make { call })
 }
 
-/// The answers by which the call fails at its point number `index`, and nowhere before.
+/// Returns the answers by which the call fails at its point number `index` and nowhere before.
 fn failure(runner: &Runner<'_>, call: &str, index: usize) -> Vec<Choice> {
     let mut script = go(runner, call, &[]).choices;
     script.truncate(index + 2);
@@ -166,7 +165,7 @@ fn each_fails(cx: Cx<'_>, report: &mut Report, system: &str, call: &str, expecte
     for (index, point) in points.iter().enumerate() {
         let script = failure(&runner, call, index);
         let once = go(&runner, call, &script);
-        // One may fail on a path: after it nothing is asked.
+        // One failure is allowed on a path, so no choice follows it.
         let fails = once.choices.last().expect("something is chosen");
         assert_eq!((once.choices.len(), fails.value), (index + 2, 0), "{:#?}", once.choices);
         assert_eq!(fails.label, point.label);
@@ -177,7 +176,7 @@ fn each_fails(cx: Cx<'_>, report: &mut Report, system: &str, call: &str, expecte
         match once.early {
             None | Some(UnitStop::Stopped) => {}
             Some(UnitStop::Violated(violation, place)) => {
-                // One of each file system is replayed in a fresh guest.
+                // One error of each file system is replayed in a fresh guest.
                 if violation.promise != "failed-create-has-no-effect" || !kept.insert(system) {
                     continue;
                 }
@@ -195,9 +194,9 @@ fn trace(runner: &Runner<'_>, plan: &Plan, violation: Violation, way: Witness) -
     Trace::of(plan, runner.origin(), &error).to_json()
 }
 
-/// A thread that makes calls on files as fast as it can, and comes before the checked system
-/// (EX-16). It ends when this is dropped: if a case that fails left it behind, it would take the
-/// kernel's random numbers from all cases that follow.
+/// A thread that makes calls on files as fast as it can, with a higher priority than the checked
+/// system (EX-16). It ends when this is dropped. If it stayed after a failed case, it would consume
+/// the kernel's random numbers of all later cases.
 struct Neighbour {
     stop: Arc<AtomicBool>,
     rounds: Arc<AtomicU64>,
@@ -223,7 +222,7 @@ impl Neighbour {
         Neighbour { stop, rounds, thread: Some(thread) }
     }
 
-    /// How often it has made its calls.
+    /// Returns the number of times that it has made its calls.
     fn rounds(&self) -> u64 {
         assert!(
             self.thread.as_ref().is_some_and(|thread| !thread.is_finished()),
@@ -236,13 +235,13 @@ impl Neighbour {
 impl Drop for Neighbour {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // What it panicked of was said.
+        // The thread has printed the reason of a panic.
         self.thread.take().map(thread::JoinHandle::join);
     }
 }
 
-/// How often a neighbour disturbs each call. On a busy host its timer comes late, so the call is
-/// made until that has happened.
+/// The number of times that a neighbour disturbs each call. On a busy host its timer is late, so
+/// the call is repeated until it was disturbed that often.
 const DISTURBED: u64 = 20;
 
 fn neighbour(cx: Cx<'_>) {
@@ -266,8 +265,8 @@ fn disturb() -> io::Result<()> {
     fs::remove_dir_all("/tmp/neighbour")
 }
 
-/// jbd2 asks for a journal head; if there is none, it asks again in a way that does not fail
-/// (EX-15): that is no point.
+/// jbd2 allocates a journal head. If that fails, it allocates again in a way that cannot fail
+/// (EX-15). That is no choice point.
 fn must_not_fail(cx: Cx<'_>) {
     let plan = failing(cx, "ext4", "slab", 2);
     let runner = start(cx, &plan);
@@ -284,7 +283,7 @@ fn must_not_fail(cx: Cx<'_>) {
     assert_eq!(heads(&ended.choices), heads(&points));
 }
 
-/// The script has another place, or another kind, where the kernel asks.
+/// The script has another site or another kind than the kernel's choice.
 fn diverges(cx: Cx<'_>) {
     let plan = failing(cx, "ext4", "slab,copy", 1);
     let runner = start(cx, &plan);
@@ -311,8 +310,8 @@ fn diverges(cx: Cx<'_>) {
     assert!(said.ends_with("(kind copy-failure, now slab-failure)"), "{said}");
 }
 
-/// A rename that takes steps has an effect when a later one fails; one that does not has none, nor
-/// has anything where nothing fails.
+/// A rename in steps has an effect when a later step fails. A rename in one step has none. Without
+/// failures there is no error.
 fn canary(cx: Cx<'_>) {
     let explore = |fail: &str, steps: bool| {
         let mut plan = cx.plan("ext2+rename-in-steps");
@@ -324,8 +323,8 @@ fn canary(cx: Cx<'_>) {
     let (summary, findings) = explore("slab", true);
     let signature = "fs-failures/corrupt/failed-rename-has-no-effect";
     assert!(findings.iter().all(|finding| finding.signature == signature), "{findings:?}");
-    // The two names of the link and the one of the last unlink are copied: without memory for one
-    // of these it fails half-way.
+    // The two names of the link and the name of the last unlink are copied. Without memory for one
+    // of these the rename fails half-way.
     let last = findings.last().expect("it is found");
     assert!(last.replayed && last.count == 3.into() && summary.complete, "{last:?}");
     for (fail, steps) in [("none", true), ("slab", false)] {
@@ -334,8 +333,8 @@ fn canary(cx: Cx<'_>) {
     }
 }
 
-/// A log that cannot be written ends everything but what was synced before: and that, too, where
-/// the disk does not flush.
+/// A log that cannot be written ends everything except data that was synced before, even on a disk
+/// that ignores flushes.
 fn shut_down(cx: Cx<'_>) {
     let explore = |flushes: &str| {
         let mut plan = failing(cx, "xfs", "request", 1);
@@ -345,8 +344,8 @@ fn shut_down(cx: Cx<'_>) {
     };
     let (summary, findings) = explore("kept");
     assert!(findings.is_empty() && summary.complete, "{findings:?}");
-    // One disk after each of the nine calls, and those that a crash can leave where it has shut
-    // itself down.
+    // One disk after each of the nine calls, and the crash disks after the file system has shut
+    // down.
     assert_eq!(summary.crash_disks, 17.into());
     let (_, findings) = explore("dropped");
     let found: Vec<_> =
@@ -354,7 +353,7 @@ fn shut_down(cx: Cx<'_>) {
     assert_eq!(found, [("fs-failures/lost/synced-by-sync", true)]);
 }
 
-/// Makes one call, and looks at no crash.
+/// Makes one call and checks no crash.
 pub struct Make<'a> {
     pub call: &'a str,
 }

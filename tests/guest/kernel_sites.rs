@@ -1,7 +1,7 @@
-//! Choices that users place in the kernel (`docs/guide/kernel-faults.md`): what a module of theirs
-//! asks, and functions that they name.
+//! Choices that users place in the kernel (`docs/guide/kernel-faults.md`): by calls from their
+//! module, and by names of functions.
 //!
-//! The module is `kmod/choosy.c`, a counter behind a file of /proc; the guest has it as
+//! The module is `kmod/choosy.c`, a counter behind a file of /proc. In the guest it is
 //! `/choosy.ko`.
 
 use std::process::Command;
@@ -27,11 +27,11 @@ use crate::cases::Cx;
 use crate::kernel_choices::{go, start};
 use crate::report::Report;
 
-/// Where the host puts the module, and where its counter is.
+/// The paths of the module and of its counter in the guest.
 pub const MODULE: &str = "/choosy.ko";
 pub const COUNTER: &str = "/proc/choosy";
 
-/// Before anybody has opened EKM: the module is loaded while that is not there.
+/// Runs the case before EKM is loaded, because the module must load without it.
 pub fn without_ekm(report: &mut Report) {
     report.case("module choices: without EKM a module runs normally", |_| {
         let listed = fs::read_to_string("/agent/modules").expect("the agent's modules");
@@ -41,19 +41,19 @@ pub fn without_ekm(report: &mut Report) {
         for word in ["add", "many", "add"] {
             fs::write(COUNTER, word).expect(word);
         }
-        // A request for crash checks does nothing.
+        // A request for crash checks has no effect.
         fs::write(COUNTER, "ask").expect("ask");
         assert_eq!(counted(), (2, 0));
         run("rmmod", "choosy");
         run("insmod", ekm);
-        // Nor does it while EKM is there and not open.
+        // Nor has it while EKM is loaded and not open.
         run("insmod", MODULE);
         fs::write(COUNTER, "ask").expect("ask");
         run("rmmod", "choosy");
     });
 }
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let registry = with_choosy();
     let cx = Cx { registry: &registry, ..cx };
@@ -82,7 +82,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     );
 }
 
-/// The counter's component, and what checks it.
+/// Returns a registry with the counter's component and its checkers.
 pub fn with_choosy() -> Registry {
     let mut registry = explode::registry();
     registry.components.push(choosy());
@@ -99,8 +99,8 @@ pub fn run(program: &str, argument: &str) {
     );
 }
 
-/// The counter, and how often another way was taken. No stray question was answered with anything
-/// but to run normally.
+/// Returns the counter, and the number of other results. No stray question got another answer than
+/// to run normally.
 fn counted() -> (u64, u64) {
     let text = fs::read_to_string(COUNTER).expect("the module is loaded");
     let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().expect(word)).collect();
@@ -108,7 +108,7 @@ fn counted() -> (u64, u64) {
     (count, others)
 }
 
-/// The counter, on no disk.
+/// Returns the component of the counter, on no disk.
 fn choosy() -> ComponentDef {
     ComponentDef::new("choosy", "a counter in the kernel", |options| {
         let (failures, wrong) = (KernelFaults::of(options)?, options.bool("wrong", false)?);
@@ -129,12 +129,12 @@ struct Choosy {
     adder: Option<Rc<Adder>>,
 }
 
-/// Adds once or twice, by its own choice.
+/// Adds once or twice, by a choice of its own.
 struct Adder(Asks);
 
 impl Adder {
     fn add(&self) {
-        // A call that fails by choice is no failure of the test.
+        // A call that fails by choice is not a failure of the test.
         fs::write(COUNTER, "add").ok();
         if self.0.choose(2, "again") == 1 {
             fs::write(COUNTER, "add").ok();
@@ -161,7 +161,7 @@ impl Component for Choosy {
     }
 }
 
-/// A call that fails has no effect (EX-100).
+/// Returns the checker: a call that fails has no effect (EX-100).
 fn counts() -> CheckerDef {
     CheckerDef::new("counts", "what fails is not counted", |options| {
         Ok(Box::new(Counts { word: options.text("word", "add")? }))
@@ -197,7 +197,7 @@ impl Checker for Counts {
     }
 }
 
-/// Has the component add.
+/// Returns the checker that lets the component add.
 fn pairs() -> CheckerDef {
     CheckerDef::new("pairs", "the component adds once or twice", |_| Ok(Box::new(Pairs)))
 }
@@ -223,7 +223,8 @@ pub fn counter(cx: Cx<'_>, fail: &str, wrong: bool) -> Plan {
     plan
 }
 
-/// Two adds, each of three ways, of which two are not to run normally: one of these on a path.
+/// Two adds with three results each, two of which are not normal. One of these is allowed on a
+/// path.
 fn found(cx: Cx<'_>) {
     let signature = "counts/corrupt/failed-add-has-no-effect";
     for (fail, wrong, counts, times) in [
@@ -235,7 +236,7 @@ fn found(cx: Cx<'_>) {
         let Summary { states, operations, choices, .. } = &summary;
         let counted = [states, operations, choices].map(|count| u64::try_from(&count.0).unwrap());
         assert_eq!((counted, summary.complete), (counts, true), "{fail}, {wrong}: {summary:?}");
-        // It is told when it is found, and again with its count.
+        // A finding is reported when it is found, and again with its count.
         let told = |finding: &Finding| finding.signature == signature && finding.replayed;
         assert!(findings.iter().all(told), "{fail}, {wrong}: {findings:?}");
         assert_eq!(
@@ -243,7 +244,7 @@ fn found(cx: Cx<'_>) {
             times
         );
     }
-    // Beside all other kinds, which ask in the same calls.
+    // With all other kinds, which have choices in the same calls.
     let mut plan = counter(cx, "all", true);
     plan.settings.depth = 1;
     let (_, findings) = cx.explore(&plan);
@@ -253,9 +254,9 @@ fn found(cx: Cx<'_>) {
     );
 }
 
-/// The choices of the kernel and of the component are one sequence: the first add has 3 ways, then
-/// the component adds again or does not, and only after an add that ran normally the second one has
-/// 3 ways, too.
+/// The choices of the kernel and of the component form one sequence. The first add has 3 results.
+/// Then the component adds again or does not. After a normal first add the second one also has 3
+/// results.
 fn between(cx: Cx<'_>) {
     let mut plan = Plan::of_parts(cx.registry, "pairs", counter(cx, "module", false).stack)
         .expect("both are there");
@@ -263,10 +264,11 @@ fn between(cx: Cx<'_>) {
     let (summary, findings) = cx.explore(&plan);
     assert!(summary.complete && findings.is_empty(), "{summary:?}, {findings:?}");
     let Summary { operations, choices, .. } = &summary;
-    // 2 ways to fail and 2 ways to go on, each with 2 choices; once with 2; 3 ways with 3.
+    // 2 failures and 2 ways to go on, with 2 choices each; once 2 choices; 3 results with 3
+    // choices.
     assert_eq!((operations, choices), (&8.into(), &19.into()));
     let runner = start(cx, &plan);
-    // A point that is not in the script is none that `go` answers: there the way ends.
+    // `go` does not answer a point that is not in the script. The path ends there.
     let mut script = go(&runner, "", &[]).choices;
     script.push(Choice::of(&ChoicePoint::action(2, Label::named("again").on("choosy")), 1));
     let kinds: Vec<(ChoiceKind, Option<String>)> = go(&runner, "", &script)
@@ -293,7 +295,7 @@ fn point(cx: Cx<'_>) {
         (ChoiceKind::ModuleChoice, 3, 2, "module add")
     );
     assert!(label.stack.is_some() && label.object.is_none(), "{label:?}");
-    // Another way, which the script says; a third one that is not there diverges.
+    // The script takes another result. A third one, which does not exist, diverges.
     let other = |value: u32, options: u32| Choice { value, options, ..once.choices[0].clone() };
     let again = go(&runner, "", &[other(1, 3)]);
     assert!(again.early.is_none(), "{:?}", again.early);
@@ -320,7 +322,7 @@ fn point(cx: Cx<'_>) {
     assert!(!work.asked, "no crash is looked at where the kernel's choices are not known");
 }
 
-/// Looks at no crash, and remembers whether it should have.
+/// Checks no crash, and records whether one was requested.
 struct Unasked {
     asked: bool,
 }
@@ -346,7 +348,7 @@ impl UnitHooks for Unasked {
     }
 }
 
-/// What the start of ext2 says to an option.
+/// Returns the error of ext2's start with an option.
 fn refusal(cx: Cx<'_>, option: &str, value: &str) -> Option<RunError> {
     let mut plan = cx.plan("fs-failures-ext2");
     let ext2 = &mut plan.stack.0[1];
@@ -378,8 +380,8 @@ fn refused(cx: Cx<'_>) {
     assert!(refusal(cx, "probe", "should_failslab:-ENOMEM").is_none());
 }
 
-/// The second step of the rename is a link, which fails when its name cannot be put into the
-/// directory. So does a rename in one step, without an effect.
+/// The second step of the rename is a link, which fails if its name cannot be put into the
+/// directory. So does a rename in one step, but without an effect.
 fn named(cx: Cx<'_>) {
     for (probe, steps, found) in [
         ("ext2_add_link:-ENOSPC:unlisted", true, &["failed-rename-has-no-effect"][..]),

@@ -1,4 +1,4 @@
-//! Late completion: who goes on without waiting for a write is found out, and who waits is not
+//! Late completion: a system that does not wait for a write is found, and one that waits is not
 //! accused.
 
 use std::collections::BTreeSet;
@@ -23,15 +23,15 @@ use crate::cases::Cx;
 use crate::directed::go;
 use crate::report::Report;
 
-/// As direct requests want it.
+/// A page, aligned for direct requests.
 #[repr(align(4096))]
 struct Page([u8; 4096]);
 
-/// What is written, and where.
+/// The byte that is written, and its offset.
 const BYTE: u8 = b'w';
 const AT: u64 = 4096;
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
     registry.checkers.push(
@@ -53,7 +53,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         report.case(
             &format!("late completion: {what} that does not wait is found, and only so"),
             |_| {
-                // One write that may be there or not; or it is there for certain.
+                // One write that may be lost, or that is certainly on the disk.
                 for (waits, completes, disks) in
                     [(false, "late", 2), (false, "at-once", 1), (true, "late", 1)]
                 {
@@ -82,7 +82,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 [states, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
             assert!(findings.is_empty() && summary.complete, "{findings:?} {summary:?}");
             assert_eq!(counted, expected, "{summary:?}");
-            // Its writes did end late, and in the same way each time.
+            // Its writes did end late, and in the same order each time.
             let go = || go(cx.registry, &plan, cx.backend, &["write /a", "sync"]).events;
             let events = go();
             assert!(most_in_flight(&events) > 1, "{} events", events.len());
@@ -91,7 +91,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// So many writes were on their way at once.
+/// Returns the largest number of writes that were in flight at once.
 fn most_in_flight(events: &[Event]) -> usize {
     let mut now = BTreeSet::new();
     let counts = events.iter().map(|event| {
@@ -105,7 +105,7 @@ fn most_in_flight(events: &[Event]) -> usize {
     counts.max().unwrap_or(0)
 }
 
-/// States, crash disks, distinct.
+/// The expected states, crash disks and distinct disks.
 const EXT4: [u64; 3] = [9, 384, 384];
 const EXT2: [u64; 3] = [9, 105, 105];
 
@@ -126,16 +126,16 @@ fn plan(registry: &Registry, commits: bool, waits: bool, completes: &str) -> Pla
     }
 }
 
-/// A system that writes one block of a bare disk in a thread of its own, and then says that it is
+/// A system that writes one block of a bare disk in another thread, and then reports that it is
 /// durable.
 struct Hasty {
-    /// By a write that is durable when it ends (FUA); else by a flush after a plain one.
+    /// True to use a write that is durable when it ends (FUA). False to flush after a plain write.
     commits: bool,
     waits: bool,
 }
 
 impl Hasty {
-    /// Begins the write; when this returns it is submitted.
+    /// Begins the write. It is submitted when this returns.
     fn write(&self, node: &Path) -> JoinHandle<()> {
         let flags = if self.commits { O_DIRECT | O_DSYNC } else { O_DIRECT };
         let file =
@@ -144,7 +144,7 @@ impl Hasty {
         let begun = Arc::clone(&begins);
         let writer = thread::spawn(move || {
             begun.store(true, Ordering::Relaxed);
-            // From here on it goes on until it waits.
+            // From here on the system goes on until it waits.
             file.write_all_at(&Page([BYTE; 4096]).0, AT).expect("there is room");
         });
         while !begins.load(Ordering::Relaxed) {
@@ -181,7 +181,7 @@ impl Checker for Hasty {
     }
 }
 
-/// The block device at the top.
+/// Returns the block device at the top.
 fn node(stack: &Stack) -> Result<std::path::PathBuf, CheckError> {
     match stack.top() {
         Surface::Block(node) => Ok(node),

@@ -1,5 +1,5 @@
-//! Late completion as a choice of each write: who takes one write's end for another's is found,
-//! which neither all at once nor all late shows.
+//! Late completion as a choice of each write. It finds a system that takes the end of one write for
+//! that of another. Neither immediate nor late completion of all writes finds it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,16 +22,16 @@ use crate::cases::Cx;
 use crate::directed::go;
 use crate::report::Report;
 
-/// As direct requests want it.
+/// A page, aligned for direct requests.
 #[repr(align(4096))]
 struct Page([u8; 4096]);
 
-/// What is written, and where.
+/// The byte that is written, and the offsets.
 const BYTE: u8 = b'w';
 const AT: [u64; 2] = [4096, 16_384];
 
-/// How many writes end late at most, when they end, whether the system waits for all; and then so
-/// many operations, crash disks, and checks that find something.
+/// The most late writes, the completion, whether the system waits for all writes, and the expected
+/// operations, crash disks and failing checks.
 const CASES: [(u32, &str, bool, [u64; 3]); 6] = [
     (1, "choice", false, [3, 5, 2]),
     (2, "choice", false, [4, 6, 2]),
@@ -41,7 +41,7 @@ const CASES: [(u32, &str, bool, [u64; 3]); 6] = [
     (2, "choice", true, [4, 4, 0]),
 ];
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
     registry.checkers.push(
@@ -78,7 +78,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 match expected[2] {
                     0 => assert!(found.is_empty(), "{what}"),
                     count => {
-                        // Told when it is first found, and again with its count.
+                        // A finding is reported when it is first found, and again with its count.
                         assert!(
                             found.iter().all(|found| *found == ("in-order/lost/durable", true)),
                             "{what}"
@@ -116,7 +116,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let disk = &mut plan.stack.0[0];
         disk.options = disk.options.clone().with("completes", "choice");
         let (summary, findings) = cx.explore(&plan);
-        // More than its eight steps: writes were late.
+        // There are more operations than its eight steps, so writes were late.
         assert!(findings.is_empty() && summary.operations > 8.into(), "{findings:?} {summary:?}");
         let go = || go(cx.registry, &plan, cx.backend, &["write /a", "sync"]).events;
         assert!(go() == go(), "the same way has another log");
@@ -138,9 +138,9 @@ fn plan(registry: &Registry, most: u32, completes: &str, waits: bool) -> Plan {
     Plan { mode: Mode::Vm, ..Plan::of(registry, &target).expect("its parts are there") }
 }
 
-/// A system that submits two writes, asks which have ended, and flushes.
+/// A system that submits two writes, waits for some of them, and flushes.
 struct InOrder {
-    /// For both; else if one has ended, the other one is taken to have ended, too.
+    /// True to wait for both. Otherwise the end of one is taken for the end of both.
     waits: bool,
 }
 
@@ -184,7 +184,7 @@ impl Checker for InOrder {
     }
 }
 
-/// The block device at the top.
+/// Returns the block device at the top.
 fn node(stack: &Stack) -> Result<PathBuf, CheckError> {
     match stack.top() {
         Surface::Block(node) => Ok(Path::new(&node).to_owned()),
@@ -192,7 +192,7 @@ fn node(stack: &Stack) -> Result<PathBuf, CheckError> {
     }
 }
 
-/// Requests of io_submit(2).
+/// A queue of io_submit(2) requests.
 struct Queue {
     context: u64,
     submitted: usize,
@@ -217,9 +217,9 @@ impl Queue {
         Ok(Queue { context, submitted: 0, ended: 0 })
     }
 
-    /// Submits a write; the page stays until it has ended.
+    /// Submits a write. The page must live until the write has ended.
     fn write(&mut self, disk: &File, page: &Page, at: u64) -> io::Result<()> {
-        // SAFETY: numbers all, and zero is one.
+        // SAFETY: all fields are numbers, for which zero is valid.
         let mut request: libc::iocb = unsafe { std::mem::zeroed() };
         request.aio_lio_opcode = IOCB_CMD_PWRITE;
         request.aio_fildes = disk.as_raw_fd() as u32;
@@ -227,13 +227,14 @@ impl Queue {
         request.aio_nbytes = page.0.len() as u64;
         request.aio_offset = at as i64;
         let mut list = [&raw mut request];
-        // SAFETY: the kernel reads the one request; of the page it is promised.
+        // SAFETY: the kernel reads one request. The caller keeps the page until the write has
+        // ended.
         said(unsafe { syscall(SYS_io_submit, self.context, list.len(), list.as_mut_ptr()) })?;
         self.submitted += 1;
         Ok(())
     }
 
-    /// Waits until at least so many more have ended; returns how many have.
+    /// Waits until at least `least` more have ended. Returns the number that have.
     fn ended(&mut self, least: usize) -> io::Result<usize> {
         let mut events = [Event::default(); AT.len()];
         let mut at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -255,12 +256,12 @@ impl Queue {
         Ok(ended)
     }
 
-    /// Waits for all.
+    /// Waits for all requests and closes the queue.
     fn finish(mut self) -> io::Result<()> {
         while self.ended < self.submitted {
             self.ended(self.submitted - self.ended)?;
         }
-        // SAFETY: nothing of ours is the kernel's any more.
+        // SAFETY: all requests have ended, so the kernel uses no memory of this process.
         said(unsafe { syscall(SYS_io_destroy, self.context) }).map(drop)
     }
 }
@@ -268,7 +269,7 @@ impl Queue {
 /// `IOCB_CMD_PWRITE` (linux/aio_abi.h).
 const IOCB_CMD_PWRITE: u16 = 1;
 
-/// What a system call has said.
+/// Converts the result of a system call.
 fn said(answer: c_long) -> io::Result<c_long> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }

@@ -1,6 +1,6 @@
-//! The kernel's own dm-log-writes target: what is written through it in the guest, on RAM disks, is
-//! read by `explode crash-disks` on the host, with exact counts, and the last of its disks is what
-//! the device held in the end.
+//! The kernel's own dm-log-writes target. The guest writes through it on RAM disks, and
+//! `explode crash-disks` on the host reads the log, with exact counts. The last of its disks must
+//! equal the final contents of the device.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -19,18 +19,18 @@ use crate::common::logwrites::{self, replay};
 use crate::common::{file, of_type};
 use crate::report::{Line, Report};
 
-/// Where the target's device is.
+/// The path of the target's device.
 const NODE: &str = "/dev/mapper/logged";
-/// Of the file system.
+/// The UUID of the file system.
 const UUID: &str = "6c1f2a3e-1111-4222-8333-444455556666";
-/// Sizes of device and log.
+/// The sizes of the device and the log, in sectors.
 const SECTORS: [u64; 2] = [512, 1024];
 
-/// As direct requests want it.
+/// A page, aligned for direct requests.
 #[repr(align(4096))]
 struct Page([u8; 4096]);
 
-/// In the guest: two workloads, each on a device of its own.
+/// Runs two workloads in the guest, each on a fresh device.
 pub fn logs(backend: &dyn Backend, report: &mut Report) {
     report.case("dm-log-writes: blocks, a flush, a FUA", |report| {
         logged(backend, report, "blocks", blocks)
@@ -44,11 +44,11 @@ fn logged(backend: &dyn Backend, report: &mut Report, name: &str, workload: fn()
     let paths = [&device, &log].map(|disk| disk.path().display());
     let table = format!("0 {} log-writes {} {}", SECTORS[0], paths[0], paths[1]);
     dmsetup(&["create", "logged", "--table", &table]);
-    // The device gets what every device of a guest has, so that only the workload decides what is
-    // written to it, and when.
+    // The device gets the settings of every guest device, so that only the workload decides about
+    // its writes and their times.
     backend.settle(&[]).expect("root may");
-    // As long as there are devices, the kernel's random numbers (of an inode's generation) are
-    // those of their seed.
+    // While these devices exist, the kernel's random numbers (such as an inode's generation) come
+    // from their seed.
     let _seeded = backend.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
     workload();
     catch_up(&log);
@@ -60,10 +60,10 @@ fn logged(backend: &dyn Backend, report: &mut Report, name: &str, workload: fn()
     ));
 }
 
-/// Waits until the target's thread has written all that it was given: a mark is written behind it.
-/// What is not flushed when the target goes away gets into the log before what still waits to be
-/// written there (log_writes_dtr splices it to the head), and that log would not lead to the
-/// device.
+/// Waits until the target's thread has written everything: writes a mark after it and waits for
+/// that. Otherwise, when the target is removed, unflushed entries get into the log before entries
+/// that still wait to be written (log_writes_dtr splices them to the head). That log would not lead
+/// to the contents of the device.
 fn catch_up(log: &UnrecordedDisk) {
     const END: &str = "all-is-written";
     mark(END);
@@ -75,8 +75,8 @@ fn catch_up(log: &UnrecordedDisk) {
     }
 }
 
-/// Two blocks, a flush; then one again, one with FUA that a flush follows, and one more, which
-/// nothing flushes.
+/// Writes two blocks and flushes. Then writes one again, one with FUA and a flush after it, and one
+/// more without a flush.
 fn blocks() {
     let open = |flags| {
         OpenOptions::new()
@@ -97,7 +97,7 @@ fn blocks() {
     write(0, 3, b'E');
 }
 
-/// A file system with a file that is synced, one that is not, and all of it unmounted.
+/// Makes a file system with a synced file and one that is not synced, and unmounts it.
 fn ext2() {
     run(
         "mke2fs",
@@ -128,14 +128,14 @@ fn dmsetup(args: &[&str]) {
 
 fn run(program: &str, args: &[&str]) {
     let mut command = Command::new(program);
-    // There is no udev that would make dmsetup's nodes; the time is that of the file system's
+    // Without udev, dmsetup must make its nodes itself. The time is that of the file system's
     // clock.
     command.args(args).env("DM_DISABLE_UDEV", "1").env("E2FSPROGS_FAKE_TIME", NOW.to_string());
     let ran = command.output().expect("the image has it");
     assert!(ran.status.success(), "{program} {args:?}: {ran:?}");
 }
 
-/// What a disk holds, past every cache.
+/// Returns the contents of a disk, past every cache.
 fn contents(disk: &UnrecordedDisk, sectors: u64) -> Vec<u8> {
     let file = OpenOptions::new()
         .read(true)
@@ -150,7 +150,7 @@ fn contents(disk: &UnrecordedDisk, sectors: u64) -> Vec<u8> {
     (0..sectors / 8).flat_map(&mut read).collect()
 }
 
-/// On the host: what was logged, as explode reads it.
+/// Checks a log on the host.
 pub fn check(name: &str, log: &[u8], device: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut replayed = vec![0; device.len()];
@@ -164,8 +164,8 @@ pub fn check(name: &str, log: &[u8], device: &[u8]) {
     }
 }
 
-/// A and B: 4 disks. D over both of them: 2, one of them new. O_DSYNC asks for a flush behind its
-/// write: so C: 2, one new. E: the same.
+/// A and B: 4 disks. D over both of them: 2, one of them new. O_DSYNC flushes after its write, so
+/// C: 2, one new. E: the same as C.
 fn of_blocks(log: &Path, device: &[u8]) {
     let lines = disks(log, device, "");
     assert_eq!(lines.last().expect("a summary"), &summary(10, 7));
@@ -175,7 +175,7 @@ fn of_blocks(log: &Path, device: &[u8]) {
     assert_eq!(last["blocks"], json!([[0, 24, 1]]));
 }
 
-/// What mke2fs has written stands between two flushes, and is sampled; what comes after is not.
+/// The writes of mke2fs are between two flushes and are sampled. The rest is not.
 fn of_ext2(log: &Path, device: &[u8]) {
     let lines = disks(log, device, "--limit 1000 --samples 20");
     let whole = lines.last().expect("a summary");
@@ -188,7 +188,7 @@ fn summary(crash_disks: u64, distinct: u64) -> Value {
     json!({"type": "summary", "crash_disks": crash_disks, "distinct": distinct, "left_out": 0})
 }
 
-/// The lines of `explode crash-disks`; the last disk is what the device holds.
+/// Returns the lines of `explode crash-disks`. The last disk must equal the contents of the device.
 fn disks(log: &Path, device: &[u8], args: &str) -> Vec<Value> {
     let out = log.with_file_name("disks");
     std::fs::remove_dir_all(&out).ok();

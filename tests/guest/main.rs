@@ -1,9 +1,8 @@
-//! Cases that need a guest: one boot for all that run in it, then those that boot guests of their
-//! own.
+//! Cases that need a guest: one boot for all that run in it, then those that boot other guests.
 //!
-//! This program is both sides: the test of the host, and the agent of the guest that it boots. In
-//! the guest it goes through the [`cases`] and says how each ended; on the host it adds the cases
-//! of the [`host`].
+//! This program is both sides: the test on the host, and the agent of the guest that it boots. In
+//! the guest it runs the [`cases`] and reports the result of each. On the host it also runs the
+//! cases of the [`host`].
 
 #![expect(clippy::print_stdout, reason = "a test program that says how its cases end")]
 
@@ -34,7 +33,7 @@ mod threads;
 mod walks;
 mod ways;
 
-/// The word by which the program knows that it is in the guest.
+/// The argument by which the program knows that it is in the guest.
 const IN_GUEST: &str = "in-guest";
 
 fn main() -> std::process::ExitCode {

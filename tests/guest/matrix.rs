@@ -1,5 +1,5 @@
-//! `explode matrix` on a file system of the kernel, beside one whose mkfs is missing and one whose
-//! mkfs does not end: each has its cell, in guests of its own. So has one whose fsck is slow.
+//! `explode matrix` on a file system of the kernel, one whose mkfs is missing, one whose mkfs does
+//! not end, and one whose fsck is slow. Each has a cell, in separate guests.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::common::{explode_in, file, of_type};
 
-/// A file system of shell commands.
+/// Writes a stack file of a file system made of shell commands.
 fn of_commands(folder: &Path, name: &str, init: &str) {
     let commands = "mount = \"mount -t none {dev} {path}\"\nunmount = \"umount {path}\"\n";
     let component = format!("[[component]]\nname = \"{name}\"\ninit = \"{init}\"\n{commands}");
     file(folder, &format!("{name}.toml"), format!("[[component]]\nuse = \"ramdisk\"\n{component}"));
 }
 
-/// Says what is not as it should be.
+/// Returns an error if the matrix is not as expected.
 pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
     of_commands(folder, "missing", "mkfs.none {dev}");
     of_commands(folder, "endless", "sleep 1000");
@@ -45,8 +45,8 @@ pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
     good.then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// An fsck that is slower than the deadline is named, and does not count as a bug. Returns what is
-/// not as it should be.
+/// A fsck that is slower than the deadline is named and does not count as a bug. Returns an error
+/// if the matrix is not as expected.
 pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String> {
     let disk = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nfsck = false\n";
     let fsck = "[[component]]\nname = \"fsck\"\nrecover = \"sleep 12\"\n";

@@ -1,6 +1,6 @@
-//! Options that users vary: with each, what is forced by fsync is there on a disk that flushes when
-//! it is asked to, and is lost on one that does not. What an option weakens is by design, and
-//! refused by a checker that asks about nothing else.
+//! Options that users vary. With each, data that fsync forces is kept on a disk that flushes, and
+//! lost on one that does not. Data that an option does not promise is by design. A checker that
+//! checks nothing else refuses the option.
 
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
@@ -11,10 +11,10 @@ use crate::cases::Cx;
 use crate::directed::{Seen, go};
 use crate::report::Report;
 
-/// Options of a system and their values, as the command line has them.
+/// Options of a system and their values, in the form of the command line.
 type Settings = &'static [(&'static str, &'static str)];
 
-/// Each system, and settings of it that are looked at together.
+/// Each system, and settings that are tested together.
 const SETTINGS: &[(&str, Settings)] = &[
     ("reiserfs", &[("data", "journal")]),
     ("reiserfs", &[("data", "writeback"), ("tails", "false")]),
@@ -35,7 +35,7 @@ const SETTINGS: &[(&str, Settings)] = &[
     ("btrfs", &[("flushoncommit", "true"), ("compress", "zstd")]),
 ];
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     for &(system, settings) in SETTINGS {
         let named: Vec<String> =
@@ -45,7 +45,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             let kept = way(cx, system, settings, "kept", FSYNC);
             assert!(kept.checked > 0 && kept.errors.is_empty(), "{:?}", kept.errors);
         });
-        // What a disk that does not flush has left of ReiserFS ends the guest (`host.rs`).
+        // A ReiserFS disk without flushes ends the guest (`host.rs`).
         if system != "reiserfs" {
             report.case(&format!("{named}: found where flushes do nothing"), |_| {
                 let lost = way(cx, system, settings, "dropped", FSYNC);
@@ -110,7 +110,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     );
 }
 
-/// What is refused, and with which words.
+/// The refused settings, and words of their messages.
 const REFUSED: [(&str, Settings, &str); 5] = [
     ("vfat", &[("fat", "12"), ("cluster", "1")], "Not enough or too many clusters"),
     ("vfat", &[("cluster", "3")], "a cluster of 3 sectors; use 1, 2, 4 and so on, up to 128"),
@@ -120,15 +120,15 @@ const REFUSED: [(&str, Settings, &str); 5] = [
 ];
 
 const FSYNC: &[&str] = &["write /a; fsync /a, /"];
-/// The directory is not forced after that, which would flush in any mode.
+/// The steps do not force the directory afterwards, because that would flush in any mode.
 const FDATASYNC: &[&str] = &["append to /a; fdatasync /a"];
 
-/// One file that is synced, on this system with these settings.
+/// Returns the plan of one synced file on this system with these settings.
 fn plan(cx: Cx<'_>, system: &str, settings: &[(&str, &str)]) -> Plan {
     let mut plan = cx.plan(&format!("fs-sync-{system}"));
     let [_, fs] = &mut plan.stack.0[..] else { panic!("two layers") };
     fs.options = settings.iter().fold(fs.options.clone(), |own, (option, value)| {
-        // As the command line takes it.
+        // The value has the type that the command line would give it.
         match (value.parse::<bool>(), value.parse::<u64>()) {
             (Ok(value), _) => own.with(option, value),
             (_, Ok(value)) => own.with(option, value),
@@ -138,8 +138,7 @@ fn plan(cx: Cx<'_>, system: &str, settings: &[(&str, &str)]) -> Plan {
     plan
 }
 
-/// Goes this way, on a disk that does so when it is asked to flush, and looks at eight disks of its
-/// end.
+/// Runs these steps on a disk with this `flushes` option and checks eight disks of their end.
 fn way(cx: Cx<'_>, system: &str, settings: &[(&str, &str)], flushes: &str, steps: &[&str]) -> Seen {
     let mut plan = plan(cx, system, settings);
     let disk = &mut plan.stack.0[0];

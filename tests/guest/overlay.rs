@@ -1,4 +1,4 @@
-//! overlay: what is copied up from its lower folder is kept; and the same way gives the same
+//! overlay: files that are copied up from its lower folder are kept. The same steps give the same
 //! events, whatever was mounted before.
 
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::cases::{Cx, byte, sampled};
 use crate::directed::{Seen, go};
 use crate::report::Report;
 
-/// A target with something in the lower folder.
+/// A target with files in the lower folder.
 const LOWER: &str = "fs-ways-overlay-lower";
 
-/// A file of the lower folder is copied up, in whole or in part, and its directory, too.
+/// A file of the lower folder is copied up, in whole or in part, and its directory as well.
 const COPY_UP: [&str; 3] = ["pwrite /a 0", "ftruncate /b/a 1000", "rename /b/a /c"];
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case(
         "overlay, lower: what is copied up is kept; exact counts, clean one step deep",
@@ -91,15 +91,15 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     });
 }
 
-/// Goes this way, and looks at eight disks of its end.
+/// Runs these steps and checks eight disks of their end.
 fn way(cx: Cx<'_>, target: &str, steps: &[&str]) -> Seen {
     let mut plan = cx.plan(target);
     (plan.settings.limit, plan.settings.samples) = (8, 8);
     go(cx.registry, &plan, cx.backend, steps)
 }
 
-/// overlay's names of the time being are numbered as long as the guest lives: from here on they
-/// have a digit more.
+/// overlay numbers its temporary names for the life of the guest. This makes the numbers one digit
+/// longer.
 fn count_on() {
     let base = Path::new("/run/count-on");
     let folders = ["lowerdir", "upperdir", "workdir"].map(|folder| (folder, base.join(folder)));

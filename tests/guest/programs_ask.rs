@@ -1,5 +1,5 @@
-//! Programs in a guest ask for crash checks in the middle of what they do (EX-66), by
-//! `explode-mark`: a bug is found that no other check sees.
+//! Programs in a guest request crash checks in the middle of their work (EX-66), with
+//! `explode-mark`. They find a bug that no other check finds.
 
 use std::fs::write;
 use std::path::Path;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::common::{Ran, explode_in};
 
-/// What a case is called, and what is to hold; it has a folder.
+/// The name of a case and its test, which gets a folder.
 type Case = (&'static str, fn(&Path) -> Result<(), String>);
 
-/// Every case, each with guests of its own.
+/// All cases, each with its own guests.
 pub const CASES: [Case; 5] = [
     ("a program that a step runs; the fixed twin is silent", by_step),
     ("a program that a component has started, and that goes on", by_server),
@@ -20,7 +20,7 @@ pub const CASES: [Case; 5] = [
     ("a request leaves the same disks as a step at its place", as_a_step),
 ];
 
-/// A file is replaced, and synced.
+/// A file is replaced and synced.
 const HEAD: &str = r#"
 [run]
 in = "vm"
@@ -33,7 +33,7 @@ size = "256KiB"
 use = "ext2"
 "#;
 
-/// The old file is removed before the new one has its name: for a moment there is neither.
+/// The old file is removed before the new one has its name, so for a moment there is neither.
 const WRONG: &str = "rm -f {path}/db";
 const RIGHT: &str = "echo a >{path}/db";
 
@@ -50,7 +50,7 @@ check = '''test -e {{path}}/db || {{ echo "gone $EXPLODE_EPOCH $EXPLODE_ARGS"; e
     )
 }
 
-/// The same by a server, which the component starts.
+/// Returns the stack file in which a server does the same. The component starts it.
 fn serves(before: &str, mounting: &str) -> String {
     let before = before.replace("{path}", "{child}");
     format!(
@@ -85,7 +85,7 @@ fn told(ran: &Ran, kind: &str) -> Result<Value, String> {
     ran.json().into_iter().rfind(|line| line["type"] == kind).ok_or(format!("no {kind}: {ran:?}"))
 }
 
-/// Nothing is found, on so many crash disks.
+/// Checks that nothing is found, on this number of crash disks.
 fn is_silent(ran: &Ran, crash_disks: u64) -> Result<(), String> {
     let summary = told(ran, "summary")?;
     let right =
@@ -93,7 +93,8 @@ fn is_silent(ran: &Ran, crash_disks: u64) -> Result<(), String> {
     right.then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// It is found at the request, and its trace replays in a fresh guest, without the stack file.
+/// Checks that the bug is found at the request, and that its trace replays in a fresh guest without
+/// the stack file.
 fn is_found(folder: &Path, name: &str, ran: &Ran) -> Result<(), String> {
     let (finding, summary) = (told(ran, "finding")?, told(ran, "summary")?);
     let right = finding["message"] == "gone now half"
@@ -126,7 +127,7 @@ fn by_server(folder: &Path) -> Result<(), String> {
     is_silent(&run(folder, "server-fixed", &serves(RIGHT, "true"))?, 2)
 }
 
-/// On the live stack, where no mutate runs when it is mounted, the same request does nothing.
+/// When the live stack is mounted, no mutate runs, so the same request has no effect.
 fn on_a_crash_disk(folder: &Path) -> Result<(), String> {
     let ran = run(folder, "mounting", &serves(RIGHT, "explode-mark crash mounting"))?;
     let broken = told(&ran, "broken")?;
@@ -148,7 +149,7 @@ fn wrong_names(folder: &Path) -> Result<(), String> {
             &format!("explode-mark crash {long} || exit 1"),
             "the name has more than 255 bytes",
         ),
-        // Without the tool.
+        // The request without the tool.
         ("device", "echo 'crash a/b' >/dev/explode-mark || exit 1", "echo: I/O error"),
     ] {
         let ran = run(folder, case, &replaces(RIGHT, request))?;
@@ -163,7 +164,7 @@ fn wrong_names(folder: &Path) -> Result<(), String> {
     )
 }
 
-/// What is dirty is compared with the log at a request, as at a step.
+/// A request compares the dirty data with the log, as a step does.
 fn as_a_step(folder: &Path) -> Result<(), String> {
     let before = "mkdir {path}/d; for n in 1 2 3 4 5 6 7 8 9; do echo a \
                   >{path}/d/a-long-name-of-a-file-$n; done";

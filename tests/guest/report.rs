@@ -1,4 +1,4 @@
-//! What a case says, and how it gets from the guest to the host: one JSON object a line.
+//! The messages of cases, from the guest to the host: one JSON object per line.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -9,28 +9,28 @@ use serde::{Deserialize, Serialize};
 /// A line from the guest.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Line {
-    /// A case has ended; none is good, else why not.
+    /// The end of a case, with the reason if it failed.
     Case(String, Option<String>),
-    /// A trace, to be replayed in a fresh guest.
+    /// A trace that is to be replayed in a fresh guest.
     Trace(String, String),
-    /// A log of the kernel's dm-log-writes target, and what its device held in the end.
+    /// A log of the kernel's dm-log-writes target, and the final contents of its device.
     Logged(String, Vec<u8>, Vec<u8>),
-    /// The choices that the kernel had to make in a workload: for each its label.
+    /// The labels of the kernel's choices in a workload.
     Points(String, Vec<String>),
-    /// What the log of a workload on a file system was: how many events, and a hash of them.
+    /// The log of a workload on a file system: the number of events, and a hash of them.
     Log(String, u64, u64),
-    /// All cases have ended; the guest is about to be lost.
+    /// All cases have ended. The guest is lost after this.
     End,
 }
 
-/// Says how the cases end.
+/// Runs cases and reports their results to the host.
 pub struct Report {
     port: File,
     only: String,
 }
 
 impl Report {
-    /// To this character device; only of cases whose name contains `only`.
+    /// Returns a report to this character device, for cases whose name contains `only`.
     pub fn to(port: &str, only: String) -> Report {
         let port = File::options().write(true).open(port).expect("the port to the host");
         Report { port, only }

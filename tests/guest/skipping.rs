@@ -1,5 +1,5 @@
-//! Sound skipping on the kernel's disks: caches are cold after each restore, and a run says the
-//! same with skipping and without.
+//! Sound skipping on the kernel's disks: caches are cold after each restore, and the results with
+//! and without skipping are equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,7 +15,7 @@ use explode_runtime::stack::Stack;
 use crate::cases::Cx;
 use crate::report::Report;
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("a restored disk is in no cache, whether it has changed or not", |_| {
         cold(cx.backend)
@@ -34,7 +34,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 
 const BLOCK: usize = 4096;
 
-/// The crash side's disk 0 with these contents; what it has read is noted.
+/// Attaches the crash side's disk 0 with these contents, and notes reads.
 fn attach(backend: &dyn Backend, image: &Image) -> (Devices, File) {
     let devices = backend.disks(HostId::default(), Side::Crash, image.clone(), Recording::Off, 0);
     devices.note_reads();
@@ -44,7 +44,7 @@ fn attach(backend: &dyn Backend, image: &Image) -> (Devices, File) {
     (devices, file)
 }
 
-/// Reads a block as any program would. Returns true if the driver has seen it.
+/// Reads a block as a program does. Returns true if the driver has seen the read.
 fn is_seen(devices: &Devices, file: &File, block: u64, byte: u8) -> bool {
     let mut bytes = [0; BLOCK];
     file.read_exact_at(&mut bytes, block * BLOCK as u64).expect("it is there");
@@ -66,7 +66,8 @@ fn cold(backend: &dyn Backend) {
             assert!(is_seen(&devices, &file, block, byte), "round {round}, block {block}");
         }
     }
-    // A disk that stays open keeps its cache warm: the above would look like this then.
+    // A disk that stays open keeps its cache. The test above would fail like this with a warm
+    // cache.
     let (devices, file) = attach(backend, &image);
     assert!(is_seen(&devices, &file, 0, 1));
     drop(devices);
@@ -118,7 +119,7 @@ fn recoveries_read_the_same(cx: Cx<'_>, plan: &Plan) {
     }
 }
 
-/// What must be the same.
+/// Returns the results that must be equal.
 fn said(summary: &Summary, findings: &[Finding]) -> (Vec<String>, BTreeMap<String, String>) {
     let Summary {
         states,
@@ -132,13 +133,13 @@ fn said(summary: &Summary, findings: &[Finding]) -> (Vec<String>, BTreeMap<Strin
         ..
     } = summary;
     let counts = [states, operations, choices, crash_disks, distinct, left_out, by_design, broken];
-    // The last word on a finding has its last count.
+    // The last message of a finding has its last count.
     let findings =
         findings.iter().map(|finding| (finding.signature.clone(), finding.count.to_string()));
     (counts.map(ToString::to_string).into(), findings.collect())
 }
 
-/// Some targets find something two steps deep only; these counts are what counts here.
+/// Compares the counts with and without skipping. Some targets find something only two steps deep.
 fn compare(cx: Cx<'_>, plan: &Plan, equivalent: u64) {
     let (some, some_found) = cx.explore(plan);
     let mut every = plan.clone();

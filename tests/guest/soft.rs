@@ -1,5 +1,5 @@
-//! Soft crashes in a guest: after each call the disk that is checked holds what the live file
-//! system held then.
+//! Soft crashes in a guest: after each call the checked disk must have the files that the live file
+//! system had at that time.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, RenameFlags,
 use crate::cases::Cx;
 use crate::report::Report;
 
-/// Every case: the target whose stack it is, and what its file system has not.
+/// Runs every case: the target with its stack, and the steps that its file system lacks.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
     registry.checkers.push(CheckerDef::new(
@@ -59,15 +59,15 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 }
 
 thread_local! {
-    /// The steps that the file system at hand refuses.
+    /// The steps that the current file system refuses.
     static LACKS: Cell<&'static [&'static str]> = const { Cell::new(&[]) };
 }
 
-/// As direct requests want it.
+/// A page, aligned for direct requests.
 #[repr(align(4096))]
 struct Page([u8; 4096]);
 
-/// What the steps of a way share.
+/// The state that the steps of a run share.
 struct Hands {
     root: PathBuf,
     file: Option<File>,
@@ -93,7 +93,7 @@ impl Hands {
     }
 }
 
-/// A step: its name, how many operations it is, and how it is done.
+/// A step: its name, the number of its operations, and its function.
 type Step = (&'static str, usize, fn(&mut Hands) -> io::Result<()>);
 
 fn open(h: &Hands, name: &str) -> io::Result<File> {
@@ -247,7 +247,8 @@ const STEPS: &[Step] = &[
         let (file, length) = (open(h, "t")?, NonZeroUsize::MIN);
         let (protection, flags) =
             (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED);
-        // SAFETY: A new mapping of a file that has a byte; it has no other user, and it ends here.
+        // SAFETY: a new mapping of a file with at least one byte. It has no other user and ends
+        // here.
         unsafe {
             let byte = mmap(None, length, protection, flags, &file, 0)?;
             byte.cast::<u8>().write_volatile(b'T');
@@ -257,7 +258,7 @@ const STEPS: &[Step] = &[
     }),
 ];
 
-/// What a name leads to, as far as a user sees it.
+/// The object of a name, as a user sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     mode: u32,
@@ -306,10 +307,10 @@ fn tree(root: &Path, path: &Path, found: &mut Tree) -> io::Result<()> {
     Ok(())
 }
 
-/// Goes through the steps in one interval.
+/// Runs the steps in one interval.
 #[derive(Default)]
 struct Calls {
-    /// What there was after each operation; nothing in the midst of a step.
+    /// The tree after each operation. `None` inside a step.
     expected: Vec<Option<Tree>>,
     checked: Cell<usize>,
 }
@@ -369,7 +370,7 @@ impl Checker for Calls {
         }
     }
 
-    /// Which check it is decides, too.
+    /// The result also depends on the number of the check.
     fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         Ok(CheckerFacts::default().reads_only_its_disks(false))
     }

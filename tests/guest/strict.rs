@@ -1,6 +1,6 @@
-//! What a recovery leaves is looked at by the file system's own program (`strict`): what that finds
-//! is a failed recovery, and it is looked for there only. Each system is damaged where only its
-//! program looks.
+//! After a recovery the file system's own program checks the disk (`strict`). A fault that it finds
+//! is a failed recovery. It runs only then. Each system is damaged in a place that only its program
+//! checks.
 
 mod damages;
 mod spoilt;
@@ -12,30 +12,30 @@ use crate::cases::{Cx, is_clean, sampled};
 use crate::directed::{Seen, go_on};
 use crate::report::Report;
 
-/// Each, its program's words, and a block that goes bad before anything is done.
+/// Each system, words of its program, and a block that goes bad before the first step.
 const BAD_BLOCKS: [(&str, &str, &str); 4] = [
-    // The last of the eight blocks of inodes that mkfs.xfs makes: these inodes are not used.
+    // The last of the eight blocks of inodes that mkfs.xfs makes. These inodes are not in use.
     ("xfs", "after the recovery xfs_repair ended with 1", "ramdisk block 1391 garbage"),
     // The directory lost+found.
     ("ext4", "after the recovery e2fsck ended with 12", "ramdisk block 5 garbage"),
     ("ext3", "after the recovery e2fsck ended with 12", "ramdisk block 261 garbage"),
-    // Which blocks are in use, of the first half of the disk: the file is in the second.
+    // The bitmap of the first half of the disk. The file is in the second.
     ("reiserfs", "after the recovery reiserfsck ended with", "ramdisk block 17 garbage"),
 ];
 
-/// Each, and its program's words, where some bytes are changed: every block that it has is read
-/// when it is mounted, or has a sum.
+/// The systems of which a few bytes are changed, and words of their programs. A mount reads every
+/// block that they use, or the block has a checksum.
 const SPOILT: [(&str, &str); 2] = [
     ("btrfs", "after the recovery btrfs ended with 1"),
     ("f2fs", "after the recovery fsck.f2fs ended with"),
 ];
 
-/// What jfs_fsck says.
+/// Words of jfs_fsck.
 const JFS: &str = "after the recovery jfs_fsck ended with 4";
 
-/// Each whose repair mends what is damaged, and its program's words of that where the repair was
-/// not run. It finds more there: what a crash has left, and on FAT the mark of what was not
-/// unmounted, which a mount leaves as it is.
+/// The systems whose repair mends the damage, and words of their programs if the repair was not
+/// run. The programs find more then: the effects of the crash, and on FAT the mark of a missing
+/// unmount, which a mount does not change.
 const MENDED: [(&str, &str); 5] = [
     ("ext2", "after the recovery e2fsck ended with 12"),
     ("vfat", "Reclaimed 1 unused cluster"),
@@ -44,14 +44,14 @@ const MENDED: [(&str, &str); 5] = [
     ("minix", "Zone 16383: marked in use, no file uses it"),
 ];
 
-/// One file that is synced, and eight disks of it.
+/// Runs one synced file and checks eight of its disks.
 fn go(cx: Cx<'_>, plan: &Plan, before: &[&str]) -> Seen {
     let mut plan = plan.clone();
     (plan.settings.limit, plan.settings.samples) = (8, 8);
     go_on(cx.registry, &plan, cx.backend, &[before, &["write /a; fsync /a, /"]].concat(), 1)
 }
 
-/// The disks that are refused, and with these words.
+/// Returns the number of disks that are refused with these words.
 fn refused(seen: &Seen, words: &str) -> u64 {
     let with = |error: &Violation| {
         error.verdict == Verdict::RecoverFailed && error.message.contains(words)
@@ -59,7 +59,7 @@ fn refused(seen: &Seen, words: &str) -> u64 {
     seen.errors.iter().filter(|(error, _)| with(error)).count() as u64
 }
 
-/// All are.
+/// Checks that all disks are refused.
 fn is_refused(seen: &Seen, words: &str) {
     assert!(seen.checked > 0 && refused(seen, words) == seen.checked, "{:?}", seen.errors);
 }
@@ -68,7 +68,7 @@ fn is_silent(seen: &Seen) {
     assert!(seen.checked > 0 && seen.errors.is_empty(), "{:?}", seen.errors);
 }
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("ext4, strict: exact counts, and a sample that is clean one step deep", |_| {
         let mut plan = sampled(cx.shallow("fs-sync-ext4"));
@@ -103,8 +103,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case(&name("jfs"), |_| {
         let seen =
             |strict: bool, spoil: bool| spoilt::seen(cx, "jfs", &[("strict", strict)], spoil);
-        // Where there is a log to replay, jfs_fsck -a mends the rest, too; and on JFS that file is
-        // lost (docs/results/file-systems.md).
+        // If there is a log to replay, jfs_fsck -a mends the rest as well. On JFS that file is lost
+        // (docs/results/file-systems.md).
         assert!(refused(&seen(true, true), JFS) > 0);
         for other in [seen(false, true), seen(true, false)] {
             assert!(other.checked > 0 && refused(&other, "") == 0, "{:?}", other.errors);

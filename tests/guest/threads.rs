@@ -1,6 +1,6 @@
-//! What the kernel does on its own between two calls (`docs/model/scheduling.md`): it happens when
-//! it is chosen, and at no other time; what needs it is found with it, and only so; and a thread
-//! that runs when it must not is found out.
+//! The kernel's background work between two calls (`docs/model/scheduling.md`): it runs when it is
+//! chosen and at no other time. Bugs that depend on it are found with it and only with it. A thread
+//! that runs when it must not is detected.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -31,7 +31,7 @@ use crate::common::steps;
 use crate::directed::{Seen, go_by};
 use crate::report::Report;
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("threads: the flusher writes what is dirty, and promises nothing", |_| {
         flusher(cx.backend)
@@ -67,7 +67,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("threads: one that runs when it must not is found out", |_| found_out(cx.backend));
 }
 
-/// States, operations, choices, crash disks (of emissions that are sampled), distinct.
+/// The expected states, operations, choices, crash disks (sampled per emission) and distinct disks.
 const NOT_ACCUSED: [(&str, [u64; 5]); 4] = [
     ("ext4", [151, 150, 604, 8704, 412]),
     ("ext2", [115, 114, 463, 1423, 103]),
@@ -75,14 +75,14 @@ const NOT_ACCUSED: [(&str, [u64; 5]); 4] = [
     ("minix", [115, 114, 463, 1853, 133]),
 ];
 
-/// The same plan, where the kernel may do these things on its own.
+/// Returns the plan with this background work of the kernel.
 fn with(mut plan: Plan, between: &str) -> Plan {
     let system = &mut plan.stack.0[1];
     system.options = system.options.clone().with("between", between);
     plan
 }
 
-/// The words for events.
+/// Returns the words for events.
 fn kinds(events: &[Event]) -> Vec<&'static str> {
     let kind = |event: &Event| match event {
         Event::Dirty { .. } => "dirty",
@@ -111,7 +111,7 @@ fn flusher(backend: &dyn Backend) {
     }
 }
 
-/// Kilobytes in the caches of block devices.
+/// Returns the kilobytes in the caches of block devices.
 fn buffers() -> u64 {
     let meminfo = fs::read_to_string("/proc/meminfo").expect("it is there");
     let line =
@@ -142,8 +142,7 @@ fn reclaim(backend: &dyn Backend) {
     assert_eq!(read, [7; 4096]);
 }
 
-/// The way of some steps, one a mutate, and all ways on which one thing happens in the step of this
-/// index.
+/// Runs some steps, one per mutate, and again with each background work in the step of this index.
 fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, Seen)> {
     let mutates = steps.len() as u32;
     let plain = go_by(cx.registry, plan, cx.backend, &[], steps, mutates);
@@ -166,8 +165,7 @@ fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, S
     ways
 }
 
-/// A commit is one more commit block, write-back is a write, reclaim is nothing that a disk hears
-/// of.
+/// A commit adds a commit block. Write-back adds a write. Reclaim adds no event of a disk.
 fn happens(cx: Cx<'_>) {
     let plan = with(cx.shallow("fs-sync-ext4"), "all");
     let synced = ways(cx, &plan, &["write /a; fsync /a, /"], 0);
@@ -186,12 +184,11 @@ fn happens(cx: Cx<'_>) {
     let (committed, written) = counted("commit after pwrite");
     assert!(committed == plainly_committed + 1 && written > plainly_written);
     assert_eq!(counted("reclaim after pwrite"), (plainly_committed, plainly_written));
-    // When all is durable there is nothing to commit, nor anything of the file to write.
+    // When all is durable there is nothing to commit, and no data of the file to write.
     for name in ["commit after fsync of a directory", "write back /a after fsync of a directory"] {
         assert_eq!(counted(name), (plainly_committed, plainly_written), "{name}");
     }
-    // The commit for the directory comes before the data of the file, unless that was written back
-    // before.
+    // The commit for the directory precedes the data of the file, unless write-back came before it.
     let later = ways(cx, &plan, &["write /a", "fsync /", "sync"], 0);
     for (name, data_first) in [
         ("nothing", false),
@@ -200,7 +197,8 @@ fn happens(cx: Cx<'_>) {
         ("write back /a after pwrite", true),
     ] {
         let way = named(&later, name);
-        // JBD2_MAGIC_NUMBER, JBD2_COMMIT_BLOCK; what the checker writes to `/a` the first time.
+        // JBD2_MAGIC_NUMBER and JBD2_COMMIT_BLOCK, and the first bytes that the checker writes to
+        // `/a`.
         let [commit, data] = [&[0xc0, 0x3b, 0x39, 0x98, 0, 0, 0, 2], b"a00001+0"]
             .map(|begin| first_write(way, begin));
         assert_eq!(data < commit, data_first, "{name}");
@@ -216,7 +214,7 @@ fn named<'a>(ways: &'a [(String, Seen)], name: &str) -> &'a Seen {
         .1
 }
 
-/// Where among the events the first block is written that begins like this.
+/// Returns the index of the first event that writes a block with this beginning.
 fn first_write(seen: &Seen, begin: &[u8]) -> usize {
     let begins = |event: &Event| {
         matches!(event, Event::Submit { payload: Payload::Data(data),
@@ -225,8 +223,8 @@ fn first_write(seen: &Seen, begin: &[u8]) -> usize {
     seen.events.iter().position(begins).expect("it is written")
 }
 
-/// Writing `/a` again where each write cuts the file first: with a commit after the cut it can be
-/// empty.
+/// Writes `/a` again, where each write truncates the file first. After a commit between the two the
+/// file can be empty.
 fn canary(cx: Cx<'_>, report: &mut Report) {
     let steps = ["write /a; fsync /a, /", "write /a"];
     let go = |between: &str, cuts: bool| {
@@ -258,7 +256,8 @@ fn canary(cx: Cx<'_>, report: &mut Report) {
     assert_eq!(counted(&go("commit", false)), expected(&TWIN));
 }
 
-/// What may happen where, how many disks are checked then, and how many of them have lost the file.
+/// The background work and its place, the number of disks checked then, and the number that has
+/// lost the file.
 const FOUND: [(&str, u64, usize); 5] = [
     ("nothing", 4, 0),
     ("commit after open", 4, 0),
@@ -273,7 +272,7 @@ const TWIN: [(&str, u64, usize); 4] = [
     ("commit after close", 4, 0),
 ];
 
-/// The script has another place.
+/// The script has another site than the kernel's choice.
 fn diverges(cx: Cx<'_>) {
     let plan = with(cx.shallow("fs-sync-ext4"), "commit");
     let runner = start(cx.registry, &plan, cx.backend);
@@ -288,7 +287,7 @@ fn diverges(cx: Cx<'_>) {
     }
 }
 
-/// Functions that fail and a commit are chosen in one sequence, which can be gone again.
+/// Failures of functions and a commit are chosen in one sequence, which can be replayed.
 fn with_failures(cx: Cx<'_>) {
     let plan = with(cx.shallow("fs-failures-ext4"), "commit");
     let runner = start(cx.registry, &plan, cx.backend);
@@ -311,20 +310,20 @@ fn with_failures(cx: Cx<'_>) {
     }
 }
 
-/// Of each kind, in the making of a file.
+/// The number of choices of each kind in the creation of a file.
 const BOTH: [usize; 2] = [6, 2];
 
 fn start<'a>(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -> Runner<'a> {
     Runner::start(registry, plan, backend).expect("the stack starts")
 }
 
-/// One mutate, by a script first, then by the step of this name.
+/// Runs one mutate: the answers of a script first, then the step of this name.
 fn go(runner: &Runner<'_>, step: &str, script: &[Choice]) -> UnitRun {
     let unit = Unit::one(State::default(), script.to_vec());
     runner.run(&unit, &mut Take { step })
 }
 
-/// Takes a step; crash checks take their time, and look at nothing.
+/// Runs a step. Crash checks take time and check nothing.
 struct Take<'a> {
     step: &'a str,
 }
@@ -350,8 +349,8 @@ impl UnitHooks for Take<'_> {
     }
 }
 
-/// A thread that is waited for may run; one that is left behind, or that jumps the queue, makes the
-/// way not replayable.
+/// A thread may run while the checker waits for it. A thread that is left behind, or that runs
+/// before others, makes the path not replayable.
 fn found_out(backend: &dyn Backend) {
     let mut registry = explode::registry();
     registry.components.push(
@@ -397,7 +396,7 @@ fn found_out(backend: &dyn Backend) {
     }
 }
 
-/// Has a thread that answers a bell.
+/// A component with a thread that answers a bell.
 struct Helper {
     bell: Option<Rc<Bell>>,
 }
@@ -408,11 +407,11 @@ struct Bell {
 }
 
 enum Ring {
-    /// The sender waits for nothing.
+    /// The sender does not wait.
     Plain,
     /// The sender waits for an answer.
     Answer(SyncSender<()>),
-    /// From now on it comes before all others.
+    /// The thread runs before all others from now on.
     First(SyncSender<()>),
 }
 
@@ -443,7 +442,7 @@ impl Component for Helper {
     }
 }
 
-/// Runs the thread until there is no sender any more.
+/// Answers until there is no sender any more.
 fn answer(bell: &Receiver<Ring>) {
     while let Ok(ring) = bell.recv() {
         match ring {
@@ -483,7 +482,7 @@ impl Checker for Wakes {
             0 => wait(Ring::Answer),
             3 => {
                 wait(Ring::First);
-                // What was waited for is over.
+                // The wait is over here.
                 cx.without_faults(|_| ());
                 ring(Ring::Plain);
             }

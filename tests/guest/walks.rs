@@ -1,4 +1,4 @@
-//! Random walks on a kernel: each kind of choice is drawn, within the stack's budget, and replays
+//! Random walks on a kernel: they draw each kind of choice within the stack's budget, and replay
 //! (`docs/reference/strategies.md`).
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::cases::Cx;
 use crate::kernel_sites::{MODULE, counter, run, with_choosy};
 use crate::report::Report;
 
-/// Every case.
+/// Runs every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case(
         "walks draw failures, threads and late writes of ext4, and each walk replays",
@@ -42,7 +42,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("walks of fs-failures-ext4 find what exhaust finds", |_| same_findings(cx));
 }
 
-/// Functions that fail, a commit between two calls, writes that end late.
+/// Functions that fail, a commit between two calls, and writes that end late.
 fn on_ext4(cx: Cx<'_>) {
     let mut plan = cx.plan("fs-failures-ext4");
     let [disk, system] = &mut plan.stack.0[..] else { panic!("{:?}", plan.stack) };
@@ -59,7 +59,7 @@ fn on_ext4(cx: Cx<'_>) {
     draw(cx, &plan, Walks::uniform(3, 1), 60, 2, &kinds);
 }
 
-/// The second call finds nothing in the caches.
+/// The second call finds empty caches.
 fn cold(cx: Cx<'_>) {
     let mut plan = cx.plan("fs-failures-ext2");
     plan.settings.chop = Some(1);
@@ -98,8 +98,8 @@ fn of_a_module(cx: Cx<'_>) {
     );
 }
 
-/// Makes so many walks, each with at most so many faults, and goes each way with a fault again. All
-/// kinds of faults that are met are drawn, and these are among them.
+/// Runs walks with at most `most` faults each, and runs each path with a fault again. All kinds of
+/// faults that occur must be drawn, and these must be among them.
 fn draw(
     cx: Cx<'_>,
     plan: &Plan,
@@ -147,7 +147,7 @@ fn go(runner: &Runner<'_>, unit: &Unit) -> UnitRun {
     ended
 }
 
-/// Answers by a policy, and looks at no disk.
+/// Answers by a policy, and checks no disk.
 struct Walk(Box<dyn Answers>);
 
 impl UnitHooks for Walk {
@@ -170,7 +170,7 @@ impl UnitHooks for Walk {
     }
 }
 
-/// By each strategy that draws, as `explode run` makes a run of it.
+/// Compares the findings of each random strategy with those of `explode run`.
 fn same_findings(cx: Cx<'_>) {
     let found = |strategy: StrategyName, states: Option<u64>| {
         let mut plan = cx.plan("fs-failures-ext4");
@@ -195,5 +195,5 @@ fn same_findings(cx: Cx<'_>) {
     assert_eq!(found(StrategyName::Exhaust, None), expected);
 }
 
-/// By then walks have found both, with this seed.
+/// With this seed, walks of this many states have found both.
 const STATES: u64 = 64;

@@ -1,5 +1,5 @@
-//! `fs-ways`, `fs-reasonable` and `fs-moved` on file systems of the kernel: exact counts, and what
-//! is found.
+//! `fs-ways`, `fs-reasonable` and `fs-moved` on file systems of the kernel: exact counts and
+//! findings.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use explode_runtime::writeset::Completion;
 use crate::cases::Cx;
 use crate::report::Report;
 
-/// A checker on a file system, so many steps deep.
+/// Returns the plan of a checker on a file system, `depth` steps deep.
 fn plan(cx: Cx<'_>, checker: &'static str, component: &str, options: &Options, depth: u32) -> Plan {
     let stack = cx.registry.stack_of(component).expect("the component is there");
     let mut plan = Plan::of_parts(cx.registry, checker, stack).expect("so is the checker");
@@ -22,7 +22,7 @@ fn plan(cx: Cx<'_>, checker: &'static str, component: &str, options: &Options, d
     plan
 }
 
-/// States, crash disks, distinct, and the signatures of what was found.
+/// Returns the states, crash disks and distinct disks, and the signatures of the findings.
 fn explored(cx: Cx<'_>, plan: &Plan) -> ([u64; 3], BTreeSet<String>) {
     let (summary, findings) = cx.explore(plan);
     let Summary { states, crash_disks, distinct, .. } = &summary;
@@ -74,7 +74,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             );
         },
     );
-    // jfs_fsync leaves what creat has committed lazily in memory (`bugs/jfs-fsync-uncommitted`).
+    // jfs_fsync leaves changes of creat that are committed lazily in memory
+    // (`bugs/jfs-fsync-uncommitted`).
     for (name, expected, found) in
         [("sync", [3, 2, 2], None), ("fsync", [1, 2, 2], Some("fs-ways/lost/synced-directory"))]
     {
@@ -85,7 +86,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert_eq!(explored(cx, &plan), (expected, found));
         });
     }
-    // The block of extended attributes is not written by fsync (fs/ext2/xattr.c).
+    // fsync does not write the block of extended attributes (fs/ext2/xattr.c).
     report.case(
         "ways: fsync on ext2, exact counts; extended attributes that are synced can be lost",
         |_| {
@@ -110,7 +111,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             },
         );
     }
-    // To try the calls does not hang: a removed file that is open is not written then
+    // Trying the calls does not hang, because it does not write to a removed open file
     // (`bugs/hfs-removed-while-open`).
     report.case(
         "ways: fs-reasonable with removed files that are open on HFS, clean two deep",

@@ -1,4 +1,5 @@
-//! Workers that are slowed down and killed at random: what a run finds and counts stays the same.
+//! Workers that are slowed down and killed at random. The findings and counts of a run stay the
+//! same.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::common::{Ran, program};
 use crate::files::end;
 use crate::{Left, left, run};
 
-/// The processes of the workers of a run: each of its children that serves.
+/// Returns the processes of the workers of a run: its children that serve.
 fn workers(run: i32, mark: &Mark<'_>) -> Vec<Pid> {
     let is_worker = |process: &i32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -28,17 +29,18 @@ fn workers(run: i32, mark: &Mark<'_>) -> Vec<Pid> {
     processes.filter(is_worker).map(Pid::from_raw).collect()
 }
 
-/// So many are killed at most: a unit in whose one step workers die again and again is given up.
+/// The most workers that are killed. A unit in whose one step workers die repeatedly is given up.
 const MOST: u32 = 3;
 
-/// Stops and kills workers from the first line that the run says until it has ended: one whose
-/// stack never stood has nothing to repeat. Returns how many were killed.
+/// Stops and kills workers from the first line of the run's output until the run has ended. A
+/// worker whose stack has never started has nothing to repeat. Returns the number of killed
+/// workers.
 fn disturb(child: &mut Child, said: &Path, mark: &Mark<'_>, seed: u64) -> u32 {
     let mut random = Draws::new(seed, 0);
     let (mut killed, mut stopped) = (0, Vec::new());
     while child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(20 + random.below(60)));
-        // It may have ended by itself meanwhile.
+        // The worker may have ended by itself.
         stopped.drain(..).for_each(|worker| _ = kill(worker, Signal::SIGCONT));
         let has_begun = fs::metadata(said).is_ok_and(|said| said.len() > 0);
         let workers = if has_begun { workers(child.id() as i32, mark) } else { Vec::new() };
@@ -53,7 +55,7 @@ fn disturb(child: &mut Child, said: &Path, mark: &Mark<'_>, seed: u64) -> u32 {
     killed
 }
 
-/// All but what is said of workers that have died.
+/// Returns the lines without those about dead workers.
 pub fn without_deaths(mut left: Left) -> Left {
     left.lines.retain(|line| line["type"] != "broken");
     left.lines
@@ -101,8 +103,8 @@ fn walks_are_the_same_with_workers_that_die() {
     same("fs-basic --strategy random --seed 7 --states 1000", 0);
 }
 
-/// The run itself is killed at each fifth of its journal but the last two, and goes on with another
-/// number of workers.
+/// Kills the run itself at each fifth of its journal except the last two, and resumes it with
+/// another number of workers.
 fn resumed(args: &str, code: i32) {
     let folder = tempdir().unwrap();
     let path = folder.path();
@@ -136,7 +138,7 @@ fn resumed(args: &str, code: i32) {
     assert_eq!(end(&path.join("run")), end(&path.join("whole")), "{args}: {killed} times killed");
 }
 
-/// kill -9 of the supervisor, and `--resume`.
+/// SIGKILL to the supervisor, and `--resume`.
 #[test]
 fn runs_that_are_killed_and_resumed_are_the_same() {
     resumed("sqlite-off-wal --depth 3", 1);

@@ -17,7 +17,7 @@ use tempfile::tempdir;
 use crate::common::{Ran, explode_in, files, program};
 use crate::remove_effort;
 
-/// The results of a run: its summary but for effort, how often each finding was seen, its traces.
+/// The results of a run: its summary without effort, the count of each finding, and its traces.
 #[derive(Debug, PartialEq)]
 pub struct End {
     summary: Value,
@@ -25,7 +25,7 @@ pub struct End {
     traces: BTreeMap<String, Vec<u8>>,
 }
 
-/// That of a run folder, by its last lines.
+/// Returns the results in a run folder, from its last lines.
 pub fn end(run: &Path) -> End {
     let text = fs::read_to_string(run.join("run.jsonl")).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -43,7 +43,7 @@ fn merge(folder: &Path, dirs: &str) -> Ran {
     explode_in(folder, ["merge"].into_iter().chain(dirs.split(' ')).chain(["--format", "jsonl"]))
 }
 
-/// The jobs that are to be run, by the last line of what was said.
+/// Returns the jobs to run, from the last line of the output.
 fn jobs(ran: &Ran) -> Vec<PathBuf> {
     let lines = ran.json();
     let line = lines.last().filter(|line| line["type"] == "jobs");
@@ -51,7 +51,7 @@ fn jobs(ran: &Ran) -> Vec<PathBuf> {
     jobs.iter().map(|job| PathBuf::from(job.as_str().unwrap())).collect()
 }
 
-/// Runs jobs in this order, by three processes at a time.
+/// Runs jobs in this order, in three processes at a time.
 fn work(folder: &Path, jobs: &[PathBuf]) {
     let waiting = Mutex::new(jobs.iter());
     let next = || waiting.lock().unwrap().next();
@@ -67,14 +67,14 @@ fn work_on(folder: &Path, job: &Path) -> Ran {
     explode_in(folder, [OsStr::new("work"), job.as_os_str()])
 }
 
-/// Brings jobs into an order that is drawn.
+/// Brings jobs into a random order.
 fn shuffle(jobs: &mut [PathBuf], draws: &mut Draws) {
     for last in (1..jobs.len()).rev() {
         jobs.swap(last, draws.below(last as u64 + 1) as usize);
     }
 }
 
-/// The loop has the result of one process.
+/// Checks that the loop of jobs has the result of one process.
 fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])) {
     let folder = tempdir().unwrap();
     let path = folder.path();
@@ -94,7 +94,7 @@ fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])
     while !waiting.is_empty() {
         shuffle(&mut waiting, &mut draws);
         meanwhile(rounds, path, &waiting);
-        // One that was run meanwhile, and waits to be merged, is no job any more.
+        // A job that was run meanwhile, and waits to be merged, is no longer listed.
         waiting.retain(|job| path.join(job).exists());
         work(path, &waiting);
         let merged = merge(path, "dir");
@@ -105,7 +105,7 @@ fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])
     assert!(rounds > 1, "one round is no loop");
     assert_eq!(end(&path.join("dir/run")), end(&path.join("whole")), "{args}");
     assert!(files(&path.join("dir/results")).is_empty(), "the run is over");
-    // Once more changes nothing.
+    // Another merge changes nothing.
     merge(path, "dir").expect(code);
     assert_eq!(end(&path.join("dir/run")), end(&path.join("whole")), "{args}");
 }
@@ -117,8 +117,8 @@ fn a_run_by_jobs_comes_to_the_same() {
     same("fs-basic --strategy random --seed 7 --states 60", 0, |_, _, _| {});
 }
 
-/// A worker that is killed, a job that is run again, a result that comes twice, one of a run with
-/// other options, a merge in between that finds nothing new.
+/// A worker that is killed, a job that runs twice, a result that arrives twice, a result of a run
+/// with other options, and a merge without new results.
 #[test]
 fn accidents_change_nothing() {
     let others = tempdir().unwrap();
@@ -137,7 +137,7 @@ fn accidents_change_nothing() {
         let results = folder.join("dir/results");
         let result = results.join(job.file_name().unwrap());
         let bytes = fs::read(&result).unwrap();
-        // Twice more: the file stays as it is, and is not made anew.
+        // Run twice more, the file is neither changed nor replaced.
         let file = || {
             fs::metadata(&result).map(|file| (file.ino(), file.mtime(), file.mtime_nsec())).unwrap()
         };
@@ -148,7 +148,7 @@ fn accidents_change_nothing() {
         }
         assert_eq!((file(), files(&results)), before);
         assert_eq!(fs::read(&result).unwrap(), bytes);
-        // By another name, too; and those of the round before once more.
+        // Also by another name, and the results of the round before once more.
         fs::write(results.join(format!("again-{round}")), &bytes).unwrap();
         kept.iter().for_each(|(name, bytes)| fs::write(results.join(name), bytes).unwrap());
         kept = vec![(format!("late-{round}"), bytes)];
@@ -168,7 +168,7 @@ fn accidents_change_nothing() {
     assert_eq!(refused, 1);
 }
 
-/// The result of a job of the same target with other options.
+/// Returns the result of a job of the same target with other options.
 fn foreign(folder: &Path) -> Vec<u8> {
     let args = [
         "run",
@@ -187,7 +187,7 @@ fn foreign(folder: &Path) -> Vec<u8> {
     fs::read(folder.join("dir/results").join(job.file_name().unwrap())).unwrap()
 }
 
-/// A job comes on standard input, its result is in another folder.
+/// The job comes on standard input. Its result is in another folder.
 #[test]
 fn a_job_is_run_anywhere() {
     let folder = tempdir().unwrap();
@@ -204,7 +204,7 @@ fn a_job_is_run_anywhere() {
     run("other/results/here");
     let merged = merge(path, "dir other").expect(0);
     assert!(!jobs(&merged).is_empty(), "there are more states");
-    // A job that is done is not run again.
+    // A finished job is not run again.
     let done = explode_in(path, ["work", job.to_str().unwrap()]);
     assert_eq!(done.code, 2, "the job is merged, and gone: {}", done.err);
 }

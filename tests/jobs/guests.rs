@@ -1,4 +1,4 @@
-//! The same in guests: each worker has one of its own.
+//! The tests of `--jobs` in guests: each worker has its own.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
@@ -25,25 +25,26 @@ use crate::{Left, left, run};
 /// Random walks, with a finding.
 const EXT2: &str =
     "fs-sync-ext2 --strategy random --depth 3 --states 30 --limit 2 --samples 2 --crash-depth 0";
-/// With checks that are skipped.
+/// With skipped checks.
 const EXT4: &str = "fs-sync-ext4 --depth 2 --states 30 --limit 20 --samples 8 --crash-depth 0";
-/// With crashes during recovery, and every check made.
+/// With crashes during recovery, and without skipping.
 const EXT4_ALL: &str = "fs-sync-ext4 --depth 2 --states 15 --limit 2 --samples 2 --no-skip";
-/// Walks in which functions of the kernel fail; a failure is the finding.
+/// Walks with failures of kernel functions. A failure is the finding.
 const WEIGHTED: &str = "fs-failures-ext4 --strategy weighted --seed 1 --states 14 --limit 2 \
                         --samples 2 --crash-depth 0";
 const PCT: &str = "fs-failures-ext4 --strategy pct:d=2,k=10 --seed 1 --states 14 --limit 2 \
                    --samples 2 --crash-depth 0";
-/// Longer than a guest takes to boot, on a busy machine too.
+/// A time longer than a guest takes to boot, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(900);
 
-/// One test at a time, for each has several guests; none without what a guest needs.
+/// Lets one test run at a time, because each has several guests. `None` if a requirement of guests
+/// is missing.
 fn alone() -> Option<MutexGuard<'static, ()>> {
     static ONE: Mutex<()> = Mutex::new(());
     guest::required().then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What a run with one worker leaves.
+/// The results of a run with one worker.
 struct Whole {
     left: Left,
     end: End,
@@ -62,7 +63,7 @@ impl Whole {
     }
 }
 
-/// The length of a run's journal.
+/// Returns the length of a run's journal.
 fn journal(folder: &Path) -> u64 {
     fs::metadata(folder.join("run/journal")).map_or(0, |journal| journal.len())
 }
@@ -84,12 +85,12 @@ struct Running<'a> {
     said: String,
     out: Lines<BufReader<ChildStdout>>,
     mark: &'a Mark<'a>,
-    /// The guests of its workers, that of its own worker first.
+    /// The guests of its workers. The guest of the run's own worker is first.
     guests: Vec<Pid>,
 }
 
 impl<'a> Running<'a> {
-    /// Begins it, and waits until each worker's first guest is there.
+    /// Begins the run, and waits until the first guest of each worker exists.
     fn begin(folder: &'a Path, mark: &'a Mark<'a>, args: &str, jobs: usize) -> Running<'a> {
         let mut command = Command::new(program());
         command.current_dir(folder).arg("run").args(args.split_whitespace());
@@ -107,7 +108,7 @@ impl<'a> Running<'a> {
         running
     }
 
-    /// The guests that are there, the oldest one first.
+    /// Returns the guests that exist now, the oldest first.
     fn guests_now(&self) -> Vec<Pid> {
         let guests =
             self.mark.processes().into_iter().filter(|(_, name)| name.starts_with("qemu-system"));
@@ -120,13 +121,13 @@ impl<'a> Running<'a> {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Kills some guests of workers, each once, and stops others for a moment, until the run is
-    /// over. A guest that comes later may be that of a finding's replay, and is only stopped.
+    /// Kills some guests of workers once each, and stops others for a moment, until the run is
+    /// over. A later guest may replay a finding, and is only stopped.
     fn disturb(&mut self, mut doomed: Vec<Pid>, seed: u64) {
         let mut draws = Draws::new(seed, 0);
         while !self.is_over() {
             for guest in self.guests_now() {
-                // It may have ended by itself meanwhile.
+                // The guest may have ended by itself.
                 if draws.below(4) == 0 && kill(guest, Signal::SIGSTOP).is_ok() {
                     sleep(Duration::from_millis(draws.below(150)));
                     kill(guest, Signal::SIGCONT).ok();
@@ -145,7 +146,7 @@ impl<'a> Running<'a> {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }
 
-    /// Waits for its end; nothing is left running.
+    /// Waits for the run's end, and checks that no process is left.
     fn end(mut self, code: Option<i32>) -> Left {
         for line in self.out {
             self.said += &line.unwrap();
@@ -157,15 +158,15 @@ impl<'a> Running<'a> {
     }
 }
 
-/// When a process was started, in ticks since the machine was.
+/// Returns the time at which a process was started, in ticks since the boot of the machine.
 fn started(process: i32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(") ").map_or("", |(_, after)| after);
     after_name.split(' ').nth(19).and_then(|ticks| ticks.parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// The same with 1, 2, 3 and 8 guests, some of which are stopped for a moment or killed. The run
-/// reports only the death of its own worker.
+/// Checks that runs with 1, 2, 3 and 8 guests have the same results, while some guests are stopped
+/// for a moment or killed. The run reports only the death of its own worker.
 fn same(args: &str, code: i32, whole: &Whole) {
     for (jobs, deaths) in [(1, 0..1), (2, 1..2), (3, 2..3), (8, 7..8)] {
         let folder = tempdir().unwrap();
@@ -220,7 +221,7 @@ fn crashes_during_recovery_come_to_the_same() {
     assert!(whole.summary()["crash_crash_disks"].as_u64() > Some(0), "{}", whole.summary());
 }
 
-/// Their finding is a failure that was drawn.
+/// Checks that the finding is a failure that was drawn.
 fn has_drawn_a_failure(whole: &Whole) {
     assert_eq!(whole.summary()["findings"], 1);
     let trace: Value = serde_json::from_slice(whole.left.traces.values().next().unwrap()).unwrap();
@@ -240,7 +241,7 @@ fn walks_with_failures_come_to_the_same() {
     assert_eq!(run(folder.path(), &format!("{WEIGHTED} --out run"), 3, 1), whole.left);
 }
 
-/// Ctrl-C ends a run and all its guests; another one goes on with it, with another number of them.
+/// Ctrl-C ends a run and all its guests. `--resume` continues it with another number of guests.
 #[test]
 fn a_run_in_guests_is_stopped_and_goes_on() {
     let Some(_alone) = alone() else { return };
@@ -258,8 +259,8 @@ fn a_run_in_guests_is_stopped_and_goes_on() {
     run(folder.path(), "--resume run", 2, 0).goes_on(&ext4().left, "a run that Ctrl-C has ended");
 }
 
-/// kill -9 in the middle of a run leaves no guest, and `--resume` goes on with another number of
-/// them.
+/// SIGKILL in the middle of a run leaves no guest, and `--resume` continues it with another number
+/// of guests.
 #[test]
 fn a_run_that_is_killed_leaves_no_guest_and_goes_on() {
     let Some(_alone) = alone() else { return };

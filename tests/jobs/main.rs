@@ -1,4 +1,4 @@
-//! `--jobs`: more workers, and the same run.
+//! `--jobs`: runs with more workers have the same results.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use common::{Ran, explode, explode_in, files};
 
-/// What a run has left, but for progress, times and effort.
+/// The results of a run, without progress, times and effort.
 #[derive(Clone, Debug, PartialEq)]
 struct Left {
-    /// What it has said.
+    /// The lines of its output.
     lines: Vec<Value>,
     traces: BTreeMap<String, Vec<u8>>,
 }
@@ -29,7 +29,7 @@ fn run(folder: &Path, args: &str, jobs: u32, code: i32) -> Left {
     left(folder, &explode_in(folder, args).expect(code))
 }
 
-/// What a run has left that has said this.
+/// Returns the results of a run with this output.
 fn left(folder: &Path, ran: &Ran) -> Left {
     let mut lines = ran.json();
     lines.retain(|line| line["type"] != "progress");
@@ -43,8 +43,8 @@ fn left(folder: &Path, ran: &Ran) -> Left {
     Left { lines, traces }
 }
 
-/// Removes time and effort from a summary: which checks stand for others depends on those that a
-/// worker has made before. How many there are in all does not.
+/// Removes time and effort from a summary. The checks that a worker skips depend on those that it
+/// has made before. Their total number does not.
 fn remove_effort(summary: &mut Value) {
     let count = |key: &str| summary[key].as_u64().unwrap();
     assert_eq!(count("distinct"), count("checked") + count("equivalent") + count("pending"));
@@ -52,7 +52,7 @@ fn remove_effort(summary: &mut Value) {
     ["seconds", "checked", "equivalent"].iter().for_each(|key| _ = summary.remove(*key));
 }
 
-/// The same arguments with 1, 2, 3 and 8 jobs.
+/// Checks that runs with 1, 2, 3 and 8 jobs have equal results.
 fn same(args: &str, code: i32) {
     let runs = [1, 2, 3, 8].map(|jobs| {
         let folder = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn every_check_is_made() {
     same("sqlite-off --depth 2 --limit 500 --samples 100 --no-skip", 1);
 }
 
-/// States are restored from chops, each worker from those of its own.
+/// Each worker restores states from its own chops.
 #[test]
 fn chops_are_the_same() {
     same("sqlite-full-wal --depth 3 --chop 1", 0);
@@ -92,7 +92,7 @@ fn other_strategies_and_kinds_of_crashes_are_the_same() {
     same("sqlite-normal-wal --depth 3 --soft", 0);
 }
 
-/// With findings, by design and not, each replayed.
+/// With findings, by design and not, all replayed.
 #[test]
 fn findings_are_the_same() {
     same("sqlite-off --depth 2 --limit 500 --samples 100", 1);
@@ -108,7 +108,7 @@ fn bounds_are_the_same() {
     same("fs-basic --strategy random --seed 7 --states 200", 0);
 }
 
-/// A run that was cut off somewhere, and goes on with other numbers of workers.
+/// A run that was interrupted somewhere is resumed with other numbers of workers.
 #[test]
 fn a_run_goes_on_with_any_number() {
     let folder = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ fn a_run_goes_on_with_any_number() {
 }
 
 impl Left {
-    /// It has reached the end of that run, from somewhere in it.
+    /// Checks that the resumed run has reached the end of the whole run.
     #[track_caller]
     fn goes_on(&self, whole: &Left, how: &str) {
         assert_eq!(self.lines.last(), whole.lines.last(), "{how}");

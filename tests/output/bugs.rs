@@ -1,6 +1,7 @@
-//! `explode show` on the traces of `bugs/`: each fits one screen, and ends with a command to paste.
+//! `explode show` on the traces of `bugs/`: each output fits one screen and ends with a command to
+//! paste.
 //!
-//! Here are those that run in process. `tests/guest` shows the others.
+//! These are the traces that run in process. `tests/guest` tests the others.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use explode_runtime::trace::Trace;
 
 use crate::common::{explode, files};
 
-/// Lines of a screen.
+/// The number of lines of a screen.
 const SCREEN: usize = 40;
 
 #[test]

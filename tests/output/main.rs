@@ -1,9 +1,9 @@
-//! What the commands print for a person, kept as sessions of a shell: `*.trycmd`, each command
-//! after `$`, then its exit code after `?` if it is not 0, then its output.
+//! The human output of the commands, recorded as sessions of a shell: `*.trycmd`. Each command
+//! follows `$`. Then come its exit code after `?` if it is not 0, and its output.
 //!
-//! `TRYCMD=overwrite cargo test --features engines --test output` writes what is printed now. Where
-//! a session has `[..]`, anything may stand: times, folders, versions. A session with folders `.in`
-//! and `.out` begins with the files of the first, in a folder of its own.
+//! `TRYCMD=overwrite cargo test --features engines --test output` writes the present output. `[..]`
+//! in a session matches any text: times, folders, versions. A session with folders `.in` and `.out`
+//! begins with the files of the first, in a separate folder.
 
 mod bugs;
 #[path = "../common/mod.rs"]

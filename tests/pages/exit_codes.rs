@@ -10,8 +10,7 @@ use crate::{run_commands, table};
 const PAGE: &str = include_str!("../../docs/reference/exit-codes.md");
 const CODE: &str = include_str!("../../explode-runtime/src/base/exit.rs");
 
-/// Number and meaning of each variant, as the code has them; the meaning in the page's way of
-/// writing.
+/// Returns the number and the meaning of each variant in the code, in the page's form.
 fn variants() -> Vec<(u8, String)> {
     let lines: Vec<&str> = CODE.lines().map(str::trim).collect();
     let begin = lines.iter().position(|line| *line == "pub enum Exit {").unwrap();
@@ -37,8 +36,8 @@ fn each_row_is_a_variant_and_each_variant_a_row() {
     }
 }
 
-/// Two codes apply to each run: the one that comes first in the list decides. What applies alone
-/// has its tests elsewhere.
+/// Two codes apply to each run, and the first in the list decides. Other tests cover codes that
+/// apply alone.
 #[test]
 fn the_first_that_applies_decides() {
     assert!(PAGE.contains("The first of 2, 3, 1, 4, 6, 0 that applies decides."));
@@ -47,14 +46,13 @@ fn the_first_that_applies_decides() {
         explode_in(folder.path(), format!("run {args} --format jsonl").split_whitespace())
             .expect(code)
     };
-    // 2 before 3: an option of the upper layer, and the lower one needs a kernel.
+    // 2 before 3: an option of the upper layer is wrong, and the lower one needs a kernel.
     let stack = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse \
                  = \"ext2\"\n[[component]]\nuse = \"sqlite\"\n";
     file(folder.path(), "sqlite.toml", stack);
     run(3, "sqlite-transactions --stack sqlite.toml --in mem");
     run(2, "sqlite-transactions --stack sqlite.toml --in mem --set sqlite.journal=wall");
-    // 3 before 1: the program of a run that has found something is gone when the run is gone on
-    // with.
+    // 3 before 1: the program of a run with a finding is missing when the run is resumed.
     let tool = folder.path().join("tool");
     file(folder.path(), "tool", "#!/bin/sh\nexit 1\n");
     std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
@@ -70,7 +68,7 @@ fn the_first_that_applies_decides() {
     run(1, "sqlite-off --depth 1 --limit 100 --samples 50 --require-complete --out findings");
     run(6, "fs-basic --states 2 --require-complete --out incomplete");
     run(0, "fs-basic --states 2 --out clean");
-    // 1 before 4, and 4 before 6: a check that says neither yes nor no is broken.
+    // 1 before 4, and 4 before 6: a check without a verdict is broken.
     let check = "if test -e {path}/broken; then exit 7; fi; ! test -e {path}/lost";
     let (lose, breaks) = ("touch {path}/lost", "touch {path}/broken");
     for (name, steps, states, code, counts) in [

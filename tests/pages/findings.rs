@@ -1,5 +1,5 @@
-//! `docs/results/findings.md` is what `examples/findings.rs` makes of `bugs/`, and what the READMEs
-//! there say is what their traces have.
+//! `docs/results/findings.md` equals the output of `examples/findings.rs` for `bugs/`, and the
+//! READMEs there agree with their traces.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,8 @@ fn the_page_is_up_to_date() {
     );
 }
 
-/// Verdict and message of the main trace, and a word in the README for each of the others.
+/// The README has the verdict and the message of the main trace, and a word about each of the
+/// others.
 #[test]
 fn each_readme_is_about_the_traces_beside_it() {
     let found = maker::bugs(&bugs()).unwrap();

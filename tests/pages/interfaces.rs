@@ -1,4 +1,4 @@
-//! `docs/reference/json.md`: the JSON lines of every command that has them (of `replay`:
+//! `docs/reference/json.md`: the JSON lines of every command that has them (for `replay`:
 //! `trace_format.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +14,8 @@ use crate::{keys_of, names, run_commands, table};
 
 const PAGE: &str = include_str!("../../docs/reference/json.md");
 
-/// The lines of runs that have every kind of them: findings, by design too, one that does not
-/// replay, something broken, and a run that takes long enough for progress.
+/// The lines of runs with every type of line: findings, also by design, one that does not replay,
+/// something broken, and a run that is long enough for progress.
 fn lines() -> Vec<Value> {
     let folder = tempdir().unwrap();
     let run = |code: i32, args: &str| {
@@ -32,13 +32,13 @@ fn lines() -> Vec<Value> {
     );
     let steps = ["sleep 1.2", "touch {path}/broken"];
     lines.extend(run_commands(folder.path(), "commands", &check, &steps, "").expect(4).json());
-    // One that is refused.
+    // A run that is refused.
     let excluded = "--set lying-sync.excludes=synced-by-sync --set fs-ways.way=sync";
     let refused = run(3, &format!("fs-ways --stack lying-sync {excluded} --out refused"));
     assert_eq!(refused.len(), 1, "{refused:?}");
     lines.extend(refused);
     lines.extend(run(0, "fs-basic --states 3 --plan jobs"));
-    // One that has no symbolic links.
+    // A run without symbolic links.
     lines.extend(run(
         0,
         "fs-ways --stack toyfs --set fs-ways.calls=symlink --depth 1 --out without",
@@ -72,7 +72,7 @@ fn lines_of_run_have_the_keys_of_the_page() {
     assert_eq!(kind(&|line| line.get("profile").is_some()), "unsupported");
 }
 
-/// A run that an error ends has a last line that says so, of the kind of the error.
+/// A run that an error ends has a last line with the kind of the error.
 #[test]
 fn what_ends_a_run_has_a_line_of_its_kind() {
     let folder = tempdir().unwrap();
@@ -96,7 +96,7 @@ fn what_ends_a_run_has_a_line_of_its_kind() {
         );
         assert!(last["message"].as_str().unwrap().starts_with(begins), "{last}");
     }
-    // What the user has named wrongly is said to the user alone.
+    // A usage error is reported to the user alone.
     let ran = explode_in(folder.path(), "run nothing --format jsonl".split(' ')).expect(2);
     assert_eq!(ran.out, "");
 }
@@ -108,19 +108,19 @@ fn the_page_has_every_kind_of_what_is_broken() {
     assert_eq!(documented, BrokenKind::ALL.iter().map(word).collect());
 }
 
-/// Its word in JSON.
+/// Returns the word of a value in JSON.
 pub fn word(value: impl Serialize) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
 }
 
-/// What the page has under this head.
+/// Returns the section of the page with this heading.
 fn section(head: &str) -> &'static str {
     let begin = PAGE.find(&format!("\n## {head}\n")).unwrap() + 1;
     &PAGE[begin..begin + PAGE[begin..].find("\n## ").unwrap()]
 }
 
-/// What `minimise` and `show` say of a trace with all that there can be, and of one that fails no
-/// more.
+/// Returns the lines of `minimise` and `show` for a trace with all parts, and for one that no
+/// longer fails.
 fn lines_about_traces() -> Vec<Value> {
     let folder = tempdir().unwrap();
     let run =
@@ -141,7 +141,7 @@ fn lines_about_traces() -> Vec<Value> {
     let shown = run(0, "show fixed.json --format jsonl").json();
     assert_eq!((&shown[0]["reproduced"], &shown[1]["number"]), (&json!(false), &json!(null)));
     lines.extend(shown);
-    // Commands on a folder have soft crashes only: nothing is pending.
+    // Commands on a folder have only soft crashes, so nothing is pending.
     run_commands(folder.path(), "commands", "! test -e {path}/lost", &["touch {path}/lost"], "")
         .expect(1);
     let name = &files(&folder.path().join("commands/traces"))[0];
@@ -163,7 +163,7 @@ fn lines_about_traces_have_the_keys_of_the_page() {
     assert_eq!(types, lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect());
     for row in rows {
         let kind = names(row[0]).pop_first().unwrap();
-        // What stands in parentheses, and behind "each with", is said of a key.
+        // Words in parentheses and after "each with" describe a key.
         let mut own = String::new();
         let mut depth = 0;
         for c in row[2].split("; if it is not `reproduced`").next().unwrap().chars() {
@@ -215,13 +215,13 @@ fn lines_of_list_have_the_keys_of_the_page() {
     assert_eq!(types, lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect());
 }
 
-/// What is not in brackets: those say more of a key.
+/// Returns the text without the parts in parentheses, which describe keys.
 fn outside(cell: &str) -> String {
     cell.split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)).collect()
 }
 
-/// In process nothing is restored, and there is no EKM: what a kernel's disks take, and what EKM
-/// costs, is said by the type that is printed (in a guest: `tests/guest`).
+/// In process there is no restore and no EKM. The types that are printed have the keys for these
+/// lines (in a guest: `tests/guest`).
 #[test]
 fn lines_of_bench_have_the_keys_of_the_page() {
     let mut lines =
@@ -267,7 +267,7 @@ fn lines_of_doctor_are_as_the_page_has_them() {
     let (begin, end) =
         (section.find("`state` is ").unwrap(), section.find("`remedy` says").unwrap());
     let mut states = names(&section[begin + "`state`".len()..end]);
-    // Options that say when something is needed.
+    // Options that a state depends on.
     for option in ["--in here", "--features engines"] {
         states.remove(option);
     }
@@ -305,7 +305,7 @@ fn lines_of_crash_disks_have_the_keys_of_the_page() {
     }
 }
 
-/// Of a matrix with every kind of line.
+/// The lines of a matrix with every type of line.
 #[test]
 fn lines_of_matrix_have_the_keys_of_the_page() {
     let folder = tempdir().unwrap();

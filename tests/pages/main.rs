@@ -1,5 +1,5 @@
-//! The pages about exit codes, rooms, traces and JSON lines say what the program does, and all of
-//! it.
+//! The pages about exit codes, rooms, traces and JSON lines agree with the program and are
+//! complete.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use common::{Ran, explode_in, file};
 
-/// The cells of each row of the table with this head, which stands once in the page.
+/// Returns the cells of each row of the table with this head, which must be unique on the page.
 fn table<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
     assert_eq!(page.matches(head).count(), 1, "'{head}'");
     let rows =
@@ -32,18 +32,17 @@ fn table<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
     rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
-/// What stands in backticks.
+/// Returns the texts in backticks.
 fn names(text: &str) -> BTreeSet<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The keys of all of these objects.
+/// Returns the keys of all these objects.
 fn keys_of<'a>(objects: impl IntoIterator<Item = &'a Value>) -> BTreeSet<String> {
     objects.into_iter().flat_map(|object| common::keys(object)).map(str::to_owned).collect()
 }
 
-/// Runs a stack file of commands on a folder, with this check and these alternatives of one command
-/// each.
+/// Runs a stack file of commands on a folder, with this check and alternatives of one command each.
 fn run_commands(folder: &Path, name: &str, check: &str, steps: &[&str], args: &str) -> Ran {
     let step = |(at, step): (usize, &&str)| {
         format!("{{ name = \"{at}\", steps = [ {{ sh = '{step}' }} ] }}")

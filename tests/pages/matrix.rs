@@ -1,4 +1,4 @@
-//! `docs/results/matrix.md`: the numbers that it states are those of its cells.
+//! `docs/results/matrix.md`: its sums agree with its cells.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ fn the_sums_are_those_of_the_cells() {
             *outcomes.entry(cell.trim().split(':').next().unwrap()).or_default() += 1;
         }
     }
-    let [pass, bugs, by_design, not_supported, blind] =
-        ["pass", "bug", "by design", "not supported", "blind"].map(|word| outcomes[word]);
+    let [pass, bugs, by_design, not_supported, inconclusive] =
+        ["pass", "bug", "by design", "not supported", "inconclusive"].map(|word| outcomes[word]);
     let sums = format!(
         "{pass} cells pass, {bugs} are bugs, {by_design} by design, {not_supported} not supported, \
-         {blind} blind;"
+         {inconclusive} inconclusive;"
     );
     assert!(first.contains(&sums), "{sums}");
     let all: u32 = outcomes.values().sum();
     assert!(first.contains(&format!("all {all} cells")), "{all}");
 }
 
-/// A page that a program prints says by which command.
+/// A page that a program prints names the command.
 #[test]
 fn the_first_line_has_the_command() {
     let first = PAGE.lines().next().unwrap();

@@ -1,10 +1,10 @@
-//! What `docs/guide/explain-a-finding.md` shows of a minimised trace is what the command says.
+//! The minimised trace on `docs/guide/explain-a-finding.md` equals the output of the command.
 
 use tempfile::tempdir;
 
 use crate::common::{explode_in, program};
 
-/// The seconds of such a line are another machine's.
+/// Removes the seconds, which depend on the machine.
 fn without_seconds(text: &str) -> String {
     let cut = |line: &str| match line.split_once(" answered from memory, ") {
         Some((counts, _)) => format!("{counts} answered from memory"),
@@ -27,7 +27,7 @@ fn the_example_is_what_the_command_says() {
     explode_in(folder.path(), args.split_whitespace()).expect(1);
     let said =
         explode_in(folder.path(), ["minimise", trace]).expect(0).out.replace(program(), "explode");
-    // The commands that it prints name the trace from the root; the page's folder is another one.
+    // The commands name the trace from the root, and the page's folder differs.
     let here = format!("{}/", folder.path().display());
     let said = said.replace(&format!("show {here}"), "show /home/me/explode/");
     let said = said.replace(&format!("replay {here}"), "replay /home/me/explode/");

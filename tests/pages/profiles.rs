@@ -1,7 +1,7 @@
-//! `docs/reference/promises.md`: every line that `explode list profiles` says, grouped by whose it
-//! is, and the tools that are lacking.
+//! `docs/reference/promises.md`: every line of `explode list profiles`, grouped by system, and the
+//! missing tools.
 //!
-//! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it anew, after a line was
+//! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it again after a line has
 //! changed.
 
 use std::path::Path;
@@ -11,17 +11,17 @@ use serde_json::Value;
 use crate::common::explode;
 
 const PAGE: &str = include_str!("../../docs/reference/promises.md");
-/// What stands before the lines is written by hand.
+/// The heading of the lines. The text before it is written by hand.
 const HEAD: &str = "## The lines\n";
 
-/// What one quotation says: of whom, and of which promises.
+/// A quotation, its systems and its promises.
 struct Said {
     line: [String; 3],
     of: Vec<String>,
     words: Vec<String>,
 }
 
-/// What Debian lacks that users would need after a crash: of whom, and what.
+/// Returns the tools that Debian lacks and users would need after a crash, with their systems.
 fn lacking(lines: &[Value]) -> String {
     let mut all: Vec<String> = Vec::new();
     for line in lines {
@@ -38,8 +38,8 @@ fn lacking(lines: &[Value]) -> String {
     format!("\n## What is lacking\n\n{}", all.concat())
 }
 
-/// The lines in order: of each word who says it, and those words together that the same systems
-/// say.
+/// Returns the quotations in order. Promises of the same systems with the same quotation are
+/// joined.
 fn said(lines: &[Value]) -> Vec<Said> {
     let mut words: Vec<Said> = Vec::new();
     for line in lines {
@@ -62,7 +62,7 @@ fn said(lines: &[Value]) -> Vec<Said> {
     all
 }
 
-/// The tables: what all promise first, then by those who do.
+/// Returns the tables: the promises of all systems first, then the others.
 fn page(lines: &[Value]) -> String {
     let said = said(lines);
     let everybody = said.iter().map(|said| said.of.len()).max().unwrap();

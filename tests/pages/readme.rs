@@ -1,4 +1,4 @@
-//! The numbers of `README.md` are those of `bugs/`.
+//! The numbers of `README.md` agree with `bugs/`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,8 +7,8 @@ use crate::{maker, table};
 
 const PAGE: &str = include_str!("../../README.md");
 
-/// The number of bugs of each system: of the first word of a bug's system. sync(2) belongs to
-/// several systems and stands for itself.
+/// Returns the number of bugs of each system, which is the first word of a bug's system. sync(2)
+/// belongs to several systems and counts by itself.
 fn counted() -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("bugs");

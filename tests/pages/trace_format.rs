@@ -19,8 +19,8 @@ fn read(folder: &Path) -> Vec<Value> {
     files(folder).iter().map(read).collect()
 }
 
-/// Real traces: of crashes, of a crash during recovery, of a run that began with one of them, of a
-/// checker with options, of a way with a chop, of a step that hangs.
+/// Returns real traces: of crashes, of a crash during recovery, of a run that began with one of
+/// them, of a checker with options, of a path with a chop, and of a step that hangs.
 fn traces() -> Vec<Value> {
     let folder = tempdir().unwrap();
     let args = "run sqlite+fsync-lies --depth 1 --limit 500 --samples 60 --out crashes";
@@ -45,7 +45,7 @@ fn traces() -> Vec<Value> {
         .collect()
 }
 
-/// What the page says of a key, up to `end`.
+/// Returns the names that the page has for a key, up to `end`.
 fn said(key: &str, end: &str) -> BTreeSet<String> {
     let rows = table(PAGE, "| key | what it is |");
     let row = rows.into_iter().find(|row| names(row[0]).contains(key)).unwrap();
@@ -76,7 +76,7 @@ fn its_keys_are_those_of_real_traces() {
     assert_eq!(said("stack", "; "), keys_of(&lists("stack")));
     let disks: Vec<Value> = all("crash_disk").into_iter().filter(|disk| !disk.is_null()).collect();
     assert_eq!(said("crash_disk", ", the pieces"), keys_of(disks.iter().chain(&lists("recovery"))));
-    // In process nothing has a stack trace or an object; a choice of the kernel has.
+    // In process no choice has a stack trace or an object. A choice of the kernel has both.
     let mut choices = lists("choices");
     let label = json!({ "site": "fs/ext4/inode.c:1", "stack": 1, "object": "sda" });
     let mut trace = traces[0].clone();
@@ -91,7 +91,7 @@ fn parse(trace: &Value) -> Result<Trace, String> {
     Trace::from_json(trace.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 
-/// Wherever it stands.
+/// An unknown key is refused in every object.
 #[test]
 fn one_key_more_is_refused() {
     let traces = traces();
@@ -122,7 +122,7 @@ fn one_key_more_is_refused() {
     assert_eq!(tried.len(), 9, "{tried:?}");
 }
 
-/// One object: of a finding that is there, of one that is not, of another way.
+/// One object: for a reproduced finding, for one that is not, and for another path.
 #[test]
 fn lines_of_replay_have_the_keys_of_the_page() {
     let sentence = "prints one object: ";

@@ -1,10 +1,10 @@
-//! Exact summaries, and what stops a run.
+//! Exact summaries, and the bounds that stop a run.
 
 use serde_json::{Value, json};
 
 use super::{run, summary};
 
-/// A summary without its time.
+/// Returns a summary without its time.
 #[track_caller]
 fn exact(code: i32, args: &str) -> Value {
     let mut summary = summary(code, args);
@@ -24,13 +24,13 @@ fn figure_2_has_its_counts() {
                "left_out": 0, "crash_crash_disks": 0, "crash_crash_left_out": 0, "by_design": 0,
                "broken": 0, "findings": 0, "complete": true})
     };
-    // 12 of 13 operations answer two points. Two of them write and sync: one disk each, the same
-    // for both.
+    // 12 of 13 operations have two choice points. Two of them write and sync: one disk each, the
+    // same for both.
     assert_eq!(exact(0, "fs-basic --depth 1"), expected(14, 13, 25, 2, 1));
     assert_eq!(exact(0, "fs-basic --depth 2"), expected(183, 182, 14 * 25, 14 * 2, 6));
     // Distinct after two operations: nothing else (1), one directory before the file (5) or after
-    // it (5), two of them (20), the file as second inode: after a directory that is gone (1), after
-    // a file that is gone (1).
+    // it (5), two directories (20), the file as second inode after a removed directory (1) or a
+    // removed file (1).
     assert_eq!(exact(0, "fs-basic"), expected(2380, 2379, 183 * 25, 183 * 2, 33));
 }
 
@@ -53,7 +53,7 @@ fn sqlite_is_clean_where_it_syncs() {
     }
 }
 
-/// A state that has shown an error is not explored further (EX-47): of SQLite's six steps without
+/// A state that has shown an error is not explored further (EX-47). Of SQLite's six steps without
 /// syncs five lose something.
 #[test]
 fn a_state_with_an_error_has_no_children() {
@@ -61,7 +61,7 @@ fn a_state_with_an_error_has_no_children() {
     let counts = ["states", "operations", "choices", "crash_disks"].map(|key| summary[key].clone());
     assert_eq!(json!(counts), json!([3, 12, 12, 753_882]));
     // With a WAL two steps of six lose nothing, the rollback and the checkpoint: 1 + 2 + 4 + 8
-    // states, 6 steps from all but the last.
+    // states, and 6 steps from each except the last 8.
     let summary = exact(1, "sqlite-off-wal --depth 3");
     assert_eq!((&summary["states"], &summary["operations"]), (&json!(15), &json!(7 * 6)));
 }
@@ -70,7 +70,7 @@ fn a_state_with_an_error_has_no_children() {
 fn a_number_of_states_stops_a_run() {
     let counts =
         |summary: &Value| ["states", "operations", "complete"].map(|key| summary[key].clone());
-    // The first state is one, and nothing is done from there.
+    // The first state counts as one, and nothing is run from it.
     for strategy in ["exhaust", "dfs", "random"] {
         let summary =
             exact(6, &format!("fs-basic --states 1 --strategy {strategy} --require-complete"));
@@ -89,7 +89,7 @@ fn a_number_of_states_stops_a_run() {
     exact(6, "fs-basic --states 10 --require-complete");
 }
 
-/// 6 for each thing that leaves something uncovered; the depth says what there is to cover.
+/// Exit code 6 for each kind of incomplete run. The depth defines the complete space.
 #[test]
 fn require_complete_has_a_reason() {
     for (code, args) in [
@@ -109,8 +109,8 @@ fn require_complete_has_a_reason() {
     }
 }
 
-/// A unit that goes on for long between two checks, or without any, ends with the step that the
-/// budget ends in: of a thousand steps that take a tenth of a second a few were made.
+/// If a unit runs long between two checks, or without any, the budget ends it after the current
+/// step. Of a thousand steps of a tenth of a second only a few are made.
 #[test]
 fn a_budget_ends_a_long_walk_without_checks() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,8 @@ fn a_budget_ends_a_long_walk_without_checks() {
     assert_eq!(summary["complete"], false);
 }
 
-/// The first interval alone has samples for longer than the budget: what it leaves is counted.
+/// The samples of the first interval alone take longer than the budget. The rest is counted as
+/// pending.
 #[test]
 fn a_budget_stops_a_run_and_what_is_left_is_pending() {
     let args =
@@ -144,6 +145,6 @@ fn require_complete_asks_for_all_disks() {
     assert!(sampled["left_out"].as_u64().unwrap() > 0);
     assert_eq!((&sampled["complete"], &sampled["pending"]), (&json!(false), &json!(0)));
     exact(0, "sqlite-extra --depth 1 --limit 50 --samples 10");
-    // Findings come first.
+    // Findings take precedence.
     exact(1, "sqlite-off --depth 1 --limit 50 --samples 10 --require-complete");
 }

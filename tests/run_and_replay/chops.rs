@@ -1,5 +1,5 @@
-//! `--chop`: within its bounds a run with chops has the results of one without, except for what is
-//! lost by design.
+//! `--chop`: within its bounds a run with chops has the results of one without, except for losses
+//! by design.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;
@@ -7,8 +7,8 @@ use tempfile::tempdir;
 use super::{run, summary};
 use crate::common::{explode_in, of_type};
 
-/// SQLite where it syncs: clean with chops, too. Where it may lose the last commits by design, a
-/// chop makes those before it durable: with one after each step the last commit alone is lost.
+/// SQLite with syncs is also clean with chops. If it may lose the last commits by design, a chop
+/// makes the earlier ones durable. With a chop after each step only the last commit is lost.
 #[test]
 fn sqlite_loses_nothing_across_a_chop() {
     for target in ["sqlite-extra", "sqlite-extra-wal", "sqlite-full-wal"] {
@@ -38,8 +38,8 @@ fn sqlite_loses_nothing_across_a_chop() {
     );
 }
 
-/// Without a worker's memory of chopped states (`--events`) every mutate is repeated: the same
-/// counts and findings.
+/// Without a worker's memory of chopped states (`--events`) every mutate is repeated. The counts
+/// and findings are equal.
 #[test]
 fn what_is_restored_from_a_chop_is_what_its_way_leads_to() {
     let folder = tempdir().unwrap();
@@ -51,7 +51,7 @@ fn what_is_restored_from_a_chop_is_what_its_way_leads_to() {
     assert_eq!(with, lines("--events events.jsonl", "without"));
     let Value::Object(options) = &with[0]["options"] else { panic!("{}", with[0]) };
     assert_eq!(options["chop"], 2);
-    // The events of a unit with a chop are a log that stands for itself.
+    // The events of a unit with a chop are a complete log.
     let events = std::fs::read_to_string(folder.path().join("events.jsonl")).unwrap();
     let last = events.rfind("{\"e\":\"mark\",\"name\":\"unit").unwrap();
     std::fs::write(folder.path().join("last.jsonl"), &events[last..]).unwrap();

@@ -1,5 +1,5 @@
-//! Traces of another system than the one that is there: edited, they diverge, are searched for, or
-//! do not reproduce.
+//! Traces of a system other than the present one. Edited traces diverge, are found by a search, or
+//! are not reproduced.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -9,13 +9,13 @@ use tempfile::{TempDir, tempdir};
 
 use crate::common::{Ran, explode, explode_in, file, files, keys, words};
 
-/// What both outcomes end with: the usual causes.
+/// The usual causes, at the end of both messages.
 const CAUSES: &str =
     "another version of explode, of the checked system, of its options or of the programs that it
              runs; a system that is not deterministic: time, addresses, threads, random numbers \
              of its own\n";
 
-/// A real trace for each finding of SQLite without syncs.
+/// Returns a real trace for each finding of SQLite without syncs.
 fn traces() -> &'static [Value] {
     static TRACES: OnceLock<Vec<Value>> = OnceLock::new();
     TRACES.get_or_init(|| {
@@ -29,7 +29,7 @@ fn traces() -> &'static [Value] {
     })
 }
 
-/// The trace of a verdict.
+/// Returns the trace of a verdict.
 fn trace(verdict: &str) -> Value {
     traces().iter().find(|trace| trace["verdict"] == verdict).unwrap().clone()
 }
@@ -60,7 +60,7 @@ impl Replayed {
     }
 }
 
-/// It diverges, and both forms of the message have these words.
+/// Checks that the trace diverges, and that both forms of the message have these words.
 #[track_caller]
 fn diverges(trace: &Value, expected: &[&str]) {
     let replayed = Replayed::of(trace);
@@ -127,7 +127,7 @@ fn a_record_that_is_too_short_or_too_long_diverges() {
     let mut long = trace("lost");
     long["choices"].as_array_mut().unwrap().push(choice);
     diverges(&long, &["choice 1", "recorded 6 options", "now nothing was asked"]);
-    // A request for crash checks that never comes: the record ends before it.
+    // The record ends before this request for crash checks.
     let mut far = trace("lost");
     far["interval"] = json!(u64::MAX);
     far["mutates"] = json!(4_000_000);
@@ -135,7 +135,8 @@ fn a_record_that_is_too_short_or_too_long_diverges() {
     diverges(&far, &["choice 1", "the record ends"]);
 }
 
-/// A log that differs in what no error depends on: every disk of the interval is looked at (EX-60).
+/// The log differs in a part on which no error depends. Every disk of the interval is checked
+/// (EX-60).
 #[test]
 fn another_log_is_searched() {
     for real in traces() {
@@ -150,8 +151,8 @@ fn another_log_is_searched() {
     }
 }
 
-/// SQLite with all its syncs keeps what it has lost without: the way is the same, the error is
-/// gone.
+/// Begins a step. The chosen step misbehaves at the chosen moment. Returns true if the step must
+/// fail.
 #[test]
 fn a_repaired_system_does_not_reproduce() {
     for real in traces() {
@@ -198,7 +199,7 @@ fn a_disk_that_no_crash_leaves_does_not_reproduce() {
     }
 }
 
-/// Names that only name, and the order of keys, do not matter.
+/// Names without effect and the order of keys may differ.
 #[test]
 fn what_decides_nothing_may_differ() {
     let mut trace = trace("lost");

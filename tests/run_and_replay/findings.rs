@@ -1,4 +1,4 @@
-//! Findings: their lines, their traces, and the commands that show them again.
+//! Findings: their lines, their traces, and the commands that reproduce them.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tempfile::tempdir;
 use super::run;
 use crate::common::{explode_in, files, keys, of_type, program, shell, words};
 
-/// SQLite without syncs, one transaction: every kind of error that it has.
+/// SQLite without syncs and one transaction, with every kind of its errors.
 const FINDINGS: &str = "sqlite-off --depth 1 --out run";
 
 #[test]
@@ -23,7 +23,7 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     assert_eq!(
         keys(first),
         words(
-            "type target in seed stack checker checker_options options versions hides skipping out"
+            "type target in seed stack checker checker_options options versions unobserved hides skipping out"
         )
     );
     assert_eq!(first["type"], "run");
@@ -107,8 +107,8 @@ fn a_finding_has_its_fields_and_a_trace() {
     assert_eq!(files(&folder.path().join("run/traces")), ids.into_iter().collect::<Vec<_>>());
 }
 
-/// First when it is replayed; again before the summary if it was seen more often since; all of it
-/// is in the run folder.
+/// A finding is reported when it is replayed, and again before the summary if its count has grown.
+/// The run folder has both messages.
 #[test]
 fn a_finding_is_told_again_when_its_count_has_grown() {
     let folder = tempdir().unwrap();
@@ -132,7 +132,7 @@ fn a_finding_is_told_again_when_its_count_has_grown() {
     assert_eq!(files(&folder.path().join("run")), ["journal", "run.jsonl", "traces"]);
 }
 
-/// The last line of every finding, pasted into a shell in another folder, shows the same thing.
+/// The last line of every finding reproduces it when pasted into a shell in another folder.
 #[test]
 fn every_printed_command_replays_its_finding() {
     for out in ["run", "with space/it's $HOME", "-n"] {
@@ -144,8 +144,8 @@ fn every_printed_command_replays_its_finding() {
     }
 }
 
-/// So do those of minimise and show, of a report for a build server, and of a run that is resumed
-/// by another name of its folder; the program is called by a relative path.
+/// The commands of minimise, of show, of a report for a build server, and of a run that is resumed
+/// by another name of its folder also work. The program is called by a relative path.
 #[test]
 fn the_other_printed_commands_work_in_any_folder() {
     let (folder, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
@@ -177,8 +177,8 @@ fn the_other_printed_commands_work_in_any_folder() {
 }
 
 fn check_commands(folder: &Path, text: &str, findings: usize) {
-    // A finding is its own line and the indented ones after it; one that is reported again has
-    // none.
+    // A finding has its own line and the indented ones after it. A finding that is reported again
+    // has no indented lines.
     let is_detail = |line: &&str| line.starts_with("             ");
     let lines: Vec<&str> = text.lines().collect();
     let mut seen = 0;
@@ -208,7 +208,8 @@ fn check_commands(folder: &Path, text: &str, findings: usize) {
     assert_eq!(seen, findings, "{text}");
 }
 
-/// What the profile excludes keeps its verdict and its trace, and is no finding.
+/// An error that the profile excludes keeps its verdict and its trace, and does not count as a
+/// finding.
 #[test]
 fn by_design_is_told_with_its_line_and_replays() {
     let folder = tempdir().unwrap();

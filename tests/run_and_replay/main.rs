@@ -1,4 +1,4 @@
-//! `explode run` and `explode replay`: what is found, told, kept, and shown again.
+//! `explode run` and `explode replay`: findings, messages, run folders and replays.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -18,14 +18,14 @@ use serde_json::Value;
 use common::explode_in;
 
 /// Runs a target with `--format jsonl --out run` in a folder, with more arguments separated by
-/// spaces; the lines that it says.
+/// spaces. Returns the lines of its output.
 #[track_caller]
 fn run(folder: &Path, code: i32, args: &str) -> Vec<Value> {
     let args = format!("run {args} --format jsonl");
     explode_in(folder, args.split_whitespace()).expect(code).json()
 }
 
-/// The summary alone, of a run in a folder of its own.
+/// Returns only the summary of a run in a separate folder.
 #[track_caller]
 fn summary(code: i32, args: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
@@ -41,7 +41,8 @@ fn summary(code: i32, args: &str) -> Value {
     summary
 }
 
-/// A run's lines without what no two runs have in common: how long it took, and where it wrote.
+/// Returns a run's lines without the time and the path of the run folder, which differ between
+/// runs.
 fn timeless(lines: &[Value], out: &str) -> Vec<Value> {
     let mut lines: Vec<Value> =
         lines.iter().filter(|line| line["type"] != "progress").cloned().collect();

@@ -1,4 +1,4 @@
-//! Strategies: depth first covers the same, random is its seed's.
+//! Strategies: depth first covers the same states, and the seed determines random walks.
 
 use serde_json::json;
 use tempfile::tempdir;
@@ -70,14 +70,14 @@ fn walks_of(strategy: &str) {
     let (one, two) = (walks(1, "c"), walks(2, "d"));
     assert_ne!(one.last(), two.last());
     assert_eq!(one[0]["options"]["strategy"], strategy);
-    // In the middle of the walks, too.
+    // Also in the middle of the walks.
     let args = format!("fs-basic --strategy {strategy} --depth 5 --states 20 --seed 1 --out e");
     run(folder.path(), 0, &args);
     let resumed = run(folder.path(), 0, "--resume e");
     assert_eq!(resumed.last().unwrap()["states"], 20);
 }
 
-/// What was found near a finding replays, and its trace says where the run began.
+/// A finding near another one replays, and its trace names the beginning of the run.
 #[test]
 fn a_run_begins_with_a_trace() {
     let folder = tempdir().unwrap();

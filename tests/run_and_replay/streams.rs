@@ -1,4 +1,4 @@
-//! The same run says the same; and what happens when it has no reader.
+//! Equal runs have equal output. A run goes on without a reader.
 
 use serde_json::json;
 use tempfile::tempdir;
@@ -43,7 +43,7 @@ fn another_seed_draws_other_samples() {
     assert_ne!(found, found_too);
 }
 
-/// Without --out a run takes the next free number; two at once do not share one.
+/// Without --out a run takes the next free number. Two runs at once do not share one.
 #[test]
 fn runs_number_their_folders() {
     let folder = tempdir().unwrap();
@@ -60,8 +60,8 @@ fn runs_number_their_folders() {
     }
 }
 
-/// A run goes on without a reader; its folder has everything, and its exit code says what was
-/// found.
+/// A run goes on without a reader. Its folder has everything, and its exit code depends on its
+/// findings.
 #[test]
 fn a_reader_that_goes_away_changes_nothing() {
     let folder = tempdir().unwrap();
@@ -79,7 +79,8 @@ fn a_reader_that_goes_away_changes_nothing() {
     shell(folder.path(), "explode list | head -n 1").expect(0);
 }
 
-/// Standard output on a full disk: said on standard error, once; the run folder has everything.
+/// Standard output on a full disk is reported on standard error once. The run folder has
+/// everything.
 #[test]
 fn a_full_standard_output_is_said() {
     let folder = tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A run on a terminal: its line of progress does not mix with what it says, and is gone at the
+//! A run on a terminal: the progress line does not mix with other output, and is removed at the
 //! end.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use tempfile::tempdir;
 use crate::common::terminal::{screen, timeless};
 use crate::common::{explode_in, program, terminal};
 
-/// What `explode` writes to a terminal; it finds something.
+/// Returns the bytes that `explode` writes to a terminal. The run must find something.
 fn on_terminal(folder: &Path, args: &str, variables: &[(&str, &str)]) -> String {
     terminal::run(program().as_ref(), folder, args, variables, 1)
 }

@@ -1,5 +1,5 @@
-//! What becomes of each trace of `bugs/` when a script is asked for: it shows the loss, or it is
-//! refused, and why. A new trace must be declared here.
+//! The script of each trace of `bugs/`: it shows the loss, or it is refused with a reason. A new
+//! trace must be added here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,32 +7,33 @@ use std::path::Path;
 use super::BUGS;
 use crate::common::files;
 
-/// What comes of a trace.
+/// The expected result for a trace.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// A script, that says this of what is lost, once each.
+    /// A script whose output has these texts about the loss, once each.
     Shows(&'static [&'static str]),
-    /// The same; no disk of that moment is sound, since what was promised was never handed to the
-    /// disk, or what was written there is wrong. The control is the file system without a crash.
+    /// Such a script. No disk of that moment is correct, because the promised data was never handed
+    /// to the disk, or was written wrongly. The control is the file system without a crash.
     ShowsWhole(&'static [&'static str]),
-    /// None; the trace alone says why.
+    /// No script. The trace alone gives the reason.
     Refused(&'static str),
-    /// None; why is known when it was run again.
+    /// No script. The reason is known after a new run.
     RefusedOnceRun(&'static str),
 }
 
 use Fate::{Refused, RefusedOnceRun, Shows, ShowsWhole};
 
-/// The running system shows it: a call that fails has an effect, or one that succeeds has none.
+/// The running system shows the error: a call that fails has an effect, or a call that succeeds has
+/// none.
 const RAN: Fate =
     Refused("no script can show this finding: it was seen while the system ran, without a crash");
-/// No kernel has a part in it; a build without the engines does not have its system at all.
+/// No kernel is involved. A build without the engines lacks the system.
 const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
     true => "no script can show this finding: its system runs in process",
     false => "is not in this build",
 });
 
-/// All of them, by folder and file.
+/// All traces, by folder and file.
 const FATES: [(&str, Fate); 70] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
@@ -176,20 +177,20 @@ const FATES: [(&str, Fate); 70] = [
     ),
 ];
 
-/// How a test of the suite gets the disk that a crash has left.
+/// The source of the crash disk in a test of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
-    /// It is recorded.
+    /// The disk is recorded.
     Recorded,
-    /// It has lost nothing that was submitted: the test drops all writes when the workload is done.
+    /// The disk has lost nothing that was submitted: the test drops all writes after the workload.
     Dropped,
 }
 
 use Disk::{Dropped, Recorded};
 
-/// Those whose test of the suite is run, too, the file systems that they are on, and their disks:
-/// all that are dropped, one on which the lost writes had been submitted, one in which a block is
-/// used again, and one whose disk has what was only dirty.
+/// The traces whose test of the suite is also run, their file systems and their disks: all with
+/// dropped writes, one whose lost writes had been submitted, one in which a block is used again,
+/// and one whose disk has data that was only dirty.
 pub const SUITE: [(&str, &str, Disk); 12] = [
     ("btrfs-symlink-rename/trace", "btrfs", Dropped),
     ("ext2-fsync-xattr/directory", "ext2", Dropped),
@@ -205,7 +206,8 @@ pub const SUITE: [(&str, &str, Disk); 12] = [
     ("vfat-rename/trace", "vfat", Dropped),
 ];
 
-/// What comes of each trace, by its name; the folders and this page agree.
+/// Returns the expected result of each trace, by its name. Checks that the folders and this table
+/// agree.
 pub fn fates() -> BTreeMap<&'static str, Fate> {
     let folders = files(Path::new(BUGS)).into_iter();
     let traces = folders.flat_map(|folder| {
@@ -220,7 +222,7 @@ pub fn fates() -> BTreeMap<&'static str, Fate> {
     FATES.into_iter().collect()
 }
 
-/// The text of a trace, as one of this machine: for a guest in which explode itself runs.
+/// Returns the text of a trace as one of this machine, for a guest in which explode itself runs.
 pub fn of_this_machine(name: &str) -> String {
     let text = std::fs::read_to_string(Path::new(BUGS).join(format!("{name}.json"))).unwrap();
     let mut trace: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -1,8 +1,8 @@
-//! Guests whose agent is a script of the shell: workshops, with our modules and explode, in which
-//! findings are made and scripts are written of them; and plain ones, the kernel and the image,
-//! without modules of ours and without explode, in which they are run.
+//! Guests whose agent is a shell script. Workshops have explode and its modules. They make findings
+//! and write scripts of them. Plain guests have only the kernel and the image. They run the
+//! scripts.
 //!
-//! Of each kind there are two at a time, which have dealt out the work.
+//! There are two of each kind at a time, which share the work.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -16,14 +16,14 @@ use explode_vm::{
 
 use crate::common::program;
 
-/// What was said, and the exit code in the end.
+/// The output of a command, and its exit code.
 #[derive(Debug)]
 pub struct Said {
     pub code: i32,
     pub text: String,
 }
 
-/// Programs of coreutils, diffutils, gzip, util-linux and attr, as any Linux has them or can.
+/// Programs of coreutils, diffutils, gzip, util-linux and attr, which any Linux has or can have.
 const PROGRAMS: [&str; 22] = [
     "base64",
     "chmod",
@@ -49,11 +49,11 @@ const PROGRAMS: [&str; 22] = [
     "yes",
 ];
 
-/// Drivers of the file systems that findings are on, and that the kernel has not built in.
+/// The drivers of the findings' file systems that are not built into the kernel.
 const DRIVERS: [&str; 9] =
     ["btrfs", "dm-flakey", "hfs", "jfs", "nilfs2", "ntfs3", "reiserfs", "udf", "xfs"];
 
-/// The script of a guest, whatever it does in it: it speaks to the host.
+/// The common beginning of a guest's script. It sends output to the host.
 const TRY: &str = r#"
 exec > /dev/virtio-ports/explode 2>&1
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -67,13 +67,13 @@ try() {
 }
 "#;
 
-/// How it ends.
+/// The end of the script.
 const ALL: &str = "
 echo ALL
 sleep 1000
 ";
 
-/// What scripts of the workshop call.
+/// The functions for scripts of the workshop.
 const WORKSHOP: &str = r#"
 mkdir -p traces
 # Disks of RAM stay until their driver goes, and there are at most 99.
@@ -97,7 +97,7 @@ shown() {
 }
 "#;
 
-/// What scripts of the plain guest call.
+/// The functions for scripts of the plain guest.
 const PLAIN: &str = r#"
 left() {
     losetup -a
@@ -121,7 +121,8 @@ truncate -s 1M /root/small
 ! grep -E '^(rdd|ekm) ' /proc/modules || echo "a module of explode's is loaded"
 "#;
 
-/// A script that is written of a finding, which is made there, or is kept.
+/// Returns the commands that write a script of a finding. The workshop makes the finding, or the
+/// trace is kept.
 pub fn of_trace(name: &str, run: Option<(&str, &str)>, suite: bool) -> String {
     let found =
         run.map(|(args, words)| format!("try \"{name} found\" found {name} '{words}' '{args}'\n"));
@@ -133,7 +134,7 @@ pub fn of_trace(name: &str, run: Option<(&str, &str)>, suite: bool) -> String {
     format!("{}try \"{name} sh\" shown {name} sh\n{suite}", found.unwrap_or_default())
 }
 
-/// What is tried of a script.
+/// Returns the commands that test a script.
 pub fn of_script(name: &str) -> String {
     format!(
         r#"
@@ -143,7 +144,7 @@ try "{name} control" sh /root/{name}.sh --control
     )
 }
 
-/// What is tried of its test for the suite, and of its control.
+/// Returns the commands that run a test for the suite, and its control.
 pub fn of_test(name: &str, system: &str, control: &str) -> String {
     format!(
         r#"
@@ -155,12 +156,12 @@ try "{name} test of control" suite {system} {name}
     )
 }
 
-/// Looks at what they have left behind.
+/// Returns the command that looks for leftovers.
 pub fn left(name: &str) -> String {
     format!("try \"{name} left\" left\n")
 }
 
-/// What else is tried, with the script of ext2.
+/// Further tests with the script of ext2.
 pub const OTHERS: &str = r#"
 loop=$(losetup -f --show /root/disk)
 try device sh /root/ext2.sh "$loop"
@@ -181,24 +182,24 @@ mv /root/e2fsck /sbin/e2fsck
 try "left at last" left
 "#;
 
-/// The parts of a script, dealt to two guests in turn.
+/// Distributes the parts of a script to two guests in turn.
 pub fn dealt(parts: impl IntoIterator<Item = String>) -> [String; 2] {
     let mut scripts = [String::new(), String::new()];
     parts.into_iter().enumerate().for_each(|(index, part)| scripts[index % 2].push_str(&part));
     scripts
 }
 
-/// What the plain guests say when they do this, with these files.
+/// Runs these scripts in plain guests with these files. Returns the output of each command.
 pub fn plain(files: &BTreeMap<String, String>, scripts: &[String; 2]) -> BTreeMap<String, Said> {
     both(scripts, |script| heard(&of_plain(files.clone(), script)))
 }
 
-/// What the workshops say when they do this, with these files.
+/// Runs these scripts in workshops with these files. Returns the output of each command.
 pub fn workshop(files: &BTreeMap<String, String>, scripts: &[String; 2]) -> BTreeMap<String, Said> {
     both(scripts, |script| heard(&of_workshop(files.clone(), script)))
 }
 
-/// What two guests say, one for each script.
+/// Returns the output of two guests, one for each script.
 fn both(
     [one, other]: &[String; 2],
     said: impl Fn(&str) -> BTreeMap<String, Said> + Sync,
@@ -215,7 +216,7 @@ fn of_plain(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
     let mut spec = spec(files, &format!("{TRY}{PLAIN}{script}{ALL}"));
     let program = PathBuf::from("/bin/sh").canonicalize().expect("every machine has a shell");
     spec.agent = Some(Agent { program, arguments: vec!["/root/all".to_owned()] });
-    // The image has busybox's, some of which do less.
+    // The image has busybox's versions, some of which can do less.
     let wanted =
         PROGRAMS.map(|name| WantedProgram { name: format!("/usr/bin/{name}"), required: true });
     spec.add_programs(&wanted).expect("every machine has these");
@@ -227,13 +228,13 @@ fn of_workshop(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
     spec.memory_mib = 2048;
     spec.modules = Some(with_builder(|builder, kernel| builder.modules(kernel)));
     spec.agent = Some(Agent { program: PathBuf::from(program()), arguments: Vec::new() });
-    // In place of the line that starts explode as the first process.
+    // Replaces the line that starts explode as the first process.
     let run = b"exec /bin/sh /root/all\n".to_vec();
     spec.files.push(GuestFile { path: "/agent/run".to_owned(), mode: 0o644, contents: run });
     spec
 }
 
-/// Boots the guest, and hears what it says.
+/// Boots the guest and reads its output.
 fn heard(spec: &GuestSpec) -> BTreeMap<String, Said> {
     let mut guest = Guest::boot(spec).expect("it boots");
     let (reader, _writer) = guest.take_stream().expect("nobody has taken it");
@@ -257,7 +258,7 @@ fn heard(spec: &GuestSpec) -> BTreeMap<String, Said> {
     panic!("the guest has ended early: {said:#?}\n{text}\n{}", guest.console_tail(40));
 }
 
-/// Asks for a part of a guest, which is built if it is not there.
+/// Gets a part of a guest, which is built if it is missing.
 fn with_builder<T>(ask: impl FnOnce(&Builder<'_>, &BuiltKernel) -> Result<T, VmError>) -> T {
     let (cache, options) =
         (Cache::of_user().expect("a home"), BuildOptions::of_environment().expect("sound"));
@@ -270,7 +271,7 @@ fn with_builder<T>(ask: impl FnOnce(&Builder<'_>, &BuiltKernel) -> Result<T, VmE
     ask(&builder, &kernel).expect("it was built")
 }
 
-/// A guest with these files that runs this script.
+/// Returns a guest with these files that runs this script.
 fn spec(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
     let mut spec = with_builder(|builder, kernel| {
         let mut spec = GuestSpec::new(kernel, &builder.image()?.file);

@@ -1,6 +1,6 @@
-//! `explode show --as sh` and `--as xfstests`: what they write is run in a plain guest, without
-//! modules of ours and without explode. A script says 1 of what its finding's crash has left, and 0
-//! of the disk that the same crash leaves if no write is lost.
+//! `explode show --as sh` and `--as xfstests`: the scripts run in a plain guest, without explode
+//! and its modules. A script exits with 1 on the disk of its finding's crash, and with 0 on the
+//! disk of the same crash without a lost write.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,26 +17,26 @@ use bugs::{Disk, Fate};
 use common::{explode_in, file, files, guest, ran};
 use guests::{Said, dealt, plain, workshop};
 
-/// Where kept findings are.
+/// The folder of the kept findings.
 const BUGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs");
 
 /// A finding whose script is run.
 struct Finding {
     name: String,
-    /// The words with which its message ends and what finds it; else the trace is kept.
+    /// The end of its message and the arguments of the run that finds it. `None` if the trace is
+    /// kept.
     run: Option<(&'static str, String)>,
-    /// The file system that it is on, if the test of the suite is tried, too, and what disk that
-    /// has.
+    /// The file system and the disk of its test of the suite. `None` if that is not run.
     suite: Option<(&'static str, Disk)>,
-    /// How the lines begin by which its script says what was lost.
+    /// The beginnings of the lines by which its script reports the loss.
     lost: &'static [&'static str],
-    /// Is the disk to compare with a recorded one that has lost nothing? Else it is what an unmount
-    /// leaves.
+    /// True if the disk to compare with is a recorded one that has lost nothing. Otherwise it is
+    /// the disk after an unmount.
     recorded: bool,
 }
 
-/// Findings of runs. What is shown of XFS, by a trace that is kept and by one that is made to
-/// order, is not repeated here.
+/// Returns the findings of runs. The findings on XFS, by a kept trace and by one made to order, are
+/// not repeated here.
 fn runs() -> Vec<Finding> {
     vec![
         Finding {
@@ -75,8 +75,8 @@ const COMMANDS: &str = r#"
     check = 'for k in $EXPLODE_ARGS; do grep -q one {path}/$k || { echo "$k was synced, and is gone"; exit 1; }; done'
 "#;
 
-/// The findings that are kept; the traces of those that are refused once they were run again are
-/// there, too, with the words.
+/// Returns the kept findings, and the traces that are refused after a new run, with the words of
+/// the refusal.
 fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'static str)>) {
     let (mut findings, mut refused) = (Vec::new(), Vec::new());
     for (trace, fate) in bugs::fates() {
@@ -100,8 +100,7 @@ fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'s
     (findings, refused)
 }
 
-/// A script or a test that the workshop has written; the shell finds nothing wrong with how it is
-/// written.
+/// Returns a script or a test that the workshop has written. The shell must accept its syntax.
 #[track_caller]
 fn made<'a>(said: &'a BTreeMap<String, Said>, name: &str, form: &str) -> &'a str {
     let Said { code, text } = &said[&format!("{name} {form}")];
@@ -156,8 +155,7 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
         script.push_str(&guests::left(name));
         scripts.push(script);
     }
-    // It did crash during the recovery, and stays with what the first crash and the recovery had
-    // written.
+    // It crashed during the recovery, and keeps the writes of the first crash and of the recovery.
     let twice = &put["/root/recovery-ext3.sh"];
     assert!(twice.contains("was written before this crash"), "{twice}");
     let ext2 = put[&format!("/root/{EXT2}.sh")].clone();
@@ -173,17 +171,17 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
         put.insert(format!("/suite/common/{name}"), std::fs::read_to_string(path).unwrap());
     }
     let said = plain(&put, &dealt(scripts));
-    // All of them are reported, and not only the first.
+    // All errors are reported, not only the first.
     let wrong: Vec<String> =
         findings.iter().filter_map(|finding| judge(finding, &said).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     others(&said);
 }
 
-/// The finding with whose script the other things are tried, too.
+/// The finding with whose script the further tests run.
 const EXT2: &str = "sync-without-flush-trace";
 
-/// What a finding's script and test have said.
+/// Checks the output of a finding's script and test.
 fn judge(
     Finding { name, lost, suite, recorded, .. }: &Finding,
     said: &BTreeMap<String, Said>,
@@ -210,11 +208,11 @@ fn judge(
             ends("test of control", &|code, text| code == 0 && text == golden)?;
         }
     }
-    // No mount, no loop device and no file stays behind.
+    // No mount, no loop device and no file may be left.
     ends("left", &|_, text| text.is_empty())
 }
 
-/// Is this, and no more, what a script has lost?
+/// Returns true if the script has lost exactly this.
 fn shows(text: &str, lost: &[&str]) -> bool {
     loses(text, lost) && text.contains("The promise is broken.")
 }
@@ -244,7 +242,7 @@ fn others(said: &BTreeMap<String, Said>) {
     assert!(*code == 0 && text.ends_with("notrun: this test is for ext2\n"), "{text}");
 }
 
-/// The files that `show` writes of a finding, by their names.
+/// Returns the files that `show` writes for a finding, by name.
 #[track_caller]
 fn written(folder: &Path, name: &str, trace: &Path, form: &str) -> Vec<(String, String)> {
     let into = folder.join(format!("{name}-{form}"));
@@ -268,7 +266,7 @@ fn a_script_and_a_test_of_the_suite_are_written() {
     let script = written(folder.path(), "ext2", &trace, "sh");
     assert_eq!(script.len(), 1);
     assert_eq!(script[0].0, "trace.sh");
-    // The test, and its golden output.
+    // The test and its expected output.
     let test = written(folder.path(), "ext2", &trace, "xfstests");
     let golden = "QA output created by 999-explode-trace\nSilence is golden\n";
     assert_eq!(test.len(), 2);
@@ -289,7 +287,7 @@ fn what_no_script_can_show_is_refused() {
         }
     }
     let folder = tempfile::tempdir().unwrap();
-    // In process.
+    // A trace of a run in process.
     explode_in(folder.path(), ["run", "simfiles+fsync-lies", "--out", "run"]).expect(1);
     let traces = files(&folder.path().join("run/traces"));
     let trace = format!("run/traces/{}", traces[0]);

@@ -1,11 +1,11 @@
-//! Findings that are made to order: a way of calls that are named, on a disk that ignores flushes.
-//! Their scripts have each command that a call can become, and the running file system must then
-//! hold what the calls would have made.
+//! Findings that are made to order: named calls on a disk that ignores flushes. Their scripts
+//! contain each command that a call can become. The running file system must then have the result
+//! of the calls.
 //!
-//! Which answers are a way's is asked of simulated files: the checker makes the same calls there.
-//! The crash disk is not known beforehand; it is found when the trace is run again, and is the new
-//! file system, for nothing was ever flushed. One crashes during the recovery, too: its first crash
-//! has kept the journal, and is sound.
+//! Simulated files determine the answers of a way, because the checker makes the same calls there.
+//! The crash disk is not known beforehand. It is found when the trace is run again, and equals the
+//! new file system, because nothing was ever flushed. One trace also crashes during the recovery:
+//! its first crash has kept the journal and is correct.
 
 use explode_runtime::base::{Mode, Options};
 use explode_runtime::check::CrashRequest;
@@ -22,25 +22,25 @@ use explode_runtime::verdict::{CheckError, Verdict};
 
 use crate::common::steps;
 
-/// A way of calls, and what their script says.
+/// A way of calls, and the output of their script.
 pub struct Ordered {
     pub name: &'static str,
-    /// A target on the file system.
+    /// The target on the file system.
     on: &'static str,
-    /// An option of it that is set.
+    /// The option that is set.
     set: &'static str,
-    /// How each call is made durable, and which calls there are.
+    /// The way to make each call durable, and the calls.
     way: &'static str,
     calls: &'static str,
     steps: &'static [&'static str],
-    /// Sectors whose first version the first crash has kept, where a second one comes during the
-    /// recovery; else empty.
+    /// The sectors whose first version the first crash has kept, if a second crash interrupts the
+    /// recovery. Empty without a second one.
     keeps: &'static [u64],
-    /// How the lines begin that say what the script has lost.
+    /// The beginnings of the lines by which the script reports the loss.
     pub lost: &'static [&'static str],
 }
 
-/// All of them.
+/// All ways.
 pub const ORDERED: [Ordered; 6] = [
     Ordered {
         name: "many-ext4",
@@ -135,19 +135,20 @@ pub const ORDERED: [Ordered; 6] = [
         way: "fsync",
         calls: "all",
         steps: &["creat /a"],
-        // The superblock, which says that there is something to recover, and the journal.
+        // The superblock, which marks that recovery is needed, and the journal.
         keeps: &[0, 2128, 2136, 2144, 2152, 2160, 2168, 2176, 2184],
         lost: &["/a is gone"],
     },
 ];
 
 impl Ordered {
-    /// The word for what is broken where nothing was kept: of a name, who has promised it.
+    /// Returns the word of the broken promise when nothing was kept. For a name, it depends on the
+    /// sync that promised it.
     fn word(&self) -> &str {
         if self.way == "sync" { "synced-by-sync" } else { "synced-directory" }
     }
 
-    /// A trace of it; its crash disk has yet to be found.
+    /// Returns a trace of the way, without its crash disk.
     pub fn trace(&self, registry: &Registry) -> String {
         let plan = |of: &str, stack: Option<StackSpec>| {
             let target = registry.target(of).expect("the target is there");
@@ -211,8 +212,8 @@ impl Ordered {
     }
 }
 
-/// The answers that are these steps, and the index of the last request for crash checks on this
-/// way.
+/// Returns the answers of these steps, and the index of the last request for crash checks on this
+/// path.
 fn answers(registry: &Registry, twin: &Plan, steps: &[&str]) -> (Vec<Choice>, u64) {
     let runner = Runner::start(registry, twin, &InProcess).expect("simulated files start");
     let unit = Unit { mutates: steps.len() as u32, ..Unit::default() };
@@ -222,7 +223,7 @@ fn answers(registry: &Registry, twin: &Plan, steps: &[&str]) -> (Vec<Choice>, u6
     (ended.choices, named.interval)
 }
 
-/// Takes the steps by their names, and looks at no disk.
+/// Takes the steps by their names, and checks no disk.
 struct Named<'a> {
     left: std::slice::Iter<'a, &'a str>,
     interval: u64,

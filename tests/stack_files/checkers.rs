@@ -1,4 +1,4 @@
-//! The keys of `[checker]`, and what its commands see.
+//! The keys of `[checker]`, and the variables of its commands.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ check = "true"
         &checked(2, &format!("{alternatives}sig = \"cat {{path}}/db 2>/dev/null || true\"")),
         0,
     );
-    // Nothing, "a", and "aa": b leads back to the first, and is not gone on from.
+    // Nothing, "a", and "aa". b leads back to the first state, which is not explored again.
     assert_eq!((count(&merged, "states"), count(&merged, "operations")), (3, 2 + 2));
     let broken = desk.run(&checked(1, &format!("{alternatives}sig = \"echo no; exit 1\"")), 4);
     assert!(broken.broken().contains("`echo no; exit 1` ended with 1"), "{broken:?}");
@@ -65,7 +65,7 @@ check = "cat $EXPLODE_DONE >>LOG"
         )
     };
     desk.run(&stack("{ sh = 'exit 5', must = false }"), 0);
-    // The first mutate, the first again to restore its state, and the second; the alternative was
+    // The first mutate, the first again to restore its state, and the second. The alternative was
     // never completed.
     assert_eq!(desk.logged(), ["step"; 3]);
     let failed = desk.run(&stack("{ sh = 'echo why; exit 5', must = true }"), 1);
@@ -78,7 +78,7 @@ check = "cat $EXPLODE_DONE >>LOG"
     assert!(broken.broken().contains("ended with 127"), "{broken:?}");
 }
 
-/// Who reads the story of a trace has to know what was not done.
+/// The story of a trace shows the step that failed.
 #[test]
 fn a_failed_step_is_told_by_show() {
     let desk = Desk::new();
@@ -141,7 +141,7 @@ check = "test $(wc -l <{path}/db) -lt 2 || { echo two lines; exit 1; }"
     fs::remove_file(desk.path().join("test.toml")).unwrap();
     let ran = desk.explode(&format!("replay {trace} --format jsonl")).expect(1);
     assert_eq!(ran.json()[0]["reproduced"], true);
-    // What it says of the commands is what is run.
+    // The commands in the trace are the ones that run.
     let text = fs::read_to_string(desk.path().join(trace)).unwrap();
     fs::write(desk.path().join("edited.json"), text.replace("-lt 2", "-lt 9")).unwrap();
     desk.explode("replay edited.json --trust").expect(5);
@@ -149,7 +149,7 @@ check = "test $(wc -l <{path}/db) -lt 2 || { echo two lines; exit 1; }"
     desk.explode("replay edited.json --trust").refused(&["crush"]);
 }
 
-/// One of explode's checkers and components, with options, is the same in a file as on the command
+/// A checker or component of explode with options behaves the same in a file as on the command
 /// line.
 #[test]
 fn what_is_used_is_the_same_as_by_name() {
@@ -170,8 +170,8 @@ fn what_is_used_is_the_same_as_by_name() {
     assert_eq!(summary("run fs-basic --stack test.toml --limit 500 --samples 50"), by_name);
 }
 
-/// A counter outside of the folder is another one in each run: the disk that failed is not there
-/// again. Which one differs first is reported, and the trace stays.
+/// A counter outside the folder differs in each run, so the disk that failed does not occur again.
+/// The message names the first difference, and the trace stays.
 #[test]
 fn minimising_a_finding_of_a_system_that_is_not_deterministic_says_what_differs() {
     let desk = Desk::new();
@@ -197,7 +197,8 @@ check = "test ! -e {path}/n || { echo it is there; exit 1; }"
     assert!(desk.path().join(trace).exists());
 }
 
-/// It removes the old file before the new one has its name, and there is a moment with neither.
+/// The program removes the old file before the new one has its name, so for a moment there is
+/// neither.
 #[test]
 fn a_program_asks_for_a_crash_in_the_middle_of_a_command() {
     let desk = Desk::new();
@@ -217,7 +218,7 @@ test -e {path}/db || { echo gone; exit 1; }'''"#;
         (Some("now"), Some("gone"))
     );
     assert_eq!(finding["replayed"].as_bool(), Some(true));
-    // Two requests, in their order, and then the end of the step.
+    // Two requests in order, and then the end of the step.
     fs::write(desk.log(), "").unwrap();
     let fixed =
         "echo a >{path}/db; explode-mark crash one; explode-mark crash two; echo b >{path}/db";

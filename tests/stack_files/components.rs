@@ -2,7 +2,7 @@
 
 use crate::{Desk, on_folder};
 
-/// A component of these keys.
+/// Returns a component with these keys.
 fn component(keys: &str) -> String {
     format!("[[component]]\nname = \"system\"\n{keys}\n")
 }
@@ -30,7 +30,7 @@ fn recovery_counts_by_its_exit_code() {
         killed.finding()["message"].as_str().unwrap().contains("was killed by signal 9"),
         "{killed:?}"
     );
-    // The shell cannot run it: that says nothing of the system.
+    // The shell cannot run it. That is not a verdict about the system.
     let broken = run("recover = '$(echo no-such-program)'", 4);
     assert!(broken.broken().contains("no-such-program"), "{broken:?}");
 }
@@ -56,7 +56,7 @@ fn a_mounted_component_has_a_private_folder_that_is_empty_at_each_start() {
         .replace("check = \"true\"", "check = 'cat {path}/mark >>LOG; echo checked >>LOG'");
     desk.run(&stack, 0);
     assert_eq!(desk.logged(), ["here", "here", "checked", "here", "here"]);
-    // Without mount its path is its child's.
+    // Without `mount` its path is its child's path.
     let stack = on_folder(&component("init = 'touch {path}/a {child}/b'"))
         .replace("check = \"true\"", "check = 'test -f {path}/a && test -f {path}/b'");
     desk.run(&stack, 0);
@@ -106,7 +106,7 @@ fn threads_are_pids() {
         );
         assert!(ran.err.starts_with(&said), "{ran:?}");
     }
-    // Numbers that no task has; those of Linux end at 4194304.
+    // Numbers that no task has. Linux allows numbers up to 4194304.
     for nobody in [0, 4_194_305, u32::MAX] {
         let run = desk.run(&on_folder(&component(&format!("threads = 'echo {nobody}'"))), 4);
         let said = format!("system: `threads` printed {nobody}, and there is no such task");

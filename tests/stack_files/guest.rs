@@ -1,4 +1,4 @@
-//! The page's example in a guest: silent as it is, and its missing fsync found.
+//! The page's example in a guest: no finding as it is, and a finding without its fsync.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::page::examples;
 const SYNCED: &str = "notes add {path}";
 const BUG: &str = "notes add --no-sync {path}";
 
-/// A file system made of commands on a disk of its own, and notes on both.
+/// A file system made of commands on its own disk, and notes on both.
 const MADE: &str = r#"
 [[component]]
 name = "d1"
@@ -38,8 +38,8 @@ name = "notes"
 init = "notes create {child}/db"
 "#;
 
-/// The versions of a run of file systems in a guest whose layers run programs of the packages of
-/// these two, and no others of its image.
+/// Returns the versions in a trace of file systems in a guest whose layers run programs of the
+/// packages of these two, and no others of the image.
 fn versions(programs: [&str; 2]) -> Value {
     let (cache, options) = (Cache::of_user().unwrap(), BuildOptions::of_environment().unwrap());
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
@@ -57,7 +57,7 @@ fn versions(programs: [&str; 2]) -> Value {
     versions
 }
 
-/// One boot for the run; `notes` is no program of the guest, so it comes along with its libraries.
+/// One boot for the run. The guest does not have `notes`, so it is copied there with its libraries.
 #[test]
 fn a_program_that_syncs_keeps_its_promise_on_ext4() {
     if !guest::required() {
@@ -74,7 +74,7 @@ fn a_program_that_syncs_keeps_its_promise_on_ext4() {
     let summary = lines.last().unwrap();
     assert_eq!((&lines[0]["in"], &summary["broken"]), (&"vm".into(), &0.into()), "{ran:?}");
     assert_eq!(lines[0]["versions"], versions(["/sbin/mke2fs", "/bin/mount"]), "{ran:?}");
-    // "add" twice, "nothing" that leads nowhere, and the two after the first "add".
+    // "add" twice, "nothing", which leads to a known state, and the two after the first "add".
     assert_eq!((&summary["states"], &summary["operations"]), (&3.into(), &4.into()), "{ran:?}");
 }
 
@@ -96,13 +96,13 @@ fn a_missing_fsync_on_ext4_is_found_and_replays_without_the_file() {
         "{ran:?}"
     );
     assert_eq!(finding["message"], "the note k1 was added, and is gone");
-    // The replay was given the trace alone.
+    // The replay gets only the trace.
     assert_eq!(finding["replayed"], true, "{ran:?}");
     let trace = fs::read_to_string(desk.path().join(finding["trace"].as_str().unwrap())).unwrap();
     assert!(trace.contains(BUG) && !trace.contains(path.to_str().unwrap()), "{trace}");
 }
 
-/// A process that a component starts: `START` begins its command.
+/// A process that a component starts. `START` begins its command.
 const DAEMON: &str = r#"
 [[component]]
 use = "ramdisk"
@@ -114,8 +114,8 @@ unmount = "kill $(cat {path}/pid); rm {path}/*"
 threads = "cat {path}/pid"
 "#;
 
-/// One boot each: a process that takes its turn like its parent, one that has chosen another
-/// policy, one that is gone.
+/// One boot each: a process that takes turns like its parent, one with another scheduling policy,
+/// and one that has ended.
 #[test]
 fn processes_of_a_component_are_there_and_take_turns() {
     if !guest::required() {
@@ -145,7 +145,7 @@ fn processes_of_a_component_are_there_and_take_turns() {
     );
 }
 
-/// No boot: what is nowhere is said before.
+/// No boot: a missing program is reported before.
 #[test]
 fn a_program_that_is_nowhere_is_named() {
     if !guest::required() {
@@ -187,8 +187,8 @@ esac
 """
 "#;
 
-/// One boot for the run, one for the replays of both findings, one for each of the others. Every
-/// `mv` is a process of its own.
+/// One boot for the run, one for the replays of both findings, and one for each of the others.
+/// Every `mv` is a separate process.
 #[test]
 fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
     if !guest::required() {
@@ -204,7 +204,9 @@ fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
     assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [3, 3, 3, 0, 0, 2], "{ran:?}");
     let hidden =
         "ext4: what is stored through a shared mapping (mmap), until crash checks are asked for";
-    assert_eq!(lines[0]["hides"], serde_json::json!([hidden]));
+    for key in ["unobserved", "hides"] {
+        assert_eq!(lines[0][key], serde_json::json!([hidden]));
+    }
     let findings = of_type(&lines, "finding");
     let found = |finding: &serde_json::Value| {
         assert_eq!(
@@ -226,7 +228,7 @@ fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
     desk.explode(&format!("replay {trace}")).expect(1);
 }
 
-/// One boot. The fixed twin makes a link and renames it: two operations.
+/// One boot. The fixed twin creates a link and renames it: two operations.
 #[test]
 fn one_rename_of_a_link_is_silent() {
     if !guest::required() {
@@ -241,7 +243,7 @@ fn one_rename_of_a_link_is_silent() {
     assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [2, 2, 2, 0, 0], "{ran:?}");
 }
 
-/// A file that is replaced, or a directory that is renamed, on each path twice.
+/// A file that is replaced, or a directory that is renamed, twice on each path.
 const DEEPER: &str = r#"
 [run]
 depth = 2
@@ -264,8 +266,8 @@ mutate = [
 check = "test -s {path}/n"
 "#;
 
-/// One boot each. Three times three operations and three times two; a chop puts the calls before it
-/// onto the disks.
+/// One boot each. Three times three operations and three times two. A chop makes the earlier calls
+/// durable.
 #[test]
 fn deeper_states_repeat_the_calls_that_lead_there_chopped_or_not() {
     if !guest::required() {
@@ -287,7 +289,7 @@ fn deeper_states_repeat_the_calls_that_lead_there_chopped_or_not() {
     }
 }
 
-/// Two file systems, and a layer above that has changed one of them when it was mounted.
+/// Two file systems, and a layer above that has changed one of them during its mount.
 const BOTH: &str = r#"
 [run]
 depth = 1
@@ -326,7 +328,7 @@ mutate = [
 check = "a=$(cat {path}/a/n); b=$(cat {path}/b/n); [ $a = $b ] || { echo a is $a and b is $b; exit 1; }"
 "#;
 
-/// One boot for the run, one for the replay.
+/// One boot for the run, and one for the replay.
 #[test]
 fn calls_on_two_file_systems_are_in_one_order() {
     if !guest::required() {
@@ -337,8 +339,8 @@ fn calls_on_two_file_systems_are_in_one_order() {
     let ran = desk.explode("run test.toml --format jsonl --out run").expect(1);
     let lines = ran.json();
     let summary = lines.last().unwrap();
-    // Two instants, and seven operations; of these the third is a rename on one, the sixth the same
-    // on the other.
+    // Two instants and seven operations. The third operation is a rename on one file system, and
+    // the sixth the same on the other.
     let counts = ["crash_disks", "distinct", "broken", "findings"];
     assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [9, 9, 0, 1], "{ran:?}");
     let finding = of_type(&lines, "finding").pop().unwrap();

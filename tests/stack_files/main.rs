@@ -1,4 +1,4 @@
-//! Stack files: what each key does, what is refused and where, and the page about them.
+//! Stack files: the effect of each key, refusals with their positions, and the page about them.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -19,7 +19,7 @@ use common::{Ran, file, program, ran};
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-/// A checker with one alternative that does nothing, and finds nothing.
+/// A checker with one alternative that does nothing, and without findings.
 const IDLE: &str = r#"
 [checker]
 name = "idle"
@@ -39,7 +39,7 @@ impl Desk {
         self.0.path()
     }
 
-    /// Writes `test.toml`, with `LOG` for a file of the folder.
+    /// Writes `test.toml`, with the path of the log for `LOG`.
     fn write(&self, text: &str) -> PathBuf {
         file(self.path(), "test.toml", text.replace("LOG", &self.log().display().to_string()))
     }
@@ -48,7 +48,7 @@ impl Desk {
         self.path().join("log")
     }
 
-    /// The lines of the log.
+    /// Returns the lines of the log.
     fn logged(&self) -> Vec<String> {
         std::fs::read_to_string(self.log()).unwrap_or_default().lines().map(str::to_owned).collect()
     }
@@ -61,7 +61,7 @@ impl Desk {
         ran(command.args(args.split_whitespace()).current_dir(self.path()).env("PATH", path))
     }
 
-    /// Runs a stack file on `folder`; this exit code.
+    /// Runs a stack file on `folder`, which must end with this exit code.
     #[track_caller]
     fn run(&self, text: &str, code: i32) -> Outcome {
         self.write(text);
@@ -87,7 +87,7 @@ impl Outcome {
         self.0.last().unwrap()
     }
 
-    /// The only finding.
+    /// Returns the only finding.
     #[track_caller]
     fn finding(&self) -> &Value {
         let findings = common::of_type(&self.0, "finding");
@@ -97,7 +97,7 @@ impl Outcome {
         findings[0]
     }
 
-    /// What was broken.
+    /// Returns the messages of broken parts.
     fn broken(&self) -> String {
         common::of_type(&self.0, "broken")
             .iter()
@@ -106,12 +106,12 @@ impl Outcome {
     }
 }
 
-/// A stack on a folder, with these further components and `IDLE`.
+/// Returns a stack file on a folder, with further components and `IDLE`.
 fn on_folder(components: &str) -> String {
     format!("[run]\ndepth = 1\n[[component]]\nuse = \"folder\"\n{components}\n{IDLE}")
 }
 
-/// A folder with a checker of this text.
+/// Returns a stack file on a folder with a checker of this text.
 fn checked(depth: u32, checker: &str) -> String {
     format!(
         "[run]\ndepth = {depth}\n[[component]]\nuse = \"folder\"\n[checker]\nname \

@@ -1,4 +1,4 @@
-//! `[run]`, and a file beside the command line.
+//! `[run]`, and a file together with options of the command line.
 
 use crate::{Desk, IDLE};
 

@@ -31,7 +31,7 @@ fn four_layers_are_called_in_order() {
         // A later start.
         up(&["mount"]),
         one("mutate"),
-        // The crash, on a stack of its own.
+        // The crash, on a separate stack.
         up(&["recover", "mount"]),
         one("check"),
         down(),

@@ -1,4 +1,4 @@
-//! `docs/reference/stack-files.md` and the code say the same.
+//! `docs/reference/stack-files.md` agrees with the code.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::common::explode;
 
 const PAGE: &str = include_str!("../../docs/reference/stack-files.md");
 
-/// The examples of the page.
+/// Returns the examples of the page.
 pub fn examples() -> Vec<&'static str> {
     let blocks = PAGE.split("```toml\n").skip(1);
     blocks.map(|block| block.split("```").next().unwrap()).collect()
@@ -19,13 +19,13 @@ fn each_example_is_a_stack_file_that_holds() {
     assert_eq!(examples().len(), 2);
     for (example, code) in examples().iter().zip([3, 0]) {
         desk.write(example);
-        // The one that needs a kernel is read as a whole before that is said.
+        // The example that needs a kernel is parsed completely before it is refused.
         let ran = desk.explode("run test.toml --in mem --depth 2").expect(code);
         assert!(code == 0 || ran.err.contains("needs a kernel"), "{ran:?}");
     }
 }
 
-/// The keys that a section's first table names.
+/// Returns the keys that a section's first table names.
 fn documented(section: &str) -> BTreeSet<String> {
     let from =
         PAGE.find(&format!("\n## {section}\n")).unwrap_or_else(|| panic!("no section {section}"));
@@ -36,7 +36,7 @@ fn documented(section: &str) -> BTreeSet<String> {
     keys.collect()
 }
 
-/// The keys that the parser names when it meets an unknown one.
+/// Returns the keys that the parser names when it finds an unknown one.
 fn known(file: &str) -> BTreeSet<String> {
     let desk = Desk::new();
     desk.write(&file.replace("?", "qqqqqqqqqqqqqqqqqqqqqqqq = 1"));

@@ -1,8 +1,8 @@
-//! What is wrong with a file is said with line and column, and nothing runs.
+//! Errors in a file are reported with line and column, and nothing runs.
 
 use crate::Desk;
 
-/// A whole file; each case has something else in place of one of its lines.
+/// A valid file. Each case replaces one of its lines.
 const FILE: &str = r#"[run]
 depth = 1
 [[component]]
@@ -22,7 +22,7 @@ mutate = [
 check = "true"
 "#;
 
-/// With `new` in place of `old`: refused at this place, with these words.
+/// Checks that the file with `new` in place of `old` is refused at this position, with these words.
 #[track_caller]
 fn refused(old: &str, new: &str, place: &str, words: &[&str]) {
     assert!(FILE.contains(old), "{old}");

@@ -1,7 +1,7 @@
-//! The command at the end of each finding is pasted: for every verdict of runs in process, and
-//! those in a guest that it survives (what ends guests: `guests.rs`, `trouble.rs`; replays that say
-//! something else: `tests/run_and_replay`, `guests.rs`). `liveness`, `deadlock` and `livelock` are
-//! said by nothing yet.
+//! The command at the end of each finding is pasted, for every verdict of runs in process, and for
+//! those in a guest that survives. (Guests that end: `guests.rs`, `trouble.rs`. Replays with
+//! another result: `tests/run_and_replay`, `guests.rs`.) Nothing reports `liveness`, `deadlock` and
+//! `livelock` yet.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::common::pasted::{first_replays, replays};
 use crate::common::{file, guest, ran};
 use crate::trial;
 
-/// What is run, its exit code, and the verdicts of its findings.
+/// The arguments of a run, its exit code, and the verdicts of its findings.
 const RUNS: [(&str, i32, &[&str]); 9] = [
     ("sqlite-off --depth 1", 1, &["corrupt", "lost", "recover-failed"]),
     ("sqlite-normal --depth 1", 0, &["lost"]),
@@ -29,7 +29,7 @@ const RUNS: [(&str, i32, &[&str]); 9] = [
     ("frail-hang-check --deadline 400ms", 1, &["hang"]),
 ];
 
-/// A stack file that finds something without a crash, and on a crash disk something in each step.
+/// A stack file with a finding without a crash, and a finding in each step on a crash disk.
 const COMMANDS: &str = r#"
 [run]
 depth = 1
@@ -52,7 +52,7 @@ mutate = [
 check = "echo $EXPLODE_ARGS is gone; test -z $EXPLODE_ARGS"
 "#;
 
-/// Where such a file's system stands: in process, and on a kernel.
+/// The lower layers of the stack file's system: in process, and on a kernel.
 const FOLDER: &str = "[[component]]\nuse = \"folder\"\nname = \"storage\"";
 const EXT2: &str =
     "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nname = \"storage\"";
@@ -78,7 +78,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Runs it, and has the commands of its findings replay these verdicts.
+/// Runs it, and checks that the commands of its findings reproduce these verdicts.
 fn pasted(args: &str, code: i32, verdicts: &[&str], replays: fn(&str) -> BTreeSet<String>) {
     let folder = tempdir().unwrap();
     for (name, storage) in [("folder.toml", FOLDER), ("ext2.toml", EXT2)] {
@@ -88,17 +88,18 @@ fn pasted(args: &str, code: i32, verdicts: &[&str], replays: fn(&str) -> BTreeSe
     assert_eq!(Vec::from_iter(replays(&text)), verdicts, "{text}");
 }
 
-/// What a run says to a person; its folder is `run`.
+/// Returns the human output of a run, whose folder is `run`.
 #[track_caller]
 pub fn run_human(folder: &Path, args: &str, code: i32) -> String {
-    // By its own path, so that the commands that it prints can be pasted.
+    // The program is called by its absolute path, so that the commands that it prints can be
+    // pasted.
     let mut command = Command::new(std::env::current_exe().unwrap());
     ran(command.arg("run").args(args.split_whitespace()).args(["--out", "run"]).current_dir(folder))
         .expect(code)
         .out
 }
 
-/// What the run in this folder has told.
+/// Returns the messages of the run in this folder.
 pub fn told(out: &Path) -> Vec<Value> {
     let lines = fs::read_to_string(out.join("run.jsonl")).unwrap();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -1,5 +1,5 @@
-//! Steps that hang, or end their process: each is a finding that replays, and everything else
-//! counts as if the step had failed.
+//! Steps that hang or end their process. Each is a finding that replays, and all other counts are
+//! as if the step had failed.
 
 use std::path::Path;
 use std::process::Command;
@@ -45,7 +45,7 @@ pub fn run(folder: &Path, args: &str) -> Ran {
         .current_dir(folder))
 }
 
-/// The summary without what must differ.
+/// Returns the summary without the values that differ.
 pub fn counts(lines: &[Value]) -> Value {
     let mut summary = lines.last().unwrap().clone();
     assert_eq!(summary["type"], "summary");
@@ -98,8 +98,8 @@ fn dies(how: &str, place: &str) {
     );
 }
 
-/// There is no state to be in, and so no finding: a stack that never stood is broken, and no run
-/// folder is made.
+/// Without a state there is no finding: a stack that never starts is broken, and no run folder is
+/// created.
 fn ends_the_first_start(how: &str, said: &str) {
     let folder = tempdir().unwrap();
     let ended =
@@ -117,7 +117,7 @@ fn ends_the_first_start(how: &str, said: &str) {
     assert_eq!(failed.json(), [json!({ "type": "broken", "kind": "component", "message": why })]);
 }
 
-/// It is caught where it happens: broken, and the run goes on.
+/// The panic is caught in its step. The step is broken, and the run goes on.
 fn panics() {
     let folder = tempdir().unwrap();
     let mut command = Command::new("/proc/self/exe");

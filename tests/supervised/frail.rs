@@ -1,5 +1,5 @@
-//! A log on simulated files whose checker and component misbehave as their options say: they hang,
-//! exit, abort, or die now and then.
+//! A log on simulated files whose checker and component fail as their options say: they hang, exit,
+//! abort, or die now and then.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -20,11 +20,11 @@ use nix::unistd::getppid;
 use crate::kernel;
 
 const LOG: &str = "/log";
-/// Misbehaviours.
+/// The kinds of failures.
 const WAYS: [&str; 7] = ["error", "hang", "exit", "abort", "kill", "panic", "say"];
-/// Those of guests.
+/// The kinds of failures in guests.
 pub const GUEST_WAYS: [&str; 6] = ["error", "sysrq", "abort", "hang", "warn", "freeze"];
-/// Where in a run.
+/// The places of failures in a run.
 const PLACES: [&str; 5] = ["init", "mutate", "recover", "mount", "check"];
 
 const OPTIONS: &[OptionDef] = &[
@@ -51,8 +51,8 @@ const OPTIONS: &[OptionDef] = &[
     OptionDef { name: "log", about: "is the log made by init? true, false", default: "true" },
 ];
 
-/// Explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow` and the
-/// like, `frail-killed`.
+/// Returns explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow`
+/// and similar, and `frail-killed`.
 pub fn registry() -> Registry {
     let mut registry = explode::registry();
     registry.components.push(
@@ -99,7 +99,7 @@ pub fn registry() -> Registry {
     add("frail-slow".to_owned(), Options::none().with("slow", 40_u64), 1);
     add("frail-long".to_owned(), Options::none().with("slow", 700_u64), 1);
     add("frail-slower".to_owned(), Options::none().with("slow", 3_600_000_u64), 1);
-    // A process is killed only where tests have put such a file.
+    // A process is killed only if a test has created such a file.
     let dice = std::env::var("EXPLODE_TEST_DICE").unwrap_or_default();
     let killed = Options::none().with("dice", dice.as_str());
     add("frail-killed".to_owned(), killed.clone(), 4);
@@ -150,8 +150,8 @@ impl Frail {
         })
     }
 
-    /// A step begins; if it is the one, and the moment is there, something happens. True: it is to
-    /// fail.
+    /// Begins a step. The chosen step misbehaves at the chosen moment. Returns true if the step
+    /// must fail.
     fn step(&self, place: &str, moment: bool) -> bool {
         if let Some(dice) = &self.dice {
             dice.roll();
@@ -164,7 +164,7 @@ impl Frail {
             "exit" => std::process::exit(7),
             "abort" => std::process::abort(),
             "interrupt" => {
-                // The second process that dies interrupts the run; the third is the replay.
+                // The second process that dies interrupts the run. The third one is the replay.
                 if add("deaths", b".") == 2 {
                     kill(getppid(), Signal::SIGINT).expect("it waits for this process");
                 }
@@ -189,12 +189,12 @@ impl Frail {
     }
 }
 
-/// Deaths of whatever process, by the number of the step.
+/// Deaths of any process, by the number of the step.
 ///
-/// A step that dies again and again is given up (docs/internals/architecture.md), and then counts
-/// do differ: so they are apart.
+/// A step that dies repeatedly is given up (docs/internals/architecture.md), which changes counts.
+/// So deaths are at least `apart` steps apart.
 struct Dice {
-    /// Has a byte for each step; `FILE.deaths` has the steps in which one has died, 8 bytes each.
+    /// A file with a byte for each step. `FILE.deaths` has the steps with a death, 8 bytes each.
     file: String,
     deaths: usize,
     apart: u64,
@@ -210,7 +210,7 @@ impl Dice {
 
     fn roll(&self) {
         let step = add(&self.file, b".");
-        // A fixed sequence that hits one step in 64, on average.
+        // A fixed sequence that hits one step in 64 on average.
         if !step.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).is_multiple_of(64) {
             return;
         }
@@ -226,7 +226,7 @@ impl Dice {
     }
 }
 
-/// Writes to the end of a file; how long it is then.
+/// Writes to the end of a file. Returns its new length.
 fn add(path: &str, bytes: &[u8]) -> u64 {
     let mut file =
         OpenOptions::new().append(true).create(true).open(path).expect("the folder is there");
@@ -234,7 +234,7 @@ fn add(path: &str, bytes: &[u8]) -> u64 {
     file.metadata().expect("it is open").len()
 }
 
-/// Some lines on standard error, each in two parts.
+/// Prints some lines on standard error, each in two parts.
 #[expect(clippy::print_stderr, reason = "this is what is tested")]
 fn say() {
     for n in 1..=3 {
@@ -275,7 +275,7 @@ impl Component for FrailFiles {
     }
 }
 
-/// Does the log begin with a long line that a crash has torn to its second block?
+/// Returns true if the log begins with a long line that a crash has torn at its second block.
 fn torn(below: &Below<'_>) -> Result<bool, StepError> {
     Ok(below.files()?.read_file(LOG).is_ok_and(|log| is_torn(&log)))
 }
@@ -290,7 +290,7 @@ struct FrailLog {
 }
 
 impl Checker for FrailLog {
-    /// The log is made by `init`.
+    /// `init` creates the log.
     fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         Ok(CheckerFacts::default().populated_ok())
     }

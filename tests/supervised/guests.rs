@@ -1,5 +1,5 @@
-//! The same in guests: what ends their kernel or their agent is a finding, and guests that are
-//! killed change no count.
+//! The tests in guests: the death of the kernel or the agent is a finding, and killed guests change
+//! no count.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -20,12 +20,13 @@ use crate::common::{files, guest, of_type, ran};
 use crate::deaths::{counts, run};
 use crate::trial;
 
-/// What a guest does to itself, the verdict, how its message begins, and whether the printed
-/// command is pasted, too: those of a warning are in `trouble.rs`, and a hang has one here.
+/// The failure of a guest, the verdict, the beginning of its message, and whether the printed
+/// command is also pasted. The commands of a warning are tested in `trouble.rs`, and a hang has one
+/// here.
 const ENDS: [(&str, &str, &str, bool); 5] = [
     ("sysrq", "kernel-panic", "Kernel panic - not syncing: sysrq triggered crash", true),
-    // The agent is the guest's first process, which SIGABRT does not end; abort(3) goes on to
-    // something that does.
+    // The agent is the guest's first process, which SIGABRT does not end. abort(3) then ends it in
+    // another way.
     ("abort", "check-failed", "the process was ended by SIGSEGV", true),
     ("warn", "kernel-warn", "WARNING: ", false),
     ("freeze", "hang", "INFO: task ", false),
@@ -46,7 +47,7 @@ pub fn trials() -> Vec<Trial> {
     ends.into_iter().chain(others).collect()
 }
 
-/// The counts of a run in which the step fails.
+/// Returns the counts of a run in which the step fails.
 fn fails() -> &'static Value {
     static FAILS: OnceLock<Value> = OnceLock::new();
     FAILS.get_or_init(|| {
@@ -72,7 +73,7 @@ fn ends(how: &str, verdict: &str, said: &str, is_pasted: bool) {
     }
 }
 
-/// A trace of another system: its replay says where the ways part, and what was recorded.
+/// A trace of another system: its replay reports where the choices differ, and the recorded error.
 fn diverges() {
     if !guest::required() {
         return;
@@ -107,7 +108,7 @@ fn diverges() {
     );
 }
 
-/// The guest's kernel panics in `init`: there is no state to be in, and so no finding.
+/// The guest's kernel panics in `init`. Without a state there is no finding.
 fn ends_the_first_start() {
     if !guest::required() {
         return;
@@ -126,10 +127,10 @@ fn ends_the_first_start() {
     assert_eq!(files(folder.path()), [""; 0]);
 }
 
-/// So often guests are killed.
+/// The number of times that guests are killed.
 const KILLS: u32 = 4;
 
-/// Guests are killed now and then while they work, which is seen by the progress that is reported.
+/// Guests are killed now and then while they work, which the progress shows.
 fn killed() {
     if !guest::required() {
         return;
@@ -140,13 +141,13 @@ fn killed() {
     let (mut kills, mut n) = (0, 0);
     while kills < KILLS || n < 2 {
         n += 1;
-        // Every second run may skip checks: there is none here whose verdict is known from another.
+        // Every second run may skip checks. No verdict here is known from another disk.
         let no_skip = if n % 2 == 0 { "" } else { "--no-skip" };
         let (mut child, lines) =
             begin(folder.path(), &mark, &format!("fs-sync-ext2 --depth 1 {no_skip} --out run-{n}"));
         let mut all: Vec<Value> = Vec::new();
-        // Progress from before the last guest was killed is not answered by killing the next one,
-        // which may be starting: a run whose guests cannot be started twice in a row ends.
+        // After a kill, only new progress leads to the next kill, because the next guest may be
+        // starting. A run whose guests cannot be started twice in a row ends.
         let mut from = 0.0;
         for line in lines {
             all.push(serde_json::from_str(&line).unwrap());
@@ -195,7 +196,7 @@ fn begin(
     (child, lines)
 }
 
-/// Kills the guest of the marked run, if there is one now; returns how many were killed.
+/// Kills the guest of the marked run, if there is one. Returns the number of killed guests.
 fn kill_guest(mark: &Mark<'_>) -> u32 {
     let guests = mark.processes().into_iter().filter(|(_, name)| name.starts_with("qemu-system"));
     guests

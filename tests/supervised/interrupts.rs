@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one ends the run in good order, the second at once; nothing is left running.
+//! Ctrl-C: the first one ends the run in good order, the second one at once. No process is left.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// A run in the background, past the first line with this word.
+/// Begins a run in the background and reads its output up to the first line with this word.
 fn begin(
     folder: &Path,
     mark: &Mark<'_>,
@@ -101,6 +101,6 @@ fn confirmed() {
         (&1.into(), &false.into()),
         "{summary}"
     );
-    // Two of the run, and the replay.
+    // Two of the run, and the one of the replay.
     assert_eq!(std::fs::read(folder.path().join("deaths")).unwrap(), b"...");
 }

@@ -1,4 +1,4 @@
-//! Making the guest's kernel warn of itself, and hang, on the mounted ext2 of the live stack.
+//! Lets the guest's kernel warn and hang, on the mounted ext2 of the live stack.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd as _;
@@ -11,8 +11,8 @@ const MOUNT: &str = "/run/explode/live/ext2";
 // include/uapi/linux/fs.h: FIFREEZE
 nix::ioctl_readwrite!(fifreeze, b'X', 119, i32);
 
-/// Removes a folder whose inode on disk says that it has one link, and not two: the kernel counts
-/// down to -1, and warns.
+/// Removes a folder whose inode on disk has one link in place of two. The kernel decrements the
+/// number to -1 and warns.
 pub fn warn() {
     let folder = format!("{MOUNT}/folder");
     fs::create_dir(&folder).expect("there is room");
@@ -27,7 +27,8 @@ pub fn warn() {
         device.read_exact_at(&mut word[..bytes], at).expect("it is on the disk");
         u64::from_le_bytes(word)
     };
-    // Documentation/filesystems/ext4: super block, group descriptors, inodes; ext2's are the same.
+    // Documentation/filesystems/ext4: super block, group descriptors, inodes. Those of ext2 are the
+    // same.
     let (block_bytes, first_block) = (1024 << number(1024 + 24, 4), number(1024 + 20, 4));
     let (inodes_per_group, inode_bytes) = (number(1024 + 40, 4), number(1024 + 88, 2));
     let (group, index) = ((inode - 1) / inodes_per_group, (inode - 1) % inodes_per_group);
@@ -35,7 +36,8 @@ pub fn warn() {
     let links = table * block_bytes + index * inode_bytes + 26;
     assert_eq!(number(links, 2), 2, "a new folder has two links");
     device.write_all_at(&1_u16.to_le_bytes(), links).expect("there is room");
-    // So that the inode is read again; what was used of late is spared the first times.
+    // Dropping the caches makes the kernel read the inode again. Recently used entries survive the
+    // first times.
     for _ in 0..5 {
         fs::write("/proc/sys/vm/drop_caches", "3").expect("root may");
     }
@@ -43,7 +45,7 @@ pub fn warn() {
     fs::remove_dir(&folder).expect("it is empty");
 }
 
-/// Freezes the file system, and writes to it.
+/// Freezes the file system and writes to it.
 pub fn freeze() {
     let folder = File::open(MOUNT).expect("it is mounted");
     let mut nothing = 0;

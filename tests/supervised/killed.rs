@@ -1,4 +1,4 @@
-//! Workers and runs that are killed: the counts are those of an undisturbed run.
+//! Killed workers and runs. The counts equal those of an undisturbed run.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ pub fn trials() -> Vec<Trial> {
         trial("workers that are killed 200 times change no count", || {
             killed("frail-killed", 1, 200)
         }),
-        // Whose step is next is a matter of time here.
+        // The order of the steps depends on time here.
         trial("workers of three jobs that are killed change no count", || {
             killed("frail-killed-seldom", 3, 50)
         }),
@@ -47,7 +47,7 @@ fn killed(target: &str, jobs: u32, deaths: u64) {
     assert!(lines.last().unwrap()["broken"].as_u64().unwrap() > 0);
 }
 
-/// A run, or the next part of one, in the background.
+/// Begins a run, or resumes one, in the background.
 fn begin(folder: &Path, mark: &Mark<'_>, args: &str) -> Child {
     let mut command = Command::new("/proc/self/exe");
     command
@@ -62,7 +62,7 @@ fn runs() {
     let folder = tempdir().unwrap();
     let mark = Mark::of(folder.path());
     let undisturbed = undisturbed(folder.path());
-    // A fixed sequence of moments; where in the run they are is left to the machine.
+    // A fixed sequence of moments. Their places in the run depend on the machine.
     let mut moment: u64 = 1;
     let (mut kills, mut n) = (0, 0);
     while kills < 50 {
@@ -90,7 +90,7 @@ fn runs() {
             child.wait().unwrap();
             kills += 1;
             mark.nothing_left();
-            // Before there is a journal there is nothing to go on with.
+            // Without a journal there is nothing to resume.
             args = if folder.path().join(&out).join("journal").exists() {
                 format!("--resume {out} --jobs {jobs}")
             } else {
@@ -103,7 +103,7 @@ fn runs() {
     }
 }
 
-/// The counts of the last summary of a run folder.
+/// Returns the counts of the last summary of a run folder.
 fn last_counts(out: &Path) -> Value {
     let text = std::fs::read_to_string(out.join("run.jsonl")).unwrap();
     counts(&[serde_json::from_str(text.lines().last().unwrap()).unwrap()])
@@ -123,7 +123,7 @@ fn torn() {
         let mended = std::fs::read(out.join("journal")).unwrap();
         assert!(mended.len() >= journal.len() - cut, "it goes on where it was cut off");
     }
-    // A record that is damaged, not torn: it and what follows are run again.
+    // A record that is damaged, but not torn. It and the records after it are run again.
     let mut damaged = journal.clone();
     let at = damaged.len() * 2 / 3;
     damaged[at] ^= 1;

@@ -1,9 +1,9 @@
-//! Supervisor and worker, as a user sees them: steps that hang or end their process, workers that
-//! are killed, runs that are killed and resumed, Ctrl-C.
+//! The supervisor and its workers from a user's view: steps that hang or end their process, workers
+//! that are killed, runs that are killed and resumed, Ctrl-C.
 //!
 //! This program is explode itself, with a checker and a component that misbehave if their options
-//! say so, and the tests of it: without arguments of explode's it runs the tests, each of which
-//! starts this very program.
+//! say so, and also its tests. Without arguments of explode it runs the tests. Each test starts
+//! this program as explode.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// A test that panics when it fails.
+/// Returns a test that fails if it panics.
 fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(name, move || {
         test();

@@ -1,4 +1,4 @@
-//! Long units: progress keeps coming, and the budget is looked at inside of them.
+//! Long units: progress is reported during a unit, and the budget can end it.
 
 use libtest_mimic::Trial;
 use serde_json::Value;

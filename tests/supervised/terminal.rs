@@ -1,4 +1,4 @@
-//! What a worker prints on the terminal of a run stands above the line of progress.
+//! The output of a worker on the terminal of a run appears above the progress line.
 
 use std::process::Command;
 

@@ -1,8 +1,8 @@
-//! What a guest's kernel does to itself: an oops, a BUG and a warning, by a module of the tests'
-//! own (`kmod/`), each found and replayed in a fresh guest.
+//! Failures of a guest's kernel: an oops, a BUG and a warning, by the tests' own module (`kmod/`).
+//! Each is found, and replayed in a fresh guest.
 //!
-//! The module is in a script that a stack file's commands name: a program of this machine, which
-//! guests take along.
+//! The module is in a script that a stack file's commands name. The script is a program of this
+//! machine, which is copied to guests.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ use crate::common::pasted::replays;
 use crate::common::{file, guest, of_type};
 use crate::trial;
 
-/// The module's files.
+/// The files of the module.
 const FILES: [(&str, &[u8]); 2] =
     [("Kbuild", include_bytes!("kmod/Kbuild")), ("trouble.c", include_bytes!("kmod/trouble.c"))];
 
@@ -59,7 +59,7 @@ fn kernels() {
             message.starts_with(&format!("in step mutate: {said}")) && message.contains(place),
             "{message}"
         );
-        // The first state, and the one that the word without a meaning leads to.
+        // The first state, and the one after the word without a meaning.
         let counted =
             ["states", "operations", "findings", "broken"].map(|key| &lines.last().unwrap()[key]);
         assert_eq!(counted, [2, 2, 1, 0], "{text}");
@@ -67,7 +67,7 @@ fn kernels() {
     }
 }
 
-/// The module, built for the kernel of the guests.
+/// Returns the module, built for the kernel of the guests.
 fn module() -> Vec<u8> {
     let (cache, options) = (Cache::of_user().unwrap(), BuildOptions::of_environment().unwrap());
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
@@ -78,7 +78,7 @@ fn module() -> Vec<u8> {
     fs::read(module.unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
-/// A script that loads the module, once a guest, and gives it a word.
+/// Writes a script that loads the module once per guest and sends it a word.
 fn script(path: &Path, module: &[u8]) {
     let text = format!(
         "#!/bin/sh\nif [ ! -e /proc/trouble ]; then\nbase64 -d >/tmp/trouble.ko \
@@ -90,7 +90,7 @@ fn script(path: &Path, module: &[u8]) {
     fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Two alternatives: a word that does nothing, and this one.
+/// Returns a stack file with two alternatives: a word without an effect, and this word.
 fn stack(script: &Path, word: &str) -> String {
     let script = script.display();
     format!(

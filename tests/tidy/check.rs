@@ -11,7 +11,7 @@ use crate::workspace::{Files, Workspace};
 /// The findings in a workspace.
 #[derive(Debug)]
 pub struct Findings {
-    /// Problems of other kinds than the next two.
+    /// The problems of all other kinds.
     pub problems: Vec<String>,
     /// Uses that run upwards, by `crate: file -> room`.
     pub order: BTreeMap<String, String>,
@@ -38,7 +38,7 @@ impl Findings {
         Findings { problems, order: upward_uses(files, &workspace, &uses), circles: found }
     }
 
-    /// Returns all of them. There are no exceptions.
+    /// Returns all problems. There are no exceptions.
     pub fn all(&self) -> Vec<String> {
         let circles = self.circles.values().map(|circle| {
             let way = circle.way.join("\n    ");

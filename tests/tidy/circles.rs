@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::uses::Use;
 use crate::workspace::{Crate, Workspace};
 
-/// The needs of each node, each with a text that shows the place.
+/// The dependencies of each node, each with a text that names the place.
 pub type Graph<'w> = BTreeMap<&'w str, BTreeMap<&'w str, String>>;
 
-/// Nodes of which each needs each other, directly or not.
+/// A set of nodes that all depend on each other, directly or not.
 #[derive(Debug)]
 pub struct Circle {
-    /// In alphabetical order.
+    /// The nodes, in alphabetical order.
     pub nodes: Vec<String>,
-    /// A shortest way around, a line for each step.
+    /// A shortest path around the circle, one line per step.
     pub way: Vec<String>,
 }
 
-/// Returns the files of a crate with the uses of each other.
+/// Returns the files of a crate with their uses of each other.
 pub fn files_of<'w>(workspace: &'w Workspace<'_>, uses: &'w [Use<'_>], of: usize) -> Graph<'w> {
     let mut graph = Graph::new();
     for a_use in uses.iter().filter(|a_use| workspace.modules[a_use.from].of == of) {
@@ -40,7 +40,7 @@ pub fn crates_of<'w>(workspace: &'w Workspace<'_>) -> Graph<'w> {
     workspace.crates.iter().map(|of| (of.name.as_str(), needs(of).collect())).collect()
 }
 
-/// Returns the largest sets of nodes that need each other.
+/// Returns the largest sets of nodes that depend on each other.
 pub fn circles(graph: &Graph<'_>) -> Vec<Circle> {
     let reached: BTreeMap<_, _> = graph.keys().map(|node| (*node, reached(graph, node))).collect();
     let mut seen = BTreeSet::new();
@@ -71,7 +71,7 @@ fn reached<'w>(graph: &Graph<'w>, from: &str) -> BTreeSet<&'w str> {
     reached
 }
 
-/// Returns the steps of a shortest way from a node back to it.
+/// Returns the steps of a shortest path from a node back to it.
 fn way_around(graph: &Graph<'_>, start: &str) -> Vec<String> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut waiting = VecDeque::from([start]);

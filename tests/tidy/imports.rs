@@ -1,20 +1,20 @@
-//! `use` trees: each name that they bring in, with its path.
+//! `use` trees: each name that they import, with its path.
 
 use crate::tokens::Token;
 
-/// One name that a `use` brings in, or one glob.
+/// One name that a `use` imports, or one glob.
 #[derive(Clone, Debug)]
 pub struct Import<'a> {
     pub path: Vec<&'a str>,
-    /// Its name here; `None` for globs and for `as _`.
+    /// The name in this module. `None` for globs and for `as _`.
     pub name: Option<&'a str>,
     pub is_glob: bool,
-    /// True for `pub use` and the like: a re-export.
+    /// True for `pub use` and similar re-exports.
     pub is_door: bool,
     pub line: usize,
 }
 
-/// Reads the tree at `at`, the place after `use`. Returns the place after it.
+/// Reads the tree at `at`, the place after `use`. Returns the place after the tree.
 pub fn read<'a>(
     tokens: &[Token<'a>],
     at: usize,
@@ -61,7 +61,7 @@ impl<'a> Reader<'_, 'a> {
         self.leaf(path, above)
     }
 
-    /// Ends a path, with its other name if it has one.
+    /// Ends a path, with its alias if it has one.
     fn leaf(&mut self, mut path: Vec<&'a str>, above: usize) -> usize {
         if path.len() > above.max(1) && path.last() == Some(&"self") {
             path.pop();
@@ -82,7 +82,7 @@ impl<'a> Reader<'_, 'a> {
         while !matches!(self.text(), "}" | ";") {
             let before = self.at;
             self.tree(path.to_vec());
-            // A comma, or what no tree begins with.
+            // A comma, or a token that begins no tree.
             if self.text() == "," || self.at == before {
                 self.at += 1;
             }

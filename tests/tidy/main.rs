@@ -1,5 +1,5 @@
 //! The order of the workspace: in each crate a room uses only rooms that are listed before it, no
-//! file uses another one that uses it, and no crate depends on another one that depends on it.
+//! two files use each other, and no two crates depend on each other, directly or not.
 //!
 //! Rooms are the top-level modules of a crate. The head of its main file lists them, bottom first:
 //!
@@ -12,16 +12,16 @@
 //! //! Of `explode_runtime` it uses `base`, `choose`.
 //! ```
 //!
-//! The last line is optional: with it, no other room of that crate may be used.
+//! The last line is optional. With it, no other room of that crate may be used.
 //!
 //! A file uses the files that define the items which its code names. `mod` lines and re-exports are
-//! no uses, so a `mod.rs` of such lines is in no circle. One that defines items for its child
-//! modules, and uses theirs, is.
+//! not uses, so a `mod.rs` of such lines is in no circle. A `mod.rs` that defines items for its
+//! child modules and uses theirs is in one.
 //!
-//! And no code decides by the text of a message, no two public types have one name, lines,
-//! functions and files stay short, and some words are not used.
+//! Other rules: no code decides by the text of a message; no two public types have the same name;
+//! lines, functions and files are short; some words are not used.
 //!
-//! Each page of `docs/` is in its summary, and each relative link of a page leads somewhere.
+//! Each page of `docs/` is in its summary, and each relative link of a page has a target.
 //!
 //! Test code is exempt, and so are comments and strings. The text is read as tokens, and names are
 //! resolved through re-exports. A use without a name, such as the call of a method, is not found.
@@ -68,7 +68,7 @@ fn the_workspace_is_in_order() {
     assert!(problems.is_empty(), "\n\n{}\n", problems.join("\n"));
 }
 
-/// The workspace's folder: cargo names it; else the current one.
+/// Returns the workspace's folder. Cargo names it; the default is the current one.
 fn root() -> PathBuf {
     env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from)
 }

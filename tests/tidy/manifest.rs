@@ -4,14 +4,14 @@
 /// One `Cargo.toml`.
 #[derive(Debug, Default)]
 pub struct Manifest {
-    /// Empty if there is no package.
+    /// The name of the package. Empty without a package.
     pub name: String,
     pub members: Vec<String>,
-    /// Normal and build dependencies.
+    /// The normal and build dependencies.
     pub depends: Vec<String>,
 }
 
-/// Reads the lines that matter; a list of members may have many.
+/// Reads the relevant lines. A list of members may have several lines.
 pub fn manifest(text: &str) -> Manifest {
     let mut manifest = Manifest::default();
     let mut section = "";

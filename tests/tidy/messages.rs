@@ -1,8 +1,8 @@
-//! Code that decides by the text of a message. A message is for people: what programs decide by is
-//! typed.
+//! Code that decides by the text of a message. Messages are for people. Programs must decide by
+//! typed values.
 //!
-//! Found are comparisons of what is called like a message, searches in it, and searches in a text
-//! that `to_string()` has just made.
+//! The rule finds comparisons of values with the name of a message, searches in them, and searches
+//! in a text that `to_string()` has just made.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::production::production;
 use crate::tokens::{Token, tokens};
 use crate::workspace::{Files, Workspace};
 
-/// Names of messages, also of fields and methods: those that are compared, and those that are
-/// searched. Elsewhere the others name what has a type.
+/// The names of messages, also of fields and methods: those whose comparison is reported, and those
+/// whose search is. The other names are typed values elsewhere.
 const COMPARED: [&str; 5] = ["console", "message", "stderr", "stdout", "why"];
 const SEARCHED: [&str; 13] = [
     "complaints",
@@ -28,10 +28,10 @@ const SEARCHED: [&str; 13] = [
     "what",
     "why",
 ];
-/// What is found where `to_string()` makes a text that is searched.
+/// The name in the report for a search in the result of `to_string()`.
 const MADE: &str = "to_string";
 
-/// Methods that look into a text.
+/// The methods that search a text.
 const LOOKS: [&str; 11] = [
     "contains",
     "ends_with",
@@ -46,20 +46,20 @@ const LOOKS: [&str; 11] = [
     "strip_suffix",
 ];
 
-/// Files that may look, each with what it may look into.
+/// The files that may search, each with the name that it may search.
 const EXCEPTIONS: [(&str, &str); 17] = [
-    // The library of another author has nothing but words.
+    // The library of another author has only texts.
     ("components/src/engine/fatfs/files.rs", MADE),
-    // What programs, compilers and kernels print. They give no more than an exit code.
+    // The output of programs, compilers and kernels, which otherwise give only an exit code.
     ("components/src/fs/kernel/tool.rs", "text"),
     ("src/guest/console.rs", "console"),
     ("vm-images/src/guest/probe.rs", "console"),
     ("vm-images/src/host/command.rs", "complaints"),
-    // The files of traces and the lines of findings have the promise in the signature alone: it is
-    // read there, once each.
+    // The files of traces and the lines of findings have the promise only in the signature. Each is
+    // parsed there once.
     ("explode-runtime/src/report/message.rs", "signature"),
     ("explode-runtime/src/trace/format.rs", "signature"),
-    // Texts that are no messages: what the user writes is read, and what is printed is laid out.
+    // Texts that are not messages: user input that is parsed, and output that is laid out.
     ("checkers/src/command/steps.rs", "text"),
     ("components/src/vdisk/ramdisk.rs", "text"),
     ("explode-runtime/src/events/jsonl.rs", "text"),
@@ -72,8 +72,8 @@ const EXCEPTIONS: [(&str, &str); 17] = [
     ("vm-images/src/kernel/sources.rs", "text"),
 ];
 
-/// Returns the places that decide by the text of a message, and the exceptions that are not needed
-/// any more.
+/// Returns the places that decide by the text of a message, and the exceptions that are no longer
+/// needed.
 pub fn problems(files: &Files, workspace: &Workspace<'_>) -> Vec<String> {
     let sources: BTreeSet<&str> =
         workspace.modules.iter().map(|module| module.file.as_str()).collect();
@@ -102,7 +102,7 @@ pub fn problems(files: &Files, workspace: &Workspace<'_>) -> Vec<String> {
     problems
 }
 
-/// Returns the name of the message by which a decision is made that begins here.
+/// Returns the name of the message if a decision begins at these tokens.
 fn decides<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     let texts: Vec<&'a str> = tokens.iter().take(9).map(|token| token.text).collect();
     let looks = |texts: &[&str]| match texts {
@@ -122,7 +122,7 @@ fn decides<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
     }
 }
 
-/// Returns the message at the end of this path, such as `&other.message`, if it is one.
+/// Returns the message at the end of this path, such as `&other.message`.
 fn compared<'a>(texts: &[&'a str]) -> Option<&'a str> {
     let is_part =
         |text: &&&str| matches!(**text, "." | "&" | "*") || text.starts_with(char::is_alphabetic);

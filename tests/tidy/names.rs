@@ -1,5 +1,5 @@
-//! Resolves paths: the modules that a path goes through, re-exports included, and those that define
-//! its items.
+//! Resolves paths: the modules that a path goes through, including re-exports, and the modules that
+//! define its items.
 
 use std::collections::HashMap;
 
@@ -13,25 +13,25 @@ pub struct Found {
     pub passed: Vec<usize>,
     /// The modules in which its items are defined.
     pub defined: Vec<usize>,
-    /// The modules that the path names itself.
+    /// The modules that the path itself names.
     pub ends: Vec<usize>,
 }
 
 /// The names of all modules.
 pub struct Names<'w, 'a> {
     workspace: &'w Workspace<'a>,
-    /// The roots of crates, by the names that code has for them.
+    /// The roots of crates, by their names in code.
     crates: HashMap<String, usize>,
-    /// By module and name.
+    /// The imports, by module and name.
     imports: HashMap<(usize, &'a str), Vec<&'w Import<'a>>>,
     globs: HashMap<usize, Vec<&'w Import<'a>>>,
-    /// By module and name: whether a path can go on behind the item.
+    /// By module and name: whether a path can continue after the item.
     items: HashMap<(usize, &'a str), bool>,
-    /// By crate and name: the modules that define a macro, and whether the root has it.
+    /// By crate and name: the modules that define a macro, and whether the root exports it.
     macros: HashMap<(usize, &'a str), Vec<(usize, bool)>>,
 }
 
-/// Re-exports of re-exports are followed this far.
+/// The most re-exports of re-exports that are followed.
 const MOST_STEPS: usize = 16;
 
 impl<'w, 'a> Names<'w, 'a> {
@@ -63,15 +63,15 @@ impl<'w, 'a> Names<'w, 'a> {
         names
     }
 
-    /// Resolves a path that stands in a module.
+    /// Resolves a path in a module.
     pub fn path(&self, module: usize, path: &[&str]) -> Found {
         let mut found = Found::default();
         self.follow(module, path, MOST_STEPS, &mut found);
         found
     }
 
-    /// Resolves the bare name of a macro. The order of the text decides which macro of that name it
-    /// is, so all of the crate's count.
+    /// Resolves the bare name of a macro. Textual order decides between macros of the same name, so
+    /// all of the crate's count.
     pub fn bare_macro(&self, module: usize, name: &str) -> Found {
         if self.items.contains_key(&(module, name)) || self.imports.contains_key(&(module, name)) {
             return self.path(module, &[name]);
@@ -125,7 +125,7 @@ impl<'w, 'a> Names<'w, 'a> {
         } else if !self.look(module, rest, steps, found)
             && self.workspace.modules[module].parent.is_some()
         {
-            // A macro of that module defines it. At the root that is the kernel's `module!`.
+            // A macro of that module defines the item. At the root that is the kernel's `module!`.
             found.defined.push(module);
         }
     }

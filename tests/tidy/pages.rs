@@ -1,10 +1,10 @@
-//! The pages: each page of `docs/` is in its summary, and each relative link leads somewhere.
+//! The pages: each page of `docs/` is in its summary, and each relative link has a target.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The index of the book, by which a reader finds each page.
+/// The index of the book, which links each page.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// The text of each page, by its path from the root.
@@ -29,8 +29,8 @@ pub fn read(root: &Path) -> Pages {
     pages
 }
 
-/// Returns the pages that the summary omits, and the links that lead nowhere. `exists` says if
-/// there is a file or folder with this path.
+/// Returns the pages that the summary omits, and the links without a target. `exists` returns true
+/// if there is a file or folder with this path.
 pub fn problems(pages: &Pages, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut problems = Vec::new();
     let mut summarised = Vec::new();
@@ -60,8 +60,8 @@ pub fn problems(pages: &Pages, exists: impl Fn(&str) -> bool) -> Vec<String> {
     problems
 }
 
-/// The relative links of a page, each with its line. Code has none; it may go on in the next line
-/// of its paragraph.
+/// Returns the relative links of a page, each with its line. Skips code, which may continue in the
+/// next line of its paragraph.
 fn links(text: &str) -> Vec<(usize, &str)> {
     let (mut links, mut in_code) = (Vec::new(), false);
     for (number, line) in prose(text) {
@@ -80,7 +80,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     links
 }
 
-/// The lines of a page that are in no block of code, each with its number.
+/// Returns the lines of a page outside blocks of code, each with its number.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_block = false;
     let lines = text.lines().enumerate().filter(move |(_, line)| {
@@ -91,7 +91,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.map(|(at, line)| (at + 1, line))
 }
 
-/// The path of a link's target, from the root.
+/// Returns the path of a link's target, from the root.
 fn beside(page: &str, target: &str) -> String {
     let mut folders: Vec<&str> = page.split('/').collect();
     folders.pop();
@@ -105,8 +105,8 @@ fn beside(page: &str, target: &str) -> String {
     folders.join("/")
 }
 
-/// Returns true if a heading of the page has this anchor. Of equal headings the later ones have a
-/// number behind it.
+/// Returns true if a heading of the page has this anchor. Repeated headings have a number at the
+/// end.
 fn has_anchor(text: &str, anchor: &str) -> bool {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let headings = prose(text).filter(|(_, line)| line.starts_with('#'));

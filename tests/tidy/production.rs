@@ -38,7 +38,7 @@ fn after_attributes(tokens: &[Token<'_>], mut at: usize) -> usize {
     at
 }
 
-/// Returns true if one of the attributes leaves their item to tests.
+/// Returns true if one of the attributes limits the item to tests.
 fn is_test(attributes: &[Token<'_>]) -> bool {
     (0..attributes.len()).any(|at| {
         let rest = &attributes[at..];

@@ -1,5 +1,5 @@
-//! What the design promises of single files and rooms: they are there, stay small, and share
-//! nothing behind the compiler's back.
+//! The design's rules for single files and rooms: they exist, stay small, and have no interior
+//! mutability.
 
 use crate::production::production;
 use crate::tokens::{after_closing, tokens};
@@ -14,18 +14,18 @@ const METHODS: [(&str, &str, usize); 2] = [
     ("Checker", "explode-runtime/src/check/checker.rs", 9),
 ];
 
-/// Rooms whose code borrows what it changes.
+/// The rooms whose code may only change borrowed data.
 const BORROWING: [&str; 4] = [
     "explode-runtime/src/check/",
     "explode-runtime/src/judge/",
     "explode-runtime/src/unit/",
     "explode-runtime/src/worker/",
 ];
-/// The cache of chopped states: the units of a worker share it.
+/// The files of the cache of chopped states, which the units of a worker share.
 const CHOP_CACHE: [&str; 2] =
     ["explode-runtime/src/unit/runner.rs", "explode-runtime/src/unit/first_start.rs"];
 
-/// Returns the promises that these files break. A file that is not there breaks its own.
+/// Returns the rules that these files break. A missing file breaks its rules.
 pub fn problems(files: &Files) -> Vec<String> {
     let text = |path: &str| files.get(path).map_or("", String::as_str);
     let mut problems = Vec::new();
@@ -67,7 +67,7 @@ pub fn problems(files: &Files) -> Vec<String> {
     problems
 }
 
-/// Returns the number of methods of a trait; `None` if the text has no such trait.
+/// Returns the number of methods of a trait. `None` if the text has no such trait.
 fn methods(text: &str, name: &str) -> Option<usize> {
     let tokens = tokens(text);
     let begin =

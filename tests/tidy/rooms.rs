@@ -8,13 +8,13 @@ use crate::workspace::{Crate, Files, Workspace};
 /// The line under which a main file lists its rooms.
 const TITLE: &str = "# Rooms, bottom first";
 
-/// A room has this many lines of production code at most, on average.
+/// The most lines of production code of a room, on average.
 const MOST_LINES: usize = 2500;
 
 /// The declarations in the head of a main file.
 #[derive(Debug, Default)]
 pub struct Head<'f> {
-    /// The rooms, bottom first; `None` if there is no list.
+    /// The rooms, bottom first. `None` without a list.
     pub rooms: Option<Vec<&'f str>>,
     /// By the name of another crate in code: its rooms that may be used.
     pub others: BTreeMap<&'f str, BTreeSet<String>>,
@@ -52,8 +52,8 @@ fn listed_room(line: &str) -> Option<&str> {
     (!about.is_empty()).then_some(name)
 }
 
-/// Reads the beginning of ``Of `explode_runtime` it uses `base`, `choose`.``: the name, and the
-/// rest.
+/// Reads the beginning of ``Of `explode_runtime` it uses `base`, `choose`.``. Returns the name and
+/// the rest.
 fn other_crate(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("Of `")?.split_once('`')?;
     Some((name, rest.strip_prefix(" it uses ")?))
@@ -95,8 +95,8 @@ fn crate_problems(files: &Files, workspace: &Workspace<'_>, of: &Crate) -> Vec<S
     problems
 }
 
-/// Returns the uses that run upwards, by `crate: file -> room`, each with a message. Uses of a room
-/// of another crate that the head does not name are among them.
+/// Returns the uses that run upwards, by `crate: file -> room`, each with a message. They include
+/// uses of another crate's rooms that the head does not name.
 pub fn upward_uses(
     files: &Files,
     workspace: &Workspace<'_>,
@@ -120,7 +120,7 @@ pub fn upward_uses(
     found
 }
 
-/// Returns the room of a target and why it must not be used, if so.
+/// Returns the room of a target and the reason why it must not be used. `None` if it may.
 fn refused(
     workspace: &Workspace<'_>,
     head: &Head<'_>,
@@ -148,8 +148,8 @@ fn refused(
     Some((room, reason))
 }
 
-/// Returns true if a room is listed before another one. A room that is not listed has a message of
-/// its own.
+/// Returns true if a room is listed before another one. Another message reports a room that is not
+/// listed.
 fn is_below(head: &Head<'_>, room: Option<&str>, other: &str) -> bool {
     let listed = head.rooms.as_deref().unwrap_or_default();
     let place = |name: &str| listed.iter().position(|room| *room == name);

@@ -7,27 +7,27 @@ use crate::tokens::{Token, after_closing};
 /// The parts of one module, without those of its child modules.
 #[derive(Debug, Default)]
 pub struct Scope<'a> {
-    /// The names of its items, and whether a path can go on behind them, as behind an enum.
+    /// The names of its items, and whether a path can continue after them, as after an enum.
     pub items: Vec<(&'a str, bool)>,
-    /// The names of its macros, and whether each is exported at the crate's root.
+    /// The names of its macros, and whether the crate's root exports each.
     pub macros: Vec<(&'a str, bool)>,
     pub modules: Vec<Child<'a>>,
     pub imports: Vec<Import<'a>>,
     pub mentions: Vec<Mention<'a>>,
 }
 
-/// A `mod`.
+/// A `mod` item.
 #[derive(Debug)]
 pub struct Child<'a> {
     pub name: &'a str,
     pub line: usize,
-    /// Its `#[path]`.
+    /// The value of its `#[path]`.
     pub path: Option<&'a str>,
-    /// Its text if it stands here.
+    /// Its contents, if they are inline.
     pub inside: Option<Scope<'a>>,
 }
 
-/// A path in code, or a single name that may be an item's.
+/// A path in code, or a single name that may be that of an item.
 #[derive(Debug)]
 pub struct Mention<'a> {
     pub path: Vec<&'a str>,
@@ -51,16 +51,16 @@ pub fn scope<'a>(tokens: &[Token<'a>]) -> Scope<'a> {
 struct Reader<'t, 'a> {
     tokens: &'t [Token<'a>],
     at: usize,
-    /// The number of open brackets; items stand outside all brackets.
+    /// The number of open brackets. Items are outside all brackets.
     depth: usize,
-    /// The attributes before the next item.
+    /// The value of `#[path]` before the next item.
     path: Option<&'a str>,
     exported: bool,
     scope: Scope<'a>,
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// The text of the token that stands this many places ahead.
+    /// Returns the text of the token this many places ahead.
     fn text(&self, ahead: usize) -> &'a str {
         self.tokens.get(self.at + ahead).map_or("", |token| token.text)
     }
@@ -99,7 +99,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Keeps the attributes that matter. Their tokens are read as code.
+    /// Reads the relevant attributes. Their tokens are also read as code.
     fn attribute(&mut self) {
         match (self.text(2), self.text(3)) {
             ("path", "=") => self.path = Some(self.text(4).trim_matches('"')),
@@ -146,7 +146,7 @@ impl<'a> Reader<'_, 'a> {
         self.scope.modules.push(Child { name, line, path, inside });
     }
 
-    /// Reads a path. A name behind a dot, a `>::` or a `$` does not begin one.
+    /// Reads a path. A name after a dot, a `>::` or a `$` does not begin one.
     fn mention(&mut self) {
         let before = |back: usize| {
             self.at

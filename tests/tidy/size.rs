@@ -1,16 +1,16 @@
-//! Sizes: how wide a line, how long a function and a file may be, in the sources of crates and
+//! Sizes: the width of lines and the length of functions and files, in the sources of crates and
 //! kernel modules. Tests and examples are not measured.
 
 use crate::tokens::{Token, after_closing, tokens};
 use crate::workspace::Files;
 
-/// Columns of a line. Tables in comments, addresses and raw strings may be wider.
+/// The most columns of a line. Tables in comments, addresses and raw strings may be wider.
 pub const COLUMNS: usize = 100;
 
-/// Lines of a function, from its `fn` to its closing brace.
+/// The most lines of a function, from its `fn` to its closing brace.
 pub const FUNCTION_LINES: usize = 70;
 
-/// Lines of a file.
+/// The most lines of a file.
 pub const FILE_LINES: usize = 600;
 
 /// Returns a line of text for each size that is exceeded.
@@ -62,7 +62,7 @@ fn long_functions(path: &str, tokens: &[Token<'_>]) -> Vec<String> {
         if pair[0].text != "fn" || !pair[1].is_name() {
             continue;
         }
-        // The body, or the semicolon of a declaration; neither is within the arguments.
+        // The body, or the semicolon of a declaration. Neither is within the arguments.
         let arguments = (at..tokens.len()).find(|at| tokens[*at].text == "(");
         let Some(arguments) = arguments.map(|open| after_closing(tokens, open)) else { continue };
         let body = (arguments..tokens.len()).find(|at| matches!(tokens[*at].text, "{" | ";"));

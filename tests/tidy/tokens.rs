@@ -1,4 +1,4 @@
-//! Rust source as tokens: without comments, a string as one token.
+//! Rust source as tokens, without comments. A string is one token.
 
 /// A token and the line on which it begins.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes a token of this many bytes.
+    /// Adds a token of this many bytes.
     fn push(&mut self, bytes: usize) {
         let end = (self.at + bytes).min(self.text.len());
         let text = &self.text[self.at..end];
@@ -79,7 +79,7 @@ impl Lexer<'_> {
         self.at = end;
     }
 
-    /// Takes a token that may have several lines.
+    /// Adds a token that may have several lines.
     fn string(&mut self, bytes: usize) {
         self.push(bytes);
         let text = self.tokens.last().map_or("", |token| token.text);
@@ -100,7 +100,7 @@ impl Lexer<'_> {
         self.at += rest.find('\n').unwrap_or(rest.len());
     }
 
-    /// Comments of this kind nest.
+    /// Skips a block comment. These nest.
     fn block_comment(&mut self) {
         let mut depth = 0;
         while self.at < self.bytes.len() {
@@ -121,7 +121,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// A name, or a literal that begins with letters: `r"..."`, `b'x'`, `c"..."`, `br#"..."#`.
+    /// Reads a name, or a literal that begins with letters: `r"..."`, `b'x'`, `c"..."`,
+    /// `br#"..."#`.
     fn name(&mut self) {
         let rest = &self.bytes[self.at..];
         let len = rest.iter().position(|byte| !continues_name(*byte)).unwrap_or(rest.len());
@@ -132,7 +133,7 @@ impl Lexer<'_> {
             (b"r" | b"br" | b"cr", Some(b'"' | b'#')) => {
                 match raw_string_end(self.text, self.at + len) {
                     Some(end) => self.string(len + end),
-                    // A raw name, as `r#type`: its first two characters are no part of it.
+                    // A raw name such as `r#type`. Its first two characters are not part of it.
                     None => self.at += len + 1,
                 }
             }
@@ -150,7 +151,7 @@ fn string_end(rest: &[u8], quote: usize) -> usize {
     at + 1
 }
 
-/// Returns the length of a raw string that begins at its hashes, or `None` if none begins there.
+/// Returns the length of a raw string that begins at its hashes. `None` if none begins there.
 fn raw_string_end(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
     let hashes = rest.bytes().take_while(|byte| *byte == b'#').count();

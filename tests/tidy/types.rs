@@ -1,4 +1,4 @@
-//! Names of public types: each stands for one type in the whole workspace.
+//! Names of public types: each is unique in the workspace.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::workspace::Files;
 /// The words that declare a type.
 const DECLARING: [&str; 5] = ["struct", "enum", "union", "trait", "type"];
 
-/// A name that every crate may have: an alias of the standard library's type with the crate's own
+/// A name that every crate may use: an alias of the standard library's type with the crate's own
 /// error.
 const SHARED: &str = "Result";
 

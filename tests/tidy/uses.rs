@@ -1,4 +1,4 @@
-//! Each use that a module's code makes of another room or file.
+//! The uses that a module's code makes of other rooms and files.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use crate::names::{Found, Names};
 use crate::scope::UNKNOWN;
 use crate::workspace::Workspace;
 
-/// A use: the place where it stands, and the modules and files that it needs.
+/// A use: its place, and the modules and files that it needs.
 #[derive(Debug)]
 pub struct Use<'w> {
-    /// The module in which it stands.
+    /// The module with the use.
     pub from: usize,
     pub line: usize,
-    /// As it is written, without braces.
+    /// The path as written, without braces.
     pub text: String,
-    /// The modules that it goes through or ends in.
+    /// The modules that the path goes through or ends in.
     pub modules: BTreeSet<usize>,
-    /// The files of its own crate, other than its own, that define what it names.
+    /// The other files of its crate that define the items it names.
     pub files: BTreeSet<&'w str>,
 }
 
@@ -46,7 +46,8 @@ impl<'w> Place<'w, '_, '_> {
             let (end, door) =
                 (if import.is_glob { "::*" } else { "" }, if import.is_door { "pub " } else { "" });
             let text = format!("{door}use {}{end}", import.path.join("::"));
-            // A re-export opens a file to others. The file that has it need not use that one.
+            // A re-export offers a file to others. The file with the re-export need not use that
+            // file.
             self.push(uses, import.line, text, found, !import.is_door);
         }
     }
@@ -56,7 +57,7 @@ impl<'w> Place<'w, '_, '_> {
             let name = mention.path[0];
             let found = match mention.path.len() {
                 1 if mention.is_macro => self.names.bare_macro(self.from, name),
-                // The import that brought a name in counts already.
+                // The import of this name already counts.
                 1 if !self.names.is_brought_in(self.from, name) => continue,
                 _ => self.names.path(self.from, &mention.path),
             };
@@ -83,7 +84,8 @@ impl<'w> Place<'w, '_, '_> {
         let files =
             found.defined.iter().filter(is_other).map(|module| modules[*module].file.as_str());
         let files = if with_files { files.collect() } else { BTreeSet::new() };
-        // Everything goes through the root of a crate; only what it defines itself counts.
+        // Every path goes through the root of a crate. The root counts only if it defines the item
+        // itself.
         let passed = found.passed.into_iter().filter(|module| modules[*module].parent.is_some());
         let modules = passed.chain(found.defined).collect();
         uses.push(Use { from: self.from, line, text, modules, files });

@@ -1,8 +1,8 @@
-//! Words that the project does not use. They hide who does what, or hide the verb.
+//! Words that the project does not use, because they hide the subject or the verb.
 
 use crate::workspace::Files;
 
-/// Each word, and what to write in its place.
+/// Each word, and its replacement.
 pub const WORDS: [(&str, &str); 9] = [
     ("nobody", "name who does not, or use the passive"),
     ("whoever", "name the user, the caller, the task"),
@@ -15,7 +15,7 @@ pub const WORDS: [(&str, &str); 9] = [
     ("says so", "repeat the verb"),
 ];
 
-/// What has one of them as a name or a quotation, by path and line.
+/// The lines that have one of them as a name or a quotation, by path.
 const QUOTED: [(&str, &str); 6] = [
     ("checkers/src/fs/failures/shutdown.rs", "NOBODY"),
     ("checkers/src/fs/reasonable/signature/contents.rs", "Nobody"),

@@ -1,5 +1,5 @@
-//! The crates of a workspace as trees of modules. The files come as a map from path to text, so
-//! that a test can make up a workspace.
+//! The crates of a workspace as trees of modules. The files are a map from path to text, so that a
+//! test can invent a workspace.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub type Files = BTreeMap<String, String>;
 /// Main files that Kbuild compiles: the name of each module and its path.
 pub const KBUILD: [(&str, &str); 2] = [("ekm", "ekm-kmod/ekm.rs"), ("rdd", "ramdisk/kmod/rdd.rs")];
 
-/// All crates, and the modules of all of them.
+/// All crates and their modules.
 #[derive(Debug, Default)]
 pub struct Workspace<'a> {
     pub crates: Vec<Crate>,
@@ -26,20 +26,20 @@ pub struct Workspace<'a> {
 pub struct Crate {
     /// The name of its package.
     pub name: String,
-    /// `lib.rs`, or what takes its place.
+    /// The path of `lib.rs`, or of the main file in its place.
     pub main: String,
-    /// The number of its root module.
+    /// The index of its root module.
     pub root: usize,
     /// The packages that it depends on outside tests.
     pub depends: Vec<String>,
-    /// Lines that have code and are no test.
+    /// The number of lines with code outside tests.
     pub lines: usize,
 }
 
 /// A module with its text.
 #[derive(Debug)]
 pub struct Module<'a> {
-    /// The number of its crate.
+    /// The index of its crate.
     pub of: usize,
     pub parent: Option<usize>,
     pub name: &'a str,
@@ -56,12 +56,12 @@ impl Crate {
         &self.main[..self.main.rfind('/').map_or(0, |slash| slash + 1)]
     }
 
-    /// Its name in code.
+    /// Returns its name in code.
     pub fn in_code(&self) -> String {
         self.name.replace('-', "_")
     }
 
-    /// A file's name as messages and lists have it.
+    /// Returns a file's name in messages and lists.
     pub fn shown<'f>(&self, file: &'f str) -> &'f str {
         file.strip_prefix(self.folder()).unwrap_or(file)
     }
@@ -105,7 +105,7 @@ impl<'a> Workspace<'a> {
         self.read(files, module, true);
     }
 
-    /// Adds a module with the text of its file, and the modules in it. Returns its number.
+    /// Adds a module with the text of its file, and the modules in it. Returns its index.
     fn read(&mut self, files: &'a Files, mut module: Module<'a>, is_root: bool) -> usize {
         let text = files.get(&module.file).map_or("", String::as_str);
         let production = production(&tokens(text));
@@ -144,7 +144,7 @@ impl<'a> Workspace<'a> {
             let child = if is_inside {
                 self.place(files, child, &format!("{folder}{name}/"))
             } else {
-                // As in rustc, the modules of a file with a `#[path]` are beside it.
+                // As in rustc, the modules of a file with a `#[path]` are in the same folder.
                 self.read(files, child, path.is_some())
             };
             self.modules[number].children.insert(name, child);
@@ -152,7 +152,7 @@ impl<'a> Workspace<'a> {
         number
     }
 
-    /// Returns the room that a module is in; `None` for the crate's root.
+    /// Returns the room that a module is in. `None` for the crate's root.
     pub fn room(&self, mut module: usize) -> Option<&'a str> {
         loop {
             let parent = self.modules[module].parent?;
@@ -168,7 +168,7 @@ fn split(path: &str) -> (&str, &str) {
     path.split_at(path.rfind('/').map_or(0, |slash| slash + 1))
 }
 
-/// Returns the file of `mod name;`. One that is made while building is not there, and has no text.
+/// Returns the file of `mod name;`. A file that a build makes does not exist and has no text.
 fn child_file(files: &Files, parent: &str, folder: &str, name: &str, path: Option<&str>) -> String {
     if let Some(path) = path {
         return normal(&format!("{}{path}", split(parent).0));

@@ -1,4 +1,4 @@
-//! Folders of runs and of matrices, which hold commands, too.
+//! Folders of runs and of matrices, which also contain commands.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn only_ones_own_run_is_resumed_without_a_word() {
     desk.does("me", "run --resume run --trust", 1);
 }
 
-/// The tag of one run is not that of another.
+/// The tag of one run does not match another.
 #[test]
 fn a_run_with_other_commands_is_a_strangers() {
     let (desk, _) = Desk::with_finding();
@@ -37,7 +37,7 @@ fn a_run_with_other_commands_is_a_strangers() {
 fn only_ones_own_matrix_is_resumed_without_a_word() {
     let desk = Desk::new();
     desk.stack("sh = \"true\"", "true");
-    // The row has commands; the check does not run on it, and the cell is broken.
+    // The row has commands. The check cannot run on it, so the cell is broken.
     desk.explode("me", "matrix test.toml --check sync --out m").expect(4);
     let grid = "m/grid.json";
     assert_eq!(desk.json(grid)["tag"].as_str().map(str::len), Some(64));

@@ -1,4 +1,4 @@
-//! The key: who can read it, and what a run does without one.
+//! The key: the users who can read it, and a run without one.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -40,13 +40,13 @@ fn runs_at_once_have_one_key() {
     assert_eq!(crate::common::files(&desk.path().join("me/explode")), ["key"]);
 }
 
-/// A finding is worth more than its tag.
+/// A finding is more important than its tag.
 #[test]
 fn without_a_key_a_run_goes_on_with_a_warning() {
     let desk = Desk::new();
     desk.stack("sh = \"touch CANARY\"", "echo it is gone; exit 1");
     let key = desk.path().join("me/explode/key");
-    /// Makes the key unfit for use.
+    /// Makes the key unusable.
     type Spoil = fn(&Path);
     let unfit: [(&str, Spoil); 4] = [
         ("lets others in", |key| fs::set_permissions(key, Permissions::from_mode(0o644)).unwrap()),

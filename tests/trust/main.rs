@@ -1,4 +1,4 @@
-//! Commands of a stranger run only if the user allows it, and a stranger's text does nothing to a
+//! A stranger's commands run only if the user allows it, and a stranger's text cannot control a
 //! terminal.
 
 #[path = "../common/mod.rs"]
@@ -17,8 +17,8 @@ use common::{Ran, file, program, ran};
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-/// A folder with a stack file whose commands leave a file, the canary; and users, each with a state
-/// folder.
+/// A folder with a stack file whose commands create a file, the canary, and with users who each
+/// have a state folder.
 struct Desk(TempDir);
 
 impl Desk {
@@ -26,7 +26,7 @@ impl Desk {
         Desk(tempdir().unwrap())
     }
 
-    /// A desk where the user `me` has made a finding; its trace is the second.
+    /// Returns a desk where the user `me` has made a finding, and the path of its trace.
     fn with_finding() -> (Desk, String) {
         let desk = Desk::new();
         desk.stack("sh = \"touch CANARY\"", "echo it is gone; exit 1");
@@ -45,8 +45,8 @@ impl Desk {
         self.path().join("canary")
     }
 
-    /// Writes `test.toml`: on a private folder a checker with one step and this check. `CANARY` is
-    /// the canary's path.
+    /// Writes `test.toml`: a private folder, and a checker with one step and this check. `CANARY`
+    /// stands for the canary's path.
     fn stack(&self, step: &str, check: &str) -> PathBuf {
         let text = format!(
             "[run]\ndepth = 1\n[[component]]\nuse = \"folder\"\n[[component]]\nname \
@@ -69,7 +69,8 @@ impl Desk {
         command
     }
 
-    /// Refused, with every command in the error, and nothing was run.
+    /// Checks that a command is refused with every shell command in the error, and that nothing was
+    /// run.
     #[track_caller]
     fn refuses(&self, user: &str, args: &str) -> String {
         let ran = self.explode(user, args).expect(2);
@@ -83,7 +84,7 @@ impl Desk {
         ran.err
     }
 
-    /// Done, with this exit code, and the commands were run.
+    /// Checks that a command ends with this exit code and has run the shell commands.
     #[track_caller]
     fn does(&self, user: &str, args: &str, code: i32) -> String {
         let ran = self.explode(user, args).expect(code);
@@ -92,7 +93,7 @@ impl Desk {
         ran.out
     }
 
-    /// Takes the canary away.
+    /// Removes the canary.
     fn clean(&self) {
         fs::remove_file(self.canary()).unwrap();
     }
@@ -101,7 +102,7 @@ impl Desk {
         serde_json::from_slice(&fs::read(self.path().join(name)).unwrap()).unwrap()
     }
 
-    /// Writes a changed copy of a file of JSON.
+    /// Writes a changed copy of a JSON file.
     fn edited(&self, name: &str, into: &str, edit: impl FnOnce(&mut Value)) {
         let mut value = self.json(name);
         edit(&mut value);

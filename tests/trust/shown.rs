@@ -1,4 +1,4 @@
-//! What a stranger has written, on a terminal: no control character of it gets there.
+//! A stranger's text on a terminal: none of its control characters are printed.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use serde_json::json;
 use crate::Desk;
 use crate::common::{Ran, explode_in, file};
 
-/// Sets the title of a terminal, in two ways; moves the cursor, and turns the direction of text.
+/// Sets the title of a terminal in two ways, moves the cursor, and reverses the direction of text.
 const EVIL: &str = "\u{1b}]0;evil\u{7}\u{9d}0;evil\u{9c}\u{1b}[2A\r\u{7f}\u{202e}";
 
-/// Nothing but newlines and tabs is for the terminal.
+/// Checks that the text has no control characters except newlines and tabs.
 #[track_caller]
 fn harmless(what: &str, text: &str) {
     let obeyed = |c: char| {
@@ -25,7 +25,7 @@ fn both(what: &str, ran: &Ran) {
     harmless(what, &ran.err);
 }
 
-/// A message of a check comes from a command.
+/// The message of a check comes from a command.
 #[test]
 fn a_message_of_a_check_is_escaped() {
     let desk = Desk::new();
@@ -53,7 +53,7 @@ fn a_message_of_a_check_is_escaped() {
     assert!(!junit.contains(['\u{1b}', '\u{7}']), "{junit:?}");
 }
 
-/// Each text of a trace is another one's; so is what is said of a trace that is damaged.
+/// All texts of a trace may be a stranger's, and so may the message about a damaged trace.
 #[test]
 fn texts_of_a_trace_are_escaped() {
     let (desk, trace) = Desk::with_finding();
@@ -127,7 +127,7 @@ fn names_of_files_are_escaped() {
     harmless(html, &fs::read_to_string(folder.path().join(html)).unwrap());
 }
 
-/// What a stack file says is said again where it is wrong.
+/// The message about a wrong value repeats text of the stack file.
 #[test]
 fn values_of_a_stack_file_are_escaped() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Traces.
+//! Traces that carry commands.
 
 use std::fs;
 
@@ -67,7 +67,7 @@ fn trusted_commands_run() {
         !desk.path().join("stranger").exists(),
         "a trace that was only replayed stays a stranger's"
     );
-    // The smaller trace is the user's own.
+    // The smaller trace gets the user's tag.
     desk.does("stranger", &format!("minimise {trace} --trust --out min.json"), 0);
     desk.does("stranger", "replay min.json", 1);
     desk.refuses("me", "replay min.json");
@@ -94,12 +94,12 @@ fn a_changed_trace_is_a_strangers() {
         desk.edited(&trace, "edited.json", |value| value["tag"] = tag);
         desk.refuses("me", "replay edited.json");
     }
-    // The order of the keys and the space between them decide nothing.
+    // The order of the keys and the space between them have no effect.
     desk.edited(&trace, "edited.json", |_| {});
     desk.does("me", "replay edited.json", 1);
 }
 
-/// Options count by their effective values: what is written as a default is run, too.
+/// Options count by their effective values: commands that equal a default also run.
 #[test]
 fn commands_that_are_defaults_are_commands() {
     let (desk, trace) = Desk::with_finding();
@@ -127,7 +127,7 @@ fn traces_without_commands_need_nothing() {
     assert!(!desk.path().join("run/tag").exists());
 }
 
-/// SQL is no command: it stays in the simulated files.
+/// SQL is not a command. It stays in the simulated files.
 #[test]
 fn sql_of_a_trace_attaches_no_file_of_this_machine() {
     let desk = Desk::new();
@@ -146,7 +146,7 @@ fn sql_of_a_trace_attaches_no_file_of_this_machine() {
     }
 }
 
-/// A layer's name is part of paths.
+/// The name of a layer becomes part of paths.
 #[test]
 fn a_layer_is_not_named_by_a_path() {
     let (desk, trace) = Desk::with_finding();

@@ -1,9 +1,9 @@
-//! Boots a guest with this program as its agent and sends bytes to it and back:
+//! Boots a guest with this program as its agent, and exchanges bytes with it:
 //! `cargo run -p explode-vm --example boot`.
 //!
-//! `--kernel DIR` takes a tree that is built already, `--no-modules` leaves explode's modules out,
-//! `--driver=NAME` loads a driver, `--shell` ends in a shell, `--wait` leaves the guest running,
-//! `--doctor` only looks at the machine.
+//! `--kernel DIR` uses a built tree, `--no-modules` omits explode's modules, `--driver=NAME` loads
+//! a driver, `--shell` ends in a shell, `--wait` leaves the guest running, `--doctor` only checks
+//! the machine.
 
 #![allow(clippy::print_stdout, reason = "a program that shows something")]
 
@@ -17,7 +17,7 @@ use explode_vm::{
     shell,
 };
 
-/// The argument by which the program knows that it is in the guest.
+/// The argument that tells the program that it runs in the guest.
 const IN_GUEST: &str = "in-guest";
 const PORT: &str = "/dev/virtio-ports/explode";
 
@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The agent: says hello, then sends back what it gets.
+/// Runs as the agent: sends a greeting, then returns the bytes that it receives.
 fn agent() -> Result<(), Box<dyn Error>> {
     println!("agent: up with {:?}", std::env::args().collect::<Vec<_>>());
     for file in [

@@ -12,45 +12,45 @@ use crate::kernel::{self, BuiltKernel, KernelSource};
 use crate::modules::{self, Modules, drivers};
 use crate::tools::{self, Tools};
 
-/// Builds what a guest needs, or takes it from the cache.
+/// Builds the parts of a guest, or takes them from the cache.
 #[derive(Clone, Copy)]
 pub struct Builder<'a> {
-    /// Where everything is kept.
+    /// The cache of everything that is built.
     pub cache: &'a Cache,
-    /// What is not built by the recipe.
+    /// The changes to the recipes.
     pub options: &'a BuildOptions,
-    /// Told about every step that takes time.
+    /// Receives every step that takes time.
     pub progress: &'a dyn BuildProgress,
 }
 
 impl Builder<'_> {
-    /// Returns what each part needs.
+    /// Returns the context that each part needs.
     fn build(&self) -> Build<'_> {
         Build { cache: self.cache, options: self.options, progress: self.progress }
     }
 
-    /// The kernel.
+    /// Returns the kernel.
     ///
     /// # Errors
-    /// [`Missing`](crate::VmError::Missing) if packages or programs are missing or a tree is not
-    /// what it must be, [`Broken`](crate::VmError::Broken) if the build fails.
+    /// [`Missing`](crate::VmError::Missing) if packages or programs are missing or a tree is
+    /// unsuitable, [`Broken`](crate::VmError::Broken) if the build fails.
     pub fn kernel(&self, source: &KernelSource) -> Result<BuiltKernel> {
         kernel::get(&self.build(), source)
     }
 
-    /// Our modules, built for this kernel.
+    /// Returns explode's modules, built for this kernel.
     ///
     /// # Errors
-    /// As [`Builder::kernel`].
+    /// The errors of [`Builder::kernel`].
     pub fn modules(&self, kernel: &BuiltKernel) -> Result<Modules> {
         modules::get(&self.build(), kernel)
     }
 
-    /// A module of the caller's own, built for this kernel: `files` are a Kbuild tree, by name and
-    /// contents, that makes `<name>.ko`.
+    /// Returns a module of the caller, built for this kernel. `files` are a Kbuild tree that makes
+    /// `<name>.ko`, by name and contents.
     ///
     /// # Errors
-    /// As [`Builder::kernel`].
+    /// The errors of [`Builder::kernel`].
     pub fn module(
         &self,
         kernel: &BuiltKernel,
@@ -61,36 +61,36 @@ impl Builder<'_> {
         Ok(entry.join(format!("{name}.ko")))
     }
 
-    /// The modules of a driver that is not in the kernel, in the order in which they are loaded:
-    /// for [`GuestSpec::drivers`]. `kernel/drivers.txt` has their names.
+    /// Returns the modules of a driver that is not in the kernel, in the order in which they are
+    /// loaded, for [`GuestSpec::drivers`]. `kernel/drivers.txt` lists the names of drivers.
     ///
     /// [`GuestSpec::drivers`]: crate::GuestSpec::drivers
     ///
     /// # Errors
-    /// As [`Builder::kernel`], and [`Usage`](crate::VmError::Usage) for an unknown name.
+    /// The errors of [`Builder::kernel`], and [`Usage`](crate::VmError::Usage) for an unknown name.
     pub fn driver(&self, kernel: &BuiltKernel, name: &str) -> Result<Vec<PathBuf>> {
         drivers::get(&self.build(), kernel, name)
     }
 
-    /// The base image.
+    /// Returns the base image.
     ///
     /// # Errors
-    /// As [`Builder::kernel`].
+    /// The errors of [`Builder::kernel`].
     pub fn image(&self) -> Result<GuestImage> {
         image::get(&self.build())
     }
 
-    /// The tools that build kernels; [`Builder::kernel`] and [`Builder::modules`] ask for them when
-    /// they need them.
+    /// Returns the tools that build kernels. [`Builder::kernel`] and [`Builder::modules`] get them
+    /// themselves.
     ///
     /// # Errors
-    /// As [`Builder::kernel`].
+    /// The errors of [`Builder::kernel`].
     pub fn tools(&self) -> Result<Tools> {
         tools::get(&self.build())
     }
 
-    /// What runs guests of this kernel on this machine: the processor if a guest really boots on
-    /// it. Found out once, by booting one.
+    /// Returns the accelerator of guests with this kernel on this machine: the processor if a guest
+    /// boots on it. The first call boots a guest to find out.
     ///
     /// # Errors
     /// [`Missing`](crate::VmError::Missing) without QEMU.
@@ -99,8 +99,8 @@ impl Builder<'_> {
     }
 }
 
-/// Looks at everything that a guest of this kernel needs; nothing is built but the probe of
-/// /dev/kvm, if the kernel for it is there.
+/// Checks everything that a guest of this kernel needs. Builds nothing except the probe of
+/// /dev/kvm, if its kernel exists.
 #[must_use]
 pub fn doctor(builder: &Builder<'_>, source: &KernelSource) -> Vec<Requirement> {
     doctor::look(&builder.build(), source)

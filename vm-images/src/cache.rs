@@ -1,9 +1,9 @@
-//! The cache of what was built: tools, kernels, modules, images.
+//! The cache of built tools, kernels, modules and images.
 //!
 //! An entry is a folder `<root>/<kind>/<hash of its inputs>`. It is built as `<hash>.tmp` beside
-//! its place, written to disk, and renamed: an entry that is there is whole. The builder holds a
-//! lock on `<hash>.lock`, so a second builder waits and then finds the first one's entry; a lock
-//! ends with its process, and what a killed builder has left is removed by the next. The output of
+//! its place, written to disk, and renamed, so an existing entry is complete. The builder holds a
+//! lock on `<hash>.lock`, so a second builder waits and then finds the first one's entry. A lock
+//! ends with its process, and the next builder removes the remains of a killed one. The output of
 //! the build is in `<hash>.log`.
 
 use std::env;
@@ -17,14 +17,14 @@ use nix::unistd::syncfs;
 use crate::base::{BuildProgress, CacheKey, ErrorContext, Result, VmError, own_file};
 use crate::host::command::BuildLog;
 
-/// The name of the file of an entry that lists what it was made from.
+/// The name of the file in an entry that lists its inputs.
 const INPUTS: &str = "inputs";
 
-/// What to do where the cache cannot be written.
+/// The remedy if the cache cannot be written.
 const WRITABLE_CACHE: &str = "set XDG_CACHE_HOME to a folder that can be written and has room (a \
                               kernel build needs about 4 GiB)";
 
-/// The cache, below one folder.
+/// The cache below one folder.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
@@ -32,16 +32,16 @@ pub struct Cache {
 
 /// An entry that is being built.
 pub(crate) struct Building<'a> {
-    /// The temporary folder; what is in it when the build ends is the entry.
+    /// The temporary folder. Its contents at the end of the build are the entry.
     pub dir: PathBuf,
-    /// Takes the output of the build's commands.
+    /// Receives the output of the build's commands.
     log: BuildLog,
-    /// Gets the build's steps.
+    /// Receives the build's steps.
     pub progress: &'a dyn BuildProgress,
 }
 
 impl Cache {
-    /// The user's cache: `$XDG_CACHE_HOME/explode`, else `~/.cache/explode`.
+    /// Returns the user's cache: `$XDG_CACHE_HOME/explode`, or `~/.cache/explode`.
     ///
     /// # Errors
     /// [`VmError::Missing`] if neither variable is set.
@@ -59,26 +59,26 @@ impl Cache {
             })
     }
 
-    /// A cache below a folder, which is made when it is needed.
+    /// Returns a cache below a folder, which is made when it is needed.
     #[must_use]
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The folder that all is below.
+    /// Returns the folder that contains the cache.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The entry, if it is there.
+    /// Returns the folder of an entry. `None` if the entry does not exist.
     #[must_use]
     pub fn find(&self, kind: &str, key: &CacheKey) -> Option<PathBuf> {
         let path = self.root.join(kind).join(key.hash());
         path.join(INPUTS).is_file().then_some(path)
     }
 
-    /// The entry, built by `build` if it is not there.
+    /// Returns the folder of an entry. `build` builds it if it does not exist.
     pub(crate) fn entry(
         &self,
         kind: &str,
@@ -114,15 +114,15 @@ impl Cache {
             File::open(&folder).and_then(|dir| dir.sync_all()).at("write to disk", &folder)
         });
         if let Err(error) = result {
-            // The error of the build is worth more than one of cleaning up.
+            // The error of the build is more useful than one of the cleanup.
             let _ = remove(&temporary);
             return Err(error);
         }
         Ok(path)
     }
 
-    /// A folder that outlives what is built in it, so that the next build finds what the last has
-    /// left. It is locked meanwhile.
+    /// Calls `build` with a locked folder that is kept afterwards, so that the next build can reuse
+    /// the results of the last.
     pub(crate) fn work<T>(
         &self,
         kind: &str,
@@ -141,12 +141,12 @@ impl Cache {
 }
 
 impl Building<'_> {
-    /// Runs a command to its end; it ends with this process, however that ends.
+    /// Runs a command to its end. The command also ends if this process ends.
     pub fn run(&self, command: &mut Command) -> Result<()> {
         self.run_lines(command, 0)
     }
 
-    /// The same, for a command whose lines of output measure how far it is.
+    /// Runs a command whose lines of output measure its progress.
     pub fn run_lines(&self, command: &mut Command, expected: u64) -> Result<()> {
         self.log.run(command, expected, self.progress)
     }
@@ -160,7 +160,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     })
 }
 
-/// Writes a file of the cache; no reader finds a part of it while this process lives.
+/// Writes a file of the cache. No reader sees a part of it while this process lives.
 pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> Result<()> {
     make_folder(file.parent().unwrap_or(file))?;
     let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
@@ -261,7 +261,7 @@ mod tests {
         let log = temporary.with_extension("log");
         assert!(fs::read_to_string(log).unwrap().ends_with("\none\ntwo\n"));
 
-        // What a builder that was killed leaves.
+        // The remains of a killed builder.
         fs::create_dir(&temporary).unwrap();
         fs::write(temporary.join("partial"), "").unwrap();
         assert_eq!(cache.find("image", &key), None);
@@ -269,7 +269,7 @@ mod tests {
         assert!(path.join("file").exists() && !path.join("partial").exists());
     }
 
-    /// Hands on what is said.
+    /// Sends each step to a channel.
     struct Told(Mutex<Sender<String>>);
 
     impl BuildProgress for Told {

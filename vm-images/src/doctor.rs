@@ -1,4 +1,4 @@
-//! Looks at the machine: what is there, what is missing, what to do about it.
+//! Checks the machine and reports what is there, what is missing, and what to do about it.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,40 +14,40 @@ use crate::host::{self, command};
 use crate::kernel::{self, BuiltKernel, KernelSource};
 use crate::{image, modules, packages};
 
-/// Free space that the first build of a kernel needs, in GiB.
+/// The free space that the first build of a kernel needs, in GiB.
 const DISK_GIB: u64 = 4;
 
-/// Memory that a guest and a build beside it need, in GiB.
+/// The memory that a guest and a build beside it need, in GiB.
 const MEMORY_GIB: u64 = 2;
 
-/// What to do where a part has yet to be built.
+/// The remedy if a part has yet to be built.
 const BUILD_FIRST: &str = "run: explode vm build";
 
-/// How something is.
+/// The state of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequirementState {
-    /// There.
+    /// The requirement is met.
     Ok,
-    /// Not there; the remedy says what to do.
+    /// The requirement is missing. The remedy says what to do.
     Missing,
-    /// There is a way without it, which takes more time.
+    /// The requirement is missing, but explode can work without it, more slowly.
     Slow,
-    /// Not there yet; explode makes it when it is first needed.
+    /// The requirement is not met yet. explode builds it when it is first needed.
     Later,
-    /// Not there; the detail says what needs it.
+    /// The requirement is missing. The detail says what would need it.
     NotNeeded,
 }
 
-/// What was looked at.
+/// One requirement that was checked.
 #[derive(Clone, Debug)]
 pub struct Requirement {
     /// A short name.
     pub name: &'static str,
-    /// How it is.
+    /// The state.
     pub state: RequirementState,
-    /// What was found.
+    /// The result of the check.
     pub detail: String,
-    /// What to do; empty if there is nothing to do.
+    /// The remedy. Empty if there is nothing to do.
     pub remedy: String,
 }
 
@@ -62,8 +62,8 @@ impl Requirement {
     }
 }
 
-/// Looks at everything that a guest of this kernel needs. Builds nothing; boots the probe of
-/// /dev/kvm if its kernel and image are there.
+/// Checks everything that a guest of this kernel needs. Builds nothing. Boots the probe of /dev/kvm
+/// if its kernel and image exist.
 pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Requirement> {
     let kernel = kernel::built(build, source);
     let mut checks = vec![qemu(), host_tools(), lists(), disk(build.cache.root()), memory()];
@@ -115,7 +115,7 @@ fn lists() -> Requirement {
 }
 
 fn disk(cache: &Path) -> Requirement {
-    // The cache may not be there yet: look at what it will be on.
+    // The cache may not exist yet, so the nearest existing folder above it is checked.
     let folder = cache.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     let missing = |what| {
         Requirement::new(

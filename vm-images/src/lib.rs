@@ -1,8 +1,8 @@
 //! The guest of explode: a kernel, explode's two kernel modules, an image, and QEMU.
 //!
-//! [`Builder`] makes the parts, each once, and keeps them in a [`Cache`]; any user can do that,
-//! since packages are unpacked and not installed. [`Guest::boot`] puts them together with the
-//! running program as the guest's agent, and gives the stream to it:
+//! [`Builder`] makes each part once and keeps it in a [`Cache`]. Any user can do that, because
+//! packages are unpacked and not installed. [`Guest::boot`] boots the parts with the running
+//! program as the guest's agent, and opens the stream to it:
 //!
 //! ```no_run
 //! use explode_vm::{Agent, BuildOptions, Builder, Cache, Guest, GuestSpec, KernelSource, Silent};
@@ -22,26 +22,26 @@
 //! ```
 //!
 //! A guest starts the same way each time: one processor, no address randomisation, the same time of
-//! day. What is left (the kernel's random numbers take in when interrupts arrive) is the agent's
-//! and EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has
-//! started it. This crate knows no component and no file system: what is in the image is written in
-//! `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
+//! day. The agent and EKM control the rest (the kernel's random numbers depend on the times of
+//! interrupts). A guest leaves nothing on any disk, and ends with the process that started it. This
+//! crate knows no component and no file system. `image/recipe.txt` lists the contents of the image,
+//! `kernel/explode.config` the configuration of the kernel.
 //!
 //! # Rooms, bottom first
 //!
-//! Each module at the top uses only those that stand before it in this list.
+//! Each module uses only modules that come before it in this list.
 //!
 //! - `base`: errors, progress, keys, files with guessable names, and child processes.
 //! - `host`: the build machine's programs, and commands with their output.
-//! - `cache`: the cache of what was built, and the builds that fill it.
+//! - `cache`: the cache of build results, and the builds that fill it.
 //! - `packages`: Debian's packages, and the recipes that name them.
-//! - `build`: what every part needs: the cache, the options, and the receiver of progress.
+//! - `build`: the context of every build: the cache, the options, and the receiver of progress.
 //! - `tools`: the Rust compiler, libclang and bindgen that build kernels and modules.
 //! - `kernel`: the guest's kernel, explode's own or one of the user's trees.
 //! - `modules`: explode's kernel modules, those of callers, and drivers of the kernel's source.
 //! - `image`: the guest's base image.
-//! - `guest`: guests in QEMU: what they are made of, and how they run.
-//! - `doctor`: a report on what this machine has and lacks.
+//! - `guest`: guests in QEMU: their parts, and how they run.
+//! - `doctor`: a report on the requirements that this machine meets and lacks.
 //! - `builder`: the type that builds every part.
 
 mod base;

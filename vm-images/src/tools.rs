@@ -1,9 +1,9 @@
 //! The tools that build the kernel and its modules: a Rust compiler with the source of `core`,
 //! libclang, bindgen.
 //!
-//! They come from packages that are unpacked below the cache (`kernel/tools.txt`) and are run by
-//! small scripts that set the path of their libraries, so that nothing is installed and nothing of
-//! the machine's own compilers is used but gcc.
+//! They come from packages that are unpacked below the cache (`kernel/tools.txt`). Small scripts
+//! run them with the path of their libraries. So nothing is installed, and of the machine's own
+//! compilers only gcc is used.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,21 +19,21 @@ use crate::host;
 use crate::packages::recipes::tools::lines;
 use crate::packages::{self, Package};
 
-/// To be raised when the way in which the tools are put together changes.
+/// The version of the recipe, which must be raised when the way of assembling the tools changes.
 const RECIPE: u32 = 1;
 
-/// About how many lines cargo prints for bindgen.
+/// The approximate number of lines that cargo prints for bindgen.
 const BINDGEN_LINES: u64 = 110;
 
-/// Runs an unpacked program with the libraries it was unpacked with.
+/// The script that runs an unpacked program with the libraries it was unpacked with.
 const WRAPPER: &str = r#"#!/bin/sh
 tools=${0%/bin/*}
 export LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu:$tools/lib/x86_64-linux-gnu"
 "#;
 
-/// Variables by which make, the kernel's makefiles and the compilers build something else. No key
-/// has them, so they do not count: a user's own belong to the user's builds, others were left by
-/// cargo or an outer make.
+/// The environment variables that change what make, the kernel's makefiles and the compilers build.
+/// They are not part of any key, so they are removed. A user's variables belong to the user's
+/// builds, and others were left by cargo or an outer make.
 const FOREIGN: &[&str] = &[
     "AFLAGS_KERNEL",
     "AFLAGS_MODULE",
@@ -79,15 +79,15 @@ const FOREIGN: &[&str] = &[
     "W",
 ];
 
-/// Tools that are ready to be used.
+/// Tools that are ready for use.
 #[derive(Clone, Debug)]
 pub struct Tools {
     root: PathBuf,
 }
 
 impl Tools {
-    /// `make` for the kernel, with these tools and nothing in its output that depends on time, user
-    /// or machine.
+    /// Returns `make` for the kernel, with these tools. Its output does not depend on time, user or
+    /// machine.
     pub(crate) fn make(&self) -> Command {
         let mut make = Command::new("make");
         make.arg(format!("RUSTC={}", self.rustc().display()))
@@ -103,26 +103,27 @@ impl Tools {
         make
     }
 
-    /// The Rust compiler, which the user's kernel has to be built by as well.
+    /// Returns the path of the Rust compiler, with which the user's kernel must also be built.
     #[must_use]
     pub fn rustc(&self) -> PathBuf {
         self.root.join("bin/rustc")
     }
 }
 
-/// The version of the kernel's source.
+/// Returns the package of the kernel's source.
 pub(crate) fn source_package(build: &Build<'_>) -> Package {
     pinned(build, "source").remove(0)
 }
 
-/// What the tools are made of, for the keys of what they build.
+/// Returns the inputs of the tools, for the keys of what they build.
 pub(crate) fn key(build: &Build<'_>) -> CacheKey {
     let mut key = CacheKey::new(RECIPE);
     for Package { name, version } in pinned(build, "rust").into_iter().chain(pinned(build, "cargo"))
     {
         key = key.with(&name, version);
     }
-    // Whichever version the archive offers will do, but one that was asked for is to be used.
+    // Any version that the archive offers works, but a version that the caller selected must be
+    // used.
     for (name, recipe) in lines("libraries") {
         let version = build.options.version(&name, &recipe);
         if version != recipe {
@@ -132,7 +133,7 @@ pub(crate) fn key(build: &Build<'_>) -> CacheKey {
     key
 }
 
-/// The tools, built if they are not there.
+/// Returns the tools, and builds them if necessary.
 pub(crate) fn get(build: &Build<'_>) -> Result<Tools> {
     let root = build.cache.entry("tools", &key(build), build.progress, |building| {
         host::check()?;
@@ -152,8 +153,8 @@ pub(crate) fn get(build: &Build<'_>) -> Result<Tools> {
     Ok(Tools { root })
 }
 
-/// The packages of a section in the version of the recipe, or in the one that the caller has asked
-/// for.
+/// Returns the packages of a section, in the version that the caller selected or else in that of
+/// the recipe.
 fn pinned(build: &Build<'_>, section: &str) -> Vec<Package> {
     let lines = lines(section);
     let version_of = |name: &str| {
@@ -179,7 +180,7 @@ fn pinned(build: &Build<'_>, section: &str) -> Vec<Package> {
         .collect()
 }
 
-/// Removes what is large and never used: the compiler's own source, documentation, rustdoc.
+/// Removes large parts that are never used: the compiler's own source, documentation, rustdoc.
 fn prune(root: &Path) -> Result<()> {
     for folder in ["usr/share", "usr/bin/rustdoc"] {
         remove(&root.join(folder))?;
@@ -209,7 +210,8 @@ fn remove(path: &Path) -> Result<()> {
 
 fn wrapper(root: &Path, name: &str, exec: &str) -> Result<()> {
     let folder = root.join("bin");
-    // Debian 12's packages know /bin only as a link to /usr/bin, and none of these brings it along.
+    // Debian 12's packages know /bin only as a link to /usr/bin, and none of these packages
+    // contains the link.
     fs::create_dir_all(&folder).at("make the folder", &folder)?;
     let path = folder.join(name);
     fs::write(&path, format!("{WRAPPER}{exec}")).at("write", &path)?;
@@ -227,7 +229,7 @@ fn build_bindgen(building: &Building<'_>, bindgen: &Package) -> Result<()> {
         .arg(building.dir.join("cargo"))
         .current_dir(&building.dir)
         .env("CARGO_TARGET_DIR", &target);
-    // It runs a few times a build: the time to optimise it never comes back.
+    // bindgen runs a few times in a build, so optimising it costs more time than it saves.
     cargo
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         .env_remove("RUSTFLAGS")

@@ -1,5 +1,5 @@
-//! Guests that never answer: said with the last words of QEMU or of the console, and nothing of
-//! them runs on.
+//! Tests of guests that never answer. The error contains the last output of QEMU or of the console,
+//! and no process of the guest is left.
 
 #[path = "../../tests/common/unsupported.rs"]
 mod unsupported;
@@ -14,7 +14,7 @@ use explode_vm::{
 use tempfile::TempDir;
 use unsupported::unsupported;
 
-/// A tree that looks like a built kernel, with this file to boot.
+/// Makes a tree that looks like a built kernel, with this file as the boot image.
 fn tree(boot_image: &[u8]) -> TempDir {
     let tree = tempfile::tempdir().unwrap();
     let file = |name: &str, contents: &[u8]| {
@@ -23,7 +23,7 @@ fn tree(boot_image: &[u8]) -> TempDir {
         fs::write(path, contents).unwrap();
     };
     let fragment = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel/explode.config");
-    // The fragment's options select it.
+    // The fragment's options select TRACEPOINTS.
     file(".config", &[&fs::read(fragment).unwrap()[..], b"\nCONFIG_TRACEPOINTS=y\n"].concat());
     file("arch/x86/boot/bzImage", boot_image);
     file("include/config/kernel.release", b"0.0.0\n");
@@ -33,7 +33,7 @@ fn tree(boot_image: &[u8]) -> TempDir {
     tree
 }
 
-/// Boots it; what is said when that has failed, and how long it took.
+/// Boots the kernel of a tree. Returns the error and the time until it.
 fn failure(tree: &Path, deadline: Duration) -> (String, Duration) {
     let (cache, options) = (Cache::at(tree), BuildOptions::default());
     let builder = Builder { cache: &cache, options: &options, progress: &Silent };
@@ -47,7 +47,7 @@ fn failure(tree: &Path, deadline: Duration) -> (String, Duration) {
     (error.to_string(), started.elapsed())
 }
 
-/// Returns true if there is a process that was started to boot this tree.
+/// Returns true if a process that was started to boot this tree is running.
 fn running(tree: &Path) -> bool {
     let tree = tree.to_str().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -72,7 +72,7 @@ fn what_is_no_kernel_is_refused_by_qemu() {
     }
 }
 
-/// The smallest kernel: a multiboot header that has it loaded at 1 MiB, a loop that prints a line
+/// Builds the smallest kernel: a multiboot header that loads it at 1 MiB, a loop that prints a line
 /// on the serial port, and a halt.
 fn silent_kernel(line: &str) -> Vec<u8> {
     const HEADER: u32 = 32;
@@ -81,7 +81,7 @@ fn silent_kernel(line: &str) -> Vec<u8> {
     let checksum = 0u32.wrapping_sub(magic).wrapping_sub(flags);
     let header = [magic, flags, checksum, AT, AT, 0, 0, AT + HEADER];
     let before = [0x66, 0xba, 0xf8, 0x03, 0xbe]; // mov dx, 0x3f8; mov esi, ...
-    // Until lodsb is 0: out dx, al; hlt.
+    // A loop until lodsb loads 0: out dx, al. Then hlt.
     let after = [0xac, 0x84, 0xc0, 0x74, 0x03, 0xee, 0xeb, 0xf8, 0xf4, 0xeb, 0xfd];
     let text = AT + HEADER + (before.len() + 4 + after.len()) as u32;
     let header = header.iter().flat_map(|word| word.to_le_bytes());

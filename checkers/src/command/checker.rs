@@ -19,7 +19,7 @@ use itertools::Itertools as _;
 /// The name in the registry.
 pub const NAME: &str = "commands";
 
-/// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.
+/// Returns the definition of a checker made of commands, which has its own name in each stack file.
 pub fn def() -> CheckerDef {
     CheckerDef::new(NAME, "a checker made of shell commands, in a stack file", build)
         .options([
@@ -41,9 +41,9 @@ struct CommandChecker {
     definition: CommandCheckerSpec,
     /// The names of the alternatives, in order.
     names: Vec<String>,
-    /// Calls of mutate on this path.
+    /// The number of calls of mutate on this path.
     mutates: u32,
-    /// The alternatives completed so far, one a line.
+    /// The names of the alternatives completed so far, one per line.
     done: String,
     signature: Option<Vec<u8>>,
 }
@@ -61,11 +61,11 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     }))
 }
 
-/// How an alternative went.
+/// The result of an alternative.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AlternativeResult {
     Well,
-    /// A step has failed; those after it were not run.
+    /// A step failed. The steps after it were not run.
     Wrong,
 }
 
@@ -76,8 +76,8 @@ impl CommandChecker {
         cx: &mut Cx<'_>,
     ) -> Result<AlternativeResult, CheckError> {
         let stack = cx.stack();
-        // Without a kernel below the state is all there is: nothing is lost but what a process has
-        // not yet written.
+        // Without a kernel a crash loses only what a process has not written yet. So every crash is
+        // a soft crash.
         let soft = stack.devices().kernel().is_none();
         for step in &alternative.steps {
             match step {
@@ -129,7 +129,7 @@ impl CommandChecker {
         Violation::new(Verdict::CheckFailed, promise, message)
     }
 
-    /// Runs `sig`, if there is one: its output is the state's signature.
+    /// Runs `sig`, if it is defined. Its output becomes the signature of the state.
     fn look(&mut self, stack: &Stack) -> Result<(), StepError> {
         let Some(sig) = &self.definition.sig else { return Ok(()) };
         let sig = fill_checker(sig, &stack.paths(), self.mutates)?;
@@ -142,8 +142,8 @@ impl CommandChecker {
     }
 }
 
-/// Runs a command of mutate. Where it calls `explode-mark` a crash is checked. On a kernel the
-/// devices hear of that by themselves.
+/// Runs a command of mutate. Each call of `explode-mark` in it requests crash checks. On a kernel
+/// the devices receive these requests themselves.
 fn hearing(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
     if stack.devices().kernel().is_some() {
         return run(command, stack.devices(), OutputMode::Said, &[]);
@@ -217,8 +217,8 @@ impl Checker for CommandChecker {
         Some(Box::new(self.clone()))
     }
 
-    /// The author of the commands knows which files are there. What the commands read is not known
-    /// here.
+    /// The author of the commands knows which files are there. The files that the commands read are
+    /// unknown here.
     fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         Ok(CheckerFacts::default().populated_ok().reads_only_its_disks(false))
     }
@@ -244,8 +244,8 @@ impl Demands for CommandChecker {
     }
 }
 
-/// What is the same in a message whatever the details: words with digits or slashes in them (keys,
-/// numbers, paths) are details.
+/// Returns the part of a message that is the same for every instance of a bug. Words with digits or
+/// slashes (keys, numbers, paths) are replaced by `#`.
 fn promise(message: &str) -> String {
     let detail =
         |word: &str| word.contains(|letter: char| letter.is_ascii_digit() || letter == '/');

@@ -1,7 +1,7 @@
 //! Checkers made of shell commands.
 //!
-//! Their definitions are options ([`def`]): they stand in the plan and in every trace, so a replay
-//! needs nothing else. What the commands mean is in `docs/reference/stack-files.md`.
+//! The definitions are options ([`def`]). They are part of the plan and of every trace, so a replay
+//! needs nothing else. `docs/reference/stack-files.md` describes the commands.
 
 mod checker;
 mod steps;

@@ -1,4 +1,4 @@
-//! What a command checker does: alternatives, each a list of steps.
+//! The definition of a command checker: alternatives, each a list of steps.
 
 use serde::Deserialize;
 
@@ -21,21 +21,21 @@ pub(super) struct Alternative {
     pub steps: Vec<CommandStep>,
 }
 
-/// One step.
+/// One step of an alternative.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Written")]
 pub(super) enum CommandStep {
     /// Begins an interval.
     Start(Vec<String>),
-    /// Ends it.
+    /// Ends the interval.
     End(Vec<String>),
-    /// Crashes now.
+    /// Checks a crash at this moment.
     Crash(Vec<String>),
-    /// Runs a command; with `must` its failing is an error of the checked system.
+    /// Runs a command. With `must` its failure is an error of the checked system.
     Sh { command: String, must: bool },
 }
 
-/// A step as it is written.
+/// A step as the stack file writes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -70,10 +70,10 @@ impl TryFrom<Written> for CommandStep {
     }
 }
 
-/// Checks that these can be the arguments of a check. They are handed on separated by spaces.
+/// Checks that the arguments can be passed to a check, which receives them separated by spaces.
 ///
 /// # Errors
-/// One is empty, or holds a space.
+/// Returns an error if an argument is empty or contains white space.
 pub fn check_arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<(), UsageError> {
     let wrong =
         arguments.into_iter().find(|text| text.is_empty() || text.contains(char::is_whitespace));
@@ -84,10 +84,10 @@ pub fn check_arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Resu
     })
 }
 
-/// Does every `start` have its `end`? `words` are the kinds of the steps, in order.
+/// Checks that every `start` has its `end`. `words` are the kinds of the steps, in order.
 ///
 /// # Errors
-/// The index of the step that has no partner.
+/// Returns the index of the step that has no partner.
 pub fn check_intervals<'a>(
     words: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), (usize, UsageError)> {
@@ -111,7 +111,7 @@ pub fn check_intervals<'a>(
 }
 
 impl CommandCheckerSpec {
-    /// Checks the rules that every definition must meet, from whatever source it comes.
+    /// Checks the rules that every definition must meet, whatever its source.
     pub fn check(&self) -> Result<(), UsageError> {
         if self.mutate.is_empty() {
             return Err(UsageError("mutate has no alternative; write at least one".to_owned()));

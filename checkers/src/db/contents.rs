@@ -1,4 +1,5 @@
-//! What the two tables of the transaction checker hold, and the SQL between them and a database.
+//! The contents of the two tables of the transaction checker, and the SQL that reads and makes
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ impl Contents {
         Ok(Contents { a: table("a")?, b: table("b")? })
     }
 
-    /// The SQL that turns these contents into `wanted`, statement by statement.
+    /// Returns the SQL that turns these contents into `wanted`, one statement per changed row.
     pub fn sql_to(&self, wanted: &Contents) -> String {
         let mut sql = String::new();
         for (name, from, to) in [("a", &self.a, &wanted.a), ("b", &self.b, &wanted.b)] {

@@ -1,4 +1,4 @@
-//! Databases.
+//! Checkers of databases.
 
 mod contents;
 pub mod transactions;

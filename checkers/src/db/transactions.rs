@@ -1,8 +1,8 @@
-//! Transactions (EX-108): what was committed is there, whole and in order; what was not is not.
+//! Transactions (EX-108): committed ones are there, whole and in order; others are not.
 //!
 //! Every mutate is one transaction over two tables, committed or rolled back, or a checkpoint. Each
-//! committed transaction leaves contents that never were before, so a recovered database says by
-//! its contents which prefix of the history it holds.
+//! committed transaction leaves contents that never existed before, so the contents of a recovered
+//! database determine which prefix of the history it holds.
 
 use explode_components::db::sqlite::profile::{
     ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT,
@@ -35,27 +35,27 @@ pub fn def() -> CheckerDef {
     }])
 }
 
-/// Commits before and after the interval that is being checked.
+/// The numbers of commits before and after the checked interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Allowed {
     before: usize,
     after: usize,
-    /// Of them, those that a checkpoint has copied into the database.
+    /// The number of commits that a checkpoint has copied into the database.
     copied_before: usize,
     copied_after: usize,
 }
 
 #[derive(Clone, Default)]
 struct Transactions {
-    /// The contents after 0, 1, 2 ... commits.
+    /// The contents after 0, 1, 2, ... commits.
     history: Vec<Contents>,
-    /// What each rolled-back transaction had written.
+    /// The contents that each rolled-back transaction would have made.
     rolled_back: Vec<Contents>,
     allowed: Allowed,
     choice: Vec<TransactionStep>,
     /// The length of a value that does not fit into a page.
     large_chars: usize,
-    /// Mutates so far: names what they write.
+    /// The number of mutates so far. Values contain it, so that all are distinct.
     steps: i64,
 }
 
@@ -77,27 +77,27 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 /// The steps that a mutate chooses from.
 #[derive(Clone, Copy)]
 enum TransactionStep {
-    /// Two small rows in one table, one in the other.
+    /// Inserts two small rows into one table and one into the other.
     Insert,
-    /// A row that needs an overflow page.
+    /// Inserts a row that needs an overflow page.
     InsertLarge,
-    /// All rows of one table, one row of the other.
+    /// Updates all rows of one table and one row of the other.
     Update,
-    /// A row leaves one table for the other.
+    /// Moves a row from one table to the other.
     Move,
-    /// All rows but the newest go.
+    /// Deletes all rows except the newest.
     Delete,
-    /// An insert, after an update that is taken back to a savepoint.
+    /// Inserts rows, after an update that is rolled back to a savepoint.
     Savepoint,
-    /// An insert that is taken back.
+    /// Inserts rows and rolls back the transaction.
     RollBack,
-    /// The log into the database.
+    /// Copies the log into the database.
     Checkpoint,
 }
 
 impl Checker for Transactions {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
-        // The history goes on over a chop.
+        // The history continues after a chop.
         if !self.history.is_empty() {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl Checker for Transactions {
 }
 
 impl Transactions {
-    /// The contents after a step; every value is new.
+    /// Returns the contents after a step. Every value is new.
     fn wanted(&self, step: TransactionStep, now: &Contents) -> Contents {
         let n = self.steps;
         let mut wanted = now.clone();
@@ -200,7 +200,7 @@ impl Transactions {
             }
             TransactionStep::InsertLarge => {
                 let number = n.to_string();
-                // No width of a format is more than u16::MAX.
+                // The width of a format is at most u16::MAX.
                 let blank = " ".repeat(self.large_chars.saturating_sub(number.len()));
                 wanted.a.insert(n * 10, number + &blank);
                 wanted.b.insert(n * 10, format!("b{n}"));
@@ -223,7 +223,7 @@ impl Transactions {
         wanted
     }
 
-    /// Is this a prefix of the history that the epoch allows?
+    /// Checks that the contents are a prefix of the history that the epoch allows.
     fn judge(&self, found: &Contents, epoch: Epoch) -> Result<(), Violation> {
         let Allowed { before, after, copied_before, copied_after } = self.allowed;
         let (least, most, copied) = match epoch {
@@ -261,8 +261,8 @@ impl Transactions {
     }
 }
 
-/// Copies the whole WAL into the database. A checkpoint that cannot finish is the checker's fault:
-/// no other connection uses the database.
+/// Copies the whole WAL into the database. A checkpoint that cannot finish is an error of the
+/// check, because no other connection uses the database.
 fn checkpoint(database: &Database) -> Result<(), CheckError> {
     let row =
         |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));

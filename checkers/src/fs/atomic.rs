@@ -1,10 +1,10 @@
-//! Every call is atomic, and durable when it returns: after a crash the tree is the one before the
-//! call that was under way, or the one after it.
+//! Every call is atomic, and durable when it returns: a crash leaves the tree before or after the
+//! call that was running.
 //!
-//! A stricter reading than POSIX's, for file systems that claim it. A mutate is one call that
-//! changes a tree of two files and a directory, or a few of them, one after the other. Opening a
-//! file that is not there makes an empty one; what is written then comes with the close, and
-//! writing and closing count as one call. The whole tree is compared, with all contents.
+//! This is stricter than POSIX and meant for file systems that promise it. A mutate is one call
+//! that changes a tree of two files and a directory, or a few such calls in order. Opening a file
+//! that does not exist makes an empty one. Written data appears with the close, so a write and its
+//! close count as one call. The whole tree is compared, with all contents.
 
 use std::collections::BTreeMap;
 
@@ -34,42 +34,43 @@ pub fn def() -> CheckerDef {
     )
 }
 
-/// A call is there whole, or not at all.
+/// A call is on disk whole or not at all.
 const ATOMIC: &str = "atomic-call";
-/// A call that has returned is there.
+/// A call that has returned is on disk.
 const DURABLE: &str = "durable-call";
-/// Everything can be read.
+/// The whole tree can be read.
 const INTACT: &str = "intact";
 
-/// Bytes of a small file, and of one of several blocks.
+/// The sizes in bytes of a small file and of a file of several blocks.
 const SMALL: usize = 30;
 const LARGE: usize = 3000;
-/// Names on the longest path that is followed; a path has two.
+/// The number of names on the longest path that is followed. A valid path has at most two.
 const DEEPEST: usize = 4;
 
-/// The names of a tree: what a file holds, nothing for a directory.
+/// The paths of a tree, each with the contents of its file. `None` for a directory or a symbolic
+/// link.
 type AtomicTree = BTreeMap<String, Option<Vec<u8>>>;
 
 /// One call of mutate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AtomicStep {
-    /// `/a` becomes a small file, or has this at its beginning.
+    /// Writes a few bytes to the start of `/a`, and makes it if necessary.
     WriteA,
-    /// `/b` gets several blocks.
+    /// Writes several blocks to `/b`.
     WriteB,
-    /// Some bytes in the middle of `/b`.
+    /// Writes a few bytes into the middle of `/b`.
     PatchB,
-    /// `/b` loses its end.
+    /// Truncates `/b`.
     CutB,
-    /// Over what is there.
+    /// Renames `/a` to `/b`, which may exist.
     RenameAToB,
-    /// Into the directory.
+    /// Moves `/a` into the directory, as `/d/a`.
     MoveAToD,
-    /// `/a` goes.
+    /// Removes `/a`.
     UnlinkA,
-    /// `/d` comes.
+    /// Makes `/d`.
     MakeD,
-    /// `/d/a` and `/d` go, in two calls.
+    /// Removes `/d/a`, if it exists, and then `/d`.
     RemoveD,
 }
 
@@ -113,7 +114,7 @@ impl AtomicStep {
         }
     }
 
-    /// The calls of which it is made; `n` stands in what is written.
+    /// Returns the calls of the step. The written data begins with `n`.
     fn calls(self, fs: &Abstract, n: u32) -> Vec<FsCall> {
         let bytes = |len: usize| format!("{n:<len$}").into_bytes();
         let (a, b, d) = (|| "/a".to_owned(), || "/b".to_owned(), || "/d".to_owned());
@@ -139,13 +140,13 @@ impl AtomicStep {
     }
 }
 
-/// The names of an abstract file system, and what they lead to.
+/// Returns the paths of an abstract file system, with the contents of the files.
 fn tree(fs: &Abstract) -> AtomicTree {
     let contents = |id| fs.is_file(id).then(|| fs.bytes(id).to_vec());
     fs.paths().into_iter().map(|(path, id)| (path, contents(id))).collect()
 }
 
-/// What a file holds, as far as it matters: the size of a damaged one may be anything.
+/// Returns the contents of a file, at most `LARGE + 1` bytes. A damaged file may have any size.
 fn read_file(files: &dyn Files, path: &str) -> FilesResult<Vec<u8>> {
     let fd = files.open(path, OpenFlags::EXISTING)?;
     let mut bytes = vec![0; LARGE + 1];
@@ -155,7 +156,8 @@ fn read_file(files: &dyn Files, path: &str) -> FilesResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Everything below a directory; a damaged one may contain itself.
+/// Reads everything below a directory, down to `DEEPEST` names. A damaged directory may contain
+/// itself.
 fn read(files: &dyn Files, directory: &str, tree: &mut AtomicTree) -> FilesResult<()> {
     for (name, kind) in files.readdir(if directory.is_empty() { "/" } else { directory })? {
         let path = format!("{directory}/{name}");
@@ -174,7 +176,7 @@ fn read(files: &dyn Files, directory: &str, tree: &mut AtomicTree) -> FilesResul
     Ok(())
 }
 
-/// A tree without what the file system keeps for itself, if that is empty.
+/// Returns a tree without the empty files and directories that are reserved by the file system.
 fn without_reserved(mut tree: AtomicTree) -> AtomicTree {
     for path in RESERVED {
         let below = format!("{path}/");
@@ -190,9 +192,9 @@ fn without_reserved(mut tree: AtomicTree) -> AtomicTree {
 #[derive(Clone)]
 struct Atomic {
     fs: Abstract,
-    /// The tree before the mutate, and those that its calls led to.
+    /// The tree before the mutate, and the trees that its calls led to.
     trees: Vec<AtomicTree>,
-    /// Mutates so far: what each writes is its own.
+    /// The number of mutates so far. It makes the data of each mutate distinct.
     steps: u32,
 }
 
@@ -209,8 +211,8 @@ impl Atomic {
         STEPS.into_iter().filter(|step| step.is_possible(&self.fs)).collect()
     }
 
-    /// Takes a step. What is written to an open file comes with its close, and is no tree of its
-    /// own before.
+    /// Makes the calls of a step. Written data appears only with the close, so the tree after the
+    /// write is not an allowed state.
     fn take(&mut self, files: &dyn Files, step: AtomicStep) -> Result<(), CheckError> {
         self.steps += 1;
         self.trees = vec![tree(&self.fs)];

@@ -1,8 +1,7 @@
-//! The paper's Figure 2: a file that was synced is there, whatever happens around it (EX-23).
+//! The paper's Figure 2: a synced file is there, whatever happens around it (EX-23).
 //!
-//! mutate chooses among making one of five directories, removing one of five, removing the file,
-//! and writing "test" into the file and syncing it in one of two ways: 5 + 5 + 1 + 2 = 13 children
-//! of each state.
+//! mutate makes one of five directories, removes one of five, removes the file, or writes "test" to
+//! the file and syncs it in one of two ways: 5 + 5 + 1 + 2 = 13 children of each state.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +29,8 @@ pub fn def() -> CheckerDef {
 const FILE: &str = "/test-file";
 const CONTENTS: &[u8] = b"test";
 
-/// What is there, as far as names go. (No signature: what is not synced yet is part of the state
-/// too.)
+/// The names that are there. There is no signature, because unsynced changes are part of the state
+/// as well.
 #[derive(Clone, Default)]
 struct Basic {
     directories: BTreeSet<usize>,
@@ -118,7 +117,8 @@ impl Demands for Basic {
     }
 }
 
-/// Writes the file and syncs it: everything, or the file and its directory.
+/// Writes the file and syncs it. With `everything` the whole file system is synced, otherwise the
+/// file and its directory.
 fn write(files: &dyn Files, everything: bool) -> Result<(), CheckError> {
     let fd = files.open(FILE, OpenFlags::CREATE)?;
     files.pwrite(fd, 0, CONTENTS)?;

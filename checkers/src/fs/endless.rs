@@ -1,19 +1,20 @@
-//! Directories that lead back to themselves, which a walk by paths would follow for ever (EXC-5).
+//! Directories that contain themselves, which a walk by paths would follow for ever (EXC-5).
 
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::Files;
 
-/// So often on the way down it is looked whether the way leads in a circle: rarely, since that is a
-/// stat(2) of each directory on it.
+/// The number of levels between two checks for a circle. Checks are rare, because each is a stat(2)
+/// of every directory on the path.
 const LOOK: usize = 64;
-/// No way is as deep as this. A path of Linux has 4096 bytes at most (`PATH_MAX`).
+/// The largest depth of a walk. A path of Linux has at most 4096 bytes (`PATH_MAX`).
 const DEEPEST: usize = 1024;
 
-/// Is this way down one that ends? `path` is a directory that a walk is about to go into.
+/// Checks that a walk may enter a directory: the path to it has no circle and is not too deep.
 ///
 /// # Errors
-/// It leads in a circle, or is too deep; in words.
+/// Returns a text if the path leads in a circle, if it is too deep, or if a directory on it cannot
+/// be read.
 pub fn goes_on(files: &dyn Files, path: &str) -> Result<(), String> {
     let depth = path.matches('/').count();
     if !depth.is_multiple_of(LOOK) {
@@ -48,8 +49,8 @@ mod tests {
     use crate::fs::model::Groups;
     use crate::fs::topology::FoundTopology;
 
-    /// One directory in another, called `d`: so many, or as many as are asked for, of which each
-    /// `every`th is the first again.
+    /// A chain of `deep` nested directories, each named `d`. Each `every`th one has the inode of
+    /// the first again.
     struct Nested {
         deep: usize,
         every: usize,

@@ -1,14 +1,14 @@
-//! What `explode matrix` asks of each file system.
+//! The columns of `explode matrix` for file systems.
 
 use explode_runtime::base::{Options, TargetBounds};
 use explode_runtime::plan::MatrixColumn;
 
 use super::{failures, moved, reasonable, replaced, sync, sync_methods};
 
-/// Crashes during recovery are a question of their own.
+/// The bounds of most columns. Crashes during recovery have a column of their own.
 const BOUNDS: TargetBounds = TargetBounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
 
-/// The columns, in order.
+/// Returns the columns, in order.
 pub(crate) fn questions() -> Vec<MatrixColumn> {
     let mut questions = of_ways();
     questions.extend(of_checkers());
@@ -34,8 +34,8 @@ fn question(
     }
 }
 
-/// The same question with the calls that the paper has not. It stands by itself, because each small
-/// tree has many more followers.
+/// Returns a column with more calls than those of the paper. It is separate, because each small
+/// tree then has many more successors.
 fn more(name: &'static str, about: &'static str, question: MatrixColumn) -> MatrixColumn {
     MatrixColumn {
         name,
@@ -48,7 +48,7 @@ fn more(name: &'static str, about: &'static str, question: MatrixColumn) -> Matr
     }
 }
 
-/// One question for each way to make something durable.
+/// Returns one column per sync method.
 fn of_ways() -> Vec<MatrixColumn> {
     let way = |name, about| MatrixColumn {
         options: Options::none().with("way", name),
@@ -79,7 +79,7 @@ fn of_ways() -> Vec<MatrixColumn> {
     ]
 }
 
-/// One question for each other checker.
+/// Returns one column per other checker.
 fn of_checkers() -> Vec<MatrixColumn> {
     let shallow = TargetBounds { depth: 1, ..BOUNDS };
     vec![

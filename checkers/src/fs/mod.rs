@@ -1,4 +1,4 @@
-//! File systems.
+//! Checkers of file systems.
 
 pub mod atomic;
 pub mod basic;

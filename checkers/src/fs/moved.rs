@@ -1,23 +1,24 @@
-//! What a rename moves to another directory is there after a crash, under its old name or its new
-//! one, and not under both.
+//! A rename to another directory survives a crash: the moved node is there, under its old name or
+//! its new one, and not under both.
 //!
 //! The first call of mutate makes `/a` and `/b`, a file `/a/x`, and a directory `/a/d` with a file
-//! in it, and forces all of it. Then each moves one of the two to another directory, or forces
-//! something: a directory that a name has left or entered, or what was moved itself, which promises
-//! nothing of its name and has file systems write a part of the rename. Every disk that a crash
-//! could leave meanwhile and right then is checked. What was moved may be wherever it was since its
-//! place was forced; a directory that was forced since has the name, or has it no more.
+//! in it, and forces all of it. Then each call moves the file or the directory to another
+//! directory, or forces something: a directory that a name has left or entered, or the moved node
+//! itself, which promises nothing about its name and makes file systems write a part of the rename.
+//! Every disk that a crash could leave during the step and right after it is checked. A node may be
+//! wherever it was since its place was forced. A directory that was forced since then has the name
+//! if the node is in it, and does not have it otherwise.
 //!
-//! | promise | what |
+//! | promise | meaning |
 //! | --- | --- |
-//! | `moved-name` | what is being moved is there, and under one name |
-//! | `flushed-name` | it is where it was moved to once that directory is forced, and with it what is in it (fsync(2)) |
-//! | `deleted-name` | it is not where it was once that directory is forced |
-//! | `flushed-contents` | wherever it is, it holds what was forced (fsync(2)) |
+//! | `moved-name` | the moved node is there, under one name |
+//! | `flushed-name` | it is at its new place once that directory is forced, with the file in it (fsync(2)) |
+//! | `deleted-name` | it is not at its old place once that directory is forced |
+//! | `flushed-contents` | its file holds the forced bytes, wherever it is (fsync(2)) |
 //!
-//! Of crashes rename(2) says nothing, and of processes that there may be a time at which both names
-//! are there: the first line is one that journals of metadata promise. The others are what fsync
-//! promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
+//! rename(2) says nothing about crashes, and allows processes to see both names for a time.
+//! Journals of metadata promise `moved-name`. The other lines are promises of fsync. `fs-sync` and
+//! `fs-ways` check them for nodes that are not being moved.
 
 use explode_ramdisk::files::{FileKind, Files, FsCall, OpenFlags, Session};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
@@ -48,16 +49,16 @@ const FLUSHED_NAME: &str = "flushed-name";
 const DELETED: &str = "deleted-name";
 const CONTENTS: &str = "flushed-contents";
 
-/// Every word for what is broken.
+/// The words of all promises.
 #[cfg(test)]
 pub(super) const WORDS: [&str; 4] = [MOVED, FLUSHED_NAME, DELETED, CONTENTS];
 
-/// Between which directories things are moved.
+/// The directories between which nodes are moved.
 const DIRECTORIES: [&str; 3] = ["/", "/a", "/b"];
-/// The file, and the directory with the file in it.
+/// The names of the file, and of the directory with a file in it.
 const THINGS: [&str; 2] = ["x", "d"];
 const BELOW: &str = "y";
-/// Bytes of a few blocks.
+/// The size of each file in bytes: a few blocks.
 const SIZE: usize = 3 * 4096;
 
 /// One call of mutate.
@@ -70,7 +71,7 @@ enum Step {
 
 #[derive(Clone, Debug)]
 struct Moved {
-    /// Of each thing; of none before the first step.
+    /// The places of each node. Empty before the first step.
     places: Moments<Vec<Whereabouts>>,
 }
 
@@ -134,7 +135,7 @@ impl Moved {
         Moved { places: Moments::default() }
     }
 
-    /// Makes everything, and forces it.
+    /// Makes all files and directories and forces them.
     fn begin(&mut self, files: &dyn Files) -> Result<(), CheckError> {
         let file = |path: String| {
             let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
@@ -149,7 +150,7 @@ impl Moved {
         let forced = forced.map(|path| FsCall::FsyncDir { path: path.to_owned() });
         let mut session = Session::new(files);
         for call in made.iter().chain(files_made.iter().flatten()).chain(&forced) {
-            // What follows needs each of the syncs, too.
+            // Later steps rely on each of the syncs as well, so a sync that fails is an error.
             session.make(call).map_err(|errno| {
                 CheckError::broken(format!("making what is moved: {call}: {errno}"))
             })?;
@@ -166,7 +167,7 @@ impl Moved {
         self.places.begin();
         let mut is_forced = false;
         make(&calls, files, |call| is_forced |= call.is_sync())?;
-        // One that fails has promised nothing; and a thing that is forced nothing of its name.
+        // A failed sync promises nothing. Forcing a node promises nothing about its name.
         if let Step::ForceDirectory(directory) = step
             && is_forced
         {
@@ -184,7 +185,7 @@ fn wrong(verdict: Verdict, promise: &'static str, text: String) -> CheckError {
     Violation::new(verdict, promise, text).into()
 }
 
-/// That of a path; none if there is none.
+/// Returns the kind of the node at a path. `None` if the path does not exist.
 fn kind(files: &dyn Files, path: &str) -> Result<Option<FileKind>, CheckError> {
     match files.stat(path) {
         Ok(stat) => Ok(Some(stat.kind)),
@@ -200,7 +201,7 @@ fn unreadable(path: &str, promise: &'static str, errno: Errno) -> CheckError {
     }
 }
 
-/// Is a thing where it may be, and whole?
+/// Checks that a node is at one of its possible places, and is whole.
 fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), CheckError> {
     let mut found = Vec::new();
     for directory in 0..DIRECTORIES.len() {
@@ -227,8 +228,8 @@ fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Ch
         let text = format!("{back} was moved away, and its directory forced, and it is there");
         return Err(wrong(Verdict::Resurrected, DELETED, text));
     }
-    // Where a directory was forced without it, that it is elsewhere follows from its being moved
-    // whole or not at all.
+    // If its old directory was forced without it, the node must be elsewhere, because a rename
+    // happens whole or not at all.
     if !is.iter().any(|directory| places.may_be.contains(directory)) {
         let neither = if places.is_on_its_way() {
             "neither"
@@ -329,7 +330,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the violation, if any, of `/a/x` that was moved to `/b`, once the directories
+    /// Returns the violation, if any, for `/a/x` after it was moved to `/b` and the directories
     /// `forced` were forced, with `x` in the directories `is_in`.
     fn told(forced: &[usize], is_in: &[usize]) -> Option<(Verdict, String)> {
         let storage = Storage::new(Image::new(), Recording::Off);
@@ -358,8 +359,8 @@ mod tests {
             assert_eq!(told(&[], is_in), None);
         }
         assert_eq!([told(&[], &[]), told(&[], &[1, 2])], [lost(MOVED), twice.clone()]);
-        // The new directory was forced; then the old one alone, of which it follows only if a
-        // rename is one change.
+        // The new directory is forced, then only the old one. In the second case the result follows
+        // only if a rename is one change.
         assert_eq!(
             [told(&[2], &[2]), told(&[2], &[1]), told(&[2], &[])],
             [None, lost(FLUSHED_NAME), lost(FLUSHED_NAME)]

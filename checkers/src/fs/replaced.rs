@@ -1,27 +1,28 @@
-//! A file that is replaced is there after a crash, the old one whole or the new one whole: new
-//! contents go to a temporary file, and rename(2) leads the old name to it, with fsync(2) of the
-//! temporary file before, or without.
+//! A replaced file is there after a crash, the old one whole or the new one whole. New contents are
+//! written to a temporary file, which is forced by fsync(2) or not, and rename(2) gives it the old
+//! name.
 //!
-//! The first call of mutate makes `/a` and forces it and its name. Then each writes `/b`, of part
-//! of a block or of a few, and renames it to `/a`; or forces what `/a` is. Every disk that a crash
-//! could leave meanwhile and right then is checked. `/a` may be what was forced, or any that has
-//! replaced it since: no call promises that a rename is durable before its directory is forced.
-//! Names are forced by fsync(2) of the directory, or by sync(2) where no directory can be fsynced
-//! (HFS says EINVAL).
+//! The first call of mutate makes `/a` and forces it and its name. Then each call writes `/b`, a
+//! part of a block or a few blocks, and renames it to `/a`, or forces `/a` and its name. Every disk
+//! that a crash could leave during the step and right after it is checked. `/a` may be the forced
+//! version or any that has replaced it since, because no call promises that a rename is durable
+//! before its directory is forced. Names are forced by fsync(2) of the directory, or by sync(2) if
+//! a directory cannot be fsynced (HFS returns EINVAL).
 //!
-//! | promise | what |
+//! | promise | meaning |
 //! | --- | --- |
-//! | `replaced-name` | a name that is being replaced is there; and it holds one version whole, where each was forced before its rename |
-//! | `replaced-by-rename` | the same of what it holds, where one was not forced |
-//! | `kind`, `readable` | it is a file, and can be read |
-//! | `flushed-name`, `flushed-contents` | all of this where nothing was replaced since it was forced (fsync(2)) |
+//! | `replaced-name` | the replaced name is there, and holds one version whole if each was forced before its rename |
+//! | `replaced-by-rename` | the replaced name holds one version whole, if one of them was not forced |
+//! | `kind`, `readable` | it is a file and can be read |
+//! | `flushed-name`, `flushed-contents` | all of this, if the file was not replaced since it was forced (fsync(2)) |
 //!
-//! rename(2) promises the first to other processes, and says nothing of crashes: journals of
-//! metadata promise it. The second is a promise of ext3 and ext4 (auto_da_alloc). These two are
-//! what the check is about; a profile may exclude them, and `kind` and `readable`. While a file is
-//! replaced no other promise covers what it holds, forced or not: the old file may be given back
-//! already, and the name may not lead to the new one yet. So an fsync that lies is reported by
-//! these words as well. `fs-ways` checks what fsync alone promises.
+//! rename(2) promises to other processes that the name is always there, and says nothing about
+//! crashes. Journals of metadata promise `replaced-name`. ext3 and ext4 promise
+//! `replaced-by-rename` (auto_da_alloc). The check is about these two. A profile may exclude them,
+//! and also `kind` and `readable`. While a file is replaced no other promise covers its contents,
+//! forced or not: the blocks of the old file may be free already while the name does not lead to
+//! the new one yet. So an fsync that breaks its promise is also reported by these words. `fs-ways`
+//! checks the promise of fsync alone.
 
 use explode_ramdisk::files::{FileKind, Files, FsCall, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{OptionDef, Options, UsageError};
@@ -57,49 +58,49 @@ pub fn def() -> CheckerDef {
     }])
 }
 
-/// What it is about: whatever replaces the file, and what was not forced.
+/// The promises that the check is about. Without unsynced replacements only the first.
 const ABOUT: [&str; 2] = ["replaced-name", "replaced-by-rename"];
-/// What it tells besides.
+/// The other promises that the check can report.
 const BESIDES: [&str; 4] = ["flushed-name", "flushed-contents", "kind", "readable"];
 
-/// Every word for what is broken.
+/// Returns the words of all promises.
 pub(super) fn words() -> impl Iterator<Item = &'static str> {
     ABOUT.into_iter().chain(BESIDES)
 }
 
-/// The file, and the temporary one.
+/// The replaced file, and the temporary file.
 const FILE: &str = "/a";
 const TEMPORARY: &str = "/b";
-/// Bytes of a part of a block, and of a few blocks.
+/// The sizes of a version in bytes: a part of a block, and a few blocks.
 const SIZES: [usize; 2] = [1000, 3 * 4096];
 
 /// One call of mutate.
 #[derive(Clone, Copy, Debug)]
 enum ReplaceStep {
-    /// By a file of so many bytes, which is forced before or is not.
+    /// Replaces the file by one of `size` bytes, which is forced before if `fsync` is true.
     Replace { size: usize, fsync: bool },
-    /// The file and its name are forced.
+    /// Forces the file and its name.
     Force,
 }
 
-/// What the file held at some time.
+/// One version of the contents of the file.
 #[derive(Clone, Debug, Hash)]
 struct FileVersion {
     bytes: Vec<u8>,
-    /// Was it forced before it got its name?
+    /// True if the version was forced before it got its name.
     forced: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Replaced {
     unsynced: bool,
-    /// How often it was written.
+    /// The number of versions written so far.
     writes: u32,
     fs: Abstract,
     history: History,
     /// The files that got their name before they were forced.
     unforced: BTreeSet<Id>,
-    /// What the file may hold, the oldest first.
+    /// The versions that the file may hold, oldest first.
     versions: Moments<Vec<FileVersion>>,
 }
 
@@ -137,7 +138,7 @@ impl Replaced {
         ways.flat_map(replace).chain(force).collect()
     }
 
-    /// The calls that write a new version of the file to a path that is not there.
+    /// Returns the calls that write a new version to a path that does not exist.
     fn write(&mut self, path: &str, size: usize, fsync: bool) -> Vec<FsCall> {
         self.writes += 1;
         let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
@@ -149,7 +150,8 @@ impl Replaced {
         calls
     }
 
-    /// Makes calls, which the model follows. Returns true if one of them is a sync that succeeds.
+    /// Makes calls and applies them to the model. Returns true if one of them is a sync that
+    /// succeeds.
     fn make(&mut self, files: &dyn Files, calls: &[FsCall]) -> Result<bool, CheckError> {
         let mut is_synced = false;
         make(calls, files, |call| {
@@ -160,13 +162,15 @@ impl Replaced {
         Ok(is_synced)
     }
 
-    /// The file of this path gets the name that is replaced.
+    /// Records that the file at `path` gets the replaced name, and whether it was forced before
+    /// that.
     fn named(&mut self, path: &str) {
         let is_forced = |id: &Id| self.history.file(*id).is_some_and(|it| it.forced.is_synced());
         self.unforced.extend(self.fs.find(path).filter(|id| !is_forced(id)));
     }
 
-    /// Makes the file, and forces it. What follows needs both syncs.
+    /// Makes the file and forces it. Later steps rely on both syncs, so a sync that fails is an
+    /// error.
     fn begin(&mut self, files: &dyn Files) -> Result<(), CheckError> {
         let calls = self.write(FILE, SIZES[1], true);
         if !self.make(files, &calls)? {
@@ -195,7 +199,7 @@ impl Replaced {
                 let path = || FILE.to_owned();
                 let open = FsCall::Open { path: path(), flags: OpenFlags::EXISTING };
                 let calls = [open, FsCall::Fsync { path: path() }, FsCall::Close { path: path() }];
-                // What has failed has promised nothing.
+                // A failed sync promises nothing.
                 if self.make(files, &calls)? && force_names(files).is_ok() {
                     self.force_names();
                 }
@@ -205,13 +209,13 @@ impl Replaced {
         Ok(())
     }
 
-    /// The names in the root were forced.
+    /// Records that the names in the root were forced.
     fn force_names(&mut self) {
         self.history.force(&self.fs, &FsCall::FsyncDir { path: "/".to_owned() });
     }
 
-    /// What the name may lead to, the oldest first. Here a rename replaces it at once: it always
-    /// leads somewhere.
+    /// Returns the versions that the name may lead to, oldest first. The checker takes a rename as
+    /// one change, so the name always leads to a file.
     fn versions(&self) -> Vec<FileVersion> {
         let leads = self.history.leads(Abstract::ROOT, &FILE[1..]);
         let version = |id: Id| FileVersion {
@@ -222,7 +226,7 @@ impl Replaced {
     }
 }
 
-/// Forces the names in the root.
+/// Forces the names in the root, by sync(2) if a directory cannot be fsynced.
 fn force_names(files: &dyn Files) -> FilesResult<()> {
     match files.sync_dir("/") {
         Err(Errno::EINVAL) => files.sync_machine(),
@@ -230,7 +234,7 @@ fn force_names(files: &dyn Files) -> FilesResult<()> {
     }
 }
 
-/// Is the file one of these versions?
+/// Checks that the file is one of these versions.
 fn judge(files: &dyn Files, allowed: &[FileVersion]) -> Result<(), CheckError> {
     let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text).into());
     let replaced = allowed.len() > 1;
@@ -348,7 +352,8 @@ mod tests {
 
     use super::*;
 
-    /// Files that keep nothing. Every call succeeds, but for an fsync of a file while it fails.
+    /// Files that keep nothing. Changes and syncs succeed, except fsync of a file while
+    /// `fsync_fails` is set.
     #[derive(Default)]
     struct Hollow {
         fsync_fails: Cell<bool>,

@@ -1,6 +1,6 @@
-//! Every word by which a check of the matrix may report what is broken, and that each system of the
-//! matrix has a line for it. A word without a line would make a bug of something that no document
-//! promises.
+//! Tests that the profile of each system of the matrix has a line for every promise that a check of
+//! the matrix can report. Without the line a finding would be reported as a bug although no
+//! document promises anything.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn every_sync() -> impl Iterator<Item = &'static str> {
     SyncCall::words(&SyncCall::ALL).into_iter()
 }
 
-/// The words of a checker.
+/// Returns the words of a checker.
 fn words(checker: &str) -> Vec<String> {
     let owned = |words: &mut dyn Iterator<Item = &'static str>| words.map(str::to_owned).collect();
     match checker {
@@ -43,8 +43,8 @@ fn registry() -> Registry {
     registry
 }
 
-/// The rows of the matrix, and those with the options that promise something else; and overlay on
-/// each.
+/// Returns the rows of the matrix, the same systems with options that change their promises, and
+/// overlay on each.
 fn systems(registry: &Registry) -> Vec<(String, Profile)> {
     let rows = registry.systems.iter().map(|row| (row.name.to_owned(), row.stack.clone()));
     let others = [
@@ -79,7 +79,7 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
     both.map(profile).collect()
 }
 
-/// Each word of a check of the matrix without a line in a profile, as one line of text.
+/// Returns one line of text for each word of a check that has no line in a profile.
 fn missing(systems: &[(String, Profile)]) -> Vec<String> {
     let mut missing = Vec::new();
     for question in matrix_columns::questions() {
@@ -100,7 +100,7 @@ fn each_system_has_a_line_for_each_word() {
     let registry = registry();
     let mut systems = systems(&registry);
     assert_eq!(missing(&systems), [""; 0]);
-    // The test sees what is not there.
+    // The test detects a missing line.
     let (name, profile) = &mut systems[0];
     profile.promises.retain(|line| line.name != "readable");
     let expected = format!("{name}: no line for readable (reasonable)");
@@ -111,11 +111,11 @@ fn each_system_has_a_line_for_each_word() {
     );
 }
 
-/// What a checker says that it is about it can tell.
+/// The promises that a check is about are words that it can report.
 #[test]
 fn a_check_is_about_words_of_its_own() {
     let registry = registry();
-    // Synchronous, because one of the checks is about nothing else.
+    // The file system is mounted synchronously, because one of the checks needs that.
     let spec = StackSpec::default().plug("simfiles", Options::none().with("sync", true));
     let disks = InProcess.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
     let mut stack =
@@ -130,7 +130,7 @@ fn a_check_is_about_words_of_its_own() {
             "{}: {about:?}",
             question.name
         );
-        // Which call fails is chosen on the way.
+        // `fs-failures` chooses the failing call while it runs, so it names no promise.
         assert_eq!(about.is_empty(), def.name == failures::NAME, "{}", question.name);
     }
 }
@@ -146,8 +146,8 @@ fn no_profile_says_two_things_of_a_word() {
     }
 }
 
-/// The structure is promised whole or not at all, and then nothing of what was not synced is:
-/// `fs-reasonable` tells what is wrong besides only so.
+/// A profile promises all structure words or none. If none, it promises nothing about unsynced
+/// changes either. `fs-reasonable` finds what else is wrong only under this condition.
 #[test]
 fn what_is_excluded_hides_nothing() {
     let mut without = BTreeSet::new();

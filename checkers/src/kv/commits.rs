@@ -1,8 +1,8 @@
-//! Commits (EX-108, for a store of keys and values): what was committed is there, whole and in
-//! order; what was not is not.
+//! Commits (EX-108, for a key-value store): committed changes are there, whole and in order; others
+//! are not.
 //!
 //! Every mutate is one commit, synced or lazy, or a checkpoint. Each commit leaves contents that
-//! never were before, so a recovered store says by its contents how many commits it holds.
+//! never existed before, so the contents of a recovered store determine how many commits it holds.
 
 use explode_components::engine::{
     ATOMIC, Change, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store, StoreContents,
@@ -29,21 +29,21 @@ pub fn def() -> CheckerDef {
     ])
 }
 
-/// Bytes of a value that takes more than one block of 4096.
+/// The number of bytes of a value that takes more than one block of 4096 bytes.
 const LARGE_BYTES: u64 = 5000;
 
 /// The steps that a mutate chooses from.
 #[derive(Clone, Copy)]
 enum CommitStep {
-    /// A small value, synced.
+    /// Writes a small value, synced.
     Put,
-    /// A small value, some time.
+    /// Writes a small value, lazily: it becomes durable some time later.
     PutLazily,
-    /// A value of more than one block, synced.
+    /// Writes a value of more than one block, synced.
     PutLarge,
-    /// The oldest key goes, synced.
+    /// Deletes the first key, synced.
     Delete,
-    /// A checkpoint.
+    /// Makes a checkpoint.
     Checkpoint,
 }
 
@@ -55,7 +55,7 @@ const STEPS: [CommitStep; 5] = [
     CommitStep::Checkpoint,
 ];
 
-/// How many commits there may be, before and after the interval that is being checked.
+/// The numbers of commits before and after the checked interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Allowed {
     before: CommitCount,
@@ -64,20 +64,20 @@ struct Allowed {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct CommitCount {
-    /// Synced, or followed by one that is.
+    /// The number of commits that were synced, or followed by a synced one.
     durable: usize,
     all: usize,
 }
 
 struct Commits {
-    /// Bytes of a large value.
+    /// The number of bytes of a large value.
     large: usize,
-    /// Has a commit only one change? Then two commits may leave the same.
+    /// True if a commit has only one change. Then two commits may leave the same contents.
     single: bool,
-    /// The contents after 0, 1, 2 ... commits.
+    /// The contents after 0, 1, 2, ... commits.
     history: Vec<StoreContents>,
     allowed: Allowed,
-    /// Mutates so far: names what they write.
+    /// The number of mutates so far. Keys and values contain it.
     steps: u32,
 }
 
@@ -94,7 +94,8 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Commits {
-    /// What a step changes; the key `step` makes all contents distinct, where there is room for it.
+    /// Returns the changes of a step. If a commit has several, the key `step` makes all contents
+    /// distinct.
     fn changes(&self, step: CommitStep) -> Vec<Change> {
         let n = self.steps;
         let value = |bytes: usize| format!("{n:<bytes$}").into_bytes();
@@ -117,7 +118,7 @@ impl Commits {
         }
     }
 
-    /// Is this a part of the history that the epoch allows?
+    /// Checks that the contents are a prefix of the history that the epoch allows.
     fn judge(&self, found: &StoreContents, epoch: Epoch) -> Result<(), Violation> {
         let Allowed { before, after } = self.allowed;
         let (least, most) = match epoch {
@@ -149,7 +150,7 @@ impl Commits {
 
 impl Checker for Commits {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
-        // The history goes on over a chop.
+        // The history continues after a chop.
         if self.history.is_empty() {
             self.history.push(stack.engine::<Store>()?.0.contents()?);
         }

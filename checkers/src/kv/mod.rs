@@ -1,3 +1,3 @@
-//! Key-value stores.
+//! Checkers of key-value stores.
 
 pub mod commits;

@@ -1,4 +1,4 @@
-//! One target as a table writes it, its placeholders filled.
+//! One target as a table writes it, with its placeholders filled.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,8 @@ struct UsedLayer {
     options: BTreeMap<String, OptionValue>,
 }
 
-/// Says whether a bug was put in on purpose, and what the system without it is called.
+/// The `seeded` key: true if the target has a seeded bug, or the name of the target without that
+/// bug.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "seeded is true, false or the name of the target without the bug")]
 enum Seeded {
@@ -62,7 +63,7 @@ impl Default for Seeded {
 }
 
 impl Entry {
-    /// Returns the target, and the name of its twin.
+    /// Returns the target and the name of its twin. `None` if the entry names no twin.
     pub fn target(self) -> (Target, Option<String>) {
         let mut stack = StackSpec::default();
         for UsedLayer { used, name, children, options } in self.stack {

@@ -1,4 +1,4 @@
-//! Reads the tables of targets: `checkers/targets/*.toml`, one file a family.
+//! Reads the tables of targets: `checkers/targets/*.toml`, one file per family.
 //!
 //! A target is an entry with these keys:
 //!
@@ -13,17 +13,17 @@
 //! seeded = "fs-sync-ext2-by-ext4"                     # the twin without the bug; `true`: none
 //! ```
 //!
-//! - `[common]` has keys that hold for all entries of the file. An entry's own key replaces the
-//!   common one. `checker`, `bounds` and `words` are replaced key by key; a `checker` with a `use`
-//!   in place of another `use` takes none of its options.
-//! - An entry with `columns` and `rows` is a template: a target for each row. `{column}` in a text
-//!   stands for the row's cell, and a text that is only `{column}` becomes the cell itself. A
-//!   column with the name of a key sets that key. `words` are the same for all rows.
-//! - `[[target.bugs]]` is the target before it with a bug: it inherits the keys of that target
-//!   except `name`, `about` and `expect`, and that target is its twin. Each row of a template is
-//!   followed by its bugs.
-//! - A file has a heading, `family`. `real = false` says that its systems are explode's own, made
-//!   for their bugs. `feature` names the cargo feature that has them.
+//! - `[common]` has keys that apply to all entries of the file. A key of an entry replaces the
+//!   common key. `checker`, `bounds` and `words` are replaced key by key. A `checker` with another
+//!   `use` inherits no options.
+//! - An entry with `columns` and `rows` is a template: it makes one target per row. `{column}` in a
+//!   text is replaced by the cell of the row, and a text that is only `{column}` becomes the cell
+//!   itself. A column with the name of a key sets that key. `words` are the same for all rows.
+//! - `[[target.bugs]]` is the preceding target with a bug. It inherits all keys of that target
+//!   except `name`, `about` and `expect`, and that target is its twin. The bugs of a template
+//!   follow each of its rows.
+//! - A file has a heading, `family`. `real = false` means that its systems are part of explode and
+//!   exist for their bugs. `feature` names the cargo feature that the systems need.
 
 mod entry;
 mod table;
@@ -75,10 +75,10 @@ pub(crate) fn register(registry: &mut Registry) {
     }
 }
 
-/// Adds the targets of a table, if this build has its systems.
+/// Adds the targets of a table, if this build has the systems of the table.
 ///
 /// # Errors
-/// The table is wrong. The text names the file, the entry and the key.
+/// Returns an error if the table is wrong. The text names the file, the entry and the key.
 fn add(registry: &mut Registry, path: &str, text: &str) -> Result<(), UsageError> {
     let Table { name, real, is_built, listed } = Table::read(path, text)?;
     if !is_built {

@@ -1,4 +1,4 @@
-//! A file of targets: entries with what they share, and templates with their rows.
+//! A file of targets: entries with their common keys, and templates with their rows.
 
 use explode_runtime::base::UsageError;
 use explode_runtime::plan::Target;
@@ -17,11 +17,11 @@ const OWN: [&str; 3] = ["name", "about", "expect"];
 /// The keys of a target that a column can set.
 const COLUMNS: [&str; 7] = ["name", "about", "stack", "checker", "bounds", "expect", "seeded"];
 
-/// A file that was read.
+/// The contents of a file, as targets.
 pub(super) struct Table {
     /// The heading of its targets.
     pub name: String,
-    /// False if its systems are explode's own, made for their bugs.
+    /// False if its systems are part of explode and exist for their bugs.
     pub real: bool,
     /// False if its systems need a cargo feature that this build does not have.
     pub is_built: bool,
@@ -61,7 +61,7 @@ impl Table {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// The text names the file, the entry and the key that is wrong.
+    /// Returns an error if the text is wrong. The error names the file, the entry and the key.
     pub fn read(path: &str, text: &str) -> Result<Table, UsageError> {
         let unread = |error| UsageError(format!("{path}: {}", one_line(error)));
         let file: File = toml::from_str(text).map_err(unread)?;
@@ -83,7 +83,7 @@ impl Table {
     }
 }
 
-/// Adds the targets of an entry to `listed`: one for each row, followed by its bugs.
+/// Adds the targets of an entry to `listed`: one per row, each followed by its bugs.
 fn expand(
     mut entry: Keys,
     inherited: &Keys,
@@ -124,12 +124,12 @@ fn expand(
     Ok(())
 }
 
-/// Returns the keys of `below`, replaced by those of `above`.
+/// Returns the keys of `below`, with those of `above` in their place.
 fn merged(mut below: Keys, above: &Keys) -> Result<Keys, String> {
     for (key, value) in above {
         match (below.get_mut(key), value) {
             (Some(Value::Table(below)), Value::Table(above)) if MERGED.contains(&key.as_str()) => {
-                // The options are those of one checker.
+                // Options belong to one checker: another checker inherits none of them.
                 if above.contains_key("use") && below.contains_key("use") {
                     below.clear();
                 }
@@ -146,7 +146,7 @@ fn merged(mut below: Keys, above: &Keys) -> Result<Keys, String> {
     Ok(below)
 }
 
-/// Returns the target of these keys, the words put in.
+/// Returns the entry of these keys, with the words filled in.
 fn filled(target: &Keys) -> Result<Entry, String> {
     let mut target = target.clone();
     let words = match target.remove("words") {

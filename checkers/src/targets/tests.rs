@@ -1,4 +1,4 @@
-//! Each table is read, and what is wrong with a table is named.
+//! Tests of the tables: each is read, and an error names the wrong key.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn registry() -> Registry {
     registry
 }
 
-/// Reads a table with one target of each entry, and returns its error.
+/// Reads a table and returns its error.
 fn error_of(text: &str) -> String {
     add(&mut Registry::default(), "t.toml", text).unwrap_err().0
 }
@@ -45,7 +45,7 @@ fn each_file_of_the_folder_is_read() {
     assert_eq!(there, TABLES.iter().map(|(path, _)| (*path).to_owned()).collect());
 }
 
-/// Components, checkers and options that a target names exist, and can be had with these values.
+/// The components, checkers and options of each target exist, and the options accept the values.
 #[test]
 fn each_target_can_be_run() {
     let known = registry();
@@ -70,7 +70,7 @@ fn each_target_has_a_name_and_a_family() {
     assert_eq!(listed.map(|name| &**name).collect::<BTreeSet<&str>>(), names);
 }
 
-/// A twin has the same checker and no bug, and stands under the same heading.
+/// A twin has the same checker, no bug, and the same family.
 #[test]
 fn each_twin_is_the_system_without_the_bug() {
     let registry = registry();
@@ -94,7 +94,7 @@ fn each_twin_is_the_system_without_the_bug() {
     assert_eq!(without, expected);
 }
 
-/// One target for each row, each followed by its bugs.
+/// A template makes one target per row, each followed by its bugs.
 #[test]
 fn templates_have_a_target_for_each_row() {
     let registry = added(
@@ -137,7 +137,7 @@ fn templates_have_a_target_for_each_row() {
     );
 }
 
-/// The keys of a table that hold for all entries are replaced by their own.
+/// An entry replaces the keys of `[common]`.
 #[test]
 fn an_entry_replaces_what_is_common() {
     let registry = added(
@@ -164,7 +164,7 @@ fn a_feature_that_is_off_has_no_targets() {
     assert_eq!(registry.targets.len(), usize::from(cfg!(feature = "engines")));
 }
 
-/// The text of an error has the file, the entry and the key.
+/// The text of an error names the file, the entry and the key.
 #[test]
 fn what_is_wrong_is_named() {
     let wrong = |entry: &str, expected: &[&str]| {

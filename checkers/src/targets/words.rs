@@ -1,13 +1,13 @@
-//! Templates: words in place of `{word}`.
+//! Templates: replaces `{word}` by the value of the word.
 
 use explode_runtime::base::UsageError;
 use toml::{Table, Value};
 
-/// Replaces each `{word}` in the texts of a value. A text that is only `{word}` becomes that word's
-/// value, of any type.
+/// Replaces each `{word}` in the texts of a value. A text that is only `{word}` becomes the value
+/// of that word, of any type.
 ///
 /// # Errors
-/// There is no such word, or it cannot stand within a text.
+/// Returns an error if the word does not exist or its value cannot be part of a text.
 pub(super) fn fill(value: &mut Value, words: &Table) -> Result<(), String> {
     match value {
         Value::String(template) => {

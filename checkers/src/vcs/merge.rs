@@ -1,4 +1,4 @@
-//! A merge replaces all of its files, or none (EXC-10), whenever the machine or the program stops.
+//! A merge replaces all of its files or none (EXC-10), whenever the machine or the program stops.
 
 use explode_components::broken::merge::Folder;
 use explode_runtime::base::{Options, UsageError};
@@ -15,7 +15,7 @@ pub fn def() -> CheckerDef {
     CheckerDef::new(NAME, "files that are replaced together are all old or all new", build)
 }
 
-/// The generations before and after the interval that is being checked.
+/// The generations before and after the checked interval.
 #[derive(Default)]
 struct ArchiveChecker {
     before: u64,

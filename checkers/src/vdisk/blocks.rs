@@ -1,18 +1,18 @@
-//! Blocks of a disk (EX-112, for a disk that is made of others): what was flushed is there,
-//! whatever one of the others has lost.
+//! Blocks of a disk (EX-112, for a disk that is made of others): flushed data survives the loss of
+//! any one of the others.
 //!
-//! Every mutate writes a block, or writes one through the caches, or flushes; no two writes write
-//! the same. The first chooses the disk that is going to fail, too. On a crash disk each sector
-//! must hold one of the versions that it could have, and
+//! Every mutate writes a block, writes block 0 with FUA, or flushes. No two writes have the same
+//! data. The first mutate also chooses the disk that will fail. On a crash disk each sector must
+//! hold one of the versions that it can have, and
 //!
-//! * two reads of a block agree, whichever disk they come from;
-//! * a bad sector costs nothing, and two at the same place of two disks no more than is there;
-//! * when the disk that was chosen is pulled out all blocks hold the same as before. Where a disk
-//!   has bad sectors, each block is read and written again before that: then nothing may be left of
-//!   them.
+//! * two reads of a block agree, whichever disk serves them;
+//! * a bad sector loses nothing, and two bad sectors at the same place lose at most the blocks
+//!   there;
+//! * all blocks hold the same data after the chosen disk is pulled out. If a disk has bad sectors,
+//!   each block is first written back, which must repair them.
 //!
-//! One disk a path, because an array need not take back a disk that was gone. Of a disk that is not
-//! made of others only the versions are checked.
+//! One disk fails per path, because an array need not accept a disk again that was gone. For a disk
+//! that is not made of others only the versions are checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,27 +42,28 @@ pub fn def() -> CheckerDef {
     }])
 }
 
-/// A block holds what was written last before a flush, or something newer.
+/// A block holds the newest data written before a flush, or something newer.
 const DURABLE: &str = "durable";
-/// A live disk gives back what was written last.
+/// A live disk returns the newest data.
 const CURRENT: &str = "current";
 /// Two reads of a block agree.
 const AGREE: &str = "agree";
-/// What one disk cannot read, the others have.
+/// A sector that one disk cannot read is read from the others.
 const READABLE: &str = "readable";
-/// With one disk pulled out the blocks hold the same.
+/// The blocks hold the same data after one disk is pulled out.
 const REDUNDANT: &str = "redundant";
 
-/// The versions that a block may hold, oldest first: the number of the mutate that has written it.
+/// The versions that a block may hold, oldest first. A version is the number of the mutate that
+/// wrote it.
 type Versions = Vec<u32>;
 
 #[derive(Clone)]
 struct Blocks {
     before: Vec<Versions>,
     after: Vec<Versions>,
-    /// Mutates so far.
+    /// The number of mutates so far.
     steps: u32,
-    /// The device that is pulled out of a crash disk, once that is chosen.
+    /// The device that is pulled out of a crash disk, once it is chosen.
     fails: u32,
 }
 
@@ -74,12 +75,12 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Blocks { before: blocks.clone(), after: blocks, steps: 0, fails: 0 }))
 }
 
-/// What a block of this version holds: its number, all over.
+/// Returns the bytes of a block of this version: the version, repeated.
 fn contents(version: u32) -> Vec<u8> {
     version.to_le_bytes().repeat(BLOCK_BYTES / 4)
 }
 
-/// The version that bytes begin with.
+/// Returns the version at the start of the bytes.
 fn version(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes"))
 }
@@ -89,16 +90,16 @@ fn read(disk: &RamDisk, block: usize) -> Option<Vec<u8>> {
     disk.try_read(block as u64 * SECTORS_PER_BLOCK, &mut bytes).ok().map(|()| bytes)
 }
 
-/// What cannot be read of the devices below.
+/// The unreadable sectors of the devices below.
 struct Bad {
-    /// Does any of them have such a sector?
+    /// True if any device has an unreadable sector.
     any: bool,
-    /// How many blocks may be lost with them.
+    /// The largest number of blocks that may be lost.
     most_lost: usize,
 }
 
-/// Where two devices have lost a sector at the same place, or the only one has, what all but one of
-/// them hold there may be gone.
+/// Counts the unreadable sectors. If two devices, or the only one, have lost a sector at the same
+/// place, the blocks of all devices but one may be lost there.
 fn bad(storage: &Storage, devices: u32) -> Bad {
     let mut disks: BTreeMap<u64, u32> = BTreeMap::new();
     (0..devices)
@@ -112,7 +113,8 @@ fn bad(storage: &Storage, devices: u32) -> Bad {
     Bad { any: !disks.is_empty(), most_lost: places * devices.saturating_sub(1).max(1) as usize }
 }
 
-/// Reads a block twice, if it can be read; what it holds, if that is one of its versions.
+/// Reads a block twice and returns its bytes if they are one of its versions. `None` if it cannot
+/// be read.
 fn read_twice(
     disk: &RamDisk,
     block: usize,

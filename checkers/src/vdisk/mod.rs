@@ -1,3 +1,3 @@
-//! Block devices.
+//! Checkers of block devices.
 
 pub mod blocks;

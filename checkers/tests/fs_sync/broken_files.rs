@@ -1,4 +1,5 @@
-//! A repair that breaks files after each crash: which of its damage is reported, and which is not.
+//! Tests with a repair that breaks files after each crash: damage to promised data is reported, and
+//! no other damage.
 
 use std::rc::Rc;
 
@@ -35,7 +36,7 @@ impl Component for Repair {
     }
 }
 
-/// Writes into a file, or does nothing if it has no byte there.
+/// Overwrites bytes of a file, if it has a byte there.
 fn overwrite(files: &dyn Files, path: &str, at: u64, bytes: &[u8]) -> FilesResult<()> {
     match files.stat(path) {
         Ok(stat) if stat.kind == FileKind::File && stat.size > at => {
@@ -58,7 +59,7 @@ fn create(files: &dyn Files, path: &str) -> FilesResult<()> {
     files.close(files.open(path, OpenFlags::CREATE)?)
 }
 
-/// If `path` is there.
+/// Returns true if `path` exists.
 fn there(files: &dyn Files, path: &str) -> bool {
     files.stat(path).is_ok()
 }
@@ -106,13 +107,13 @@ fn repair(how: &str, files: &dyn Files) -> FilesResult<()> {
     }
 }
 
-/// Runs with such a repair to this depth.
+/// Runs with this repair to this depth.
 fn broken(how: &str, depth: u32) -> Ran {
     let mut registry = registry();
     registry.components.push(repair_def());
     let mut plan = plan(&registry, "fs-sync", depth);
     plan.stack = plan.stack.plug("repair", Options::none().with("how", how));
-    // It is to break them once.
+    // The repair must break the files only once.
     plan.settings.crash_depth = 0;
     run(&registry, &plan)
 }
@@ -144,7 +145,7 @@ fn sizes() {
             ("lost/synced-by-sync", "/a has 0 bytes, not 4096"),
         ],
     );
-    // A rename that is not synced can leave both names: /a is what was cut as /b.
+    // A rename that is not synced can leave both names. Then the truncated /b is also found as /a.
     told(
         "cuts /b",
         2,

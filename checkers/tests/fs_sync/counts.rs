@@ -1,10 +1,10 @@
-//! The targets: exact counts where syncs keep their word, and what is found where they lie.
+//! Tests of the targets: exact counts if syncs keep their promises, and the findings if they lie.
 
 use explode_runtime::base::Options;
 
 use crate::{plan, registry, run};
 
-/// States, operations, crash disks and distinct checks.
+/// Returns the numbers of states, operations, crash disks and distinct checks.
 fn counts(target: &str, depth: u32) -> [u64; 4] {
     let registry = registry();
     let ran = run(&registry, &plan(&registry, target, depth));
@@ -16,15 +16,15 @@ fn counts(target: &str, depth: u32) -> [u64; 4] {
 
 #[test]
 fn what_is_synced_survives() {
-    // Eight steps do anything to an empty tree. Four of them sync a file and its name, and leave
-    // one disk each; after one that syncs a file, its name is there or not.
+    // Eight steps change an empty tree. Four of them sync a file and its name, and leave one disk
+    // each. One step syncs a file only. After it the name is there or not.
     assert_eq!(counts("fs-sync", 1), [1 + 8, 8, 4 + 2, 4 + 2]);
     assert_eq!(counts("fs-sync", 2), [98, 97, 385, 362]);
     assert_eq!(counts("fs-sync", 3), [1_165, 1_164, 14_069, 10_049]);
     assert_eq!(counts("fs-sync", 4), [14_192, 14_191, 346_909, 110_792]);
 }
 
-/// Without their lies the lying syncs are what they stand on.
+/// Without the lies the stack with lying syncs equals the stack below it.
 #[test]
 fn syncs_that_could_lie_and_do_not() {
     let registry = registry();
@@ -72,7 +72,7 @@ fn a_hole_is_whole_blocks() {
             checker.make(&Options::none().with("hole", hole as u64)).err().expect("no hole");
         assert!(refused.to_string().contains("multiple of 4096"), "{refused}");
     }
-    // The default has indirect blocks; here it is explored as any other.
+    // The default hole needs indirect blocks. It is explored like any other.
     let mut far = plan(&registry, "fs-sync", 2);
     far.checker_options = Options::none();
     assert_eq!(run(&registry, &far).summary.distinct, 362.into());

@@ -1,6 +1,6 @@
-//! A profile that excludes the structure, as that of a file system without a journal and an fsck
-//! does: what breaks it is by design, and what was forced is held to all the same. And one of which
-//! nothing is left of what a check is about: its run is refused.
+//! Tests of profiles that exclude the structure, as those of file systems without a journal and
+//! fsck do: damage to the structure is by design, and forced data must still be there. A run is
+//! refused if the profile excludes everything that the check is about.
 
 use explode_runtime::base::{Options, RunError};
 use explode_runtime::devices::InProcess;
@@ -13,13 +13,14 @@ use crate::{plan, registry, run};
 const STRUCTURE: &str =
     "readable,kind,created-name,one-sequence,link-count,unsynced-contents,unsynced-attributes";
 
-/// What a run on such files tells: signatures, and whether each is by design.
+/// Returns the signatures of the findings of a run on such files, each with true if it is by
+/// design.
 fn told(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
     let mut registry = registry();
     registry.components.push(repair_def());
     plan.stack =
         plan.stack.plug("repair", Options::none().with("how", how)).plug("lying-sync", lying);
-    // They are to be broken once.
+    // The repair must break the files only once.
     plan.settings.crash_depth = 0;
     let ran = run(&registry, &plan);
     let told =
@@ -27,7 +28,7 @@ fn told(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
     told.map(|(by_design, signature)| (signature, by_design)).collect()
 }
 
-/// Three steps deep on one file.
+/// Runs three steps deep on one file.
 fn reasonable(how: &str, lying: Options) -> Vec<(String, bool)> {
     let mut plan = plan(&registry(), "fs-reasonable", 3);
     plan.checker_options = plan.checker_options.with("dirs", 0_u64).with("files", 1_u64);
@@ -51,26 +52,26 @@ fn a_structure_that_is_broken_hides_nothing_that_was_forced() {
     let adds = |words| reasonable("adds what nobody asked for", excluding(words));
     assert_eq!(adds("none"), expected(&[("resurrected/created-name", false)]));
     assert_eq!(adds(STRUCTURE), expected(&[("resurrected/created-name", true)]));
-    // The same, and a file that was forced is empty.
+    // The same, and a forced file is empty.
     let both = |words| reasonable("adds a name and empties what is there", excluding(words));
     assert_eq!(both("none"), expected(&[("resurrected/created-name", false)]));
     assert_eq!(
         both(STRUCTURE),
         expected(&[("lost/flushed-contents", false), ("resurrected/created-name", true)])
     );
-    // A file that cannot be read: it was forced, or not.
+    // A file that cannot be read, forced or not.
     let unreadable = |words| reasonable("nothing", excluding(words).with("unreadable", "/a"));
     assert_eq!(unreadable("none"), expected(&[("corrupt/readable", false)]));
     assert_eq!(
         unreadable(STRUCTURE),
         expected(&[("corrupt/flushed-contents", false), ("corrupt/readable", true)])
     );
-    // A name that was given up for good.
+    // A name that was removed durably.
     let again = |words| reasonable("makes /a again", excluding(words));
     assert!(again(STRUCTURE).contains(&("resurrected/deleted-name".to_owned(), false)));
 }
 
-/// A mode that no call has set, of a file that was forced or not.
+/// A file has a mode that no call has set, before or after it is forced.
 #[test]
 fn a_mode_is_held_to_once_it_is_forced() {
     let modes = |words: &str| {
@@ -87,8 +88,8 @@ fn a_mode_is_held_to_once_it_is_forced() {
     }
 }
 
-/// A store that is msynced is stable only if that is promised of msync; what fsync promises is held
-/// to all the same.
+/// Stored data that is msynced is stable only if the profile keeps the promise of msync. The
+/// promise of fsync holds independently of that.
 #[test]
 fn an_msync_that_promises_nothing_makes_nothing_stable() {
     let lying = |lies: &str, words: &str| {
@@ -107,7 +108,7 @@ fn an_msync_that_promises_nothing_makes_nothing_stable() {
     assert_eq!(lying("fsync", "synced-by-msync,synced-by-fsync"), [""; 0]);
 }
 
-/// While a file is replaced it may be unreadable; once it is forced it may not.
+/// With this profile a file may be unreadable while it is replaced, but not once it is forced.
 #[test]
 fn what_replaces_a_file_is_held_to_once_it_is_forced() {
     let replaced = |words: &str| {
@@ -119,7 +120,7 @@ fn what_replaces_a_file_is_held_to_once_it_is_forced() {
     assert_eq!(replaced(STRUCTURE), expected(&found));
 }
 
-/// How a run is refused, if it is.
+/// Returns the error of a run that is refused. `None` if the run is not refused.
 fn refused(target: &str, unsynced: Option<bool>, words: &str) -> Option<RunError> {
     let registry = registry();
     let mut plan = plan(&registry, target, 1);
@@ -148,7 +149,7 @@ fn a_check_of_which_nothing_is_promised_is_refused() {
         ("fs-replaced", Some(true), both, true),
         ("fs-replaced", Some(false), names, true),
         ("fs-replaced", Some(false), "replaced-by-rename", false),
-        // What was forced is left of it.
+        // The promises about forced data remain.
         ("fs-reasonable", None, STRUCTURE, false),
     ] {
         let said = refused(target, unsynced, words);

@@ -1,5 +1,5 @@
-//! What is synced survives on simfiles, completely explored. Whatever breaks that is reported with
-//! the right verdict and promise. The same holds for each way to sync (`fs-ways`), and for all that
+//! Complete explorations on simulated files: synced data survives, and any loss is reported with
+//! the right verdict and promise. The same holds for each sync method (`fs-ways`), and for all that
 //! a crash leaves (`fs-reasonable`).
 
 mod broken_files;
@@ -21,7 +21,7 @@ use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
 use explode_runtime::run::{Confirmation, LocalSink, explore};
 
-/// Everything that can be named.
+/// Returns all components, checkers and targets.
 fn registry() -> Registry {
     let mut registry = Registry::default();
     explode_components::register(&mut registry);
@@ -29,7 +29,7 @@ fn registry() -> Registry {
     registry
 }
 
-/// A target's plan, so many steps deep.
+/// Returns the plan of a target with this depth.
 fn plan(registry: &Registry, target: &str, depth: u32) -> Plan {
     let target = registry.target(target).expect("the target is there");
     let mut plan = Plan::of(registry, target).expect("so are its components");
@@ -40,11 +40,11 @@ fn plan(registry: &Registry, target: &str, depth: u32) -> Plan {
 /// The result of a run.
 struct Ran {
     summary: Summary,
-    /// The first words of each finding, by its signature without the checker's name.
+    /// The first message of each signature, without the name of the checker.
     findings: BTreeMap<String, String>,
-    /// Those of them that the profile excludes.
+    /// The signatures that the profile excludes.
     by_design: BTreeSet<String>,
-    /// The calls that the stack does not have.
+    /// The calls that the stack does not support.
     left_out: Vec<String>,
 }
 
@@ -54,7 +54,8 @@ impl Ran {
     }
 }
 
-/// Asserts states, operations, crash disks and distinct checks of a run that finds nothing.
+/// Asserts the numbers of states, operations, crash disks and distinct checks of a run without
+/// findings.
 #[track_caller]
 fn counts(plan: &Plan, expected: [u64; 4]) {
     let ran = run(&registry(), plan);
@@ -64,7 +65,7 @@ fn counts(plan: &Plan, expected: [u64; 4]) {
     assert_eq!(counted.map(|count| u64::try_from(&count.0).expect("few enough")), expected);
 }
 
-/// Runs a plan; nothing may be broken or left out.
+/// Runs a plan. Panics if a check is broken, or if the run is not complete.
 fn run(registry: &Registry, plan: &Plan) -> Ran {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut findings, mut by_design, mut left_out) =
@@ -75,7 +76,7 @@ fn run(registry: &Registry, plan: &Plan) -> Ran {
             by_design.extend(finding.by_design.then(|| signature.to_owned()));
             findings.entry(signature.to_owned()).or_insert_with(|| finding.message.clone());
         }
-        Message::Run(info) => left_out.clone_from(&info.leaves_out),
+        Message::Run(info) => left_out.clone_from(&info.unsupported_calls),
         Message::Broken { message, .. } => panic!("broken: {message}"),
         _ => {}
     };

@@ -1,5 +1,5 @@
-//! The calls beyond the eight (`calls=more`): exact counts where all is well, and which group of
-//! them finds which lie.
+//! Tests of the calls beyond the eight of the paper (`calls=more`): exact counts on files without
+//! lies, and the group of calls that finds each lie.
 
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
@@ -7,7 +7,7 @@ use explode_runtime::stack::StackSpec;
 
 use crate::{counts, plan, registry, run};
 
-/// A checker on simulated files with this lie, with these calls, so many steps deep.
+/// Returns the plan of a target on simulated files with this lie, these calls and this depth.
 fn lying(target: &str, lie: &str, calls: &str, depth: u32) -> Plan {
     let mut plan = plan(&registry(), target, depth);
     plan.checker_options = plan.checker_options.with("calls", calls);
@@ -15,8 +15,8 @@ fn lying(target: &str, lie: &str, calls: &str, depth: u32) -> Plan {
     plan
 }
 
-/// The lie, the checker, the group of calls that finds it, how deep; counts of the twin without the
-/// lie; what is found.
+/// The lie, the target, the group of calls that finds it, the depth, the counts without the lie,
+/// and the findings.
 type Lie = (&'static str, &'static str, &'static str, u32, [u64; 4], &'static [&'static str]);
 
 const LIES: [Lie; 13] = [
@@ -81,20 +81,20 @@ fn a_lie_is_found_by_the_calls_that_it_is_about_alone() {
         if counted != expected || told != words {
             wrong.push(format!("{target} {calls} {depth}, {lie}: {counted:?} {told:?}"));
         }
-        // What finds it is that group of calls.
+        // Only that group of calls finds the lie.
         let others = if calls.contains("contents") { "all" } else { "names" };
         assert_eq!(found(lie, others).1, [""; 0], "{target} {others}, {lie}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// With the calls that a way is about, two calls deep.
+/// Runs two calls deep, with all calls to which the method applies.
 #[test]
 fn with_all_calls_what_is_synced_is_there() {
     let expected = [
         ("sync", [45, 80, 80, 65]),
         ("syncfs", [45, 80, 80, 65]),
-        // Symbolic links are not forced, so equal trees are not equal states.
+        // Symbolic links are not forced, so states with equal trees can differ.
         ("fsync", [81, 80, 90, 63]),
         ("fdatasync", [72, 71, 49, 37]),
         ("o-sync", [64, 63, 44, 38]),
@@ -133,7 +133,7 @@ fn half_an_exchange_is_told_where_it_is_promised_to_be_whole() {
     assert_eq!(found("whole"), ["corrupt/one-sequence"]);
 }
 
-/// What a file system does not have is left out, and said to be.
+/// Calls that a file system does not support are left out, and reported as left out.
 #[test]
 fn calls_that_are_missing_are_left_out_and_named() {
     let mut plan = plan(&registry(), "fs-reasonable", 2);

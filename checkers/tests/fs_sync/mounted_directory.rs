@@ -1,6 +1,5 @@
-//! The same steps on a really mounted directory: every call succeeds as the model says it will, and
-//! what the model says is there is there. (Nothing crashes: a disk after a crash is the directory
-//! as it is.)
+//! Tests of the steps on a mounted directory: every call that the model expects to succeed does,
+//! and has the expected effect. Nothing crashes. A crash disk is the directory as it is.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -65,8 +64,8 @@ fn clear(files: &MountedFiles, path: &str) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Nothing is amiss on a directory of the machine, of a file system in memory if there is one;
-/// returns how many mutates there were.
+/// Runs a target on a directory of the machine, in memory if possible, without findings. Returns
+/// the number of mutates.
 fn explored(target: &str, options: Options) -> u64 {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -89,7 +88,7 @@ fn the_model_knows_a_mounted_file_system() {
     assert_eq!(explored("fs-sync", Options::none()), 1_164);
 }
 
-/// (Not sync(2), which is about the whole machine.)
+/// The method `sync` is left out, because sync(2) affects the whole machine.
 #[test]
 fn every_way_can_be_gone_on_a_mounted_file_system() {
     let ways = ["syncfs", "fsync", "fdatasync", "o-sync", "o-dsync", "msync", "fsync-dir"];

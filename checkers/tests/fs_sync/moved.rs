@@ -1,4 +1,4 @@
-//! `fs-moved`: exact counts where a rename is one change, and the findings where it is two.
+//! Tests of `fs-moved`: exact counts if a rename is one change, and the findings if it is two.
 
 use explode_runtime::base::Options;
 
@@ -6,15 +6,15 @@ use crate::{counts, plan, registry, run};
 
 #[test]
 fn what_a_journal_moves_is_under_one_name() {
-    // Two things go to either of two other directories. Then the one that moved can be forced, and
-    // both of its directories.
+    // Each of two nodes can move to two other directories. Then the moved node can be forced, and
+    // so can both of its directories.
     for (depth, expected) in [(1, [5, 4, 4, 8]), (2, [33, 32, 416, 400])] {
         counts(&plan(&registry(), "fs-moved", depth), expected);
     }
 }
 
-/// The new name is written first, then the old one: both are there, or, once the old directory is
-/// forced, neither.
+/// The new name is written first, then the old one. A crash leaves both names or, once the old
+/// directory is forced, neither.
 #[test]
 fn what_is_moved_in_two_writes_is_told() {
     let found = run(&registry(), &plan(&registry(), "simfiles-moved+two-names", 2)).findings;
@@ -35,7 +35,7 @@ fn lies_of_syncs_are_told() {
         run(&registry(), &plan).findings.into_keys().collect::<Vec<_>>()
     };
     assert_eq!(lying("none"), [""; 0]);
-    // fsync of a directory commits the journal, with what was written to files before.
+    // fsync of a directory commits the journal, with all data written to files before.
     assert_eq!(lying("fsync"), [""; 0]);
     assert_eq!(lying("directories"), ["lost/flushed-name", "resurrected/deleted-name"]);
 }

@@ -1,5 +1,5 @@
-//! A stack whose first start leaves files: a checker that starts from nothing is refused, and would
-//! report them as corruption.
+//! Tests of a stack whose first start leaves files. A checker that needs an empty file system is
+//! refused, because it would report those files as corruption.
 
 use explode_ramdisk::files::OpenFlags;
 use explode_runtime::base::{Exit, Mode, OptionDef, Options, StepError};
@@ -10,7 +10,7 @@ use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec};
 
 use crate::{registry, run};
 
-/// A program that makes files when it is set up, as a component of shell commands does.
+/// A program that makes files in its `init`, as a component of shell commands can do.
 fn program() -> ComponentDef {
     ComponentDef::new("program", "makes files on its first start", |options| {
         Ok(Box::new(Program { makes: options.text("makes", "")? }))
@@ -48,7 +48,7 @@ fn with_program(checker: &str, makes: &str) -> (Registry, Plan) {
     (registry, plan)
 }
 
-/// The error of a run that is refused.
+/// Returns the error of a run that is refused.
 fn refused(checker: &str, makes: &str) -> (Exit, String) {
     let (registry, plan) = with_program(checker, makes);
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -91,7 +91,7 @@ fn what_a_file_system_keeps_for_itself_does_not_count() {
     assert_eq!(run(&registry, &plan).signatures(), [""; 0]);
     let (registry, plan) = with_program("fs-atomic", "/lost+found/,/.nilfs");
     let findings = run(&registry, &plan).findings;
-    // A rename is two changes of names here.
+    // On this stack a rename is two changes of names.
     assert!(
         !findings.is_empty() && findings.values().all(|message| !message.contains("/lost+found")),
         "{findings:?}"

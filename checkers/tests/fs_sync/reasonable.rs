@@ -1,4 +1,4 @@
-//! `fs-reasonable`: exact counts where all is well, and the findings where something is not.
+//! Tests of `fs-reasonable`: exact counts on correct files, and the findings on incorrect ones.
 
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
@@ -7,7 +7,8 @@ use explode_runtime::report::Summary;
 use crate::broken_files::repair_def;
 use crate::{Ran, plan, registry, run};
 
-/// States, topologies, operations, crash disks and distinct checks of a run that finds nothing.
+/// Returns the numbers of states, topologies, operations, crash disks and distinct checks of a run
+/// without findings.
 fn counted(plan: &Plan) -> [u64; 5] {
     let ran = run(&registry(), plan);
     assert_eq!(ran.signatures(), [""; 0]);
@@ -20,20 +21,21 @@ fn counted(plan: &Plan) -> [u64; 5] {
 #[test]
 fn what_simulated_files_leave_is_reasonable() {
     let at = |depth| counted(&plan(&registry(), "fs-reasonable", depth));
-    // The empty tree, a file, a directory. Two steps deep a file and a directory are the same in
-    // any order, and so is the empty tree that a file or a directory was taken away from.
+    // One step deep there are an empty tree, a file and a directory. Two steps deep a file and a
+    // directory are one state in either order, and so is the empty tree after a file or a directory
+    // was removed.
     assert_eq!(
         [1, 2, 3].map(at),
         [[3, 3, 2, 4, 6], [21, 12, 22, 86, 142], [137, 37, 224, 1721, 2387]]
     );
-    // More names, and no contents.
+    // More names, without contents.
     let mut names = plan(&registry(), "fs-reasonable", 4);
     names.checker_options = Options::none().with("calls", "names").with("files", 3_u64);
     assert_eq!(counted(&names), [584, 57, 1205, 12_654, 17_263]);
 }
 
-/// A run that goes everywhere has been in every topology: those of a file and a directory are none
-/// of both, one, the other, both side by side, and one in the other. `fs-ways` has no other states.
+/// A complete run visits every topology. With one file and one directory these are neither of them,
+/// either one alone, both side by side, and one in the other. `fs-ways` has no other states.
 #[test]
 fn all_topologies_are_counted_once() {
     let of = |target: &str, depth| {
@@ -81,8 +83,8 @@ fn lies_are_told() {
     );
 }
 
-/// A file is forced by each of its names: four steps deep nothing else finds an fsync that does
-/// nothing by the second one.
+/// A file is fsynced by each of its names. Four steps deep, no other step finds an fsync that has
+/// no effect by the second name.
 #[test]
 fn a_file_is_forced_by_each_of_its_names() {
     let lying = |lies: &str| {
@@ -105,14 +107,14 @@ fn copies_are_told_unless_they_are_allowed() {
     assert_eq!([false, true].map(not_at_once), [true, false]);
 }
 
-/// Runs with a repair that breaks files after each crash, three steps deep.
+/// Runs three steps deep with a repair that breaks files after each crash.
 fn broken(how: &str, options: Options) -> Ran {
     let mut registry = registry();
     registry.components.push(repair_def());
     let mut plan = plan(&registry, "fs-reasonable", 3);
     plan.stack = plan.stack.plug("repair", Options::none().with("how", how));
     plan.checker_options = options.with("far", 16_384_u64).with("dirs", 0_u64).with("files", 1_u64);
-    // It is to break them once.
+    // The repair must break the files only once.
     plan.settings.crash_depth = 0;
     run(&registry, &plan)
 }
@@ -121,7 +123,7 @@ fn broken(how: &str, options: Options) -> Ran {
 fn repairs_that_break_files_are_told() {
     let broken = |how| broken(how, Options::none().with("copies", false));
     told(&broken("nothing"), &[]);
-    // What is set aside in lost+found is not reported.
+    // Files in lost+found are not reported.
     told(
         &broken("adds what nobody asked for"),
         &[("resurrected/created-name", "/other was never created, and is there")],
@@ -131,7 +133,7 @@ fn repairs_that_break_files_are_told() {
     let not_at_once = "each name can be as it is, and not all at once: names of one file lead to \
                        two, names of two to one, or \
                        one is missing whose file is there by another";
-    // Beside the file that was renamed, in its place, and when it was deleted.
+    // The file appears beside the renamed one, in its place, and after it was deleted.
     told(
         &broken("makes /a again"),
         &[

@@ -1,5 +1,5 @@
-//! `fs-replaced`: exact counts where a rename is atomic and the new file was forced, and the
-//! findings where that is not so.
+//! Tests of `fs-replaced`: exact counts if a rename is atomic and the new file was forced, and the
+//! findings otherwise.
 
 use explode_runtime::base::Options;
 
@@ -16,7 +16,7 @@ fn what_is_replaced_is_there_whole() {
     {
         counts(&plan(&registry(), "fs-replaced", depth), expected);
     }
-    // What the writer has not forced, the rename forces.
+    // The rename forces a file that the writer has not forced.
     for (depth, expected) in [(1, [5, 4, 104, 108]), (2, [25, 24, 1652, 1360])] {
         counts(&plan(&registry(), "simfiles-replaced", depth), expected);
     }
@@ -42,7 +42,7 @@ fn what_is_not_there_whole_is_told() {
     );
 }
 
-/// No other checker asks for it: with a rename that takes steps the others find nothing.
+/// No other checker demands that a rename is atomic, so the others find nothing if it takes steps.
 #[test]
 fn no_other_check_finds_a_rename_in_steps() {
     for (target, depth) in
@@ -54,8 +54,7 @@ fn no_other_check_finds_a_rename_in_steps() {
     }
 }
 
-/// While a file is replaced its contents are an affair of rename; once it is forced they are one of
-/// fsync.
+/// While a file is replaced, rename promises its contents. Once it is forced, fsync does.
 #[test]
 fn a_lie_of_fsync_is_told() {
     let lying = |lies: &str| {
@@ -67,8 +66,8 @@ fn a_lie_of_fsync_is_told() {
     assert_eq!(lying("fsync"), ["lost/replaced-name"]);
 }
 
-/// Where no directory can be fsynced, sync(2) forces the names: nothing is lost, and the check sees
-/// one that lies.
+/// If no directory can be fsynced, sync(2) forces the names. Nothing is lost, and a sync(2) that
+/// lies is found.
 #[test]
 fn names_are_forced_where_a_directory_cannot_be_fsynced() {
     let refusing = |lies: &str| {

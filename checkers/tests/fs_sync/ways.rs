@@ -1,4 +1,5 @@
-//! `fs-ways`: exact counts where each way keeps its word, and which way finds which lie.
+//! Tests of `fs-ways`: exact counts if each method keeps its promise, and the method that finds
+//! each lie.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +27,7 @@ const WAYS: [&str; 9] = [
 #[test]
 fn what_each_way_has_made_durable_is_there() {
     let expected = |way: &str| match way {
-        // Where everything is forced, one disk is left after each call, and equal trees are one
-        // state.
+        // If everything is forced, one disk is left after each call, and equal trees are one state.
         "sync" | "syncfs" | "fsync" | "mount-sync" => [108, 479, 479, 360],
         "fdatasync" => [1626, 1625, 1429, 607],
         "o-sync" => [1626, 1625, 1707, 731],
@@ -40,7 +40,7 @@ fn what_each_way_has_made_durable_is_there() {
     }
 }
 
-/// A way on files with a lie, two calls deep.
+/// Returns the plan of a method on files with this lie, two calls deep.
 fn lying(way: &str, lie: &str) -> Plan {
     let mut plan = plan(&registry(), &format!("fs-ways-{way}"), 2);
     let synchronous = way == "mount-sync" && lie != "mount-sync";
@@ -66,7 +66,8 @@ fn a_lie_is_found_by_the_way_that_it_is_about() {
     assert_eq!(found("subdirectories"), ["sync"]);
     assert_eq!(found("growth"), ["fdatasync"]);
     assert_eq!(found("files"), ["fsync", "fdatasync"]);
-    // What is written needs a name: without an fsync of its directory no way is safe.
+    // Data needs a name, so this lie is found by every method that forces names by fsync of
+    // directories.
     assert_eq!(
         found("directories"),
         ["fsync", "fdatasync", "o-sync", "o-dsync", "msync", "fsync-dir"]
@@ -99,7 +100,7 @@ fn a_lie_is_told_by_its_word() {
     );
 }
 
-/// A way that files do not have is no pass.
+/// A method that the files do not support does not count as a pass.
 #[test]
 fn a_way_that_is_missing_is_refused() {
     let refused = |plan: &Plan, words: &str| {

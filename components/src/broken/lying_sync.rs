@@ -1,5 +1,5 @@
-//! Files whose syncs can lie: they return, and nothing was made durable. What stands on them breaks
-//! its promises.
+//! Files whose syncs can lie: they return success and make nothing durable. A system on such files
+//! breaks its promises.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ pub fn def() -> ComponentDef {
     ])
 }
 
-/// What a profile can exclude here.
+/// The promises that the profile can exclude.
 const EXCLUDABLE: [&str; 21] = [
     "none",
     "synced-by-sync",
@@ -128,7 +128,7 @@ struct LyingSync {
     lies: Lies,
     refuses: bool,
     unreadable: String,
-    /// Was a crash recovered?
+    /// True after `recover`.
     recovered: bool,
     excludes: Vec<Promise>,
     files: Option<Rc<dyn Files>>,
@@ -169,7 +169,7 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
     Ok(Box::new(LyingSync { lies, refuses, unreadable, recovered: false, excludes, files: None }))
 }
 
-/// The lines of a profile that excludes these.
+/// Returns the lines of a profile that excludes these promises.
 fn excluded(words: &str) -> std::result::Result<Vec<Promise>, UsageError> {
     let line = |word: &str| {
         let name = EXCLUDABLE.into_iter().find(|known| *known == word);
@@ -201,7 +201,7 @@ impl Component for LyingSync {
         Ok(())
     }
 
-    /// That of what stands below, if it excludes nothing.
+    /// Has no profile if it excludes nothing. The profile of the child then applies.
     fn facts(&self) -> Facts {
         let promises = self.excludes.clone();
         let profile =
@@ -216,26 +216,26 @@ impl Component for LyingSync {
 
 struct Liar {
     lies: Lies,
-    /// No directory can be fsynced.
+    /// True if no directory can be fsynced.
     refuses: bool,
-    /// What cannot be opened.
+    /// The path that cannot be opened.
     unreadable: Option<String>,
     files: Rc<dyn Files>,
     /// The size of each inode at its last fsync or fdatasync.
     sizes: RefCell<BTreeMap<u32, u64>>,
-    /// The inodes that have got another name and were not synced since.
+    /// The inodes that got another name and were not synced since.
     moved: RefCell<BTreeSet<u32>>,
-    /// The directories that have lost a name and were not synced since.
+    /// The directories that lost a name and were not synced since.
     shrunk: RefCell<BTreeSet<u32>>,
     /// The files and directories that no sync makes durable any more.
     skipped: RefCell<BTreeSet<u32>>,
     /// The inode of each open file.
     open: RefCell<BTreeMap<Fd, u32>>,
-    /// The paths that link has made, and the files that were opened by one.
+    /// The paths that `link` made, and the files that were opened by one of them.
     linked: RefCell<BTreeSet<String>>,
     by_link: RefCell<BTreeSet<Fd>>,
-    /// The modes that were set and the attributes that were set or removed, which are nowhere but
-    /// here.
+    /// The modes that were set, and the attributes that were set or removed. The files below do not
+    /// receive them.
     modes: RefCell<BTreeMap<u32, u32>>,
     xattrs: RefCell<BTreeMap<u32, Attributes>>,
 }
@@ -267,25 +267,25 @@ impl Liar {
         if fails { Err(Errno::EIO) } else { Ok(()) }
     }
 
-    /// Notes a file's size; has it grown since the last time?
+    /// Records a file's size. Returns true if the file has grown since the last call.
     fn has_grown(&self, fd: Fd) -> Result<bool> {
         let Stat { inode, size, .. } = self.files.fstat(fd)?;
         Ok(self.sizes.borrow_mut().insert(inode, size).unwrap_or(0) < size)
     }
 
-    /// Notes that what stands at a path has got another name.
+    /// Records that the file at a path got another name.
     fn moves(&self, path: &str) -> Result<()> {
         self.moved.borrow_mut().insert(self.files.stat(path)?.inode);
         Ok(())
     }
 
-    /// The directory that a path stands in.
+    /// Returns the directory of a path.
     fn parent(&self, path: &str) -> Result<u32> {
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
         Ok(self.files.stat(if parent.is_empty() { "/" } else { parent })?.inode)
     }
 
-    /// Notes that what stood at a path stands at another one.
+    /// Records that a path made by `link` has another name.
     fn renames(&self, from: &str, to: &str) {
         let mut linked = self.linked.borrow_mut();
         let is_linked = linked.remove(from);
@@ -293,13 +293,13 @@ impl Liar {
         linked.extend(is_linked.then(|| to.to_owned()));
     }
 
-    /// Notes that a path leads nowhere any more.
+    /// Records that a directory lost the name of a path.
     fn loses(&self, path: &str) -> Result<()> {
         self.shrunk.borrow_mut().insert(self.parent(path)?);
         Ok(())
     }
 
-    /// From now on no sync makes it durable, if that is the lie.
+    /// Excludes the inode from all later syncs, if this is the lie in force.
     fn skips(&self, lie: Lies, inode: u32) {
         if self.lies == lie {
             self.skipped.borrow_mut().insert(inode);
@@ -315,7 +315,8 @@ impl Liar {
         self.skipped.borrow().contains(&inode)
     }
 
-    /// Syncs everything, if there is nothing to be skipped.
+    /// Syncs everything. If some inodes are skipped, each other file and directory is synced by
+    /// itself.
     fn sync_but_skipped(&self, sync: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.lies != Lies::Targets && self.skipped.borrow().is_empty() {
             return sync();
@@ -338,7 +339,7 @@ impl Liar {
         Ok(())
     }
 
-    /// Syncs everything below a directory but these inodes and the targets of symbolic links.
+    /// Syncs everything below a directory except these inodes and the targets of symbolic links.
     fn sync_but(&self, directory: &str, skipped: &BTreeSet<u32>) -> Result<()> {
         for (name, kind) in self.files.readdir(directory)? {
             let path = format!("{}/{name}", directory.trim_end_matches('/'));

@@ -1,10 +1,10 @@
 //! A working folder of three files that belong together, and a merge that replaces all three
 //! (EXC-10: EXPENSIV's merge).
 //!
-//! `commit=manifest` writes the new files under names of their own, and then moves a manifest that
-//! says which ones count over the old one: one rename decides. `commit=renames` moves each of the
-//! three over the file that it replaces: a crash in between leaves a mixture, which no recovery can
-//! detect. Everything is synced before it is moved, so that this is the only bug.
+//! `commit=manifest` writes the new files under new names, then renames a manifest that names the
+//! current generation over the old one. This one rename commits the merge. `commit=renames` renames
+//! each new file over the one that it replaces. A crash in between leaves a mixture that no
+//! recovery can detect. Everything is synced before it is renamed, so that this is the only bug.
 
 use std::rc::Rc;
 
@@ -37,17 +37,17 @@ enum Commit {
 const FILES: [&str; 3] = ["a", "b", "c"];
 const MANIFEST: &str = "/manifest";
 
-/// The folder.
+/// The working folder of the three files.
 pub struct Folder {
     files: Rc<dyn Files>,
     commit: Commit,
 }
 
 impl Folder {
-    /// Replaces the three files by those of another generation, and returns when they are durable.
+    /// Replaces the three files by those of another generation. Returns when they are durable.
     ///
     /// # Errors
-    /// Those of the files below.
+    /// The errors of the files below.
     pub fn merge(&self, generation: u64) -> Result<()> {
         let Folder { files, commit } = self;
         match commit {
@@ -78,10 +78,10 @@ impl Folder {
         }
     }
 
-    /// The generation of each file.
+    /// Returns the generation of each file.
     ///
     /// # Errors
-    /// A file that is not there, or is no number.
+    /// A file is missing or does not hold a number.
     pub fn generations(&self) -> Result<[u64; 3]> {
         let suffix = match self.commit {
             Commit::Renames => String::new(),
@@ -91,7 +91,7 @@ impl Folder {
         Ok([a?, b?, c?])
     }
 
-    /// Takes away what a merge that did not end has left; was there anything?
+    /// Removes the files of a merge that did not end. Returns true if there were any.
     fn tidy(&self) -> Result<bool> {
         let keep: Vec<String> = match self.commit {
             Commit::Renames => FILES.map(str::to_owned).into(),

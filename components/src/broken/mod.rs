@@ -1,5 +1,5 @@
-//! Components with a bug put in on purpose: canaries that a check must find. Without the bug each
-//! is its own fixed twin.
+//! Components with a deliberate bug: canaries that a check must find. Without the bug each is its
+//! own fixed twin.
 
 pub mod kv;
 pub mod lying_sync;

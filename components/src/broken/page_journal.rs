@@ -1,13 +1,13 @@
-//! A journal of pages on a block device, for the systems that stand on one.
+//! A journal of pages, for systems on a block device.
 //!
-//! A transaction is a descriptor (which pages), the pages, and a commit block. The pages go to the
-//! journal first, and are waited for; then the commit block is written with PREFLUSH, so that it is
-//! never there without them, and with FUA. A checkpoint flushes, writes the pages in place,
-//! flushes, and writes the header with FUA; then the journal begins anew. Opening replays the
-//! transactions whose sequence numbers go on from the header's.
+//! A transaction is a descriptor that lists the pages, the pages, and a commit block. The
+//! descriptor and the pages are written to the journal and waited for. Then the commit block is
+//! written with PREFLUSH, so that it is never durable before them, and with FUA. A checkpoint
+//! flushes, writes the pages in place, flushes, and writes the header with FUA. Then the journal is
+//! empty. Opening replays the transactions whose sequence numbers follow the header's.
 //!
-//! All places are in blocks of 4096 bytes. The header is one sector, in a block of its own; behind
-//! it one block is left free.
+//! All positions are in blocks of 4096 bytes. The header is one sector in a block of its own. The
+//! block behind it is free.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,26 +19,25 @@ use nix::errno::Errno;
 use super::record::{Frame, frame};
 use crate::engine::{Durability, EngineError};
 
-/// Bytes of a block.
+/// The size of a block in bytes.
 pub const BLOCK: usize = 4096;
-/// Sectors of a block.
+/// The number of sectors of a block.
 pub const SECTORS: u64 = (BLOCK / SECTOR_BYTES) as u64;
 const COMMIT: &[u8] = b"commit";
 
 /// The contents of a block.
 pub type Page = Vec<u8>;
 
-/// A transaction of the journal: its note, and the pages of its blocks.
+/// A transaction of the journal: its note, and the new pages by block.
 type Transaction = (u64, Vec<(u64, Page)>);
 
-/// Makes a block's page in a transaction, when it is replayed, what is to be there, given what was
-/// there before.
+/// Adjusts a block's page of a transaction during replay, given the block's contents before it.
 pub type PageMerge = fn(block: u64, before: &Page, page: &mut Page);
 
-/// A disk that is too small for what stands on it is not formatted.
+/// Checks that a disk is large enough to be formatted.
 ///
 /// # Errors
-/// It has fewer sectors than these.
+/// The disk has fewer than `least` sectors.
 pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), StepError> {
     if disk.sectors() < least {
         return Err(StepError::new(format!(
@@ -49,17 +48,17 @@ pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), StepError> {
     Ok(())
 }
 
-/// What is wrong with a journal.
+/// The bug of a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageJournalBug {
     /// The journal is correct.
     #[default]
     None,
-    /// The commit block does not flush what was written before it.
+    /// The commit block does not flush the writes before it.
     NoPreflush,
     /// The commit block may stay in the disk's cache.
     NoFua,
-    /// In place of PREFLUSH a flush, sent before the writes have completed.
+    /// A flush that is submitted before the writes have completed replaces PREFLUSH.
     NoWait,
     /// A commit block counts whatever its sequence number.
     StaleCommit,
@@ -72,7 +71,7 @@ pub enum PageJournalBug {
 }
 
 impl PageJournalBug {
-    /// The words for them.
+    /// The option values of the bugs.
     pub const WORDS: [(&'static str, PageJournalBug); 8] = [
         ("none", PageJournalBug::None),
         ("no-preflush", PageJournalBug::NoPreflush),
@@ -90,20 +89,20 @@ impl PageJournalBug {
 pub struct PageJournal {
     disk: RamDisk,
     bug: PageJournalBug,
-    /// Its blocks; the header is in the first, the free one is behind that.
+    /// The blocks of the journal. The header is in the first. The second is free.
     place: Range<u64>,
-    /// Of the last commit.
+    /// The sequence number of the last commit.
     sequence: u64,
-    /// What the last commit said besides its pages.
+    /// The note of the last commit.
     note: u64,
-    /// Where the next transaction goes.
+    /// The block of the next transaction.
     head: u64,
-    /// Pages that are not in place yet.
+    /// The committed pages that are not in place yet.
     moved: BTreeMap<u64, Page>,
 }
 
 impl PageJournal {
-    /// Makes an empty one.
+    /// Formats an empty journal.
     pub fn format(disk: RamDisk, bug: PageJournalBug, place: Range<u64>) {
         PageJournal::empty(disk, bug, place).write_header();
     }
@@ -113,7 +112,7 @@ impl PageJournal {
         PageJournal { disk, bug, place, sequence: 0, note: 0, head, moved: BTreeMap::new() }
     }
 
-    /// Opens one; what its transactions say is read as if it were in place, and is put there.
+    /// Opens a journal, replays its transactions and writes their pages in place.
     ///
     /// # Errors
     /// The header is damaged; a sector cannot be read.
@@ -125,8 +124,8 @@ impl PageJournal {
         PageJournal::open_merging(disk, bug, place, None)
     }
 
-    /// The same, where a block of a transaction is not all that is to be there then: what stood
-    /// there has a say.
+    /// Opens a journal like [`open`](PageJournal::open). `merge` adjusts each replayed page, given
+    /// the block's contents before it.
     ///
     /// # Errors
     /// The header is damaged; a sector cannot be read.
@@ -156,28 +155,28 @@ impl PageJournal {
         Ok(journal)
     }
 
-    /// The number of the last commit.
+    /// Returns the sequence number of the last commit.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// What the last commit said besides its pages.
+    /// Returns the note of the last commit.
     pub fn note(&self) -> u64 {
         self.note
     }
 
-    /// A block as it is after the last commit.
+    /// Returns a block as it is after the last commit.
     ///
     /// # Errors
-    /// `EIO`: it cannot be read.
+    /// `EIO`: the block cannot be read.
     pub fn read(&self, block: u64) -> Result<Page, Errno> {
         self.moved.get(&block).map_or_else(|| self.read_disk(block), |page| Ok(page.clone()))
     }
 
-    /// A part of a block, from byte `at` on; within one sector.
+    /// Reads a part of a block from byte `at` on. The part must lie within one sector.
     ///
     /// # Errors
-    /// `EIO`: it cannot be read.
+    /// `EIO`: the block cannot be read.
     pub fn read_part(&self, block: u64, at: usize, buf: &mut [u8]) -> Result<(), Errno> {
         match self.moved.get(&block) {
             Some(page) => buf.copy_from_slice(&page[at..at + buf.len()]),
@@ -190,20 +189,20 @@ impl PageJournal {
         Ok(())
     }
 
-    /// Most pages that a transaction can have.
+    /// Returns the largest number of pages of a transaction.
     pub fn most_pages(&self) -> usize {
         (self.place.end - self.place.start - 4) as usize
     }
 
-    /// Is there room for a transaction of so many pages, without a checkpoint before it?
+    /// Returns true if a transaction of `pages` pages fits without a checkpoint before it.
     pub fn has_room(&self, pages: usize) -> bool {
         self.head + pages as u64 + 2 <= self.place.end
     }
 
-    /// Makes all pages those of their blocks, or none.
+    /// Commits all pages atomically.
     ///
     /// # Panics
-    /// Without room for them.
+    /// There is no room for them.
     pub fn commit(&mut self, note: u64, pages: BTreeMap<u64, Page>, durability: Durability) {
         assert!(self.has_room(pages.len()), "a transaction of {} pages has no room", pages.len());
         self.write_ahead(note, &pages);
@@ -220,26 +219,26 @@ impl PageJournal {
         self.moved.extend(pages);
     }
 
-    /// A block has another owner now: its page is not put in place any more. (A later open of the
-    /// journal does not know that.)
+    /// Drops the page of a block that has another owner now, so that it is not written in place. A
+    /// later open of the journal replays it.
     pub fn forget(&mut self, block: u64) {
         self.moved.remove(&block);
     }
 
-    /// Has it a page for a block that is not in place yet?
+    /// Returns true if the journal has a page for the block that is not in place yet.
     pub fn holds(&self, block: u64) -> bool {
         self.moved.contains_key(&block)
     }
 
-    /// Something newer was written in place, past the journal: it stays there when the page is put
-    /// in place.
+    /// Updates the journal's page with bytes that were written in place past the journal, so that a
+    /// checkpoint keeps them.
     pub fn amend(&mut self, block: u64, at: usize, bytes: &[u8]) {
         if let Some(page) = self.moved.get_mut(&block) {
             page[at..at + bytes.len()].copy_from_slice(bytes);
         }
     }
 
-    /// Writes all pages in place; the journal is empty then.
+    /// Writes all pages in place and empties the journal.
     pub fn checkpoint(&mut self) {
         if self.moved.is_empty() {
             return;
@@ -255,8 +254,8 @@ impl PageJournal {
         self.head = self.place.start + 2;
     }
 
-    /// Writes a descriptor and the pages that it names; with [`PageJournalBug::NoWait`] flushes too
-    /// early.
+    /// Writes a descriptor and the pages that it lists. With [`PageJournalBug::NoWait`] it flushes
+    /// before they have completed.
     fn write_ahead(&self, note: u64, pages: &BTreeMap<u64, Page>) {
         let numbers = [note].into_iter().chain(pages.keys().copied());
         let mut descriptor =
@@ -271,7 +270,7 @@ impl PageJournal {
         requests.into_iter().chain(early).for_each(|request| self.disk.complete(request));
     }
 
-    /// The transaction at the head, if it is the next: its note and its pages.
+    /// Reads the transaction at the head. `None` if the next transaction is not there.
     fn read_transaction(&self) -> Result<Option<Transaction>, Errno> {
         let sequence = self.sequence + 1;
         if self.head >= self.place.end {
@@ -306,7 +305,7 @@ impl PageJournal {
         Ok(page)
     }
 
-    /// Sequence number and note of the last commit that is in place.
+    /// Reads the sequence number and the note of the last commit that is in place.
     fn read_header(&self) -> Result<(u64, u64), EngineError> {
         let damaged = || EngineError::Corrupt("the journal's header is damaged".to_owned());
         let numbers = |block: u64| {

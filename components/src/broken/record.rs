@@ -1,7 +1,7 @@
-//! How changes and contents are written as bytes, with a checksum before them.
+//! The encoding of changes and contents as bytes with a checksum.
 //!
-//! A *frame* is: length of the body (4 bytes), checksum (8), sequence number (8), body; all little
-//! endian. The checksum is XXH3 of sequence number and body.
+//! A *frame* is the length of the body (4 bytes), the checksum (8), the sequence number (8) and the
+//! body. All numbers are little endian. The checksum is XXH3 of sequence number and body.
 
 use std::ops::Range;
 
@@ -9,23 +9,24 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::engine::{Change, StoreContents};
 
-/// Bytes before the body of a frame.
+/// The number of bytes before the body of a frame.
 pub const HEAD: usize = 20;
 
-/// A frame that was read.
+/// A frame read from bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Its number in the order of commits.
+    /// The sequence number of its commit.
     pub sequence: u64,
-    /// What it says.
+    /// The bytes after the head.
     pub body: &'a [u8],
-    /// Is the checksum that of the rest?
+    /// True if the checksum matches.
     pub sound: bool,
     sum: u64,
 }
 
 impl<'a> Frame<'a> {
-    /// The frame at the beginning of `bytes`, if one of its length fits there.
+    /// Returns the frame at the beginning of `bytes`. `None` if the bytes are too few or the body
+    /// is empty.
     pub fn read(bytes: &'a [u8]) -> Option<Frame<'a>> {
         let (head, rest) = bytes.split_at_checked(HEAD)?;
         let length = u32::from_le_bytes(head[..4].try_into().ok()?) as usize;
@@ -35,23 +36,23 @@ impl<'a> Frame<'a> {
         Some(Frame { sequence, body, sound: sum == checksum(sequence, body, 0..0), sum })
     }
 
-    /// Is the checksum that of the rest, these bytes of the body left out?
+    /// Returns true if the checksum matches when these bytes of the body are omitted.
     pub fn sound_without(&self, gap: Range<usize>) -> bool {
         self.sum == checksum(self.sequence, self.body, gap)
     }
 
-    /// How many bytes it takes.
+    /// Returns the size of the frame in bytes, head included.
     pub fn bytes(&self) -> usize {
         HEAD + self.body.len()
     }
 }
 
-/// A frame's bytes.
+/// Encodes a frame.
 pub fn frame(sequence: u64, body: &[u8]) -> Vec<u8> {
     frame_without(sequence, body, 0..0)
 }
 
-/// A frame's bytes, with a checksum that leaves out these bytes of the body.
+/// Encodes a frame with a checksum that omits these bytes of the body.
 pub fn frame_without(sequence: u64, body: &[u8], gap: Range<usize>) -> Vec<u8> {
     let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
     bytes.extend(checksum(sequence, body, gap).to_le_bytes());
@@ -68,7 +69,8 @@ fn checksum(sequence: u64, body: &[u8], gap: Range<usize>) -> u64 {
     hasher.digest()
 }
 
-/// Changes as bytes: 1 and the value's length or 0, the key's length, key, value.
+/// Encodes changes, each as a byte (1 to put, 0 to delete), the lengths of key and value, key and
+/// value.
 pub fn encode(changes: &[Change]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for change in changes {
@@ -84,7 +86,7 @@ pub fn encode(changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
-/// The changes that bytes stand for; none if they stand for nothing.
+/// Decodes changes. `None` if the bytes are not an encoding.
 pub fn decode(mut bytes: &[u8]) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     while !bytes.is_empty() {
@@ -102,7 +104,7 @@ pub fn decode(mut bytes: &[u8]) -> Option<Vec<Change>> {
     Some(changes)
 }
 
-/// Contents as the changes that make them.
+/// Returns the changes that make these contents from empty ones.
 pub fn as_changes(contents: &StoreContents) -> Vec<Change> {
     contents.iter().map(|(key, value)| Change::Put(key.clone(), value.clone())).collect()
 }

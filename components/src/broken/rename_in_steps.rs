@@ -1,8 +1,8 @@
-//! Files whose rename takes steps, or that promise of rename what a file system with a journal
-//! does, and may break it.
+//! Files whose rename takes several steps, or whose profile makes the promises of a journaling file
+//! system about rename, which they may break.
 //!
-//! The steps: the new name goes, it is made again for the file, the old name goes. A step that
-//! fails leaves the steps before it done, so that a rename that has failed has had an effect.
+//! The steps: the new name is unlinked, it is linked to the file again, the old name is unlinked.
+//! If a step fails, the steps before it stay done, so that a failed rename has had an effect.
 
 use std::rc::Rc;
 
@@ -47,7 +47,7 @@ pub fn def() -> ComponentDef {
     ])
 }
 
-/// What its profile keeps.
+/// The promises that the profile keeps.
 const PROMISED: [&str; 3] = ["replaced-name", "replaced-by-rename", "moved-name"];
 
 struct RenameInSteps {
@@ -133,7 +133,8 @@ mod tests {
     use super::*;
     use crate::forward::tests::refused;
 
-    /// What these files do not have they refuse; `sync_machine` is no such thing.
+    /// Asserts that these files refuse the calls that they do not implement. `sync_machine` is not
+    /// refused.
     #[test]
     fn no_call_arrives_as_another() {
         let refused = refused(|files| Box::new(Stepping { steps: false, forces: false, files }));

@@ -1,6 +1,5 @@
-//! Files that are rewritten at each write: cut to nothing, then written again from their beginning.
-//! In between they are empty. A crash can show that only if something else has brought the empty
-//! file to the disk.
+//! Files that each write truncates and then writes again as a whole. In between they are empty. A
+//! crash shows that only if something else has written the empty file to the disk.
 
 use std::rc::Rc;
 
@@ -81,7 +80,8 @@ mod tests {
     use super::*;
     use crate::forward::tests::refused;
 
-    /// What these files do not have they refuse; `sync_machine` is no such thing.
+    /// Asserts that these files refuse the calls that they do not implement. `sync_machine` is not
+    /// refused.
     #[test]
     fn no_call_arrives_as_another() {
         let refused = refused(|files| Box::new(Rewriter { cuts: false, files }));

@@ -13,13 +13,13 @@ use explode_runtime::stack::{
     Abilities, Below, COMMANDS, Component, ComponentDef, Facts, LayerPaths, Recovery,
 };
 
-/// The keys that are commands.
+/// The option keys whose values are commands.
 pub const KEYS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
 
 /// The name in the registry.
 pub const NAME: &str = COMMANDS;
 
-/// What the layers of a stack that are made of commands use.
+/// Returns the definition of the layers that stack files make of commands.
 pub fn def() -> ComponentDef {
     ComponentDef::new(NAME, "a component made of shell commands, in a stack file", build)
         .modes([Mode::Vm, Mode::Here])
@@ -62,11 +62,11 @@ struct CommandComponent {
     threads: Vec<u32>,
 }
 
-/// The private folder of a component that has a mount command.
+/// The private folder of a component with a mount command.
 enum PrivateMount {
-    /// In process: a new one, which goes with the component.
+    /// A new folder, which is removed with the component. Used in process.
     Temporary(PrivateFolder),
-    /// On a kernel: always the same one.
+    /// A folder at a fixed path. Used on a kernel.
     Place(PathBuf),
 }
 
@@ -85,7 +85,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 impl CommandComponent {
-    /// Where it is found by its own commands.
+    /// Returns the paths by which the component's own commands find it.
     fn own(&mut self, below: &Below<'_>) -> Result<LayerPaths, StepError> {
         let mut own = below.paths.first().cloned().unwrap_or_default();
         if self.commands.mount.is_some() {
@@ -98,7 +98,7 @@ impl CommandComponent {
         Ok(own)
     }
 
-    /// Runs a command, if there is one; it must end with 0.
+    /// Runs a command, if there is one. It must end with 0.
     fn must(
         &mut self,
         command: Option<String>,
@@ -112,13 +112,13 @@ impl CommandComponent {
     }
 }
 
-/// Where a program is, if the shell finds it.
+/// Returns the path of a program that the shell would find.
 fn found(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.exists())
 }
 
-/// An empty folder.
+/// Makes an empty private folder.
 fn new_home(below: &Below<'_>) -> std::io::Result<PrivateMount> {
     if below.devices.kernel().is_none() {
         return PrivateFolder::new().map(PrivateMount::Temporary);
@@ -130,7 +130,7 @@ fn new_home(below: &Below<'_>) -> std::io::Result<PrivateMount> {
     Ok(PrivateMount::Place(below.place.to_owned()))
 }
 
-/// Removes a folder with what is in it, unless something is mounted there.
+/// Removes a folder with its contents, unless something is mounted there.
 fn remove(place: &Path) -> std::io::Result<()> {
     let above = place.parent().unwrap_or(place);
     if place.metadata()?.dev() != above.metadata()?.dev() {
@@ -190,7 +190,8 @@ impl Component for CommandComponent {
         self.threads.clone()
     }
 
-    /// What the commands read is not known.
+    /// Lists the programs that it runs. The files that the commands read are unknown, so it does
+    /// not promise to read only its disks.
     fn facts(&self) -> Facts {
         let Commands { init, mount, unmount, recover, threads, recover_ok: _ } = &self.commands;
         let commands = [init, mount, unmount, recover, threads].into_iter().flatten();

@@ -1,11 +1,11 @@
-//! A private folder of this machine: the leaf of stacks of shell commands that need no kernel of
-//! ours.
+//! A private folder of this machine: the leaf of stacks of shell commands that need no guest
+//! kernel.
 //!
-//! It knows soft crashes only: a crash disk is a copy of the folder at that instant. The folder is
-//! kept as an archive on a simulated disk, which is brought up to date when the stack settles and
-//! when it is unmounted, so a restart, a crash disk and a trace are what they are everywhere else.
-//! What differs is written block by block; the length of the archive stands in the first block.
-//! Modes, names, links and contents count; times and owners do not.
+//! It supports soft crashes only: a crash disk is a copy of the folder at that instant. An archive
+//! of the folder is kept on a simulated disk. It is updated when the stack settles and when it is
+//! unmounted. So restarts, crash disks and traces work as in other stacks. Only blocks that differ
+//! are written. The first block holds the length of the archive. The archive keeps modes, names,
+//! links and contents, but no times or owners.
 
 use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt as _;
@@ -32,8 +32,8 @@ pub fn def() -> ComponentDef {
     .hosts_commands()
 }
 
-/// The simulated disk has room for this much, in bytes; an archive needs a little more than what is
-/// in the folder.
+/// The size of the simulated disk in bytes. An archive is slightly larger than the contents of the
+/// folder.
 const ROOM_BYTES: u64 = 1 << 30;
 
 #[derive(Default)]
@@ -44,7 +44,7 @@ struct Folder {
 struct MountedFolder {
     folder: PrivateFolder,
     disk: RamDisk,
-    /// What the disk holds: the blocks from the first to the last that is not zeroes.
+    /// The contents of the disk, without the zeroes at the end.
     held: RefCell<Vec<u8>>,
 }
 
@@ -78,7 +78,7 @@ impl Component for Folder {
     }
 
     fn facts(&self) -> Facts {
-        // What uses it looks at other files, too.
+        // The commands that use the folder also read other files.
         Facts::default().devices(1).reads_only_its_disks(false)
     }
 
@@ -123,7 +123,7 @@ fn tool(error: &io::Error) -> StepError {
     StepError::new(format!("the private folder: {error}")).blame(Blame::Tool)
 }
 
-/// Appends an archive of what is in a folder: equal folders give equal bytes.
+/// Appends an archive of a folder's contents. Equal folders give equal bytes.
 fn pack(folder: &Path, to: &mut Vec<u8>) -> io::Result<()> {
     let mut archive = tar::Builder::new(to);
     pack_below(folder, Path::new(""), &mut archive)?;

@@ -1,12 +1,12 @@
-//! `explode-mark crash NAME`: a program that a command runs asks for crash checks at this very
-//! moment (EX-66).
+//! `explode-mark crash NAME`: a program that a command runs requests crash checks at this moment
+//! (EX-66).
 //!
-//! The tool is a script on the command's PATH. It writes the name into one pipe with a name, and
-//! waits for a line in the other, so the program goes on when explode has heard. The component that
-//! runs the command listens until it ends: by [`Marks::wait`].
+//! The tool is a script on the command's PATH. It writes the name into one named pipe and waits for
+//! a line in another, so the program continues when explode has received the request. The component
+//! that runs the command listens in [`Marks::wait`] until the command ends.
 //!
-//! This is for commands in process. On a kernel the tool is another one (`explode_kernel::TOOLS`):
-//! EKM hears of it.
+//! This is for commands in process. On a kernel the tool is `explode_kernel::TOOLS`, whose requests
+//! EKM receives.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -24,12 +24,12 @@ use nix::unistd::mkfifo;
 
 use super::private::PrivateFolder;
 
-/// How the tool goes on after [`MARK_REQUEST`].
+/// The rest of the tool's script after [`MARK_REQUEST`].
 const ASK: &str = r#"folder=${0%/*}
 echo "$2" >"$folder/asked" && read -r heard <"$folder/heard"
 "#;
 
-/// The tool and its pipes, in a folder of their own.
+/// The tool and its pipes, in a private folder.
 pub struct Marks {
     folder: PrivateFolder,
     asked: File,
@@ -37,7 +37,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Makes them.
+    /// Makes the tool and its pipes.
     ///
     /// # Errors
     /// The temporary folder cannot be written.
@@ -56,15 +56,16 @@ impl Marks {
         Ok(Marks { folder, asked, heard })
     }
 
-    /// Where the tool is: a folder for the PATH.
+    /// Returns the folder of the tool, for the PATH.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Starts a command, waits for its end, and tells `hear` the name of each request meanwhile.
+    /// Starts a command and waits for its end. Calls `hear` with the name of each request
+    /// meanwhile.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The command cannot be started.
     pub fn wait(
         &mut self,
         command: &mut Command,
@@ -90,11 +91,11 @@ impl Marks {
 
     fn answer(&mut self, hear: &mut dyn FnMut(&str)) -> io::Result<()> {
         let mut bytes = [0; 4096];
-        // A line is written at once: pipe(7), PIPE_BUF.
+        // A line arrives as a whole (pipe(7), PIPE_BUF).
         let length = self.asked.read(&mut bytes)?;
         for name in String::from_utf8_lossy(&bytes[..length]).lines() {
             hear(name);
-            // What is left unread was for a program that was killed.
+            // Unread lines were for a program that was killed.
             while self.heard.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
             self.heard.write_all(b"yes\n")?;
         }
@@ -102,11 +103,11 @@ impl Marks {
     }
 }
 
-/// Becomes readable when the child ends (pidfd_open(2)).
+/// Returns a descriptor that becomes readable when the child ends (pidfd_open(2)).
 fn process(child: &Child) -> io::Result<OwnedFd> {
-    // SAFETY: two numbers; a descriptor of our own comes back.
+    // SAFETY: the arguments are two numbers; the call returns a new descriptor.
     let fd = unsafe { syscall(SYS_pidfd_open, child.id(), 0) };
     Errno::result(fd)?;
-    // SAFETY: it was just made, and nothing else holds it.
+    // SAFETY: the descriptor was just made, and nothing else holds it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }

@@ -1,10 +1,10 @@
-//! Components made of shell commands, and the private folder that they can run on without a kernel
-//! of ours.
+//! Components made of shell commands, and the private folder on which they can run without a guest
+//! kernel.
 //!
-//! Their definitions are options ([`def`]): they stand in the plan and in every trace, so a replay
-//! needs nothing else. What the commands mean is in `docs/reference/stack-files.md`. Invariants: a
-//! definition is whole when it is built (a command that cannot be run is found before); a command
-//! sees its layer only by paths; on a crash disk its calls of sync(2) do nothing.
+//! Their definitions are options ([`def`]). They are in the plan and in every trace, so a replay
+//! needs nothing else. `docs/reference/stack-files.md` describes the commands. Invariants: a
+//! definition is complete when it is built, so that a wrong command is found early. A command sees
+//! its layer only by paths. On a crash disk its calls of sync(2) do nothing.
 
 mod component;
 pub mod folder;

@@ -1,10 +1,10 @@
-//! Keeps sync(2) from programs that repair a crash disk: it would write back the file system that
-//! is driven beside it, too.
+//! Suppresses sync(2) in programs that repair a crash disk, because the call would also write back
+//! the live file system.
 //!
-//! Such a program's own device is flushed when it is closed; the call returns, and does nothing
-//! (seccomp(2)). The programs have this from the thread that starts them. Doing it between fork and
-//! exec would need a real fork, which copies the page tables of all that this process has mapped,
-//! disks and all; without it none are copied (posix_spawn(3)).
+//! Such a program's own device is flushed when it is closed. A seccomp(2) filter makes the call
+//! return without effect. The programs inherit it from the thread that starts them. Installing it
+//! between fork and exec would need a real fork, which copies the page tables of everything that
+//! this process has mapped, including the disks. posix_spawn(3) copies none.
 
 use std::cell::Cell;
 use std::io;
@@ -19,7 +19,7 @@ use libc::{
     sock_fprog,
 };
 
-/// If the number of the call is that of sync(2), return 0 without making it; else make it.
+/// The filter: sync(2) returns 0 without being made, every other call is made.
 const FILTER: [sock_filter; 4] = [
     instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
     instruction(BPF_JMP | BPF_JEQ | BPF_K, SYS_sync as u32, 0, 1),
@@ -31,7 +31,7 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code: code as u16, jt, jf, k }
 }
 
-/// A command, and who waits for its end.
+/// A command, and the channel to the caller that waits for its end.
 type SyncFilter = (Command, Sender<io::Result<ExitStatus>>);
 
 /// Runs a command whose calls of sync(2) do nothing, and waits for it.
@@ -47,14 +47,14 @@ fn start_thread() -> Sender<SyncFilter> {
     let (jobs, waiting) = channel::<SyncFilter>();
     thread::spawn(move || {
         for (mut command, status) in waiting {
-            // The caller waits for it.
+            // The caller waits for the result.
             status.send(forget_sync().and_then(|()| command.status())).ok();
         }
     });
     jobs
 }
 
-/// From now on the calling thread's sync(2) does nothing, nor that of what it starts.
+/// Makes sync(2) do nothing in the calling thread and in what it starts, from now on.
 pub fn forget_sync() -> io::Result<()> {
     thread_local! {
         static FORGOTTEN: Cell<bool> = const { Cell::new(false) };
@@ -68,7 +68,7 @@ pub fn forget_sync() -> io::Result<()> {
 
 fn install() -> io::Result<()> {
     let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
-    // SAFETY: plain numbers.
+    // SAFETY: the arguments are plain numbers.
     let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     // SAFETY: the kernel copies the filter, which is static, and does not change it.
     let filter = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };

@@ -1,13 +1,13 @@
-//! What stands in braces in a command: `{child}`, `{dev}`, `{path}`, `{n}`. Other braces are the
-//! shell's, and stay.
+//! Placeholders of commands: `{child}`, `{dev}`, `{path}`, `{n}`. Other words in braces are left
+//! for the shell.
 
 use explode_runtime::base::{Blame, StepError, UsageError};
 use explode_runtime::stack::LayerPaths;
 
-/// Whose command it is: what can stand in it.
+/// The owner of a command, which decides the placeholders that it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandOwner {
-    /// A component's, with so many children.
+    /// A component with this number of children.
     Component(usize),
     /// A step of a checker's mutate.
     Step,
@@ -28,13 +28,14 @@ impl CommandOwner {
     }
 }
 
-/// Every name that has a meaning somewhere.
+/// The names of all placeholders.
 const NAMES: [&str; 4] = ["child", "dev", "path", "n"];
 
-/// Can everything in braces be filled in?
+/// Checks that all placeholders of a command can be filled in.
 ///
 /// # Errors
-/// A name without a meaning here, a child that is not there, or what looks like a slip of the pen.
+/// A placeholder that this command may not use, a child that does not exist, or a word that
+/// resembles a placeholder.
 pub fn check(text: &str, context: CommandOwner) -> Result<(), UsageError> {
     for part in parts(text) {
         let Part::Braces(inner) = part else { continue };
@@ -69,7 +70,7 @@ pub fn check(text: &str, context: CommandOwner) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Fills in the paths of the children; `path` is the layer's own.
+/// Fills in the paths of the children. `path` is the layer's own path.
 pub(super) fn fill_component(
     text: &str,
     children: &[LayerPaths],
@@ -87,7 +88,7 @@ pub(super) fn fill_component(
     })
 }
 
-/// Fills in the paths of the top component, and the number of the mutate.
+/// Fills in the paths of the top component and the number of the mutate.
 pub fn fill_checker(text: &str, top: &LayerPaths, n: u32) -> Result<String, StepError> {
     fill(text, |name, _| match name {
         "path" => Some(top.path.as_ref().map(|path| path.display().to_string())),
@@ -97,8 +98,8 @@ pub fn fill_checker(text: &str, top: &LayerPaths, n: u32) -> Result<String, Step
     })
 }
 
-/// `lookup` says what a name and its number stand for: nothing that concerns us, or something that
-/// may be missing.
+/// Replaces the placeholders in `text`. `lookup` returns the value of a name and its number. `None`
+/// leaves the braces as they are. `Some(None)` is an error.
 fn fill(
     text: &str,
     lookup: impl Fn(&str, Option<usize>) -> Option<Option<String>>,
@@ -133,7 +134,7 @@ fn split(inner: &str) -> (&str, Option<usize>) {
 
 enum Part<'a> {
     Plain(&'a str),
-    /// A word in braces that no `$` makes a shell's variable.
+    /// A word in braces that does not follow a `$`, as a variable of the shell does.
     Braces(&'a str),
 }
 

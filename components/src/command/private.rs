@@ -1,6 +1,6 @@
-//! Private folders under the temporary folder. None stays behind: each has the lock of its process.
-//! A folder without a lock, because its process was killed, is removed by the next process that
-//! sweeps.
+//! Private folders under the temporary folder. A folder is removed with its value. Each is locked
+//! by its process. If the process was killed, the next process that sweeps finds the folder
+//! unlocked and removes it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,26 +13,25 @@ use tempfile::TempDir;
 
 use explode_runtime::base::foreign_owner;
 
-/// What the names of all of them begin with; as many random letters and digits as [`RANDOM`] says
-/// follow.
+/// The prefix of every private folder's name. [`RANDOM`] random letters and digits follow.
 const PREFIX: &str = "explode-folder-";
 const RANDOM: usize = 12;
 
-/// A private folder; gone when this is dropped.
+/// A private folder, which is removed when this is dropped.
 pub(super) struct PrivateFolder {
     folder: TempDir,
-    /// Held for as long as the folder is there.
+    /// The lock, held as long as the folder exists.
     _lock: File,
 }
 
 impl PrivateFolder {
-    /// Makes one; the first one of a process sweeps before.
+    /// Makes a private folder. The first call in a process sweeps before.
     pub fn new() -> io::Result<PrivateFolder> {
         static SWEPT: Once = Once::new();
         SWEPT.call_once(sweep);
         loop {
             let folder = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir()?;
-            // Another process may remove it between the two lines.
+            // Another process may remove the folder before it is locked.
             let lock = open(folder.path()).and_then(|lock| lock.lock().map(|()| lock));
             match lock {
                 Ok(lock) if is_there(folder.path(), &lock) => {
@@ -49,9 +48,9 @@ impl PrivateFolder {
     }
 }
 
-/// Removes the private folders that killed processes of this user have left. What cannot be removed
-/// now waits for the next time. A folder of another user, or with a name that
-/// [`PrivateFolder::new`] does not give, stays.
+/// Removes the private folders of this user's killed processes. A folder that cannot be removed now
+/// is left for the next sweep. Folders of other users, and names that [`PrivateFolder::new`] does
+/// not make, are left alone.
 pub fn sweep() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
     for entry in entries.flatten() {
@@ -72,7 +71,7 @@ pub fn sweep() {
     }
 }
 
-/// Does [`PrivateFolder::new`] give such names?
+/// Returns true if [`PrivateFolder::new`] makes such names.
 fn is_ours(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|random| {
         random.len() == RANDOM && random.chars().all(|c| c.is_ascii_alphanumeric())
@@ -83,13 +82,13 @@ fn open(folder: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(O_DIRECTORY | O_NOFOLLOW).open(folder)
 }
 
-/// Is anything mounted on the folder of this name, or below it? A command may have done that: it
-/// would be emptied, too.
+/// Returns true if anything is mounted on the folder of this name or below it. A command may have
+/// mounted it, and removing the folder would also empty the mount.
 fn is_mounted_on(name: &str) -> bool {
     fs::read_to_string("/proc/self/mountinfo").map_or(true, |mounts| mounts.contains(name))
 }
 
-/// Is this still the folder of that name?
+/// Returns true if `path` still leads to this open folder.
 fn is_there(path: &Path, folder: &File) -> bool {
     let (Ok(named), Ok(open)) = (fs::symlink_metadata(path), folder.metadata()) else {
         return false;
@@ -107,7 +106,7 @@ mod tests {
         let left =
             tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir().unwrap().keep();
         fs::write(left.join("file"), "contents").unwrap();
-        // A user can have named a folder so.
+        // A user can have given a folder such a name.
         let named = tempfile::Builder::new().prefix("explode-folder-of-").tempdir().unwrap();
         sweep();
         assert!(used.path().exists() && named.path().exists() && !left.exists());

@@ -1,4 +1,4 @@
-//! Running one command: `/bin/sh -c`, with what it printed.
+//! Runs one command with `/bin/sh -c` and returns its output.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -16,46 +16,46 @@ use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, NOW, Side};
 
-/// Where a guest has the programs that came with the agent.
+/// The guest's folder of the programs that came with the agent.
 const GUEST_PROGRAMS: &str = "/agent/bin";
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub struct CommandResult {
     status: ExitStatus,
-    /// Its standard output.
+    /// The standard output, if it was requested alone.
     pub out: Vec<u8>,
-    /// Everything that it printed, in order; without the standard output if that was asked for
-    /// alone.
+    /// Everything that the command printed, in order. Without the standard output if that was
+    /// requested alone.
     said: String,
 }
 
-/// Where the standard output goes.
+/// The destination of the standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputMode {
-    /// To the same place as what is printed on standard error.
+    /// The same place as standard error.
     Said,
-    /// To a place of its own: it is the result.
+    /// A place of its own, because it is the result.
     Alone,
 }
 
 impl CommandResult {
-    /// The exit code; none if it was killed.
+    /// Returns the exit code. `None` if the command was killed.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
     }
 
-    /// The last line that it printed; empty if it printed nothing.
+    /// Returns the last line that the command printed. Empty if it printed nothing.
     pub fn last_line(&self) -> &str {
         self.said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }
 
-    /// Could the shell not run it at all?
+    /// Returns true if the shell could not run the command at all.
     pub fn not_run(&self) -> bool {
         matches!(self.code(), Some(126 | 127))
     }
 
-    /// How it ended, for a person.
+    /// Describes the end of the command for the user.
     pub fn failure_message(&self, command: &str) -> String {
         let how = match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("ended with {code}"),
@@ -67,8 +67,8 @@ impl CommandResult {
         }
     }
 
-    /// A fault of the checked system, or of the command's author if the shell could not run
-    /// it.
+    /// Returns the failure as a fault of the checked system, or of the command's author if the
+    /// shell could not run the command.
     pub fn fault(&self, command: &str) -> StepError {
         let fault = StepError::new(self.failure_message(command));
         if self.not_run() { fault.blame(Blame::Tool) } else { fault }
@@ -78,7 +78,7 @@ impl CommandResult {
 /// Runs a command beside the stack on these devices.
 ///
 /// # Errors
-/// There is no shell, or no room for what it prints.
+/// There is no shell, or no room for the output.
 pub fn run(
     command: &str,
     devices: &dyn DiskSet,
@@ -88,11 +88,11 @@ pub fn run(
     run_command(command, devices, out, variables, None)
 }
 
-/// The same beside the stack that mutates drive: the command may call `explode-mark`; then `hear`
-/// is called. What it prints goes to one place.
+/// Runs a command beside the live stack. Calls `hear` when the command calls `explode-mark`.
+/// Standard output and standard error go to one place.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_hearing(
     command: &str,
     devices: &dyn DiskSet,
@@ -102,7 +102,7 @@ pub fn run_hearing(
 }
 
 thread_local! {
-    /// A thread runs one command at a time.
+    /// The marks of this thread, which runs one command at a time.
     static MARKS: RefCell<Option<Marks>> = const { RefCell::new(None) };
 }
 
@@ -116,7 +116,7 @@ fn run_command(
     let failed = |error: std::io::Error| {
         StepError::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
     };
-    // Files and not pipes: a command may leave a process behind that holds its output open.
+    // Files and not pipes, because a command may leave a process behind that holds its output open.
     let (mut said, mut alone) = (tempfile::tempfile().map_err(failed)?, None);
     let stdout = match out {
         OutputMode::Said => said.try_clone(),
@@ -130,7 +130,8 @@ fn run_command(
     }
     if std::process::id() == 1 {
         shell.env("PATH", format!("{GUEST_PROGRAMS}:{path}"));
-        // The e2fsprogs take the time from here: a second may pass while they run.
+        // The e2fsprogs take the time from these variables. Without them a second may pass while
+        // they run.
         shell.env("E2FSPROGS_FAKE_TIME", NOW.to_string()).env("E2FSCK_TIME", NOW.to_string());
     }
     hold_clock();
@@ -175,11 +176,11 @@ fn contents(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Programs read the machine's clock, which only a guest of ours lets us set: there we are the
-/// first process.
+/// Sets the machine's clock, which programs read, to a fixed time. Only a guest allows that, where
+/// this is the first process.
 pub fn hold_clock() {
     if std::process::id() == 1 {
-        // A clock that cannot be set makes a disk that differs, which the replay then says.
+        // If the clock cannot be set, a disk may differ, which the replay reports.
         clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::new(NOW as i64, 0)).ok();
     }
 }

@@ -1,3 +1,3 @@
-//! Databases.
+//! The databases that run in process.
 
 pub mod sqlite;

@@ -1,9 +1,9 @@
 //! ekv, unmodified: a key-value database for raw NOR flash, a log-structured merge tree with
 //! transactions.
 //!
-//! It is compiled for pages of 1024 bytes and values of up to 1024, with checksums; the flash below
+//! It is compiled for pages of 1024 bytes and values of up to 1024, with checksums. The flash below
 //! must have such blocks. Its random seed, which decides where on the flash it begins, is the
-//! stack's.
+//! stack's seed.
 //!
 //! It is compiled for 128 pages. The header of a page of data has 4 bytes, then 2 for each of
 //! `log2(pages) - 2` links, then 2 (`DataHeader` of ekv's file.rs, `repr(C)`). With 64 pages, and
@@ -136,9 +136,9 @@ fn damaged(doing: &str) -> EngineError {
 }
 
 impl KeyValue for Db {
-    /// Every commit is synced.
+    /// Commits the changes. Every commit is synced.
     fn commit(&self, changes: &[Change], _durability: Durability) -> Result<(), EngineError> {
-        // Within a transaction keys are written in order.
+        // Within a transaction keys must be written in order.
         let mut changes: Vec<_> = changes.iter().collect();
         changes.sort_by_key(|change| match change {
             Change::Put(key, _) | Change::Delete(key) => key.clone(),
@@ -166,7 +166,7 @@ impl KeyValue for Db {
         })
     }
 
-    /// It compacts when it must, and not when it is asked to.
+    /// Does nothing, because ekv compacts only when it needs space.
     fn checkpoint(&self) -> Result<(), EngineError> {
         Ok(())
     }

@@ -1,24 +1,23 @@
-//! Raw NOR flash, on a [RAM disk](crate::vdisk::ramdisk): what engines for microcontrollers stand
-//! on.
+//! Raw NOR flash on a [RAM disk](crate::vdisk::ramdisk), for engines for microcontrollers.
 //!
-//! An erase sets all bits of a block; a program clears bits of bytes that were erased, and no other
-//! bytes. Operations are made one after the other, and each is durable when it returns, so a crash
-//! interrupts one operation at most:
+//! An erase sets all bits of a block. A program clears bits of erased bytes, and of no others.
+//! Operations are made one after the other, and each is durable when it returns, so a crash
+//! interrupts at most one operation:
 //!
-//! - a program is made from its first byte to its last, `tear` bytes at a time: a crash leaves it
-//!   done up to there;
-//! - of an erase a crash leaves any of the block's sectors of 512 bytes erased, and the others as
-//!   they were (`erase=any`), or those from its beginning up to one (`erase=ascending`).
+//! - A program is made from its first byte to its last, `tear` bytes at a time. A crash can stop it
+//!   after each of these steps.
+//! - An erase that a crash interrupts has erased any of the block's sectors of 512 bytes
+//!   (`erase=any`), or those from its beginning up to one (`erase=ascending`).
 //!
-//! Every step of these is a write with FUA, so the device model needs no rule of its own. Not
-//! modelled: bytes that are half programmed, or half erased, and read differently each time. What
-//! traits for flash allow (embedded-storage: "If power is lost during erase, contents of the page
-//! are undefined", "If power is lost during write, the contents of the written words are
-//! undefined") is more than that, so an engine that relies on no more than these must do well here.
+//! Every step is a write with FUA, so the device model needs no rule for flash. Bytes that are half
+//! programmed or half erased, and read differently each time, are not modelled. The traits for
+//! flash allow more than this model (embedded-storage: "If power is lost during erase, contents of
+//! the page are undefined", "If power is lost during write, the contents of the written words are
+//! undefined"). So an engine that relies only on the traits must work here.
 //!
-//! With `cache=volatile` operations are durable in any order, none of them for sure before a sync.
-//! With `erase=none`, too, it is a disk with a write cache: an erase does nothing, and a program
-//! writes over what is there.
+//! With `cache=volatile` operations become durable in any order, and only a sync guarantees it.
+//! With `erase=none` as well, the device is a disk with a write cache: an erase does nothing, and a
+//! program overwrites the contents.
 
 use std::rc::Rc;
 
@@ -66,25 +65,25 @@ pub fn def() -> ComponentDef {
     ])
 }
 
-/// When what was done is durable.
+/// The time at which an operation is durable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cache {
-    /// When the operation returns.
+    /// The operation is durable when it returns.
     None,
-    /// When a sync after it returns.
+    /// The operation is durable when a later sync returns.
     Volatile,
 }
 
-/// Which sectors of a block are erased first.
+/// The order in which the sectors of a block are erased.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Erase {
     Any,
     Ascending,
-    /// None: an erase does nothing, and a program needs none before it.
+    /// An erase does nothing, and a program needs no erase before it.
     None,
 }
 
-/// A flash device. All its errors are of the disk below.
+/// A flash device. All its errors are errors of the disk below.
 #[derive(Debug)]
 pub struct Flash {
     disk: RamDisk,
@@ -96,10 +95,10 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// The one below a component.
+    /// Returns the flash below a component.
     ///
     /// # Errors
-    /// There is something else.
+    /// The first child is not flash.
     pub fn below(below: &Below<'_>) -> Result<Rc<Flash>, StepError> {
         let flash = match below.children.first() {
             Some(Surface::Engine(engine)) => Rc::clone(engine).downcast().ok(),
@@ -108,17 +107,17 @@ impl Flash {
         flash.ok_or_else(|| StepError::new("needs flash below it"))
     }
 
-    /// Bytes that are erased at once.
+    /// Returns the size of an erase block in bytes.
     pub fn block_bytes(&self) -> usize {
         self.block
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Fills `buf` from byte `at` on.
+    /// Reads from byte `at` on into `buf`.
     ///
     /// # Errors
     /// `EIO`.
@@ -174,7 +173,7 @@ impl Flash {
         }
     }
 
-    /// Makes durable what was done.
+    /// Makes all operations durable.
     pub fn sync(&self) {
         if self.cache == Cache::Volatile {
             self.disk.flush();
@@ -221,7 +220,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 }
 
 impl Component for FlashComponent {
-    /// From the factory it comes erased.
+    /// Erases all blocks, because flash is delivered erased.
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.mount(below)?;
         self.flash.iter().for_each(|flash| (0..flash.blocks).for_each(|block| flash.erase(block)));

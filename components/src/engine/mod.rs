@@ -1,8 +1,8 @@
-//! Storage engines in process: what a key-value engine can do, so that one checker does for all of
-//! them.
+//! Storage engines in process, and the interface of a key-value engine, so that one checker serves
+//! all of them.
 //!
-//! Those of others are here too, behind the feature `engines`; `docs/results/engines.md` says what
-//! they promise and what was seen.
+//! Third-party engines are behind the feature `engines`. `docs/results/engines.md` lists their
+//! promises and the findings.
 
 #[cfg(feature = "engines")]
 pub mod ekv;
@@ -26,17 +26,17 @@ use std::rc::Rc;
 use explode_runtime::base::{Blame, StepError};
 use nix::errno::Errno;
 
-/// The engine can read what it has written.
+/// The engine can read the data that it has written.
 pub const INTACT: &str = "intact";
-/// Commits are there in order, none without those before it, each whole.
+/// Commits are there in order, each as a whole and none without those before it.
 pub const ATOMIC: &str = "atomic";
 /// A synced commit is there, and so is every commit before it.
 pub const DURABLE: &str = "durable";
-/// What was not committed is not there.
+/// Uncommitted changes are not there.
 pub const ISOLATED: &str = "isolated";
 
-/// Engines that are in a build only with the feature `engines`, for they take long to compile: the
-/// names of their components. Names of targets begin with them.
+/// The component names of the engines that are only in a build with the feature `engines`, because
+/// they take long to compile. The names of their targets begin with them.
 pub const HEAVY: &[&str] = &["ekv", "fatfs", "littlefs", "redb", "sequential-storage"];
 
 /// Everything in a store, by key.
@@ -45,14 +45,14 @@ pub type StoreContents = BTreeMap<String, Vec<u8>>;
 /// One change of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// A key has this value from now on.
+    /// The key has this value from now on.
     Put(String, Vec<u8>),
-    /// A key is gone.
+    /// The key is removed.
     Delete(String),
 }
 
 impl Change {
-    /// Makes it.
+    /// Applies the change.
     pub fn apply(&self, contents: &mut StoreContents) {
         match self {
             Change::Put(key, value) => contents.insert(key.clone(), value.clone()),
@@ -61,21 +61,21 @@ impl Change {
     }
 }
 
-/// When a commit is durable.
+/// The time at which a commit is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// When it returns.
+    /// The commit is durable when it returns.
     Synced,
-    /// Some time later, with all commits before it and never without them.
+    /// The commit is durable some time later, after all commits before it.
     Lazy,
 }
 
-/// Why an engine could not do what it was asked.
+/// The reason why an engine failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineError {
-    /// What it finds is not what it has written.
+    /// The engine does not find the data that it has written.
     Corrupt(String),
-    /// What it stands on has failed.
+    /// The system below the engine has failed.
     Below(Errno),
 }
 
@@ -106,27 +106,27 @@ impl From<EngineError> for StepError {
 
 /// An open key-value engine. Opening it has recovered it.
 pub trait KeyValue {
-    /// Makes all of the changes, or none.
+    /// Commits all of the changes, or none.
     ///
     /// # Errors
     /// [`EngineError`].
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError>;
 
-    /// Moves what has piled up to where it belongs: a checkpoint, a compaction. It makes every
-    /// commit durable, if there is anything to move.
+    /// Moves accumulated data to its final place, in a checkpoint or a compaction. Makes every
+    /// commit durable if there is anything to move.
     ///
     /// # Errors
     /// [`EngineError`].
     fn checkpoint(&self) -> Result<(), EngineError>;
 
-    /// Everything in it, as a reader sees it.
+    /// Returns all keys and values, as a reader sees them.
     ///
     /// # Errors
     /// [`EngineError`].
     fn contents(&self) -> Result<StoreContents, EngineError>;
 }
 
-/// An engine as the layer above meets it: the surface that a component offers.
+/// An engine as a surface that a component offers to the layer above.
 #[derive(Clone)]
 pub struct Store(pub Rc<dyn KeyValue>);
 

@@ -1,9 +1,9 @@
-//! sequential-storage, unmodified: its map on raw NOR flash. Each commit is one change; a
+//! sequential-storage, unmodified: its map on raw NOR flash. Each commit is one change. A
 //! checkpoint does nothing.
 //!
-//! Keys are stored as 8 bytes, filled up with zeroes. It is used without a cache, so every
-//! operation finds its way on the flash anew, and repairs what it finds broken then. The flash
-//! below must have blocks of 1024 bytes; words are of 4.
+//! Keys are stored as 8 bytes, filled up with zeroes. No cache is used, so every operation searches
+//! the flash again and repairs what it finds broken. The flash below must have blocks of 1024
+//! bytes. Words have 4 bytes.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -101,7 +101,7 @@ struct Sequential {
 }
 
 impl StoreKind for Sequential {
-    /// Erased flash is an empty map.
+    /// Checks the flash. Erased flash is an empty map.
     fn create(&self, below: &Below<'_>) -> Result<(), StepError> {
         self.open(below).map(drop)
     }
@@ -134,7 +134,7 @@ impl StoreKind for Sequential {
     }
 }
 
-/// More than a page has room for.
+/// A buffer for one item. No item is larger than a page.
 type Buffer = [u8; PAGE];
 
 fn failed(error: Error<Failed>) -> EngineError {
@@ -156,7 +156,7 @@ fn stored(key: &str) -> Result<Key, EngineError> {
 }
 
 impl KeyValue for Map {
-    /// One change: more are not made as one.
+    /// Commits one change. Several changes would not be atomic.
     fn commit(&self, changes: &[Change], _durability: Durability) -> Result<(), EngineError> {
         let [change] = changes else { return Err(Errno::EINVAL.into()) };
         let mut buffer: Buffer = [0; PAGE];
@@ -174,7 +174,7 @@ impl KeyValue for Map {
         Ok(())
     }
 
-    /// The keys that the iterator finds, each with the value that a reader gets.
+    /// Returns the keys that the iterator finds, each with the value that a read returns.
     fn contents(&self) -> Result<StoreContents, EngineError> {
         let mut map = self.0.borrow_mut();
         let mut buffer: Buffer = [0; PAGE];

@@ -1,4 +1,4 @@
-//! A key-value engine as a component: opening is mounting, and recovering too.
+//! A key-value engine as a component. Opening an engine mounts and recovers it.
 
 use std::rc::Rc;
 
@@ -7,22 +7,22 @@ use explode_runtime::stack::{Below, Component, Facts, Surface};
 
 use super::{KeyValue, Store};
 
-/// How a store is made and opened.
+/// A kind of store, which can be created and opened.
 pub trait StoreKind {
-    /// Makes an empty one.
+    /// Creates an empty store.
     ///
     /// # Errors
-    /// What is below has failed.
+    /// The system below has failed.
     fn create(&self, below: &Below<'_>) -> Result<(), StepError>;
 
-    /// Opens it, and recovers it where it must.
+    /// Opens the store, and recovers it if necessary.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The store cannot be opened.
     fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, StepError>;
 
-    /// What is known of the store: its version if it is not ours, and what it promises. Without a
-    /// profile it promises everything.
+    /// Returns facts about the store: the version of a third-party engine, and its promises. A
+    /// store without a profile promises everything.
     fn facts(&self) -> Facts {
         Facts::default()
     }
@@ -35,7 +35,7 @@ pub struct StoreComponent<K> {
 }
 
 impl<K: StoreKind + 'static> StoreComponent<K> {
-    /// The component of a kind of store.
+    /// Makes the component of a kind of store.
     pub fn boxed(kind: K) -> Box<dyn Component> {
         Box::new(StoreComponent { kind, open: None })
     }

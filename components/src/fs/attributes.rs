@@ -1,4 +1,4 @@
-//! The system calls of extended attributes and of clones, on open files.
+//! The system calls of extended attributes and of clones on open files.
 
 use std::os::fd::AsFd;
 
@@ -6,22 +6,22 @@ use explode_ramdisk::files::Result;
 use nix::errno::Errno;
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, ioctl_ficlone};
 
-/// Longest list of names, and longest value, in bytes (xattr(7)).
+/// The largest size of a list of names and of a value, in bytes (xattr(7)).
 const MOST: usize = 64 << 10;
-/// What the names of users' attributes begin with; the others belong to the kernel.
+/// The prefix of the names of user attributes. The others belong to the kernel.
 const OF_USERS: &[u8] = b"user.";
 
-/// fsetxattr(2).
+/// Sets an attribute (fsetxattr(2)).
 pub fn set(file: &impl AsFd, name: &str, value: &[u8]) -> Result<()> {
     fsetxattr(file, name, value, XattrFlags::empty()).map_err(errno)
 }
 
-/// fremovexattr(2).
+/// Removes an attribute (fremovexattr(2)).
 pub fn remove(file: &impl AsFd, name: &str) -> Result<()> {
     fremovexattr(file, name).map_err(errno)
 }
 
-/// Every attribute of users, names in order (flistxattr(2), fgetxattr(2)).
+/// Returns every user attribute, in the order of names (flistxattr(2), fgetxattr(2)).
 pub fn all(file: &impl AsFd) -> Result<Vec<(String, Vec<u8>)>> {
     let mut names = vec![0; MOST];
     let len = flistxattr(file, &mut names[..]).map_err(errno)?;
@@ -38,7 +38,7 @@ pub fn all(file: &impl AsFd) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(all)
 }
 
-/// `FICLONE` (ioctl_ficlone(2)).
+/// Clones the contents of a file (`FICLONE`, ioctl_ficlone(2)).
 pub fn clone(from: &impl AsFd, to: &impl AsFd) -> Result<()> {
     ioctl_ficlone(to, from).map_err(errno)
 }

@@ -1,4 +1,4 @@
-//! File systems.
+//! The file systems that are components.
 
 mod attributes;
 pub mod kernel;

@@ -1,10 +1,10 @@
-//! [`MountedFiles`]: the calls of [`Files`] on a file system that is really mounted.
+//! [`MountedFiles`]: the calls of [`Files`] on a mounted file system.
 //!
-//! A path is resolved below one directory, name by name, and never through a symbolic link: a
-//! recovered file system may hold any nonsense, and none of it leads a checker elsewhere. Each call
-//! is one system call on what the path has led to; its errno comes back as it is. What the trait
-//! leaves open is what the file system does: where that differs from simulated files stands in
-//! `components/tests/mounted`.
+//! A path is resolved below one directory, name by name, and never through a symbolic link. A
+//! recovered file system may contain anything, and nothing in it leads a checker elsewhere. Each
+//! call is one system call on the target of the path, and its errno is returned unchanged. Where
+//! the trait leaves the result open, the file system decides. `components/tests/mounted` lists the
+//! differences from simulated files.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::num::NonZeroUsize;
@@ -33,33 +33,33 @@ use nix::unistd::{
 
 use super::attributes;
 
-/// Bytes of a page, of which the offset of a mapping is a multiple.
+/// The size of a page in bytes. The offset of a mapping is a multiple of it.
 const PAGE: u64 = 4096;
 
-/// How the root is called in the root.
+/// The name of the root relative to itself.
 const HERE: &str = ".";
 
 /// The files below a directory of a mounted file system.
 ///
-/// Every descriptor that it has opened is closed when it goes, or by
+/// All descriptors that it opened are closed when it is dropped, or by
 /// [`close_all`](MountedFiles::close_all).
 #[derive(Debug)]
 pub struct MountedFiles {
-    /// Nothing once everything is closed.
+    /// The root directory. `None` once everything is closed.
     root: RefCell<Option<OwnedFd>>,
     open: RefCell<Vec<Option<OwnedFd>>>,
-    /// Was it mounted for reading only? Then files that are there are opened so.
+    /// True if the file system is mounted read-only. Existing files are then opened read-only.
     read_only: bool,
-    /// Waits for what a call has left to be done, on the file system of the root.
+    /// Waits for work that a call has left to be done, on the file system of the root.
     write_out: Option<fn(BorrowedFd<'_>)>,
-    /// Is there nothing to wait for, because no call has changed anything yet?
+    /// True if there is nothing to wait for, because no call has changed anything yet.
     unchanged: Cell<bool>,
 }
 
 /// A name in a directory.
 struct Place<'p> {
     root: Ref<'p, OwnedFd>,
-    /// If it is not the root.
+    /// The directory that contains the name. `None` if it is the root.
     parent: Option<OwnedFd>,
     name: &'p str,
 }
@@ -71,31 +71,31 @@ impl Place<'_> {
 }
 
 impl MountedFiles {
-    /// The files below `directory`, which is `/` to them; errors as open(2).
+    /// Makes the files below `directory`, which is their `/`. Errors are those of open(2).
     pub fn new(directory: &Path) -> Result<MountedFiles> {
         let root = open(directory, directory_flags(), Mode::empty())?;
-        // statvfs(3) reports it as well, and takes long on FAT: it counts the free clusters.
+        // statvfs(3) also reports it, but is slow on FAT, where it counts the free clusters.
         let read_only =
             faccessat(&root, HERE, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
         let (root, open) = (RefCell::new(Some(root)), RefCell::default());
         Ok(MountedFiles { root, open, read_only, write_out: None, unchanged: Cell::new(false) })
     }
 
-    /// The same; after each call that may leave an inode which no name reaches any more, or has
-    /// given one a name of another's, `settle` waits for what the file system does about it later,
-    /// so that it is done by then in every run.
+    /// Calls `settle` after each call that may leave an inode without a name, or may have given an
+    /// inode another's name. It waits for the work that the file system postpones, so that the work
+    /// is done at the same point in every run.
     pub fn settling(self, settle: Option<fn(BorrowedFd<'_>)>) -> MountedFiles {
         MountedFiles { write_out: settle, ..self }
     }
 
-    /// The same; what mounting has started is done, and nothing but these calls changes anything.
-    /// So `settle` has nothing to wait for before one of them does.
+    /// Declares that the work of mounting is done, and that only these calls change anything. Until
+    /// one of them does, `settle` has nothing to wait for.
     pub fn at_rest(self) -> MountedFiles {
         self.unchanged.set(true);
         self
     }
 
-    /// The call that follows may change something.
+    /// Records that the following call may change something.
     fn may_change(&self) {
         self.unchanged.set(false);
     }
@@ -108,25 +108,25 @@ impl MountedFiles {
         result
     }
 
-    /// Closes every descriptor that was left open, so that none of this process keeps the file
-    /// system busy. From then on each call is `EBADF`.
+    /// Closes every open descriptor, so that this process does not keep the file system busy. Every
+    /// later call returns `EBADF`.
     pub fn close_all(&self) {
         self.open.borrow_mut().clear();
         self.root.borrow_mut().take();
     }
 
-    /// What is dirty of a file goes to the disk, without its metadata, and no call waits for it: no
-    /// promise (sync_file_range(2)).
+    /// Starts writing a file's dirty data to the disk, without its metadata and without waiting.
+    /// This promises nothing (sync_file_range(2)).
     pub fn start_write_back(&self, path: &str) -> Result<()> {
         let at = self.place(path)?;
         let how = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
         let file = openat(at.directory(), at.name, how, Mode::empty())?;
-        // SAFETY: plain numbers, and a descriptor of ours.
+        // SAFETY: the arguments are plain numbers and an open descriptor.
         Errno::result(unsafe { sync_file_range(file.as_raw_fd(), 0, 0, SYNC_FILE_RANGE_WRITE) })?;
         close(file)
     }
 
-    /// The root directory, for what is asked of the whole file system.
+    /// Returns the root directory, for calls that concern the whole file system.
     pub fn root(&self) -> Result<Ref<'_, OwnedFd>> {
         Ref::filter_map(self.root.borrow(), Option::as_ref).map_err(|_| Errno::EBADF)
     }
@@ -136,8 +136,8 @@ impl MountedFiles {
         Ref::filter_map(open, |open| open.get(fd.0 as usize)?.as_ref()).map_err(|_| Errno::EBADF)
     }
 
-    /// Where a path ends; [`HERE`] for the root. `EINVAL` for a path that is not plainly one, as
-    /// simulated files have it.
+    /// Resolves a path to its directory and last name, [`HERE`] for the root. `EINVAL` for an
+    /// invalid path, like simulated files.
     fn place<'p>(&'p self, path: &'p str) -> Result<Place<'p>> {
         let on_the_way = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut place = Place { root: self.root()?, parent: None, name: HERE };
@@ -175,7 +175,7 @@ impl MountedFiles {
         Ok(self.hold(file))
     }
 
-    /// A handle of an open file, by the smallest number that is free.
+    /// Stores an open file under the smallest free number.
     fn hold(&self, file: OwnedFd) -> Fd {
         let mut open = self.open.borrow_mut();
         let fd = open.iter().position(Option::is_none).unwrap_or(open.len());
@@ -186,7 +186,7 @@ impl MountedFiles {
         Fd(fd as u32)
     }
 
-    /// A file or directory, to read or to change what it has besides its contents.
+    /// Opens a file or directory to read it or to change its attributes.
     fn open_either(&self, path: &str) -> Result<OwnedFd> {
         let at = self.place(path)?;
         let how = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
@@ -199,12 +199,13 @@ impl MountedFiles {
     }
 }
 
-/// How to open a directory to read or sync it.
+/// The flags to open a directory to read or sync it.
 fn directory_flags() -> OFlag {
     OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC
 }
 
-/// Makes something whose mode is not to depend on the umask, which belongs to the whole process.
+/// Runs `make` with an empty umask, so that a mode does not depend on it. The umask belongs to the
+/// whole process, so one thread at a time does this.
 fn unmasked<T>(make: impl FnOnce() -> T) -> T {
     static UMASK: Mutex<()> = Mutex::new(());
     let _one_at_a_time = UMASK.lock().unwrap_or_else(PoisonError::into_inner);
@@ -214,8 +215,8 @@ fn unmasked<T>(make: impl FnOnce() -> T) -> T {
     made
 }
 
-/// `EUCLEAN` ("structure needs cleaning") for what none of our calls has made, `EOVERFLOW` for a
-/// number that does not fit.
+/// Converts a stat result. `EUCLEAN` ("structure needs cleaning") for a kind of file that these
+/// calls never make, `EOVERFLOW` for a number that does not fit.
 fn stat_of(found: &FileStat) -> Result<Stat> {
     let (kind, size) = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
         SFlag::S_IFREG => (FileKind::File, found.st_size as u64),
@@ -290,7 +291,7 @@ impl Files for MountedFiles {
         stat_of(&fstatat(at.directory(), at.name, AtFlags::AT_SYMLINK_NOFOLLOW)?)
     }
 
-    /// Everything but `.` and `..`: a `lost+found` is a name like any other.
+    /// Lists everything except `.` and `..`. `lost+found` is a name like any other.
     fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let mut names = Vec::new();
         for entry in Dir::from_fd(self.open_directory(path)?)? {
@@ -356,7 +357,7 @@ impl Files for MountedFiles {
         close(directory)
     }
 
-    /// syncfs(2) of this file system: the machine's others belong to other stacks.
+    /// Calls syncfs(2), because the machine's other file systems belong to other stacks.
     fn sync(&self) -> Result<()> {
         syncfs(&*self.root()?)
     }
@@ -402,10 +403,10 @@ impl Files for MountedFiles {
         let Some(len) = NonZeroUsize::new((end - offset) as usize + before) else { return Ok(()) };
         let file = self.file(fd)?;
         let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses touches no existing memory.
         let mapped = unsafe { mmap(None, len, rights, MapFlags::MAP_SHARED, &*file, start)? };
-        // SAFETY: the mapping has `len` bytes, all within the file, which is not cut meanwhile; it
-        // is unmapped once, after its last use.
+        // SAFETY: the mapping has `len` bytes, all within the file, which is not truncated
+        // meanwhile; it is unmapped once, after its last use.
         unsafe {
             let at = mapped.cast::<u8>().add(before);
             at.copy_from_nonoverlapping(std::ptr::NonNull::from(data).cast(), data.len());

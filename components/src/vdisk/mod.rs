@@ -1,3 +1,3 @@
-//! Block devices.
+//! The block devices that are components.
 
 pub mod ramdisk;

@@ -1,5 +1,5 @@
-//! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver
-//! `rdd` in the kernel.
+//! A RAM disk, the leaf of stacks that need a block device. It is simulated in process, or the
+//! driver `rdd` in the kernel.
 
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ struct RamDiskComponent {
     sectors: u64,
     model: DiskModel,
     media: MediaFaults,
-    /// Writes that may end late.
+    /// The writes that may complete late.
     late: KernelFaults,
     surface: Surface,
 }
@@ -92,7 +92,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     }
 }
 
-/// Its size in sectors.
+/// Reads the size in sectors.
 fn size(options: &Options) -> Result<u64, UsageError> {
     if !options.contains("size") {
         return options.int("sectors", 32_768);

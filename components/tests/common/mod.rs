@@ -1,4 +1,4 @@
-//! A stack of simulated files, and what the tests ask of it.
+//! A stack of simulated files, and helpers of the SQLite tests.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
@@ -24,7 +24,7 @@ impl Stack {
         Stack::on(Image::default())
     }
 
-    /// The image, mounted anew.
+    /// Mounts the image.
     pub fn on(image: Image) -> Stack {
         let storage = Storage::new(image, Recording::On);
         let files = SimFiles::mount(storage.clone(), 0, Granule::default()).unwrap();
@@ -35,13 +35,13 @@ impl Stack {
         Database::open(self.files.clone(), DB, settings, 1).unwrap()
     }
 
-    /// The names in the root directory.
+    /// Returns the names in the root directory.
     pub fn names(&self) -> Vec<String> {
         self.files.readdir("/").unwrap().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// What was flushed since the last call, in order: the names of files as they are now, "/" for
-    /// the directory, "(gone)" for a file that has no name any more.
+    /// Returns the files and directories flushed since the last call, in order: the current names
+    /// of files, "/" for the directory, "(gone)" for a file without a name.
     pub fn flushed(&self) -> Vec<String> {
         let name_of = |dev: u32| {
             let has_it = |name: &String| self.files.stat(&format!("/{name}")).unwrap().inode == dev;
@@ -59,19 +59,19 @@ impl Stack {
     }
 }
 
-/// Settings with this journal and this synchronous.
+/// Returns settings with this journal and this synchronous level.
 pub fn settings(journal: Journal, synchronous: Synchronous) -> SqliteSettings {
     SqliteSettings { journal, synchronous, ..SqliteSettings::default() }
 }
 
 pub const BOTH: [Journal; 2] = [Journal::Delete, Journal::Wal];
 
-/// The values in the table `t`.
+/// Returns the values in the table `t`.
 pub fn values(db: &Database) -> Vec<i64> {
     db.query("SELECT v FROM t ORDER BY v", [], |row| row.get(0)).unwrap()
 }
 
-/// Files whose writes fail after the first few: with `errno`, or with a panic if there is none.
+/// Files whose writes fail after the first few, with `errno`, or with a panic if it is `None`.
 pub struct Failing {
     pub inner: Rc<dyn Files>,
     pub writes_left: Cell<u64>,
@@ -145,7 +145,8 @@ impl Files for Failing {
     }
 }
 
-/// Two connections, two lives, random values; `between` is called between the steps.
+/// Runs two connections twice, with random values. `between` is called between the steps. Returns
+/// the event log.
 pub fn workload(journal: Journal, seed: u64, mut between: impl FnMut()) -> Vec<Event> {
     let settings = settings(journal, Synchronous::Full);
     let stack = Stack::empty();

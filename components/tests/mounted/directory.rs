@@ -1,4 +1,5 @@
-//! What only a mounted directory can do wrong: lead elsewhere, keep descriptors.
+//! Tests of the errors that only a mounted directory can have: it leads elsewhere or keeps
+//! descriptors.
 
 use explode_components::fs::mounted::MountedFiles;
 use explode_ramdisk::files::{FileKind, Files, OpenFlags};
@@ -27,7 +28,7 @@ fn what_is_no_file_leads_nowhere() {
     assert_eq!(MountedFiles::new(&root.join("link")).unwrap_err(), Errno::ENOTDIR);
 }
 
-/// Nothing that a checker has left open keeps the file system busy.
+/// Asserts that no file left open by a checker keeps the file system busy.
 #[test]
 fn everything_is_closed() {
     let directory = directory();

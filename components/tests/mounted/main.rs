@@ -1,5 +1,5 @@
-//! The same calls on simulated files and on a really mounted directory: the same results, but for
-//! what POSIX leaves open.
+//! Tests that the same calls on simulated files and on a mounted directory have the same results,
+//! except where POSIX leaves the result open.
 
 mod directory;
 mod random_calls;
@@ -19,8 +19,8 @@ fn simulated() -> SimFiles {
     SimFiles::mount(storage, 0, Granule::default()).unwrap()
 }
 
-/// A directory on tmpfs, if there is one: its inode numbers are small whatever the machine's other
-/// file systems do.
+/// Makes a directory, on tmpfs if there is one, because its inode numbers are small whatever the
+/// machine's other file systems do.
 fn directory() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
@@ -30,7 +30,7 @@ fn directory() -> TempDir {
     }
 }
 
-/// Both arms of a test.
+/// Runs a test on simulated files and on a mounted directory.
 fn on_both(body: impl Fn(&dyn Files)) {
     body(&simulated());
     let directory = directory();

@@ -1,4 +1,4 @@
-//! Random calls: whatever one says, the other says.
+//! Random calls have the same results on both kinds of files.
 
 use explode_components::fs::mounted::MountedFiles;
 use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, Result, Stat};
@@ -25,7 +25,7 @@ fn random_calls_have_the_same_results() {
     }
 }
 
-/// Makes a call and says what came of it.
+/// Makes a call and returns its result as text.
 fn random_call(files: &dyn Files, call: usize, path: &str, other: &str, number: u64) -> String {
     let on_file = |work: &dyn Fn(Fd) -> Result<()>| {
         let fd = files.open(path, OpenFlags::CREATE)?;

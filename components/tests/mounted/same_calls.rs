@@ -1,4 +1,4 @@
-//! Calls one by one, with the results that both arms have, and the few that they have not.
+//! Single calls with the results that both kinds of files have, and the few that differ.
 
 use explode_components::fs::mounted::MountedFiles;
 use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags};
@@ -181,7 +181,7 @@ fn syncs() {
     });
 }
 
-/// What the two may differ in.
+/// Asserts the differences that are allowed.
 #[test]
 fn linux_is_not_posix_to_the_letter() {
     let simulated = simulated();
@@ -190,14 +190,14 @@ fn linux_is_not_posix_to_the_letter() {
     for files in [&simulated as &dyn Files, &mounted] {
         files.mkdir("/d").unwrap();
     }
-    // Linux names the reason of its own for a directory that is to be unlinked.
+    // Linux has its own errno for the unlink of a directory.
     assert_eq!(
         (simulated.unlink("/d"), mounted.unlink("/d")),
         (Err(Errno::EPERM), Err(Errno::EISDIR))
     );
-    // `.` and the entry in `..` are names of a directory too, where a file system has them.
+    // In file systems that store them, `.` and the `..` entries are also names of a directory.
     assert_eq!(simulated.stat("/d").unwrap().links, 1);
-    // The offsets of a file are signed.
+    // Linux has signed file offsets.
     let far = |files: &dyn Files| {
         let fd = files.open("/f", OpenFlags::CREATE).unwrap();
         files.pread(fd, u64::MAX, &mut [0])

@@ -1,4 +1,4 @@
-//! A crash test of redb with a bug: found, made smaller, and replayed by the command that is
-//! printed. (`examples/redb_crash_test.rs` is the one of redb as it is.)
+//! A crash test of redb with a bug, which is found, minimised, and replayed by the printed command.
+//! (`examples/redb_crash_test.rs` tests redb without a bug.)
 
 mod seeded;

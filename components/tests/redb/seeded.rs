@@ -1,6 +1,5 @@
-//! A step that says nothing of being lazy, and commits without durability now and then: found in
-//! the middle of a walk, made as small as it gets, and replayed by the command that the test
-//! prints.
+//! A step that promises durability and sometimes commits without it. The bug is found in the middle
+//! of a walk, minimised, and replayed by the command that the test prints.
 
 use std::env;
 use std::process::Command;
@@ -32,7 +31,7 @@ fn read(database: &mut Database) -> Result<u64> {
     Ok(database.begin_write()?.open_table(KEYS)?.len()?)
 }
 
-/// The trace that stands behind a word of the story.
+/// Reads the trace at a path.
 fn trace(path: &str) -> Trace {
     Trace::from_json(&std::fs::read(path).unwrap()).unwrap()
 }
@@ -47,7 +46,7 @@ fn a_bug_is_found_made_smaller_and_replayed_by_the_command_that_is_printed() {
     );
     let said = test.outcome().unwrap_err();
     if env::var_os(REPLAY).is_some() {
-        // This is the program that the command has started.
+        // This process was started by the printed command.
         panic!("{said}");
     }
     let behind = |word: &str| {

@@ -1,8 +1,8 @@
-//! The calls of `/dev/rdd-control` and `/dev/ekm`, each an ioctl with one structure that goes in
-//! and comes back.
+//! The calls of `/dev/rdd-control` and `/dev/ekm`. Each is an ioctl with one structure that is read
+//! and written.
 //!
-//! A call on a file that is another device is refused by it: the numbers carry a type of our own,
-//! and the structure's size.
+//! Another device rejects these calls, because their numbers contain types that only these devices
+//! use, and the size of the structure.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::wire::{
     LogSize, Mark, OpenFile, RESET_ALL, Random, Reset, Site, Switch, Symbol, Watch,
 };
 
-/// The bare calls, as `ioctl-sys` makes them.
+/// The calls as `ioctl-sys` makes them.
 mod raw {
     use ioctl_sys::ioctl;
 
@@ -46,17 +46,17 @@ mod raw {
     ioctl!(readwrite ekm_follow with EKM_TYPE, 0x1d; Follow);
 }
 
-/// Why a device is not ready for us.
+/// The error of a `Hello`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelloError {
-    /// It was built for another version of [`crate::wire`].
+    /// The module was built for another version of [`crate::wire`].
     Version {
-        /// The module's.
+        /// The version of the module.
         module: u32,
-        /// This program's.
+        /// The version of this program.
         ours: u32,
     },
-    /// It does not answer at all.
+    /// The module rejects the call.
     Refused(Errno),
 }
 
@@ -77,15 +77,15 @@ impl fmt::Display for HelloError {
 
 impl std::error::Error for HelloError {}
 
-/// One call. Whatever it answers is in `value`, also if it fails.
+/// Makes one call. The results are in `value`, even if the call fails.
 fn call<T>(
     raw: unsafe fn(c_int, *mut T) -> c_int,
     device: BorrowedFd<'_>,
     value: &mut T,
 ) -> Result<(), Errno> {
-    // SAFETY: `raw` is one of the functions above, whose number says that the kernel reads and
-    // writes one `T`, which `value` is. Any bytes are a `T`. The address within a `BlockList` is
-    // `take_blocks`' business.
+    // SAFETY: `raw` is one of the functions above. Its number means that the kernel reads and
+    // writes one `T`, which `value` is. Any bytes are a valid `T`. `take_blocks` ensures that the
+    // address in a `BlockList` is valid.
     Errno::result(unsafe { raw(device.as_raw_fd(), value) }).map(drop)
 }
 
@@ -103,18 +103,18 @@ fn hello(
     })
 }
 
-/// Opens the conversation with `/dev/rdd-control`.
+/// Sends a `Hello` to `/dev/rdd-control`.
 ///
 /// # Errors
-/// Another version, or not that device.
+/// The module has another version, or the file is not that device.
 pub fn hello_rdd(control: BorrowedFd<'_>) -> Result<(), HelloError> {
     hello(raw::rdd_hello, control, ABI_VERSION)
 }
 
-/// Opens the conversation with `/dev/ekm`.
+/// Sends a `Hello` to `/dev/ekm`.
 ///
 /// # Errors
-/// Another version, or not that device.
+/// The module has another version, or the file is not that device.
 pub fn hello_ekm(ekm: BorrowedFd<'_>) -> Result<(), HelloError> {
     hello(raw::ekm_hello, ekm, ABI_VERSION)
 }
@@ -122,7 +122,7 @@ pub fn hello_ekm(ekm: BorrowedFd<'_>) -> Result<(), HelloError> {
 /// Makes a disk of zeroes.
 ///
 /// # Errors
-/// `EINVAL`: not a multiple of 8 sectors, or none; `ENOMEM`: no room.
+/// `EINVAL`: `sectors` is 0, not a multiple of 8, or too large. `ENOMEM`: not enough memory.
 pub fn create(control: BorrowedFd<'_>, sectors: u64) -> Result<DiskSpec, Errno> {
     let mut spec = DiskSpec { sectors, ..DiskSpec::default() };
     call(raw::rdd_create, control, &mut spec)?;
@@ -132,17 +132,17 @@ pub fn create(control: BorrowedFd<'_>, sectors: u64) -> Result<DiskSpec, Errno> 
 /// Removes a disk.
 ///
 /// # Errors
-/// `EBUSY`: open or mapped; `ENODEV`: no such disk.
+/// `EBUSY`: the disk is open or mapped. `ENODEV`: no such disk.
 pub fn remove(control: BorrowedFd<'_>, disk: u32) -> Result<(), Errno> {
     call(raw::rdd_remove, control, &mut DiskSpec { disk, ..DiskSpec::default() })
 }
 
-/// Takes a list of blocks into `blocks`, whatever was in there; [`crate::wire::BLOCKS_CHANGED`] or
-/// [`crate::wire::BLOCKS_READ`]. The capacity of `blocks` is used, and grows if need be: give the
-/// same vector again.
+/// Takes a list of blocks ([`crate::wire::BLOCKS_CHANGED`] or [`crate::wire::BLOCKS_READ`]) into
+/// `blocks`, whose old contents are discarded. Its capacity grows if necessary, so pass the same
+/// vector each time.
 ///
 /// # Errors
-/// `ENODEV`: no such disk; `EINVAL`: no such list.
+/// `ENODEV`: no such disk. `EINVAL`: no such list.
 pub fn take_blocks(
     control: BorrowedFd<'_>,
     disk: u32,
@@ -156,7 +156,7 @@ pub fn take_blocks(
             BlockList { disk, which, blocks: blocks.as_mut_ptr() as u64, capacity, count: 0 };
         match call(raw::rdd_blocks, control, &mut list) {
             Ok(()) => {
-                // SAFETY: the kernel has written `count` numbers, which is at most `capacity`.
+                // SAFETY: the kernel has written `count` numbers, at most `capacity`.
                 unsafe { blocks.set_len(list.count as usize) };
                 return Ok(());
             }
@@ -166,46 +166,46 @@ pub fn take_blocks(
     }
 }
 
-/// Adds a fault, or clears all.
+/// Adds a fault, or clears all faults.
 ///
 /// # Errors
-/// `ENODEV`: no such disk; `EINVAL`: no such kind, or beyond the end; `ENOSPC`: it has
-/// [`crate::wire::FAULTS_MAX`] already.
+/// `ENODEV`: no such disk. `EINVAL`: no such kind, or the range is empty or beyond the end.
+/// `ENOSPC`: the disk already has [`crate::wire::FAULTS_MAX`] faults.
 pub fn fault(control: BorrowedFd<'_>, mut fault: FaultSpec) -> Result<(), Errno> {
     call(raw::rdd_fault, control, &mut fault)
 }
 
-/// Changes when the writes of a disk end.
+/// Sets when the writes of a disk complete.
 ///
 /// # Errors
-/// `ENODEV`: no such disk; `EINVAL`: no such time.
+/// `ENODEV`: no such disk. `EINVAL`: not one of `ENDS_*`.
 pub fn ends(control: BorrowedFd<'_>, disk: u32, when: u32) -> Result<(), Errno> {
     call(raw::rdd_ends, control, &mut Ends { disk, when })
 }
 
-/// Makes the log anew, with `bytes` for records, and says how many there were before.
+/// Makes a new log with `bytes` for records. Returns the size of the old log.
 ///
 /// # Errors
-/// `EBUSY`: it records or is mapped; `EINVAL`: not a multiple of 4096, or 0; `ENOMEM`: no room, the
-/// old one is still there.
+/// `EBUSY`: the log records or is mapped. `EINVAL`: `bytes` is 0 or not a multiple of 4096.
+/// `ENOMEM`: not enough memory; the old log remains.
 pub fn log_size(ekm: BorrowedFd<'_>, bytes: u64) -> Result<u64, Errno> {
     let mut size = LogSize { bytes };
     call(raw::ekm_log, ekm, &mut size)?;
     Ok(size.bytes)
 }
 
-/// Watches a block device, or ends the watch of a number.
+/// Watches a block device, or stops the watch of a number.
 ///
 /// # Errors
-/// `ENODEV`: no such device; `EEXIST`: another number has it; `EINVAL`: a wrong number.
+/// `ENODEV`: no such device. `EEXIST`: another number watches it. `EINVAL`: an invalid number.
 pub fn watch(ekm: BorrowedFd<'_>, mut watch: Watch) -> Result<(), Errno> {
     call(raw::ekm_watch, ekm, &mut watch)
 }
 
-/// Recording on or off; says how it was.
+/// Starts or stops recording. Returns the previous state.
 ///
 /// # Errors
-/// `ENOMEM`: no room for a log.
+/// `ENOMEM`: not enough memory for a log.
 pub fn record(ekm: BorrowedFd<'_>, on: bool) -> Result<bool, Errno> {
     let mut switch = Switch { on: on.into(), reserved: 0 };
     call(raw::ekm_record, ekm, &mut switch)?;
@@ -215,71 +215,71 @@ pub fn record(ekm: BorrowedFd<'_>, on: bool) -> Result<bool, Errno> {
 /// Puts a mark into the log.
 ///
 /// # Errors
-/// `ENOMEM`: no room for a log.
+/// `ENOMEM`: not enough memory for a log.
 pub fn mark(ekm: BorrowedFd<'_>, value: u64) -> Result<(), Errno> {
     call(raw::ekm_mark, ekm, &mut Mark { value })
 }
 
-/// Appends a record for each buffer of a watched device that is dirty now, and says how many.
+/// Appends a record for each buffer of a watched device that is dirty now. Returns their number.
 ///
 /// # Errors
-/// `ENODEV`: not watched, or gone.
+/// `ENODEV`: the device is not watched or no longer exists.
 pub fn buffers(ekm: BorrowedFd<'_>, device: u32) -> Result<u32, Errno> {
     let mut buffers = Buffers { device, count: 0 };
     call(raw::ekm_buffers, ekm, &mut buffers)?;
     Ok(buffers.count)
 }
 
-/// Empties the log, whatever is in it.
+/// Empties the log.
 ///
 /// # Errors
-/// Not EKM.
+/// The file is not EKM.
 pub fn reset(ekm: BorrowedFd<'_>) -> Result<(), Errno> {
     call(raw::ekm_reset, ekm, &mut Reset { used: RESET_ALL })
 }
 
-/// Empties the log if there is no more in it than the caller has read: `used` of
-/// [`crate::wire::LogHeader`] as it was then.
+/// Empties the log if the caller has read all of it. `used` is that of [`crate::wire::LogHeader`]
+/// when the caller read it.
 ///
 /// # Errors
-/// `EAGAIN`: there is more by now, or something was lost; read on.
+/// `EAGAIN`: the log has more records by now, or some were lost. Read it again.
 pub fn reset_read(ekm: BorrowedFd<'_>, used: u64) -> Result<(), Errno> {
     call(raw::ekm_reset, ekm, &mut Reset { used })
 }
 
-/// Stops the clock of file systems, or lets it run.
+/// Freezes or unfreezes the clock of file systems.
 ///
 /// # Errors
-/// `EINVAL`: not a time.
+/// `EINVAL`: not a valid time.
 pub fn clock(ekm: BorrowedFd<'_>, mut clock: Clock) -> Result<(), Errno> {
     call(raw::ekm_clock, ekm, &mut clock)
 }
 
-/// Where the kernel's random numbers come from; returns where they came from.
+/// Sets the source of the kernel's random numbers. Returns the previous source.
 ///
 /// # Errors
-/// `EINVAL`: a wrong value.
+/// `EINVAL`: an invalid value.
 pub fn random(ekm: BorrowedFd<'_>, mut random: Random) -> Result<Random, Errno> {
     call(raw::ekm_random, ekm, &mut random)?;
     Ok(random)
 }
 
-/// Probes the functions of these kinds that may fail, and no others; 0 for none. Says what this
-/// kernel has of them.
+/// Probes the functions of these kinds that may fail, and no others. 0 probes none. Returns the
+/// kinds that this kernel has.
 ///
 /// # Errors
-/// `ENODEV`: this kernel cannot say who calls them; `ENOMEM`: no room for choices.
+/// `ENODEV`: this kernel cannot unwind stacks. `ENOMEM`: not enough memory for choices.
 pub fn choices(ekm: BorrowedFd<'_>, kinds: u32) -> Result<Kinds, Errno> {
     let mut kinds = Kinds { kinds, untraced: 0 };
     call(raw::ekm_choices, ekm, &mut kinds)?;
     Ok(kinds)
 }
 
-/// Probes one more function, which may fail by returning this; `unlisted` if the kernel's list need
-/// not have it. Also says what that list has (`LISTED_*` of [`crate::wire`]).
+/// Probes one more function, which may fail by returning `returns`. With `unlisted` the kernel's
+/// list need not contain it. Also returns its entry in the list (`LISTED_*` of [`crate::wire`]).
 ///
 /// # Errors
-/// Those of [`crate::wire::EKM_SITE`]; `ENOENT` for a name that is too long, too.
+/// Those of [`crate::wire::EKM_SITE`]. `ENOENT` also for a name that is empty or too long.
 pub fn site(
     ekm: BorrowedFd<'_>,
     symbol: &str,
@@ -296,22 +296,22 @@ pub fn site(
     (call(raw::ekm_site, ekm, &mut site), site.listed)
 }
 
-/// Follows the calls that change a file system, or no more, or only asks; says how many were not
-/// seen.
+/// Starts or stops to follow the calls that change a file system, or changes nothing. Returns the
+/// number of missed calls.
 ///
 /// # Errors
-/// `EINVAL`: a wrong number; `EBADF`: no open file; `EEXIST`: another number has the file system;
-/// `ENOENT`: this kernel lacks a function by which calls are followed.
+/// `EINVAL`: an invalid number. `EBADF`: not an open file. `EEXIST`: another number follows the
+/// file system. `ENOENT`: this kernel lacks a function that is needed to follow calls.
 pub fn follow(ekm: BorrowedFd<'_>, mut follow: Follow) -> Result<u32, Errno> {
     call(raw::ekm_follow, ekm, &mut follow)?;
     Ok(follow.missed)
 }
 
-/// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address
-/// itself if nothing has a name there.
+/// Returns the name of an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`. The
+/// address itself if it has no name.
 ///
 /// # Errors
-/// Not EKM.
+/// The file is not EKM.
 pub fn symbol(ekm: BorrowedFd<'_>, address: u64) -> Result<String, Errno> {
     let mut symbol = Symbol { address, ..Symbol::default() };
     call(raw::ekm_symbol, ekm, &mut symbol)?;
@@ -320,10 +320,10 @@ pub fn symbol(ekm: BorrowedFd<'_>, address: u64) -> Result<String, Errno> {
     Ok(String::from_utf8_lossy(&text[..end]).into_owned())
 }
 
-/// Asks the file system of an open file to begin to commit what it has, without waiting.
+/// Makes the file system of an open file start a commit, without waiting for it.
 ///
 /// # Errors
-/// `EOPNOTSUPP`: it cannot be asked; or what it says.
+/// `EOPNOTSUPP`: the file system has no such operation. Other errors are those of the file system.
 pub fn start_commit(ekm: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Result<(), Errno> {
     let fd = u32::try_from(file.as_raw_fd()).map_err(|_| Errno::EBADF)?;
     call(raw::ekm_start_commit, ekm, &mut OpenFile { fd, reserved: 0 })
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
     use crate::wire::*;
 
-    /// (its number in `wire`, by ioctl-sys, by nix)
+    /// The number in `wire`, according to ioctl-sys and according to nix.
     macro_rules! numbers {
         ($($name:ident: $kind:ident $nr:literal $type:ident),* $(,)?) => {
             [$((
@@ -391,7 +391,7 @@ mod tests {
         assert!(size_of::<LogHeader>() as u64 <= LOG_DATA);
     }
 
-    /// What a reader of the log takes apart by hand.
+    /// Checks the offsets that a reader of the log uses.
     #[test]
     fn offsets() {
         assert_eq!(

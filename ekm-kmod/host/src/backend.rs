@@ -13,16 +13,16 @@ use crate::machine::KernelMachine;
 use crate::soft::SoftCrashes;
 use crate::{leftovers, scheduling, write_back};
 
-/// This machine's kernel, which has the modules `rdd` and `ekm`.
+/// The kernel of this machine, which has the modules `rdd` and `ekm` loaded.
 #[derive(Clone, Debug)]
 pub struct KernelBackend(Rc<KernelMachine>);
 
 impl KernelBackend {
-    /// The kernel for runs of a mode, in this very process. On the machine's own kernel what the
-    /// calling thread mounts from then on is visible to no other process, and goes with this one.
+    /// Opens the kernel for runs of a mode in this process. On the machine's own kernel, later
+    /// mounts of the calling thread are not visible to other processes, and end with this process.
     ///
     /// # Errors
-    /// The modules are missing, or of another version; not root.
+    /// The modules are missing or have another version, or the process is not root.
     fn open(mode: Mode) -> Result<KernelBackend, RunError> {
         if mode == Mode::Vm {
             scheduling::take_turns().map_err(|error| {
@@ -38,7 +38,7 @@ impl KernelBackend {
         Ok(KernelBackend(Rc::new(machine)))
     }
 
-    /// The machine.
+    /// Returns the machine.
     pub fn machine(&self) -> &KernelMachine {
         &self.0
     }
@@ -88,7 +88,7 @@ impl Backend for KernelBackend {
     }
 }
 
-/// All backends of explode: no kernel for `mem`, this machine's kernel for `vm` and `here`.
+/// All backends of explode: none for `mem`, the kernel of this machine for `vm` and `here`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllBackends;
 

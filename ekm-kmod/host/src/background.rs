@@ -1,5 +1,5 @@
-//! What the kernel does on its own, made to happen: write-back by its flusher, and memory reclaim.
-//! Neither promises anything.
+//! Background work of the kernel, made to happen on request: write-back by the flusher, and memory
+//! reclaim. Neither gives any guarantee.
 
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -7,29 +7,30 @@ use std::{fs, io, thread};
 use super::scheduling;
 use explode_runtime::base::{Blame, StepError};
 
-/// A change of it wakes the flusher of each device (`dirty_writeback_centisecs_handler`).
+/// A file of which each change wakes the flusher of every device
+/// (`dirty_writeback_centisecs_handler`).
 const INTERVAL: &str = "/proc/sys/vm/dirty_writeback_centisecs";
-/// Both are 23 days (`vm-images/image/init`).
+/// Two intervals of 23 days (`vm-images/image/init`).
 const INTERVALS: [&str; 2] = ["200000000", "199999999"];
-/// Below it a folder for each device that is written back to.
+/// A folder with one folder for each device that has write-back.
 const DEVICES: &str = "/sys/kernel/debug/bdi";
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// `enum wb_state`.
+/// The bits of `enum wb_state`.
 const RUNNING: u64 = 1 << 1;
 const HAS_DIRTY: u64 = 1 << 2;
 const START_ALL: u64 = 1 << 3;
 
-/// So often the flusher is woken: what it writes can make something else dirty (an inode its
-/// block), which it leaves when a tick of the clock lies in between.
+/// The number of times that the flusher is woken. A write may make something else dirty (the block
+/// of an inode), which the flusher leaves for later if a clock tick lies in between.
 const ROUNDS: u32 = 4;
-/// How long it may take.
+/// The longest time for the write-back.
 const LONGEST: Duration = Duration::from_secs(20);
-/// Between two looks at it.
+/// The time between two reads of the state.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// The flushers of all devices write back what is dirty (`WB_SYNC_NONE`), while the caller waits
-/// behind everybody.
+/// Makes the flushers of all devices write back dirty data (`WB_SYNC_NONE`). The caller waits
+/// with a lower priority than the tasks that take turns.
 pub(crate) fn write_back() -> Result<(), StepError> {
     let began = Instant::now();
     scheduling::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
@@ -62,7 +63,7 @@ fn wake() -> io::Result<()> {
     fs::write(INTERVAL, other.unwrap_or(INTERVALS[0]))
 }
 
-/// The states of all devices' write-back, one over the other.
+/// Returns the bitwise or of the write-back states of all devices.
 fn states() -> Result<u64, StepError> {
     let mut states = 0;
     for device in fs::read_dir(DEVICES).map_err(|error| tool(DEVICES, &error))? {
@@ -76,13 +77,13 @@ fn states() -> Result<u64, StepError> {
     Ok(states)
 }
 
-/// `state:` and a number to the base 16.
+/// Returns the hexadecimal number after `state:`.
 fn state(stats: &str) -> Option<u64> {
     let state = stats.lines().find_map(|line| line.strip_prefix("state:"))?;
     u64::from_str_radix(state.trim(), 16).ok()
 }
 
-/// Clean pages, then dentries, inodes and what else can be shrunk.
+/// Drops clean pages, then dentries, inodes and other shrinkable caches.
 pub(crate) fn reclaim() -> Result<(), StepError> {
     fs::write(DROP_CACHES, "3").map_err(|error| tool(DROP_CACHES, &error))
 }

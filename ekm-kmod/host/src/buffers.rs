@@ -1,37 +1,37 @@
-//! What is dirty in the buffer cache of a device, as far as the log says: compared at each mark
-//! with what the kernel says.
+//! The dirty buffers in the buffer cache of a device according to the log. At each mark they are
+//! compared with the list from the kernel.
 //!
 //! The kernel clears a buffer's dirty bit in more places than can be watched (a journal that takes
-//! a buffer over does it inline). What the log still has as dirty and the kernel has not was
-//! cleaned since the last mark: it becomes a `clean` at the mark. What the kernel has and the log
-//! has not would be a version that no crash disk can hold: it becomes a `dirty` at the mark, so
-//! that nothing that could be written now is missed.
+//! a buffer over does it inline). A buffer that is dirty only in the log was cleaned since the last
+//! mark, and becomes a `clean` at the mark. A buffer that is dirty only in the kernel would be a
+//! version that no crash disk can hold. It becomes a `dirty` at the mark, so that no possible write
+//! is missed.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use explode_ramdisk::{Event, SECTOR_BYTES};
 
-/// Dirty buffers by first sector.
+/// The dirty buffers by first sector.
 #[derive(Debug, Default)]
 pub(crate) struct DirtyBuffers(BTreeMap<u64, Bytes>);
 
 impl DirtyBuffers {
-    /// A buffer has become dirty with these contents.
+    /// Records that a buffer has become dirty with these contents.
     pub fn insert(&mut self, sector: u64, data: Bytes) {
         self.remove(sector, data.len() as u64);
         self.0.insert(sector, data);
     }
 
-    /// Buffers that begin in the range are dirty no more.
+    /// Records that buffers that begin in the range are no longer dirty.
     pub fn remove(&mut self, sector: u64, len: u64) {
         let behind = sector + len / SECTOR_BYTES as u64;
         let gone: Vec<u64> = self.0.range(sector..behind).map(|(sector, _)| *sector).collect();
         gone.iter().for_each(|sector| drop(self.0.remove(sector)));
     }
 
-    /// Returns true if just these buffers are dirty, in order of their sectors, and hold these
-    /// bytes.
+    /// Returns true if exactly these buffers are dirty and hold these bytes. They are in order of
+    /// sectors.
     pub fn are<'b>(&self, mut now: impl Iterator<Item = (u64, &'b [u8])>) -> bool {
         let mut known = self.0.iter();
         let is_next = |(sector, data): (u64, &[u8])| {
@@ -40,7 +40,7 @@ impl DirtyBuffers {
         now.all(is_next) && known.next().is_none()
     }
 
-    /// Takes over what the kernel says, and returns the events that lead there.
+    /// Takes over the list from the kernel. Returns the events that lead to it.
     pub fn reconcile(&mut self, dev: u32, now: impl Iterator<Item = (u64, Bytes)>) -> Vec<Event> {
         let now: BTreeMap<u64, Bytes> = now.collect();
         let cleaned = self.0.iter().filter(|(sector, _)| !now.contains_key(sector));

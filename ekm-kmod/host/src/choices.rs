@@ -1,5 +1,5 @@
-//! The choices that EKM shares with us: laid out before the kernel goes on, read when it is our
-//! turn again.
+//! The choices in the memory shared with EKM. The script is written before the kernel runs, and the
+//! results are read afterwards.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::numbers::{kind, number};
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::choose::{Choice, ChoiceKind};
 
-/// The shared memory, and the names of addresses that were met.
+/// The shared memory, and the names of the addresses so far.
 #[derive(Debug)]
 pub(crate) struct ChoicePage {
     map: DeviceMapping,
@@ -29,10 +29,10 @@ pub(crate) struct ChoicePage {
 }
 
 impl ChoicePage {
-    /// Maps it, while something is probed.
+    /// Maps the shared memory. Functions must be probed.
     ///
     /// # Errors
-    /// There is none.
+    /// The memory cannot be mapped.
     pub fn open(ekm: &File) -> Result<ChoicePage, StepError> {
         let bytes = LOG_DATA as usize + CHOICES_MAX * size_of::<ChoiceSlot>();
         let map = DeviceMapping::new(ekm, CHOICES_MMAP as i64, bytes, true);
@@ -41,11 +41,11 @@ impl ChoicePage {
         Ok(ChoicePage { map, names: RefCell::default() })
     }
 
-    /// From here on functions of these kinds may fail, so many of them, in system calls of this
+    /// Arms the choices: functions of these kinds may fail `failures` times in system calls of this
     /// thread.
     ///
     /// # Errors
-    /// There are more answers than room.
+    /// The script has more choices than there is room for.
     pub fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), StepError> {
         if script.len() > CHOICES_MAX {
             return Err(too_many(script.len()));
@@ -73,10 +73,10 @@ impl ChoicePage {
         Ok(())
     }
 
-    /// Nothing fails any more; returns what was chosen.
+    /// Disarms the choices. Returns the choices made.
     ///
     /// # Errors
-    /// There was more to choose than room for it.
+    /// There were more choices than there is room for.
     pub fn disarm(&self, ekm: &File) -> Result<Vec<Choice>, StepError> {
         self.map.write(offset_of!(ChoiceHeader, armed), &0_u32.to_ne_bytes());
         let (taken, lost) =
@@ -121,7 +121,7 @@ impl ChoicePage {
         Ok(Choice { kind, options, value, name, label })
     }
 
-    /// What stands at an address of the kernel.
+    /// Returns the name of an address of the kernel.
     fn name(&self, ekm: &File, address: u64) -> Result<String, StepError> {
         if let Some(name) = self.names.borrow().get(&address) {
             return Ok(name.clone());
@@ -129,7 +129,8 @@ impl ChoicePage {
         let name = user::symbol(ekm.as_fd(), address);
         let name =
             name.map_err(|errno| tool(format!("EKM does not know its kernel: {}", errno.desc())))?;
-        // Where a module was there may be another one by the next time.
+        // Names of modules are not cached, because another module may be loaded at the same address
+        // later.
         if !name.ends_with(']') {
             self.names.borrow_mut().insert(address, name.clone());
         }
@@ -143,7 +144,7 @@ impl ChoicePage {
     }
 }
 
-/// Logs a choice, unless all went on as it does without one.
+/// Logs a choice unless it is the normal run.
 fn note(choice: &Choice) {
     match (&choice.name, choice.kind) {
         (None, _) => {}

@@ -1,29 +1,29 @@
-//! What of a disk's life is believed, and when its writes end.
+//! The parts of a disk's behaviour that a check models, and when its writes complete.
 
 use explode_ramdisk::Flushes;
 
-/// What of a disk's life is believed.
+/// The modelled behaviour of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskModel {
-    /// Does it do what a flush asks for?
+    /// The behaviour of the disk on flushes.
     pub flushes: Flushes,
-    /// Does what is dirty in the buffer cache count as something that may be on disk? Without it
-    /// only requests do.
+    /// True if dirty data in the buffer cache may be on disk after a crash. If false, only requests
+    /// may.
     pub buffers: bool,
-    /// When does a write of the live side end?
+    /// The time at which a write of the live side completes.
     pub completes: CompletionTiming,
 }
 
-/// When a write ends (`docs/model/fault-model.md`, late completion). Guests only, but for the
-/// first.
+/// The time at which a write completes (`docs/model/fault-model.md`, late completion). Only guests
+/// support variants other than [`CompletionTiming::AtOnce`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompletionTiming {
-    /// When it is submitted.
+    /// When the write is submitted.
     #[default]
     AtOnce,
-    /// When nothing else can go on.
+    /// When no other task can run.
     Late,
-    /// Of each write it is chosen.
+    /// At once or late, by a choice for each write.
     Choice,
 }
 

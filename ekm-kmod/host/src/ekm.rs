@@ -1,4 +1,4 @@
-//! EKM's event log: switched, marked and emptied by ioctl, read by mmap.
+//! EKM's event log: switched, marked and emptied by ioctl, and read by mmap.
 
 use std::cell::{OnceCell, RefCell};
 use std::fs::{File, OpenOptions};
@@ -24,22 +24,22 @@ use explode_runtime::base::{Blame, RunError, StepError};
 use explode_runtime::choose::Choice;
 use explode_runtime::faults::kernel::KernelFaults;
 
-/// Where EKM is.
+/// The path of the device.
 pub(crate) const PATH: &str = "/dev/ekm";
 
-/// The log, and the switches of EKM.
+/// The log and the switches of EKM.
 #[derive(Debug)]
 pub(crate) struct Ekm {
     device: File,
     map: DeviceMapping,
-    /// Mapped at the first use.
+    /// The shared memory of choices, mapped at the first use.
     choices: OnceCell<ChoicePage>,
-    /// What may fail of what is probed.
+    /// The faults whose functions are probed. `None` if no function is probed.
     probed: RefCell<Option<KernelFaults>>,
 }
 
 impl Ekm {
-    /// Opens it; no other process may have it open.
+    /// Opens the device. No other process may have it open.
     pub fn open() -> io::Result<Ekm> {
         let device = OpenOptions::new().read(true).write(true).open(PATH)?;
         user::hello_ekm(device.as_fd()).map_err(io::Error::other)?;
@@ -57,7 +57,7 @@ impl Ekm {
     /// Takes all records and empties the log.
     ///
     /// # Errors
-    /// The log was full: what was lost cannot be told, so the run is broken.
+    /// The log was full. The lost records are unknown, so the run is broken.
     pub fn drain(&self) -> Result<Vec<LogRecord>, StepError> {
         loop {
             if let Some(records) = self.read()? {
@@ -66,15 +66,15 @@ impl Ekm {
         }
     }
 
-    /// Empties the log if all of its records are answers to [`buffers`](Ekm::buffers) and
-    /// `are_known` returns true for them. Nothing is copied. Returns false if the log was left as
-    /// it is.
+    /// Empties the log if all of its records are results of [`buffers`](Ekm::buffers) and
+    /// `are_known` returns true for them. Nothing is copied. Returns false if the log was not
+    /// emptied.
     pub fn discard_buffers(
         &self,
         are_known: impl FnOnce(&mut dyn Iterator<Item = (u64, &[u8])>) -> bool,
     ) -> Result<bool, StepError> {
         let LogHeader { used, lost, .. } = header(&self.map);
-        // SAFETY: what is below `used` stays as it is until we empty the log, which is below.
+        // SAFETY: the bytes below `used` do not change until this function empties the log.
         let log = unsafe { self.map.bytes(LOG_DATA as usize, used as usize) };
         let mut all_buffers = lost == 0;
         let mut at = 0;
@@ -97,7 +97,7 @@ impl Ekm {
         }
     }
 
-    /// As [`drain`](Ekm::drain), unless more was logged while it was read.
+    /// Takes all records like [`drain`](Ekm::drain). `None` if more was logged meanwhile.
     fn read(&self) -> Result<Option<Vec<LogRecord>>, StepError> {
         let header = header(&self.map);
         if header.lost > 0 {
@@ -130,25 +130,25 @@ impl Ekm {
         Ok(Some(records))
     }
 
-    /// Recording on or off.
+    /// Starts or stops recording.
     pub fn record(&self, on: bool) -> Result<(), StepError> {
         user::record(self.device.as_fd(), on).map(drop).map_err(broken)
     }
 
-    /// Watches a block device, or ends the watch of a number.
+    /// Watches a block device, or stops the watch of a number.
     pub fn watch(&self, watch: Watch) -> Result<(), StepError> {
         user::watch(self.device.as_fd(), watch).map_err(broken)
     }
 
-    /// Follows the calls on a file system, or ends that.
+    /// Starts or stops to follow the calls on a file system.
     pub fn follow(&self, follow: Follow) -> Result<(), StepError> {
         user::follow(self.device.as_fd(), follow).map(drop).map_err(broken)
     }
 
-    /// Was every call seen?
+    /// Checks that no call was missed.
     ///
     /// # Errors
-    /// Not so: the log is worth nothing.
+    /// Calls were missed, so the log is unusable.
     pub fn has_seen_all(&self) -> Result<(), StepError> {
         let ask = Follow { what: FOLLOW_ASK, ..Follow::default() };
         match user::follow(self.device.as_fd(), ask).map_err(broken)? {
@@ -165,16 +165,16 @@ impl Ekm {
         user::buffers(self.device.as_fd(), device).map(drop).map_err(broken)
     }
 
-    /// Stops the file systems' clock at this second.
+    /// Freezes the clock of file systems at this second.
     pub fn freeze_clock(&self, seconds: u64) -> Result<(), StepError> {
         let clock = Clock { frozen: 1, reserved: 0, seconds };
         user::clock(self.device.as_fd(), clock).map_err(broken)
     }
 
-    /// Has the kernel probe what may fail, if it does not yet.
+    /// Probes the functions that may fail, unless they are already probed.
     ///
     /// # Errors
-    /// What this kernel has not.
+    /// The kernel lacks a function or cannot probe it.
     pub fn probe(&self, failures: &KernelFaults) -> Result<(), RunError> {
         let mut probed = self.probed.borrow_mut();
         let is_probed = |probed: &KernelFaults| {
@@ -189,14 +189,14 @@ impl Ekm {
         Ok(())
     }
 
-    /// Ends that.
+    /// Removes all probes of functions that may fail.
     pub fn probe_nothing(&self) -> Result<(), StepError> {
         *self.probed.borrow_mut() = None;
         user::choices(self.device.as_fd(), 0).map(drop).map_err(broken)
     }
 
-    /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of
-    /// a script.
+    /// Arms the failures of kernel functions in calls of this thread. The first choices follow the
+    /// script.
     pub fn arm(&self, failures: &KernelFaults, script: &[Choice]) -> Result<(), StepError> {
         self.probe(failures)
             .map_err(|error| StepError::new(error.to_string()).blame(Blame::Tool))?;
@@ -210,17 +210,17 @@ impl Ekm {
         choices.arm(mask(failures.kinds()), failures.max_per_path, script)
     }
 
-    /// Ends that; returns what was chosen.
+    /// Disarms the failures. Returns the choices made.
     pub fn disarm(&self) -> Result<Vec<Choice>, StepError> {
         self.choices.get().map_or(Ok(Vec::new()), |choices| choices.disarm(&self.device))
     }
 
-    /// The file system of this file begins to commit, and is not waited for.
+    /// Makes the file system of this file start a commit, without waiting for it.
     pub fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), StepError> {
         user::start_commit(self.device.as_fd(), file).map_err(broken)
     }
 
-    /// The code of the kernel that goes on at this address, for a person.
+    /// Describes the kernel code at a return address.
     pub fn caller(&self, address: u64) -> String {
         match user::symbol(self.device.as_fd(), address) {
             Ok(symbol) => format!("code of the kernel ({})", frames::place(&symbol)),
@@ -228,13 +228,13 @@ impl Ekm {
         }
     }
 
-    /// Where the kernel's random numbers come from; returns where they came from.
+    /// Sets the source of the kernel's random numbers. Returns the previous source.
     pub fn random(&self, random: Random) -> Result<Random, StepError> {
         user::random(self.device.as_fd(), random).map_err(broken)
     }
 }
 
-/// A call that EKM refused.
+/// Returns the error of a call that EKM rejected.
 fn broken(errno: Errno) -> StepError {
     StepError::new(format!("{PATH}: {}", errno.desc())).blame(Blame::Tool)
 }
@@ -255,7 +255,7 @@ fn header(map: &DeviceMapping) -> LogHeader {
     }
 }
 
-/// The record at a place of a log.
+/// Returns the record at an offset of a log.
 fn record(log: &Bytes, at: usize) -> Result<LogRecord, StepError> {
     let damaged =
         || StepError::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
@@ -263,7 +263,8 @@ fn record(log: &Bytes, at: usize) -> Result<LogRecord, StepError> {
     Ok(LogRecord { header, data: log.slice_ref(data) })
 }
 
-/// Header and data of the record that begins here, if it is whole.
+/// Returns the header and data of the record at the start of `log`. `None` if the record is not
+/// whole.
 fn parts(log: &[u8]) -> Option<(RecordHeader, &[u8])> {
     let head = log.get(..size_of::<RecordHeader>())?;
     let word = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("eight bytes"));

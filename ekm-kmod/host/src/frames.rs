@@ -1,11 +1,12 @@
-//! The label of a choice in the kernel: who has called, by names and offsets, which are the same in
+//! The label of a choice in the kernel: its callers, by names and offsets, which are the same in
 //! every run.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use explode_runtime::choose::Label;
 
-/// Functions whose callers are meant where one of them asks: those of the allocators.
+/// Prefixes of functions that are omitted if a choice is in an allocator, so that the label names
+/// their caller.
 const ALLOCATORS: [&str; 19] = [
     "should_fail",
     "slab_",
@@ -28,13 +29,13 @@ const ALLOCATORS: [&str; 19] = [
     "__get_free_pages",
 ];
 
-/// How the functions begin that a request goes through on its way from its submitter to
-/// the disk, symbols of the disk's driver included.
+/// Prefixes of the functions between the submitter of a request and the disk, including symbols of
+/// the disk's driver.
 const SUBMISSION: [&str; 4] = ["rdd_ends_late", "_R", "submit_bio", "__submit_bio"];
 
-/// The label of a choice of the kind that has this word. `frames` are the symbols with their
-/// offsets, innermost first, as `name+0xoffset/0xsize [module]`; the first is the function that
-/// asks.
+/// Returns the label of a choice of the kind with this word. `frames` are the symbols with their
+/// offsets, innermost first, as `name+0xoffset/0xsize [module]`. The first is the function of the
+/// choice.
 pub(crate) fn label(word: &str, frames: &[String], device: Option<u32>) -> Label {
     let caller = frames.iter().map(|frame| name(frame)).find(|name| !is_passed_over(word, name));
     let site = format!("{word} {}", caller.unwrap_or("?"));
@@ -44,15 +45,15 @@ pub(crate) fn label(word: &str, frames: &[String], device: Option<u32>) -> Label
     Label { site, stack, object: device.map(|device| format!("disk {device}")) }
 }
 
-/// The functions that lead to a choice of the kind that has this word, innermost first, up to the
-/// system call.
+/// Returns the functions that lead to a choice of the kind with this word, innermost first, up to
+/// the system call.
 pub(crate) fn path(word: &str, frames: &[String]) -> String {
     let names = frames.iter().map(|frame| name(frame)).take_while(|name| *name != "do_syscall_64");
     let names: Vec<&str> = names.skip_while(|name| is_passed_over(word, name)).collect();
     names.join(" < ")
 }
 
-/// The function of a symbol, and its module if it is in one.
+/// Returns the function of a symbol, and its module if it is in one.
 pub(crate) fn place(symbol: &str) -> String {
     match symbol.split_once(' ') {
         Some((_, module)) => format!("{} {module}", name(symbol)),
@@ -60,13 +61,13 @@ pub(crate) fn place(symbol: &str) -> String {
     }
 }
 
-/// Returns true for functions between the caller that a label names and the function that asks.
+/// Returns true for functions between the caller that a label names and the function of the choice.
 fn is_passed_over(word: &str, name: &str) -> bool {
     let mut prefixes = if word == "late" { SUBMISSION.iter() } else { ALLOCATORS.iter() };
     prefixes.any(|prefix| name.starts_with(prefix))
 }
 
-/// The function's name, without what the compiler has added.
+/// Returns the name of the function without the suffixes that the compiler has added.
 fn name(frame: &str) -> &str {
     let name = frame.split('+').next().unwrap_or_default();
     name.split('.').next().unwrap_or_default()

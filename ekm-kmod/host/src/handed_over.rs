@@ -1,5 +1,5 @@
-//! The sequence of choices while it is not ours: functions of the kernel that may fail ask it, and
-//! so does what happens between two calls.
+//! The sequence of choices while the driver of a stack has handed it over. Functions of the kernel
+//! that may fail and the work between two calls then make the choices.
 
 use crate::machine::KernelMachine;
 use explode_runtime::base::StepError;
@@ -7,21 +7,21 @@ use explode_runtime::choose::{Choice, ChoicePoint, Chooser};
 use explode_runtime::faults::background::BackgroundWork;
 use explode_runtime::faults::kernel::KernelFaults;
 
-/// The sequence, while it is not ours.
+/// The sequence of choices while it is handed over.
 #[derive(Debug)]
 pub(crate) struct HandedOverChoices {
     pub failures: KernelFaults,
     pub between: BackgroundWork,
-    /// Answers first by the script; what was asked since then.
+    /// The chooser: answers from the script first, and records the choices made since.
     pub chooser: Chooser,
-    /// Are functions of the kernel asked now?
+    /// True if functions of the kernel make choices now.
     pub armed: bool,
-    /// What has gone wrong: from there on nothing is asked.
+    /// The first error. After it there are no further choices.
     pub trouble: Option<StepError>,
 }
 
 impl HandedOverChoices {
-    /// The kernel's turn.
+    /// Arms the choices of the kernel.
     pub fn arm(&mut self, machine: &KernelMachine) -> Result<(), StepError> {
         let left = self.failures.clone().remaining_after(self.chooser.made());
         if left.is_none() {
@@ -35,7 +35,7 @@ impl HandedOverChoices {
         Ok(())
     }
 
-    /// Its end: what it has chosen is part of the sequence.
+    /// Disarms the choices of the kernel, and appends those made to the sequence.
     pub fn disarm(&mut self, machine: &KernelMachine) -> Result<(), StepError> {
         if std::mem::take(&mut self.armed) {
             machine.disarm()?.into_iter().for_each(|choice| self.chooser.record_anyway(choice));
@@ -43,13 +43,13 @@ impl HandedOverChoices {
         Ok(())
     }
 
-    /// Answers a point between two calls.
+    /// Answers a choice point between two calls.
     pub fn choose(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let before = self.chooser.made().len();
         let value = self.chooser.choose(point, &mut |_| 0);
         if point.options > 1 && self.chooser.made().len() == before {
-            // The path differs from the script. The caller sees where when it takes the sequence
-            // back.
+            // The path differs from the script. The caller detects the place when it takes the
+            // sequence back.
             let ChoicePoint { kind, options, label, .. } = point.clone();
             self.chooser.record_anyway(Choice { kind, options, value, name: None, label });
         }

@@ -1,4 +1,4 @@
-//! The kernel's disks of one stack.
+//! The disks of one stack in the kernel.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -18,18 +18,19 @@ use crate::handed_over::HandedOverChoices;
 use explode_runtime::base::StepError;
 use explode_runtime::devices::{DiskSet, KernelSide, Side};
 
-/// What is known of what was read.
+/// The state of the record of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadTracking {
-    /// Reads are not noted.
+    /// Reads are not recorded.
     No,
-    /// All since a disk was attached.
+    /// All reads since a disk was attached are recorded.
     Yes,
-    /// Everything may have been: the image was asked for.
+    /// The image was requested, so everything may have been read.
     Lost,
 }
 
-/// RAM disks that hold an image, once a component has attached them; clones are the same ones.
+/// RAM disks with the contents of an image, once a component has attached them. Clones refer to the
+/// same disks.
 #[derive(Clone, Debug)]
 pub struct KernelDisks(pub(crate) Rc<KernelDiskState>);
 
@@ -38,17 +39,17 @@ pub(crate) struct KernelDiskState {
     pub(crate) machine: Rc<KernelMachine>,
     pub(crate) side: Side,
     image: Image,
-    /// The nodes of the disks that are attached.
+    /// The nodes of the attached disks.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
-    /// Where the file systems on them are whose operations are noted; none that is about to be
-    /// unmounted.
+    /// The mount points of the file systems whose operations are recorded. `None` for one that is
+    /// about to be unmounted.
     pub(crate) followed: RefCell<Vec<Option<PathBuf>>>,
-    /// Is it noted what is read?
+    /// The state of the record of reads.
     noting: Cell<ReadTracking>,
-    /// Where random numbers came from before.
+    /// The previous source of random numbers.
     random: Option<Random>,
-    /// The choices that are made below us, while it is not our turn.
+    /// The sequence of choices, while it is handed over to the kernel.
     pub(crate) handed: RefCell<Option<HandedOverChoices>>,
     /// The threads that are held back.
     pub(crate) threads: RefCell<HeldThreads>,
@@ -63,8 +64,8 @@ impl KernelDisks {
         seed: u64,
     ) -> KernelDisks {
         machine.begin(side);
-        // A stack on a crash disk draws numbers of its own: how many must not change what the live
-        // one draws next.
+        // A stack on a crash disk draws from a separate sequence, so that it does not change the
+        // next numbers of the live stack.
         let seed = match side {
             Side::Live => seed,
             Side::Crash => !seed,
@@ -89,11 +90,11 @@ impl KernelDisks {
         }))
     }
 
-    /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image
-    /// says.
+    /// Returns the node in `/dev` of disk `dev`, with `sectors` sectors. The first call gives the
+    /// disk the contents of the image.
     ///
     /// # Errors
-    /// The driver has no room for it, or the machine is in no state to go on.
+    /// The driver has no room for the disk, or the machine is unusable.
     pub fn attach(&self, dev: u32, sectors: u64, model: DiskModel) -> Result<PathBuf, StepError> {
         let KernelDiskState { machine, side, image, attached, recording, noting, .. } = &*self.0;
         if let Some(node) = attached.borrow().get(&dev) {
@@ -102,14 +103,14 @@ impl KernelDisks {
         let empty = Disk::new();
         let disk = image.disk(dev).unwrap_or(&empty);
         let attach = || machine.attach(*side, dev, sectors, disk);
-        // Only one that is made draws numbers.
+        // Random numbers are drawn only if the disk is made.
         let is_there = *side == Side::Crash && machine.has(*side, dev, sectors);
         let node = if is_there { attach() } else { self.uncounted(attach) }?;
         let completes =
             if *side == Side::Live { model.completes } else { CompletionTiming::AtOnce };
         machine.end_writes(*side, dev, completes)?;
         if noting.get() == ReadTracking::Yes {
-            // Those of the user before, its unmount included.
+            // Discards the reads of the previous user, including its unmount.
             machine.take_reads(*side, dev)?;
         }
         if recording.get() == Recording::On {
@@ -119,9 +120,9 @@ impl KernelDisks {
         Ok(node)
     }
 
-    /// Does what only the first stack of a machine has to do: no number of the row is drawn by it,
-    /// so the row is the same for all. (The kernel draws one for each inode of a tmpfs, nodes of
-    /// disks included: `__shmem_get_inode`.)
+    /// Does work that only the first stack of a machine does, without a draw from the sequence of
+    /// random numbers, so that the sequence is the same for all stacks. (The kernel draws a number
+    /// for each inode of a tmpfs, including nodes of disks: `__shmem_get_inode`.)
     pub(crate) fn uncounted<T>(
         &self,
         make: impl FnOnce() -> Result<T, StepError>,
@@ -132,27 +133,27 @@ impl KernelDisks {
         made
     }
 
-    /// Are operations wanted, and not what goes to the disks?
+    /// Returns true if operations are recorded instead of requests to the disks.
     pub(crate) fn notes_operations(&self) -> bool {
         self.0.recording.get() == Recording::Operations
     }
 
-    /// Of how many file systems they are, or were, noted.
+    /// Returns the number of file systems whose operations are or were recorded.
     pub(crate) fn followed(&self) -> u32 {
         self.0.followed.borrow().len() as u32
     }
 
-    /// The calls that were operations, in their order.
+    /// Returns the calls that were operations, in order.
     pub(crate) fn take_calls(&self) -> Vec<KernelCall> {
         self.0.machine.take_calls()
     }
 
-    /// Which of the two sets these are.
+    /// Returns the side of the disks.
     pub fn side(&self) -> Side {
         self.0.side
     }
 
-    /// Something on them could not be put to rest: the machine must not be used any more.
+    /// Marks the machine as unusable, because something on the disks could not be stopped.
     pub fn give_up(&self, why: &StepError) {
         self.0.machine.give_up(why);
     }
@@ -193,8 +194,7 @@ impl DiskSet for KernelDisks {
     }
 
     fn issuers(&self, events: usize) -> Vec<Option<String>> {
-        // Of soft crashes the log is made up of what the calls have changed when they were
-        // repeated.
+        // For soft crashes the log is built from the changes of the repeated calls.
         if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
     }
 

@@ -1,6 +1,6 @@
-//! The choices that are made below the driver of a stack: by functions of the kernel that may
-//! fail, and between two calls. They are one sequence (EX-11), of one thread: its answers are laid
-//! out when it is handed over, and it is taken back with what was asked.
+//! The choices below the driver of a stack, by functions of the kernel that may fail and between
+//! two calls. They are one sequence (EX-11) of one thread. When the sequence is handed over, its
+//! answers are laid out. When it is taken back, it has the choices made.
 
 use std::fs::create_dir_all;
 use std::os::fd::BorrowedFd;
@@ -16,13 +16,13 @@ use explode_runtime::faults::background::BackgroundWork;
 use explode_runtime::faults::kernel::KernelFaults;
 
 impl KernelDisks {
-    /// A call of the checked system's user has ended, of this name: here the kernel may do
-    /// something on its own. `things` says what there is, each with a name that is the same in
-    /// every run; `run` does one of them. Whatever goes wrong ends the path, as broken: among it
-    /// that a thread has run that was not to, or has not when it was (EX-58).
+    /// Offers a choice of background work after a call of the checked system's user. `call` is the
+    /// name of the call. `things` returns the possible works, each with a name that is the same in
+    /// every run. `run` does one of them. Any error ends the path as broken, including a thread
+    /// that has run although it must not, or has not run although it must (EX-58).
     ///
-    /// Nothing is asked before a mutate and while crash disks are checked, of the crash side, and
-    /// once the path has had all that it may have.
+    /// There is no choice before a mutate, while crash disks are checked, on the crash side, and
+    /// after the limit of the path.
     pub fn between_calls(
         &self,
         call: &str,
@@ -62,28 +62,28 @@ impl KernelDisks {
         handed.trouble = choose().err();
     }
 
-    /// The file system of this file begins to commit, and those of the stack's threads that this
-    /// has woken run until they wait.
+    /// Makes the file system of this file start a commit, and runs the stack's threads that this
+    /// has woken until they wait.
     ///
     /// # Errors
-    /// It cannot be asked; or a thread that was to run has not.
+    /// The file system has no such operation, or a thread that must run has not.
     pub fn commit(&self, file: BorrowedFd<'_>) -> Result<(), StepError> {
         self.0.machine.start_commit(file)?;
         self.0.threads.borrow().run_woken()
     }
 
-    /// The flusher writes back what is dirty, of everything.
+    /// Makes the flusher write back all dirty data.
     ///
     /// # Errors
-    /// It does not come to an end.
+    /// The flusher does not end.
     pub fn write_back(&self) -> Result<(), StepError> {
         background::write_back()
     }
 
-    /// Memory is taken back from all caches that are clean.
+    /// Reclaims memory from all clean caches.
     ///
     /// # Errors
-    /// Not root.
+    /// The process is not root.
     pub fn reclaim(&self) -> Result<(), StepError> {
         background::reclaim()
     }

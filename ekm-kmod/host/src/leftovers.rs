@@ -1,9 +1,10 @@
-//! What runs on the machine's own kernel (`--in here`) have made of it, so that nothing of it is
-//! left there: RAM disks live in the kernel and outlive the process that made them.
+//! Cleanup after runs on the machine's own kernel (`--in here`). RAM disks live in the kernel and
+//! outlive the process that made them.
 //!
-//! Mounts need no list: a worker's are in a mount namespace of its own, and go with it. The disks
-//! are listed in a file. The process that uses EKM has the file: EKM serves one at a time. A
-//! disk is known by its number and by its node's inode, which no later disk of that number has.
+//! Mounts need no list, because they are in the mount namespace of a worker and end with it. The
+//! disks are listed in a file. It belongs to the process that uses EKM, which serves one process at
+//! a time. A disk is identified by its number and the inode of its node, which no later disk of
+//! that number has.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,15 +24,15 @@ use super::ekm::Ekm;
 use super::rdd::open_control;
 use explode_runtime::base::durable_write;
 
-/// Gone at a reboot, as the disks are.
+/// The list of disks. It is removed at a reboot, like the disks.
 const LIST: &str = "/run/explode/disks";
 
-/// A disk is busy until the kernel has taken down the mounts of a process that has ended, which it
-/// does afterwards: so often it is asked, with such a pause.
+/// The number of attempts to remove a disk, with a pause after each. A disk stays busy until the
+/// kernel has removed the mounts of a process that has ended, which happens later.
 const TRIES: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The disks that were made and are still there: inodes of their nodes, by number.
+/// The disks that were made and still exist: the inodes of their nodes by number.
 #[derive(Debug)]
 pub(crate) struct Leftovers {
     list: PathBuf,
@@ -39,7 +40,7 @@ pub(crate) struct Leftovers {
 }
 
 impl Leftovers {
-    /// What is listed.
+    /// Reads the list.
     ///
     /// # Errors
     /// The list cannot be read.
@@ -59,7 +60,7 @@ impl Leftovers {
         Ok(Leftovers { list: list.to_owned(), disks: text.lines().filter_map(disk).collect() })
     }
 
-    /// Puts a disk on the list.
+    /// Adds a disk to the list.
     ///
     /// # Errors
     /// The list cannot be written.
@@ -68,7 +69,7 @@ impl Leftovers {
         self.write()
     }
 
-    /// Takes it from the list.
+    /// Removes a disk from the list.
     ///
     /// # Errors
     /// The list cannot be written.
@@ -77,8 +78,8 @@ impl Leftovers {
         self.write()
     }
 
-    /// Takes all that are listed out of the kernel, and from the list; those that a process keeps
-    /// open stay in both.
+    /// Removes all listed disks from the kernel and from the list. Disks that a process has open
+    /// stay in both.
     ///
     /// # Errors
     /// The list cannot be written.
@@ -117,21 +118,21 @@ fn is_removed(control: &File, number: u32) -> bool {
     false
 }
 
-/// Takes out of this machine's kernel what runs on it have left there, unless one goes on. Of a
-/// machine without the modules nothing is wanted.
+/// Removes what earlier runs have left in this machine's kernel, unless a run is in progress. Does
+/// nothing on a machine without the modules.
 pub fn remove_left() {
-    // The process that has EKM has the list.
+    // The process that has EKM open owns the list.
     if let (Ok(control), Ok(_ekm)) = (open_control(), Ekm::open()) {
-        // What stays is tried again by the next run.
+        // The next run tries again to remove what stays.
         Leftovers::read().and_then(|mut left| left.remove(&control)).ok();
     }
 }
 
-/// What the calling thread mounts from now on is seen by it and by what it starts alone, and goes
-/// when they have ended.
+/// Makes later mounts of the calling thread visible only to it and to the processes that it starts.
+/// They end with those.
 ///
 /// # Errors
-/// Not root.
+/// The process is not root.
 pub(crate) fn mount_apart() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none = None::<&str>;
@@ -158,8 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut left = Leftovers::of(&folder.path().join("disks")).expect("there is none");
         left.disks.insert(u32::MAX, 1);
-        // Nothing that could remove a disk: there is none of that number and inode, so the
-        // kernel is not asked.
+        // The file cannot remove disks. No disk has this number and inode, so no call is made.
         left.remove(&File::open("/dev/null").expect("it is there")).expect("the folder is ours");
         assert!(left.disks.is_empty());
     }

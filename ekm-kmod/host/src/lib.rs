@@ -1,37 +1,37 @@
-//! The user's half of explode's two kernel modules: the kernel of this machine as a backend of
+//! The user-space side of explode's two kernel modules: the kernel of this machine as a backend of
 //! stacks.
 //!
-//! [`KernelBackend`] implements [`Backend`](explode_runtime::devices::Backend): RAM disks of the
-//! kernel hold the images, EKM's log becomes events, functions of the kernel ask for choices, tasks
-//! take turns, and calls on a file system can be repeated for soft crashes. [`AllBackends`] opens
-//! it for the modes that need it.
+//! [`KernelBackend`] implements [`Backend`](explode_runtime::devices::Backend). RAM disks of the
+//! kernel hold the images, EKM's log is decoded into events, functions of the kernel make choices,
+//! tasks take turns, and calls on a file system can be repeated for soft crashes. [`AllBackends`]
+//! opens it for the modes that need it.
 //!
-//! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`, `events`.
+//! It uses the rooms `base`, `choose`, `faults`, `devices` and `events` of `explode_runtime`.
 //!
 //! # Rooms, bottom first
 //!
 //! - `map`: memory that is shared with the kernel
 //! - `packages`: the image of a guest and the packages of its programs
-//! - `marks`: the tool by which programs ask for crash checks
+//! - `marks`: the tool with which programs request crash checks
 //! - `tasks`: the tasks that have caused events
-//! - `buffers`: dirty buffers that were cleaned where no probe sees it
+//! - `buffers`: the dirty buffers according to the log, compared with the kernel
 //! - `log`: records of EKM's log as events
-//! - `disk_model`: how a disk treats flushes, and when its writes end
+//! - `disk_model`: how a disk treats flushes, and when its writes complete
 //! - `scheduling`: tasks take turns in a guest
 //! - `threads`: threads of a stack: found, held back, run
-//! - `background`: write-back and reclaim, made to happen
-//! - `write_back`: nothing is written back unless asked for
+//! - `background`: write-back and reclaim on request
+//! - `write_back`: settings that allow write-back on request only
 //! - `numbers`: the numbers of choices in EKM's calls
 //! - `frames`: labels of choices by their callers
 //! - `rdd`: one RAM disk
 //! - `unrecorded_disk`: a RAM disk without a log, to measure with
 //! - `choices`: the page of choices that EKM shares
-//! - `probes`: functions that may fail, probed or refused
+//! - `probes`: probes of functions that may fail
 //! - `ekm`: EKM's device
 //! - `leftovers`: disks that a killed run has left
 //! - `requests`: requests of kernel code and programs for crash checks
 //! - `calls`: calls on a file system, read from the log and repeated
-//! - `side_disks`: the disks of one side, and what the log says of them
+//! - `side_disks`: the disks of one side, and their events
 //! - `machine`: the kernel of a run: its disks, log and clock
 //! - `handed_over`: choices while the kernel has their sequence
 //! - `kernel`: the disks of one stack

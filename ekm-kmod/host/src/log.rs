@@ -1,4 +1,4 @@
-//! Records of EKM's log, and what they say as events.
+//! Records of EKM's log, and their events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,25 +18,25 @@ pub(crate) struct LogRecord {
     pub data: Bytes,
 }
 
-/// Makes events of the records of one set of devices.
+/// Decodes the records of one set of devices into events.
 #[derive(Debug, Default)]
 pub(crate) struct RecordReader {
-    /// Our number of each request in flight: the kernel's is an address.
+    /// The id of each request in flight, by the number in the log, which is an address.
     in_flight: BTreeMap<u64, u64>,
     last_id: u64,
-    /// What is dirty, as far as the log says, by device.
+    /// The dirty buffers according to the log, by device.
     dirty: BTreeMap<u32, DirtyBuffers>,
-    /// Devices whose flushes do nothing.
+    /// The devices whose flushes do nothing.
     deaf: BTreeSet<u32>,
 }
 
 impl RecordReader {
-    /// From now on this device's flushes do nothing, nor do the flags of its requests.
+    /// Ignores later flushes of this device and the flags of its requests.
     pub fn drop_flushes(&mut self, dev: u32) {
         self.deaf.insert(dev);
     }
 
-    /// The event of a record of device `dev`; none for what is no event.
+    /// Returns the event of a record of device `dev`. `None` if the record has no event.
     pub fn event(&mut self, dev: u32, record: LogRecord) -> Option<Event> {
         let LogRecord { header: RecordHeader { kind, flags, sector, len, request, .. }, data } =
             record;
@@ -70,14 +70,14 @@ impl RecordReader {
         }
     }
 
-    /// Returns true if the kernel says of the dirty buffers of a device what the log says.
+    /// Returns true if the dirty buffers of a device in the kernel are those in the log.
     pub fn agrees<'b>(&self, dev: u32, now: impl Iterator<Item = (u64, &'b [u8])>) -> bool {
         let none = DirtyBuffers::default();
         self.dirty.get(&dev).unwrap_or(&none).are(now)
     }
 
-    /// Compares what the log says is dirty with what the kernel says: the events that the log has
-    /// missed.
+    /// Takes over the dirty buffers of a device from the kernel. Returns the events that the log
+    /// has missed.
     pub fn reconcile(&mut self, dev: u32, now: impl IntoIterator<Item = LogRecord>) -> Vec<Event> {
         let now = now.into_iter().filter(|record| record.header.kind == KIND_BUFFER);
         self.dirty
@@ -86,7 +86,8 @@ impl RecordReader {
             .reconcile(dev, now.map(|record| (record.header.sector, record.data)))
     }
 
-    /// The same for all devices: `now` has all dirty buffers of each.
+    /// Takes over the dirty buffers of all devices, like [`reconcile`](RecordReader::reconcile).
+    /// `now` has all dirty buffers of each device.
     pub fn reconcile_all(&mut self, now: Vec<LogRecord>) -> Vec<Event> {
         let mut by_device: BTreeMap<u32, Vec<LogRecord>> =
             self.dirty.keys().map(|dev| (*dev, Vec::new())).collect();

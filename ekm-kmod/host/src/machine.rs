@@ -1,5 +1,5 @@
-//! The kernel of this machine, with our two modules: RAM disks, their event log, a clock that
-//! stands still, random numbers that repeat.
+//! The kernel of this machine with explode's two modules: RAM disks, their event log, a frozen
+//! clock, and repeatable random numbers.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -35,35 +35,36 @@ use explode_runtime::devices::{NOW, Side};
 use explode_runtime::events::asked;
 use explode_runtime::faults::kernel::KernelFaults;
 
-/// Devices of a side.
+/// The largest number of devices of a side.
 const DEVICES: u32 = WATCHES_MAX as u32 / 2;
 
-/// The kernel's side of a run. There is one a process: EKM serves one at a time.
+/// The kernel of a run. A process has at most one, because EKM serves one process at a time.
 #[derive(Debug)]
 pub struct KernelMachine {
     control: File,
     ekm: Ekm,
     live: RefCell<SideDisks>,
     crash: RefCell<SideDisks>,
-    /// What code of the kernel and programs have asked for.
+    /// The requests of kernel code and of programs for crash checks.
     requests: Requests,
-    /// Do its tasks take turns? It is ours alone then.
+    /// True if the tasks take turns. The run then has the machine for itself.
     turns: bool,
-    /// The disks that are to be taken out of the kernel; none in a guest, which is thrown away.
+    /// The disks to remove from the kernel. `None` in a guest, which is thrown away.
     left: Option<RefCell<Leftovers>>,
-    /// What its programs are from.
+    /// The packages of the machine's programs.
     packages: Packages,
-    /// The folders of crash stacks that are there.
+    /// The folders of crash stacks that exist.
     folders: RefCell<BTreeSet<OsString>>,
-    /// What makes this machine unfit for further runs: something that could not be unmounted.
+    /// The reason why this machine cannot be used for further runs, such as a failed unmount.
+    /// `None` if it can.
     stuck: RefCell<Option<String>>,
 }
 
 impl KernelMachine {
-    /// Opens both modules' devices, and stops the file systems' clock.
+    /// Opens the devices of both modules, and freezes the clock of file systems.
     ///
     /// # Errors
-    /// What is missing, and what to do.
+    /// A module or permission is missing, or the device is in use. The text says what to do.
     pub(crate) fn open(turns: bool) -> Result<KernelMachine, RunError> {
         let missing = |path: &str, error: io::Error| {
             RunError::Missing(match error.kind() {
@@ -106,18 +107,18 @@ impl KernelMachine {
         })
     }
 
-    /// Do its tasks take turns?
+    /// Returns true if the tasks take turns.
     pub(crate) fn takes_turns(&self) -> bool {
         self.turns
     }
 
-    /// What its programs are from.
+    /// Returns the packages of the machine's programs.
     pub(crate) fn packages(&self) -> &Packages {
         &self.packages
     }
 
-    /// Returns true if the folder need not be made. The live side looks at the folder. The crash
-    /// side goes by what it has made: a component that finds its folder gone makes it again.
+    /// Returns true if the folder exists. The live side checks the folder. The crash side checks
+    /// only the folders that it has made, because a component makes a missing folder again.
     pub(crate) fn has_folder(&self, side: Side, folder: &Path) -> bool {
         match side {
             Side::Live => folder.is_dir(),
@@ -125,19 +126,20 @@ impl KernelMachine {
         }
     }
 
-    /// The folder of a stack is there now.
+    /// Records that the folder of a stack exists.
     pub(crate) fn made_folder(&self, folder: &Path) {
         self.folders.borrow_mut().insert(folder.into());
     }
 
-    /// Something could not be put to rest: its disks must not be touched any more.
+    /// Marks the machine as unusable, because something could not be stopped. Its disks must not be
+    /// used any more.
     pub fn give_up(&self, why: &StepError) {
         self.stuck.borrow_mut().get_or_insert_with(|| why.to_string());
     }
 
-    /// Forgets what a side's log said.
+    /// Resets the state of a side's log at the start of a stack.
     pub(crate) fn begin(&self, side: Side) {
-        // What is still in the log came before.
+        // The records that are still in the log belong to the previous stack.
         self.pull();
         let mut bench = self.bench(side).borrow_mut();
         (bench.reader, bench.events, bench.spoiled) = (RecordReader::default(), Vec::new(), None);
@@ -147,36 +149,36 @@ impl KernelMachine {
         self.requests.stack_begins(side);
     }
 
-    /// The stack of a side has ended.
+    /// Records that the stack of a side has ended.
     pub(crate) fn end(&self, side: Side) {
         self.pull();
         self.requests.stack_ended(side);
     }
 
-    /// A mutate begins on the live side (`on`), or has ended: code of the kernel may ask for crash
-    /// checks in between.
+    /// Records that a mutate of the live side begins (`on`) or has ended. Requests for crash checks
+    /// are valid in between.
     pub(crate) fn listen(&self, on: bool) {
         self.pull();
         self.requests.listen(on);
     }
 
-    /// Has code of the kernel asked for crash checks since the mutate began?
+    /// Returns true if crash checks were requested since the mutate began.
     pub(crate) fn has_asked(&self) -> bool {
         self.requests.have_been_heard()
     }
 
-    /// What code of the kernel must not have asked on a side.
+    /// Returns the first invalid request for crash checks on a side. `None` if there was none.
     pub(crate) fn refused(&self, side: Side) -> Option<StepError> {
         self.pull();
         self.requests.refused(side)
     }
 
-    /// Is there a disk `dev` of a side, of this size?
+    /// Returns true if a side has a disk `dev` with this size.
     pub(crate) fn has(&self, side: Side, dev: u32, sectors: u64) -> bool {
         self.bench(side).borrow().disks.get(&dev).is_some_and(|disk| disk.spec().sectors == sectors)
     }
 
-    /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
+    /// Makes disk `dev` of a side have this size and hold `wanted`. Returns its node.
     pub(crate) fn attach(
         &self,
         side: Side,
@@ -223,8 +225,8 @@ impl KernelMachine {
         }
         let node = disk.path().to_owned();
         drop(bench);
-        // The first start of a stack: mkfs.btrfs looks at all disks, and refuses the UUID that is
-        // still on another stack's crash disk.
+        // An empty disk means the first start of a stack. mkfs.btrfs reads all disks and rejects a
+        // UUID that is still on the crash disk of another stack, so that disk is emptied as well.
         if side == Side::Live && !wanted.holds_something() {
             let mut bench = self.bench(Side::Crash).borrow_mut();
             let emptied = bench.disks.get_mut(&dev).map(|disk| disk.restore(&self.control, wanted));
@@ -233,18 +235,18 @@ impl KernelMachine {
         Ok(node)
     }
 
-    /// Takes a disk out of the kernel.
+    /// Removes a disk from the kernel.
     fn remove(&self, disk: RddDisk) -> Result<(), nix::errno::Errno> {
         let number = disk.spec().disk;
         disk.remove(&self.control)?;
         if let Some(left) = &self.left {
-            // One that is listed and is not there is passed over.
+            // A listed disk that does not exist is skipped.
             left.borrow_mut().forget(number).ok();
         }
         Ok(())
     }
 
-    /// When the writes of an attached disk end.
+    /// Sets when the writes of an attached disk complete.
     pub(crate) fn end_writes(
         &self,
         side: Side,
@@ -260,14 +262,15 @@ impl KernelMachine {
             ));
         }
         if late {
-            // A task that waits while crash disks are checked may wait for long, and does not hang.
+            // A task that waits while crash disks are checked may wait long and is not hung.
             let set = std::fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
             set.map_err(|error| tool(format!("hung_task_timeout_secs: {error}")))?;
         }
         self.change_disk(side, dev, |disk| disk.end_writes(&self.control, completes))
     }
 
-    /// No write of such a disk ends, or they go on.
+    /// Holds back all completions of a disk whose writes complete late (`still`), or lets them go
+    /// on.
     pub(crate) fn hold_still(&self, side: Side, dev: u32, still: bool) -> Result<(), StepError> {
         self.change_disk(side, dev, |disk| disk.hold_still(&self.control, still))
     }
@@ -284,7 +287,7 @@ impl KernelMachine {
         change(disk).map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
-    /// Sectors of an attached disk go bad.
+    /// Makes sectors of an attached disk bad.
     pub(crate) fn damage(
         &self,
         side: Side,
@@ -299,7 +302,7 @@ impl KernelMachine {
         spoilt.map_err(|errno| tool(format!("{CONTROL}: a disk takes no fault: {}", errno.desc())))
     }
 
-    /// Begins to log a disk's events.
+    /// Starts logging a disk's events.
     pub(crate) fn watch(&self, side: Side, dev: u32, model: DiskModel) -> Result<(), StepError> {
         let mut bench = self.bench(side).borrow_mut();
         if model.flushes == Flushes::Dropped {
@@ -315,12 +318,12 @@ impl KernelMachine {
         self.ekm.watch(Watch { device: number(side, dev), major, minor, what })
     }
 
-    /// Ends that, and drops what was not taken.
+    /// Stops logging a disk's events.
     pub(crate) fn unwatch(&self, side: Side, dev: u32) -> Result<(), StepError> {
         self.ekm.watch(Watch { device: number(side, dev), ..Watch::default() })
     }
 
-    /// What a disk holds now.
+    /// Returns the current contents of a disk.
     pub(crate) fn contents(&self, side: Side, dev: u32) -> Result<Disk, StepError> {
         let mut bench = self.bench(side).borrow_mut();
         let disk = bench.disks.get_mut(&dev).expect("only attached disks are asked for");
@@ -328,15 +331,15 @@ impl KernelMachine {
         contents.cloned().map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
-    /// The blocks of a disk that were read by requests since the last call, in order of first
-    /// reads.
+    /// Returns the blocks of a disk that requests have read since the last call, in order of the
+    /// first read.
     pub(crate) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, StepError> {
         let bench = self.bench(side).borrow();
         let reads = bench.disks[&dev].take_reads(&self.control);
         reads.map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
-    /// The events of a side's watched disks since the last call.
+    /// Returns the events of a side's watched disks since the last call.
     pub(crate) fn take_log(
         &self,
         side: Side,
@@ -346,7 +349,7 @@ impl KernelMachine {
         let unseen = self.bench(side).borrow().unseen.clone();
         for dev in watched.filter(|dev| !unseen.contains(dev)) {
             self.ekm.buffers(number(side, dev))?;
-            // Most often nothing is dirty that the log does not have.
+            // Usually the log already has all dirty buffers.
             let agrees = |now: &mut dyn Iterator<Item = (u64, &[u8])>| {
                 self.bench(side).borrow().reader.agrees(dev, now)
             };
@@ -372,7 +375,7 @@ impl KernelMachine {
         bench.spoiled.clone().map_or(Ok(events), Err)
     }
 
-    /// Puts a mark into the log of a side, at this place.
+    /// Puts a mark into the log of a side, after all events so far.
     pub(crate) fn put_mark(
         &self,
         side: Side,
@@ -389,7 +392,7 @@ impl KernelMachine {
         Ok(())
     }
 
-    /// Follows the calls that change the file system that is mounted here, as number `system`.
+    /// Follows the calls that change the file system mounted at `at`, as number `system`.
     pub(crate) fn follow(&self, system: u32, at: &Path) -> Result<(), StepError> {
         if system as usize >= FOLLOWED_MAX {
             return Err(tool(format!(
@@ -401,13 +404,14 @@ impl KernelMachine {
         self.ekm.follow(Follow { file, system, what: FOLLOW_BEGIN, missed: 0 })
     }
 
-    /// Ends that. What was logged is still there to be taken.
+    /// Stops following a file system. Logged calls can still be taken.
     pub(crate) fn unfollow(&self, system: u32) -> Result<(), StepError> {
         self.ekm.follow(Follow { system, what: FOLLOW_END, ..Follow::default() })
     }
 
-    /// The marks of the operations on the live side since the last call; the calls themselves wait
-    /// to be taken. File systems are mounted at `roots`.
+    /// Returns the marks of the operations on the live side since the last call.
+    /// [`take_calls`](KernelMachine::take_calls) returns the calls. `roots` are the mount points of
+    /// the file systems.
     pub(crate) fn take_operations(
         &self,
         roots: &[Option<PathBuf>],
@@ -421,24 +425,24 @@ impl KernelMachine {
         bench.spoiled.clone().map_or(Ok(events), Err)
     }
 
-    /// The calls on the live side since the last call of this.
+    /// Returns the calls on the live side since the last time.
     pub(crate) fn take_calls(&self) -> Vec<KernelCall> {
         std::mem::take(&mut self.live.borrow_mut().calls)
     }
 
-    /// Who has caused the last so many events of the live side.
+    /// Returns the names of the tasks that have caused the last `events` events of the live side.
     pub(crate) fn issuers(&self, events: usize) -> Vec<Option<String>> {
         self.bench(Side::Live).borrow().issuers.of_last(events)
     }
 
-    /// How many events the live side has logged since its stack began. Marks are not counted.
+    /// Returns the number of events on the live side since its stack began, without marks.
     pub(crate) fn logged(&self) -> Result<u64, StepError> {
         self.pull();
         let bench = self.bench(Side::Live).borrow();
         bench.spoiled.clone().map_or(Ok(bench.logged), Err)
     }
 
-    /// Takes what is in the log, and gives it to whom it belongs.
+    /// Takes all records of the log and distributes them to the sides.
     fn pull(&self) {
         match self.ekm.drain() {
             Ok(records) => self.sort(records),
@@ -450,43 +454,44 @@ impl KernelMachine {
         }
     }
 
-    /// Where the kernel's random numbers come from; returns where they came from.
+    /// Sets the source of the kernel's random numbers. Returns the previous source.
     pub(crate) fn random(&self, random: Random) -> Result<Random, StepError> {
         self.ekm.random(random)
     }
 
-    /// Events are logged, or not.
+    /// Starts or stops recording.
     pub fn record(&self, on: bool) -> Result<(), StepError> {
         self.ekm.record(on)
     }
 
-    /// No function that may fail is probed any more.
+    /// Removes all probes of functions that may fail.
     pub fn probe_nothing(&self) -> Result<(), StepError> {
         self.ekm.probe_nothing()
     }
 
-    /// As [`KernelSide::probe`](explode_runtime::devices::KernelSide::probe).
+    /// Probes the functions that may fail, as
+    /// [`KernelSide::probe`](explode_runtime::devices::KernelSide::probe).
     pub fn probe(&self, failures: &KernelFaults) -> Result<(), RunError> {
         self.ekm.probe(failures)
     }
 
-    /// Functions of the kernel may fail, as many as it says, in system calls of this thread: first
-    /// by the answers of a script, all of them the kernel's, then none.
+    /// Arms the failures of kernel functions in system calls of this thread. The first choices
+    /// follow the script, which has only choices of the kernel.
     pub fn arm(&self, failures: &KernelFaults, script: &[Choice]) -> Result<(), StepError> {
         self.ekm.arm(failures, script)
     }
 
-    /// Ends that; returns what was chosen.
+    /// Disarms the failures. Returns the choices made.
     pub fn disarm(&self) -> Result<Vec<Choice>, StepError> {
         self.ekm.disarm()
     }
 
-    /// The file system of this file begins to commit, and is not waited for.
+    /// Makes the file system of this file start a commit, without waiting for it.
     pub(crate) fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), StepError> {
         self.ekm.start_commit(file)
     }
 
-    /// Gives each record to its side.
+    /// Passes each record to its side.
     fn sort(&self, records: Vec<LogRecord>) {
         for record in records {
             if record.header.kind == KIND_CALL {
@@ -504,7 +509,7 @@ impl KernelMachine {
         }
     }
 
-    /// A request that is heard becomes a mark of the live side.
+    /// Turns an accepted request for crash checks into a mark of the live side.
     fn note_request(&self, record: &LogRecord) {
         let is_of_program = record.header.flags & FLAG_PROGRAM != 0;
         let by = || match is_of_program {
@@ -533,8 +538,8 @@ impl KernelMachine {
     }
 }
 
-/// Disks would stay in the kernel's memory. One that a process still has open stays until the next
-/// run.
+/// Removes the disks, which would otherwise stay in the kernel's memory. A disk that a process has
+/// open stays until the next run.
 impl Drop for KernelMachine {
     fn drop(&mut self) {
         if self.left.is_none() {
@@ -549,7 +554,7 @@ impl Drop for KernelMachine {
     }
 }
 
-/// The list of disks to remove, once those are removed that an earlier run has left.
+/// Removes the disks that an earlier run has left. Returns the list of disks.
 fn cleared(control: &File) -> Result<Leftovers, RunError> {
     let cleared = Leftovers::read().and_then(|mut left| left.remove(control).map(|()| left));
     cleared.map_err(|error| {
@@ -557,7 +562,7 @@ fn cleared(control: &File) -> Result<Leftovers, RunError> {
     })
 }
 
-/// The number by which EKM's log knows a disk.
+/// Returns the number of a disk in EKM's log.
 fn number(side: Side, dev: u32) -> u32 {
     match side {
         Side::Live => dev,

@@ -7,18 +7,18 @@ use std::ptr::NonNull;
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-/// A mapping of a device, from `offset` on; it ends with its owner.
+/// A mapping of a device from `offset` on. A drop unmaps it.
 #[derive(Debug)]
 pub(crate) struct DeviceMapping {
     at: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: the mapping is the process's, and has one owner at a time.
+// SAFETY: the mapping belongs to the process and has one owner at a time.
 unsafe impl Send for DeviceMapping {}
 
 impl DeviceMapping {
-    /// Maps `len` bytes; `writable` or not.
+    /// Maps `len` bytes for reading, and for writing if `writable`.
     pub fn new(
         device: &File,
         offset: i64,
@@ -31,7 +31,7 @@ impl DeviceMapping {
         } else {
             ProtFlags::PROT_READ
         };
-        // SAFETY: a new mapping at an address of the kernel's choice; nothing of ours is there.
+        // SAFETY: a new mapping at an address that the kernel chooses, where nothing else is.
         let at = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, device, offset)? };
         Ok(DeviceMapping { at: at.cast(), len })
     }
@@ -39,12 +39,12 @@ impl DeviceMapping {
     /// Fills `into` with the bytes from `offset` on.
     ///
     /// # Panics
-    /// Beyond the end.
+    /// If the range is beyond the end of the mapping.
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         self.bounds(offset, into.len());
-        // SAFETY: within the mapping, as just checked. The kernel may write there at the same time;
-        // no reader sees what it writes before a call into the kernel has returned in between,
-        // which orders the two.
+        // SAFETY: within the mapping, as checked above. The kernel may write there concurrently. A
+        // reader uses what the kernel wrote only after a call into the kernel has returned, which
+        // orders the two.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 self.at.as_ptr().add(offset),
@@ -54,27 +54,27 @@ impl DeviceMapping {
         }
     }
 
-    /// The `len` bytes from `offset` on, where they are.
+    /// Returns the `len` bytes from `offset` on without copying them.
     ///
     /// # Safety
-    /// The kernel does not change them as long as they are borrowed.
+    /// The kernel does not change the bytes while they are borrowed.
     ///
     /// # Panics
-    /// Beyond the end.
+    /// If the range is beyond the end of the mapping.
     pub unsafe fn bytes(&self, offset: usize, len: usize) -> &[u8] {
         self.bounds(offset, len);
-        // SAFETY: within the mapping, as just checked; the rest is the caller's promise.
+        // SAFETY: within the mapping, as checked above. The rest is the caller's promise.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr().add(offset), len) }
     }
 
-    /// Writes `from` at `offset`; for writable mappings.
+    /// Writes `from` at `offset` of a writable mapping.
     ///
     /// # Panics
-    /// Beyond the end.
+    /// If the range is beyond the end of the mapping.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.bounds(offset, from.len());
-        // SAFETY: as in `read`; disks are written while they are not in use, and the choices by the
-        // very thread that the kernel takes them from.
+        // SAFETY: as in `read`. Disks are written while they are not in use. Choices are written by
+        // the thread from which the kernel reads them.
         unsafe {
             std::ptr::copy_nonoverlapping(from.as_ptr(), self.at.as_ptr().add(offset), from.len())
         }
@@ -87,8 +87,8 @@ impl DeviceMapping {
 
 impl Drop for DeviceMapping {
     fn drop(&mut self) {
-        // SAFETY: this very mapping, and there is no reference into it. An error could only mean
-        // that it is not one.
+        // SAFETY: the address and length are those of this mapping, and no reference into it
+        // exists. The only possible error is an invalid mapping.
         unsafe { munmap(self.at.cast(), self.len) }.ok();
     }
 }

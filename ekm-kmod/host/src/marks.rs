@@ -8,10 +8,10 @@ use std::path::Path;
 
 use explode_ekm_abi::wire::MARKS;
 
-/// Where the tool is on a machine with the modules: a folder for the PATH.
+/// The folder of the tool on a machine with the modules. It is meant for the PATH.
 pub const TOOLS: &str = "/run/explode/bin";
 
-/// How the tool begins: it refuses what is no request. `$2` is the name.
+/// The start of the tool, which rejects invalid arguments. `$2` is the name.
 pub const MARK_REQUEST: &str = r#"#!/bin/sh
 if [ "$#" != 2 ] || [ "$1" != crash ]; then
     echo 'explode-mark: use it so: explode-mark crash NAME' >&2
@@ -29,11 +29,11 @@ if [ "${#2}" -gt 255 ]; then
 fi
 "#;
 
-/// Puts the tool where it belongs. It is there before the first stack, whose numbers at random it
-/// does not take.
+/// Installs the tool. This is done before the first stack, so that it does not draw from its random
+/// numbers.
 ///
 /// # Errors
-/// Not root.
+/// The process is not root.
 pub(crate) fn install() -> io::Result<()> {
     let tool = Path::new(TOOLS).join("explode-mark");
     let script = format!("{MARK_REQUEST}echo \"crash $2\" >{MARKS}\n");

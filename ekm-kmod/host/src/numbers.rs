@@ -1,4 +1,4 @@
-//! The kinds of choices that the kernel makes, with their numbers in EKM's calls.
+//! The kinds of choices in the kernel, and their numbers in EKM's calls.
 
 use explode_ekm_abi::wire;
 use explode_runtime::choose::ChoiceKind;
@@ -15,18 +15,18 @@ const NUMBERS: [(ChoiceKind, u32); 9] = [
     (ChoiceKind::LateCompletion, wire::LATE),
 ];
 
-/// The number of a kind; none of a kind that is not the kernel's.
+/// Returns the number of a kind. `None` for a kind that is not the kernel's.
 pub(crate) fn number(kind: ChoiceKind) -> Option<u32> {
     NUMBERS.iter().find(|(known, _)| *known == kind).map(|(_, number)| *number)
 }
 
-/// The kind of a number, and its word.
+/// Returns the kind of a number, and its word.
 pub(crate) fn kind(number: u32) -> Option<(ChoiceKind, &'static str)> {
     let (kind, _) = NUMBERS.iter().find(|(_, known)| *known == number)?;
     ChoiceKind::of_kernel().find(|(known, _)| known == kind)
 }
 
-/// The numbers of some kinds together, as a mask.
+/// Returns a mask of the numbers of some kinds.
 pub(crate) fn mask(kinds: impl Iterator<Item = ChoiceKind>) -> u32 {
     kinds.filter_map(number).sum()
 }

@@ -1,5 +1,5 @@
-//! The image of a guest: its hash, and the packages that its programs are from. The host that boots
-//! the guest writes it down there.
+//! The image of a guest: its hash, and the packages of its programs. The host that boots the guest
+//! writes this file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,23 +7,23 @@ use std::path::Path;
 
 use explode_runtime::devices::IMAGE;
 
-/// Where it stands in a guest: a line `image HASH`, then for each program a line
+/// The path of the file in a guest: a line `image HASH`, then for each program a line
 /// `PATH PACKAGE VERSION`.
 pub const IMAGE_FILE: &str = "/agent/image";
 
-/// What is known of the image; nothing of a machine that is no guest of ours.
+/// The image of this machine. Empty if the machine is not a guest of explode.
 #[derive(Debug, Default)]
 pub(crate) struct Packages {
     image: Option<String>,
-    /// Package and version of each program, by its path.
+    /// The package and version of each program, by path.
     programs: BTreeMap<String, (String, String)>,
 }
 
 impl Packages {
-    /// Those of this machine.
+    /// Reads the file of this machine.
     ///
     /// # Errors
-    /// The file is there, and cannot be read.
+    /// The file exists and cannot be read.
     pub fn here() -> io::Result<Packages> {
         match std::fs::read_to_string(IMAGE_FILE) {
             Ok(text) => Ok(Packages::parse(&text)),
@@ -48,8 +48,8 @@ impl Packages {
         packages
     }
 
-    /// The versions of the packages that these programs are from, and the image if there is one, by
-    /// name.
+    /// Returns names and versions: those of the packages of these programs, and the hash of the
+    /// image if there is one.
     pub fn versions(&self, programs: &[impl AsRef<Path>]) -> Vec<(String, String)> {
         let package = |path: &Path| self.programs.get(path.to_str()?).cloned();
         let packages = programs.iter().filter_map(|path| package(path.as_ref()));

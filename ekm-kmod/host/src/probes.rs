@@ -1,4 +1,4 @@
-//! What of the kernel is probed for a stack whose functions may fail, and what this kernel refuses.
+//! The probes of kernel functions that may fail, and the reasons why this kernel rejects one.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
@@ -15,10 +15,10 @@ use explode_runtime::base::{RunError, UsageError};
 use explode_runtime::choose::ChoiceKind;
 use explode_runtime::faults::kernel::{FaultSite, KernelFaults};
 
-/// Where the names of functions are.
+/// The file with the names of functions.
 const NAMES: &str = "/proc/kallsyms";
 
-/// What each kind needs of a kernel.
+/// The function that each kind needs in a kernel.
 const NEEDS: [(u32, &str); 6] = [
     (FAIL_SLAB, "should_failslab (CONFIG_FAILSLAB)"),
     (FAIL_PAGE, "should_fail_alloc_page (CONFIG_FAIL_PAGE_ALLOC)"),
@@ -28,10 +28,11 @@ const NEEDS: [(u32, &str); 6] = [
     (FAIL_REQUEST, "should_fail_bio as a function of its own"),
 ];
 
-/// Has the kernel probe what may fail, and nothing else.
+/// Probes the functions that may fail, and no others.
 ///
 /// # Errors
-/// Kinds that this kernel cannot fail; functions that it has not, or that cannot or must not fail.
+/// A kind that cannot fail in this kernel, or a function that does not exist or cannot or must not
+/// fail.
 pub(crate) fn register(ekm: &File, failures: &KernelFaults) -> Result<(), RunError> {
     are_there(&failures.sites)?;
     let kinds = mask(failures.kinds());
@@ -57,7 +58,7 @@ pub(crate) fn register(ekm: &File, failures: &KernelFaults) -> Result<(), RunErr
     Ok(())
 }
 
-/// What this kernel has not of what is wanted.
+/// Describes the kinds that are wanted and missing in this kernel. `None` if none is missing.
 fn lacking(wanted: u32, found: Kinds) -> Option<String> {
     let words = ChoiceKind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
     let said = words.filter(|(number, _)| wanted & !found.kinds & number != 0);
@@ -83,7 +84,7 @@ fn lacking(wanted: u32, found: Kinds) -> Option<String> {
     (!said.is_empty()).then(text)
 }
 
-/// Has the kernel each of these functions, and only one of its name?
+/// Checks that the kernel has exactly one function with each of these names.
 fn are_there(sites: &[FaultSite]) -> Result<(), RunError> {
     if sites.is_empty() {
         return Ok(());
@@ -114,20 +115,21 @@ fn are_there(sites: &[FaultSite]) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The name of the function in a line: an address, a letter, a name, and its module.
+/// Returns the name of the function in a line, which has an address, a letter, a name and its
+/// module.
 fn function(line: &str) -> Option<&str> {
     let mut words = line.split_ascii_whitespace().skip(1);
     let letter = words.next()?;
     words.next().filter(|_| letter.eq_ignore_ascii_case("t") || letter.eq_ignore_ascii_case("w"))
 }
 
-/// What else could be meant.
+/// Returns a hint to a function with a similar name.
 fn hint<'a>(symbol: &str, functions: impl Iterator<Item = &'a str> + Clone) -> String {
     let is_part = |name: &&str| name.strip_prefix(symbol).is_some_and(|rest| rest.starts_with('.'));
     if let Some(part) = functions.clone().find(is_part) {
         return format!("; the compiler has made '{part}' of it, whose arguments may be others");
     }
-    // There are tens of thousands: only those that begin alike are looked at.
+    // There are tens of thousands of names. Only those with the same first letters are compared.
     let most = 1 + symbol.len() / 3;
     let alike = |name: &&str| {
         name.len().abs_diff(symbol.len()) <= most
@@ -144,7 +146,7 @@ fn hint<'a>(symbol: &str, functions: impl Iterator<Item = &'a str> + Clone) -> S
     }
 }
 
-/// Why EKM does not take a function.
+/// Returns the reason why EKM rejects a function.
 fn refused(FaultSite { symbol, returns, .. }: &FaultSite, errno: Errno, listed: u32) -> String {
     let fails_with = match listed {
         LISTED_NULL => Some("null, write 0"),
@@ -201,8 +203,8 @@ mod tests {
              (CONFIG_FAILSLAB), 'buffer' needs the function \
              tracer (CONFIG_FUNCTION_TRACER); name others, or build a kernel with that"
         );
-        // The others are asked by modules, at functions that the user names, and by our own disk:
-        // any kernel can.
+        // Any kernel can make the other choices: in modules, in functions that the user names, and
+        // in the disk of `rdd`.
         let of_functions =
             ChoiceKind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
         let of_functions =

@@ -1,5 +1,5 @@
-//! RAM disks of the kernel: made by `/dev/rdd-control`, read and written by mmap, restored by what
-//! has changed.
+//! RAM disks of the kernel. `/dev/rdd-control` makes them. They are read and written by mmap, and a
+//! restore writes only the changed blocks.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,29 +19,29 @@ use nix::errno::Errno;
 use super::disk_model::CompletionTiming;
 use super::map::DeviceMapping;
 
-/// The device that makes disks.
+/// The path of the device that makes disks.
 pub(crate) const CONTROL: &str = "/dev/rdd-control";
 
-/// The device that makes disks, and removes them.
+/// Opens the device that makes and removes disks.
 pub(crate) fn open_control() -> io::Result<File> {
     let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
     user::hello_rdd(control.as_fd()).map_err(io::Error::other)?;
     Ok(control)
 }
 
-/// One RAM disk, and what is known to be on it.
+/// A RAM disk and its known contents.
 #[derive(Debug)]
 pub(crate) struct RddDisk {
     spec: DiskSpec,
     path: PathBuf,
     map: DeviceMapping,
-    /// Its contents, but for the blocks that the driver has listed as changed since.
+    /// The contents, except for blocks that have changed since.
     known: Disk,
-    /// Blocks that have changed, as the driver listed them last.
+    /// The changed blocks in the last list from the driver.
     changed: Vec<u32>,
-    /// May the driver hold faults?
+    /// True if the driver may hold faults.
     faulty: bool,
-    /// When its writes end.
+    /// The time at which writes complete (`ENDS_*`).
     ends: u32,
 }
 
@@ -64,28 +64,28 @@ impl RddDisk {
         })
     }
 
-    /// Takes it away.
+    /// Removes the disk.
     pub fn remove(self, control: &File) -> Result<(), Errno> {
         drop(self.map);
         user::remove(control.as_fd(), self.spec.disk)
     }
 
-    /// Its node.
+    /// Returns the path of the node.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its name, without a path.
+    /// Returns the name without a path.
     pub fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).expect("it was made of a number")
     }
 
-    /// Device numbers, size, number.
+    /// Returns the number, the device numbers and the size.
     pub fn spec(&self) -> &DiskSpec {
         &self.spec
     }
 
-    /// From now on writes end then.
+    /// Sets when writes complete.
     pub fn end_writes(&mut self, control: &File, completes: CompletionTiming) -> Result<(), Errno> {
         let ends = match completes {
             CompletionTiming::AtOnce => ENDS_AT_ONCE,
@@ -95,7 +95,8 @@ impl RddDisk {
         self.set_ends(control, ends)
     }
 
-    /// Of a disk whose writes end late: none does, or they go on.
+    /// Holds back all completions of a disk whose writes complete late (`still`), or lets them go
+    /// on.
     pub fn hold_still(&mut self, control: &File, still: bool) -> Result<(), Errno> {
         let ends = match (self.ends, still) {
             (ENDS_LATE, true) => ENDS_NOT_YET,
@@ -115,7 +116,7 @@ impl RddDisk {
         Ok(())
     }
 
-    /// What is on it now; costs what was written since the last call.
+    /// Returns the current contents. The cost depends on the blocks written since the last call.
     pub fn contents(&mut self, control: &File) -> Result<&Disk, Errno> {
         let mut bytes = [0; BLOCK_BYTES];
         self.take_changed(control)?;
@@ -126,18 +127,19 @@ impl RddDisk {
         Ok(&self.known)
     }
 
-    /// Drops the error of a write of an earlier stack: the kernel keeps it with the node, and
-    /// reports it to the next sync (`file_check_and_advance_wb_err`).
+    /// Clears the write error of an earlier stack. The kernel keeps it with the node and reports it
+    /// to the next sync (`file_check_and_advance_wb_err`).
     pub fn forget_errors(&self) -> io::Result<()> {
-        // This sync takes the report.
+        // This sync receives the report.
         File::open(&self.path)?.sync_all().or_else(|error| match error.raw_os_error() {
             Some(EIO | ENOSPC) => Ok(()),
             _ => Err(error),
         })
     }
 
-    /// Makes it hold `wanted`; costs what was written since, and what differs from what it held
-    /// then. It must not be open: the page cache of a block device ends with its last user.
+    /// Makes the disk hold `wanted`. The cost depends on the blocks that were written since the
+    /// last contents, and on those that differ from them. The disk must not be open, because the
+    /// page cache of a block device ends with its last user.
     pub fn restore(&mut self, control: &File, wanted: &Disk) -> Result<(), Errno> {
         self.take_changed(control)?;
         self.changed.sort_unstable();
@@ -158,7 +160,8 @@ impl RddDisk {
         bad.into_iter().try_for_each(|sector| self.make_unreadable(control, sector..sector + 1))
     }
 
-    /// Sectors go bad. The disk may be open: what was read before stays in its reader's cache.
+    /// Makes sectors bad. The disk may be open. Sectors that were read before stay in the reader's
+    /// cache.
     pub fn damage(
         &mut self,
         control: &File,
@@ -188,7 +191,7 @@ impl RddDisk {
         )
     }
 
-    /// The blocks that were read since the last call, in order of first reads.
+    /// Returns the blocks that were read since the last call, in order of the first read.
     pub fn take_reads(&self, control: &File) -> Result<Vec<u32>, Errno> {
         let mut blocks = Vec::with_capacity(512);
         user::take_blocks(control.as_fd(), self.spec.disk, BLOCKS_READ, &mut blocks)?;

@@ -1,5 +1,5 @@
-//! Requests of kernel code and of programs for crash checks, as EKM's log has them (EX-66): which
-//! of them are heard.
+//! Requests of kernel code and of programs for crash checks in EKM's log (EX-66): accepted, ignored
+//! or rejected.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,22 +7,22 @@ use explode_ekm_abi::wire::ASKED_MAX;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::Side;
 
-/// What becomes of a request depends on what runs when it is made.
+/// The state on which the handling of a request depends.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// Does a mutate run?
+    /// True while a mutate runs.
     mutate: Cell<bool>,
-    /// So many stacks of crash disks are there.
+    /// The number of stacks on crash disks.
     crash_stacks: Cell<u32>,
-    /// Was a request heard since the mutate began?
+    /// True if a request was accepted since the mutate began.
     heard: Cell<bool>,
-    /// What must not have been asked, on each side.
+    /// The first rejected request of each side.
     live: RefCell<Option<StepError>>,
     crash: RefCell<Option<StepError>>,
 }
 
 impl Requests {
-    /// A stack of this side begins.
+    /// Records the start of a stack of this side.
     pub fn stack_begins(&self, side: Side) {
         self.refusal(side).take();
         match side {
@@ -34,7 +34,7 @@ impl Requests {
         }
     }
 
-    /// It has ended.
+    /// Records the end of a stack of this side.
     pub fn stack_ended(&self, side: Side) {
         match side {
             Side::Live => self.mutate.set(false),
@@ -42,7 +42,7 @@ impl Requests {
         }
     }
 
-    /// A mutate begins (`on`), or has ended.
+    /// Records that a mutate begins (`on`) or has ended.
     pub fn listen(&self, on: bool) {
         self.mutate.set(on);
         if on {
@@ -50,18 +50,18 @@ impl Requests {
         }
     }
 
-    /// Was a request heard since the mutate began?
+    /// Returns true if a request was accepted since the mutate began.
     pub fn have_been_heard(&self) -> bool {
         self.heard.get()
     }
 
-    /// The first request that was refused.
+    /// Returns the first rejected request of a side.
     pub fn refused(&self, side: Side) -> Option<StepError> {
         self.refusal(side).borrow().clone()
     }
 
-    /// Takes a request for crash checks with this name; `by` says who has asked. Returns the name
-    /// if the request is heard.
+    /// Handles a request for crash checks with this name. `by` describes the requester. Returns the
+    /// name if the request is accepted.
     pub fn take<'n>(&self, name: &'n [u8], by: impl FnOnce() -> String) -> Option<&'n str> {
         if self.crash_stacks.get() > 0 {
             let why = "on the stack of a crash disk; ask only in operations that mutate makes, \

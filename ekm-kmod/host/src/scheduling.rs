@@ -1,9 +1,9 @@
-//! Turns: in a guest each task runs until it waits, and then the one that has been waiting to run
-//! for the longest time.
+//! Scheduling by turns: in a guest each task runs until it waits. The next task is the one that has
+//! waited longest to run.
 //!
-//! Otherwise it is a matter of microseconds whether the journal's thread or the syncfs(2) that has
-//! woken it is the first to write (`sync_filesystem` starts a commit, and goes on to the buffers),
-//! and the same way would not always give the same events.
+//! Otherwise it depends on microseconds whether the thread of the journal or the syncfs(2) that has
+//! woken it writes first (`sync_filesystem` starts a commit and continues with the buffers). The
+//! same path would then not always give the same events.
 
 use explode_runtime::devices::task_exists;
 use std::fs::File;
@@ -19,22 +19,23 @@ use libc::{
 
 /// The priority (`SCHED_FIFO`) of all tasks that take turns.
 pub(crate) const TURNS: i32 = 2;
-/// That of threads that are held back: they run when all that take turns wait (EX-57).
+/// The priority of threads that are held back: they run when all tasks that take turns wait
+/// (EX-57).
 pub(crate) const QUIESCED: i32 = 1;
-/// That of the one whose run was chosen.
+/// The priority of a thread that was chosen to run.
 pub(crate) const CHOSEN: i32 = 3;
 
-/// Below it the kernel's deadline servers of ordinary tasks, by processor.
+/// The folder of the kernel's deadline servers of ordinary tasks, with one folder per processor.
 const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 
-/// The calling thread and what it starts take turns from now on.
+/// Makes the calling thread and its later children take turns.
 ///
 /// # Errors
-/// Not root; a kernel that makes exceptions, and does not let them be turned off.
+/// The process is not root, or the kernel has exceptions that cannot be switched off.
 pub(crate) fn take_turns() -> io::Result<()> {
-    // No exception for others after 0.95 s: neither by throttling, nor (Linux 6.12) by a server
-    // that lets ordinary tasks, as the threads of work queues are at first, cut in for 50 ms when
-    // they have waited for that long.
+    // Switches off two exceptions for ordinary tasks: the throttling after 0.95 s, and (Linux 6.12)
+    // the server that runs ordinary tasks for 50 ms after they have waited 0.95 s. New threads of
+    // work queues are ordinary tasks.
     fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
     match fs::read_dir(SERVERS) {
         Ok(servers) => {
@@ -53,16 +54,16 @@ pub(crate) fn take_turns() -> io::Result<()> {
     set_priority(0, TURNS)
 }
 
-/// Has the kernel such servers?
+/// Returns true if the kernel has such servers.
 fn has_servers() -> io::Result<bool> {
     let symbols = fs::read_to_string("/proc/kallsyms")?;
     Ok(symbols.lines().any(|line| line.split(' ').nth(2) == Some("fair_server_init")))
 }
 
-/// The kernel's threads do so too, those that are there. They begin without.
+/// Makes the existing threads of the kernel take turns. New threads of the kernel do not.
 ///
 /// # Errors
-/// Not root.
+/// The process is not root.
 pub(crate) fn threads_take_turns() -> io::Result<()> {
     for entry in fs::read_dir("/proc")? {
         let pid = entry?.file_name().to_str().and_then(|name| name.parse().ok());
@@ -79,7 +80,7 @@ pub(crate) fn threads_take_turns() -> io::Result<()> {
     Ok(())
 }
 
-/// Is it the thread that waits until all others do, turns or not?
+/// Returns true for the thread that runs only when all others wait. It never takes turns.
 fn is_late(pid: i32) -> bool {
     let name = LATE_THREAD.strip_suffix(b"\0").unwrap_or(LATE_THREAD);
     fs::read(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_ascii_end() == name)
@@ -88,7 +89,7 @@ fn is_late(pid: i32) -> bool {
 /// Checks that a task of a stack exists, and that it takes turns if it has to.
 ///
 /// # Errors
-/// What is wrong, for a person.
+/// The reason, as text for the user.
 pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
     task_exists(pid)?;
     // SAFETY: a plain number.
@@ -103,8 +104,8 @@ pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// While `work` goes on, the calling thread runs only when no thread does that takes turns or is
-/// held back.
+/// Runs `work` while the calling thread has a lower priority than all threads that take turns or
+/// are held back.
 pub(crate) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     schedule(0, SCHED_OTHER, 0)?;
     let done = work();
@@ -112,19 +113,19 @@ pub(crate) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     Ok(done)
 }
 
-/// Gives a task (0: the calling thread) this priority among those that run until they wait.
+/// Gives a task (0: the calling thread) this priority among tasks that take turns.
 ///
 /// # Errors
-/// Not root, or it has ended (ESRCH).
+/// The process is not root, or the task has ended (ESRCH).
 pub(crate) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
     schedule(pid, SCHED_FIFO, priority)
 }
 
-/// Lets everything else run until it waits, new threads of the kernel that take no turns yet among
-/// it: the calling thread has the processor only when nothing else wants it.
+/// Lets all other tasks run until they wait, including new threads of the kernel that do not take
+/// turns yet. The calling thread runs only when no other task can.
 ///
 /// # Errors
-/// Not root.
+/// The process is not root.
 pub fn yield_to_others() -> io::Result<()> {
     const TIMES: u32 = 3;
     const PAUSE: Duration = Duration::from_millis(2);
@@ -136,14 +137,14 @@ pub fn yield_to_others() -> io::Result<()> {
     };
     schedule(0, SCHED_IDLE, 0)?;
     if !(policy == SCHED_FIFO && others_finish()) {
-        // One may have another do something.
+        // One task may wake another one.
         (0..TIMES).for_each(|_| thread::sleep(PAUSE));
     }
     schedule(0, policy, parameter.sched_priority)
 }
 
-/// Waits until no other task can run, as the kernel counts them. Returns false if some always can,
-/// or if there is no such count. It is for a machine of one processor, whose tasks take turns.
+/// Waits until no other task can run, according to the kernel's count. Returns false if some task
+/// always can, or without such a count. Needs one processor and tasks that take turns.
 fn others_finish() -> bool {
     const LOOKS: u32 = 1000;
     let Ok(load) = File::open("/proc/loadavg") else { return false };
@@ -157,7 +158,7 @@ fn others_finish() -> bool {
     false
 }
 
-/// How many tasks run or can run, the caller among them (proc(5), loadavg).
+/// Returns the number of tasks that run or can run, including the caller (proc(5), loadavg).
 fn running(load: &File) -> Option<u32> {
     let mut text = [0; 64];
     let read = load.read_at(&mut text, 0).ok()?;

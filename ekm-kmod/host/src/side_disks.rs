@@ -1,4 +1,4 @@
-//! The disks of one side of a run, live or crash, and what the log says of them.
+//! The disks of one side of a run, live or crash, and their events.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,29 @@ use crate::calls::{self, KernelCall, MappedFiles};
 use explode_runtime::base::StepError;
 use explode_runtime::devices::Side;
 
-/// The disks of one side, and what the log said of them.
+/// The disks of one side and the state of their log.
 #[derive(Debug, Default)]
 pub(crate) struct SideDisks {
     pub(crate) disks: BTreeMap<u32, RddDisk>,
     pub(crate) reader: RecordReader,
     pub(crate) events: Vec<Event>,
-    /// How many events there were since the stack began; marks are not counted.
+    /// The number of events since the stack began, without marks.
     pub(crate) logged: u64,
     /// The calls that were not taken yet.
     pub(crate) calls: Vec<KernelCall>,
     pub(crate) stores: MappedFiles,
-    /// Who has caused them; known of the live side.
+    /// The tasks that have caused the events. Known only on the live side.
     pub(crate) issuers: EventTasks,
-    /// What was dirty when a program asked for crash checks whose request is still to be read.
+    /// The dirty buffers that belong to the next request of a program for crash checks.
     pub(crate) dirty: Vec<LogRecord>,
-    /// Disks whose dirty buffers do not count.
+    /// The disks whose dirty buffers do not count.
     pub(crate) unseen: Vec<u32>,
-    /// The log was full: its events are not all there.
+    /// The error if events were lost, because the log was full or damaged.
     pub(crate) spoiled: Option<StepError>,
 }
 
 impl SideDisks {
-    /// One more call, and its mark.
+    /// Records a call and its mark.
     pub(crate) fn note(&mut self, call: KernelCall) {
         if call.is_operation() {
             self.events.push(operation_mark(&call.to_string()));
@@ -42,7 +42,7 @@ impl SideDisks {
         self.calls.push(call);
     }
 
-    /// One more record of a device. The issuers of events are known on the live side only.
+    /// Adds a record of a device. The issuers of events are known only on the live side.
     pub(crate) fn note_record(&mut self, side: Side, device: u32, record: LogRecord) {
         if is_asked(&record) {
             self.dirty.push(record);
@@ -57,7 +57,7 @@ impl SideDisks {
         self.events.extend(event);
     }
 
-    /// One more record of a call.
+    /// Adds a record of a call.
     pub(crate) fn note_call(&mut self, record: &LogRecord) {
         match calls::read(&record.header, &record.data) {
             Ok(call) => {
@@ -70,7 +70,7 @@ impl SideDisks {
         }
     }
 
-    /// Dirty buffers that were cleaned where no probe sees it become events.
+    /// Turns unlogged changes of dirty buffers into events. `dirty` has all dirty buffers.
     pub(crate) fn reconcile(&mut self, dirty: Vec<LogRecord>) {
         let missed = self.reader.reconcile_all(dirty);
         missed.iter().for_each(|_| self.issuers.note(None));
@@ -79,7 +79,8 @@ impl SideDisks {
     }
 }
 
-/// Returns true for a record of a request of a program for crash checks.
+/// Returns true for the record of a dirty buffer that belongs to a program's request for crash
+/// checks.
 pub(crate) fn is_asked(record: &LogRecord) -> bool {
     record.header.kind == KIND_BUFFER && record.header.flags & FLAG_ASKED != 0
 }

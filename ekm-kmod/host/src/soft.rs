@@ -1,5 +1,4 @@
-//! Soft crashes: the disks that calls leave, as the calls are repeated; and what of that is an
-//! event.
+//! Soft crashes on a kernel: the disks after repeated calls, and the events between them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,17 +12,17 @@ use crate::kernel::KernelDisks;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, OnStack, SoftCrashLog};
 
-/// The calls since the disks that a live stack began with, and what the first of them leave.
+/// The calls since the initial disks of a live stack, and the disks after the first of them.
 #[derive(Clone, Debug)]
 pub(crate) struct SoftCrashes {
     base: Image,
     calls: Vec<KernelCall>,
-    /// What so many calls leave, as far as it was asked for and may be asked for again.
+    /// The disks after a number of calls, if they were built and may be needed again.
     left: BTreeMap<usize, Image>,
 }
 
 impl SoftCrashes {
-    /// No call yet.
+    /// Returns an empty list of calls on these disks.
     pub fn new(base: Image) -> SoftCrashes {
         SoftCrashes { base, calls: Vec::new(), left: BTreeMap::new() }
     }
@@ -67,7 +66,7 @@ impl SoftCrashLog for SoftCrashes {
                 differences(&now, &then, &mut events);
                 now = then;
             }
-            // The log has nothing but marks, or differences that were put in before.
+            // The other events of the log are differences that were inserted earlier.
             if matches!(event, Event::Mark { .. }) {
                 events.push(event.clone());
             }
@@ -81,7 +80,7 @@ impl SoftCrashLog for SoftCrashes {
 }
 
 impl SoftCrashes {
-    /// What the first so many calls leave.
+    /// Returns the disks after the first `calls` calls.
     fn after(&mut self, calls: usize, on_stack: &OnStack<'_>) -> Result<Image, StepError> {
         if let Some(image) = self.left.get(&calls) {
             return Ok(image.clone());
@@ -95,7 +94,7 @@ impl SoftCrashes {
             repeat(from, &self.calls[done..calls], on_stack)
         };
         if matches!(image, Err((CallReplayError::Nameless, _))) && done > 0 {
-            // The file lost its name before: from the beginning on it is held open.
+            // The file lost its name earlier. A repetition from the start holds it open.
             image = repeat(&self.base, &self.calls[..calls], on_stack);
         }
         let image = image.map_err(|(trouble, what)| {
@@ -113,7 +112,7 @@ impl SoftCrashes {
     }
 }
 
-/// Repeats calls on a disk; returns what they leave, or the call that could not be repeated.
+/// Repeats calls on a disk. Returns the disks afterwards, or the call that could not be repeated.
 fn repeat(
     image: &Image,
     calls: &[KernelCall],
@@ -127,7 +126,7 @@ fn repeat(
         })
     });
     left.map_err(|fault| {
-        // Without trouble of a call the stack itself failed, and the fault says where.
+        // Without a failed call the stack itself failed, and the fault gives the place.
         trouble
             .unwrap_or_else(|| (CallReplayError::Failed(fault.to_string()), "the stack".to_owned()))
     })
@@ -141,7 +140,7 @@ fn repeat_all(roots: &[PathBuf], calls: &[KernelCall]) -> Result<(), (CallReplay
         .try_for_each(|call| repeat.call(call).map_err(|trouble| (trouble, call.to_string())))
 }
 
-/// What has changed on the disks, block by block.
+/// Appends the changes on the disks to `events`, block by block.
 fn differences(before: &Image, after: &Image, events: &mut Vec<Event>) {
     for dev in before.devices().chain(after.devices()).sorted_unstable().dedup() {
         let (old, new) = (before.disk(dev), after.disk(dev));

@@ -1,12 +1,12 @@
-//! Who has caused the last events of the kernel's log (EX-74): the names of tasks, to
-//! explain a trace.
+//! The tasks that have caused the last events of the kernel's log (EX-74). Their names explain a
+//! trace.
 //!
-//! A name is asked for when the log is read: of a task that has ended by then nothing is known.
+//! A name is looked up when the log is read, so it is unknown for a task that has ended by then.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// Of how many events it is known.
+/// The largest number of events with a known issuer.
 const MOST: usize = 4096;
 
 /// The issuers of the last events.
@@ -17,7 +17,7 @@ pub(crate) struct EventTasks {
 }
 
 impl EventTasks {
-    /// One more event, caused by the thread of this number, or by an unknown one.
+    /// Records the issuer of an event by thread id, or an unknown one.
     pub fn note(&mut self, pid: Option<u32>) {
         let name = pid.and_then(|pid| self.names.entry(pid).or_insert_with(|| name(pid)).clone());
         self.last.push_back(name);
@@ -26,7 +26,7 @@ impl EventTasks {
         }
     }
 
-    /// Those of the last so many events, oldest first; none for what is not known.
+    /// Returns the issuers of the last `events` events, oldest first. `None` for an unknown one.
     pub fn of_last(&self, events: usize) -> Vec<Option<String>> {
         let unknown = events.saturating_sub(self.last.len());
         let known = self.last.iter().skip(self.last.len() - (events - unknown));

@@ -1,9 +1,9 @@
-//! Threads of the kernel that belong to a stack: found by their names, held back, run when that is
-//! chosen, and watched (EX-57, EX-58).
+//! Threads of the kernel that belong to a stack: found by name, held back, run by choice, and
+//! monitored (EX-57, EX-58).
 //!
-//! They are held back by priority, not by anything that they wait for (the paper's semaphores led
-//! to deadlocks): one runs when all tasks that take turns wait, and so always when it is waited
-//! for. The kernel's count of a task's switches grows whenever the task has run.
+//! They are held back by priority instead of a lock or semaphore (the paper's semaphores led to
+//! deadlocks). A thread runs when all tasks that take turns wait, so it also runs whenever a task
+//! waits for it. The kernel's count of a task's context switches grows whenever the task has run.
 
 use std::{fs, io};
 
@@ -19,7 +19,7 @@ const KTHREADD: &str = "2";
 #[derive(Debug, Default)]
 pub(crate) struct HeldThreads {
     threads: Vec<HeldThread>,
-    /// How often the calling thread had waited when the last stretch began.
+    /// The number of waits of the calling thread when the last stretch began.
     waits: i64,
 }
 
@@ -27,16 +27,17 @@ pub(crate) struct HeldThreads {
 struct HeldThread {
     pid: u32,
     name: String,
-    /// Its switches when we last looked.
+    /// The number of context switches at the last check.
     switches: u64,
-    /// It was woken, had not run, and no task waited for it when the last stretch ended.
+    /// True if the thread was woken but had not run when the last stretch ended. No task waited for
+    /// it.
     about_to_run: bool,
 }
 
-/// The thread of the kernel of this name.
+/// Returns the thread of the kernel with this name.
 ///
 /// # Errors
-/// There is none (EX-30), or more than one.
+/// There is no such thread (EX-30), or more than one.
 pub fn find_thread(name: &str) -> Result<u32, StepError> {
     let broken = |why: String| StepError::new(why).blame(Blame::Tool);
     let mut found = Vec::new();
@@ -61,7 +62,8 @@ fn is_of_kernel(pid: u32) -> bool {
     fields(pid).is_ok_and(|fields| fields[1] == KTHREADD)
 }
 
-/// State and parent of a task (proc(5), stat): what follows its name, which is in brackets.
+/// Returns the state and the parent of a task, the fields behind its name in brackets (proc(5),
+/// stat).
 fn fields(pid: u32) -> io::Result<[String; 2]> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let mut fields =
@@ -73,7 +75,7 @@ fn fields(pid: u32) -> io::Result<[String; 2]> {
 }
 
 impl HeldThreads {
-    /// These are held back from now on; each with the name of its layer.
+    /// Holds these threads back, each given with the name of its layer.
     pub fn quiesce(&mut self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         self.threads.clear();
         for (layer, pid) in threads {
@@ -92,10 +94,10 @@ impl HeldThreads {
         Ok(())
     }
 
-    /// The checked system goes on.
+    /// Starts a stretch, in which the checked system runs.
     ///
     /// # Errors
-    /// A thread has run since the last stretch that had no right to.
+    /// A thread has run between the stretches although it must not.
     pub fn stretch_begins(&mut self) -> Result<(), StepError> {
         for own in &mut self.threads {
             let now = switches(own.pid).map_err(|error| own.lost(&error))?;
@@ -110,15 +112,15 @@ impl HeldThreads {
         Ok(())
     }
 
-    /// The kernel does something on its own, and they may have a part in it.
+    /// Allows the threads to run, because background work of the kernel may need them.
     pub fn may_run(&mut self) {
         self.threads.iter_mut().for_each(|own| own.about_to_run = false);
     }
 
-    /// The checked system stands still.
+    /// Ends a stretch. The checked system does not run afterwards.
     ///
     /// # Errors
-    /// A thread that is held back has run while no task waited.
+    /// A thread that is held back has run although no task waited.
     pub fn stretch_ends(&mut self) -> Result<(), StepError> {
         let waited = !self.threads.is_empty() && waits()? != self.waits;
         for own in &mut self.threads {
@@ -132,10 +134,10 @@ impl HeldThreads {
         Ok(())
     }
 
-    /// Those that were woken run until they wait, one after the other.
+    /// Runs the threads that were woken until they wait, one after the other.
     ///
     /// # Errors
-    /// One has not run.
+    /// A thread has not run.
     pub fn run_woken(&self) -> Result<(), StepError> {
         for own in &self.threads {
             let run = || {
@@ -156,7 +158,7 @@ impl HeldThreads {
 }
 
 impl HeldThread {
-    /// Could it run now?
+    /// Returns true if the thread can run now.
     fn is_woken(&self) -> io::Result<bool> {
         Ok(fields(self.pid)?[0] == "R")
     }
@@ -175,7 +177,7 @@ fn set_priority(pid: u32, priority: i32) -> io::Result<()> {
     scheduling::set_priority(i32::try_from(pid).map_err(io::Error::other)?, priority)
 }
 
-/// How often a task has stopped running.
+/// Returns the number of times that a task has stopped running.
 fn switches(pid: u32) -> io::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     counted(&status)
@@ -189,7 +191,7 @@ fn counted(status: &str) -> Option<u64> {
     Some(count("voluntary_ctxt_switches:")? + count("nonvoluntary_ctxt_switches:")?)
 }
 
-/// How often the calling thread has waited.
+/// Returns the number of times that the calling thread has waited.
 fn waits() -> Result<i64, StepError> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD);
     let usage = usage.map_err(|errno| {

@@ -1,4 +1,4 @@
-//! A RAM disk of the kernel with nothing around it, to measure what explode costs.
+//! A RAM disk of the kernel without recording, to measure the cost of explode.
 
 use std::fs::File;
 use std::io;
@@ -12,21 +12,21 @@ use explode_ramdisk::BLOCK_BYTES;
 use super::map::DeviceMapping;
 use super::rdd::open_control;
 
-/// A disk of zeroes without a log; it ends with its owner.
+/// A disk of zeroes without a log. A drop removes it.
 #[derive(Debug)]
 pub struct UnrecordedDisk {
     control: File,
     number: u32,
     path: PathBuf,
-    /// Nothing once the disk is being removed.
+    /// `None` while the disk is being removed.
     map: Option<DeviceMapping>,
 }
 
 impl UnrecordedDisk {
-    /// Makes one of so many sectors.
+    /// Makes a disk with `sectors` sectors.
     ///
     /// # Errors
-    /// The driver is not there, or has no room.
+    /// The driver is missing or has no room.
     pub fn create(sectors: u64) -> io::Result<UnrecordedDisk> {
         let control = open_control()?;
         let bytes = usize::try_from(sectors * SECTOR).map_err(io::Error::other)?;
@@ -42,15 +42,15 @@ impl UnrecordedDisk {
         Ok(disk)
     }
 
-    /// Its node.
+    /// Returns the path of the node.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The blocks that were written since the last call, in any order.
+    /// Stores the blocks that were written since the last call into `into`, in any order.
     ///
     /// # Errors
-    /// The driver does not say.
+    /// The call of the driver fails.
     pub fn take_changed(&self, into: &mut Vec<u32>) -> io::Result<()> {
         Ok(user::take_blocks(self.control.as_fd(), self.number, BLOCKS_CHANGED, into)?)
     }
@@ -65,7 +65,7 @@ impl UnrecordedDisk {
 impl Drop for UnrecordedDisk {
     fn drop(&mut self) {
         self.map = None;
-        // One that is in use stays until the machine stops.
+        // A disk that is in use stays until the machine stops.
         user::remove(self.control.as_fd(), self.number).ok();
     }
 }

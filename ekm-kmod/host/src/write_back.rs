@@ -1,29 +1,29 @@
-//! Write-back: only what a call asks for is written.
+//! Write-back settings: only data that a call requests is written.
 //!
-//! Whenever the kernel's thread has written what it was asked for it goes on if more of a device is
-//! dirty than the device's share of the limit, and that share follows how much was lately written
-//! to it, compared with all others: in a guest that has just booted it is nothing, and later it
-//! depends on the time. So each device has a share of its own that does not (EX-83).
+//! After the flusher has written the requested data, it continues if the dirty data of a device
+//! exceeds the device's share of the limit. By default the share depends on the recent writes to
+//! the device compared with those to all others. It is zero in a guest that has just booted, and
+//! depends on time later. Each device therefore gets a fixed minimum share (EX-83).
 
 use std::path::Path;
 use std::{fs, io};
 
 use libc::EINVAL;
 
-/// The least share of a device, in percent of the limit: several MiB in a guest. All shares
-/// together are less than 100.
+/// The minimum share of a device in percent of the limit: several MiB in a guest. All shares
+/// together must be less than 100.
 const SHARE: &str = "1";
 
-/// Gives the block device of that name (`rdd0`) its share.
+/// Gives the block device with this name (`rdd0`) its share.
 ///
 /// # Errors
-/// Not root, or there are too many.
+/// The process is not root, or there are too many devices.
 pub(crate) fn keep_share(device: &str) -> io::Result<()> {
     let path = format!("/sys/block/{device}/bdi/min_ratio");
     fs::write(&path, SHARE).map_err(|error| refused(&path, &error))
 }
 
-/// A share that was refused.
+/// Returns the error for a share that was rejected.
 fn refused(path: &str, error: &io::Error) -> io::Error {
     let text = match error.raw_os_error() {
         Some(EINVAL) => format!(
@@ -36,10 +36,10 @@ fn refused(path: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), text)
 }
 
-/// Does so for all that stand above others (md, dm), and are there by now.
+/// Gives a share to all existing devices that consist of others (md, dm).
 ///
 /// # Errors
-/// As [`keep_share`].
+/// Those of [`keep_share`].
 pub(crate) fn keep_shares_above() -> io::Result<()> {
     for entry in fs::read_dir("/sys/block")? {
         let name = entry?.file_name();

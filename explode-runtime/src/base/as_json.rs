@@ -1,5 +1,7 @@
-//! Values whose form is made for JSON (optional keys, types that are guessed), as a text inside a
-//! message of the wire.
+//! Serde functions that embed a value as JSON text in a wire message.
+//!
+//! They are for types whose form needs JSON: keys that may be absent, and types that are guessed
+//! from the value.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;

@@ -1,4 +1,4 @@
-//! Reading a file that others have named, which may be a device or a pipe that does not end.
+//! Reads files of unknown size, such as a device or a pipe that does not end, up to a limit.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
@@ -6,13 +6,14 @@ use std::path::Path;
 
 use super::plain::open_plain;
 
-/// The largest trace that is read.
+/// The largest size of a trace file that is read, in bytes.
 pub const MOST_TRACE_BYTES: u64 = 1 << 28;
 
-/// Reads a file with at most so many bytes.
+/// Reads a file of at most `most` bytes.
 ///
 /// # Errors
-/// Those of the file; a longer one is `FileTooLarge`, in words for the user.
+/// Returns the errors of the file system. A longer file is `FileTooLarge`, with a text for the
+/// user.
 pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read(File::open(path)?, most)
 }
@@ -29,10 +30,10 @@ fn read(file: File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As [`read_at_most`], of a file in a folder of explode's own ([`open_plain`]).
+/// Reads a file of at most `most` bytes in a folder of explode's own, as [`open_plain`] opens it.
 ///
 /// # Errors
-/// Those of [`open_plain`] and [`read_at_most`].
+/// Returns the errors of [`open_plain`] and [`read_at_most`].
 pub fn read_plain_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read(open_plain(path, File::options().read(true))?, most)
 }

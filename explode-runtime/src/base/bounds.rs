@@ -1,29 +1,30 @@
-//! How far a run goes.
+//! The bounds of a run.
 
 use serde::{Deserialize, Serialize};
 
 use super::mode::Mode;
 
-/// How far a run goes unless told otherwise.
+/// The bounds of a run for which the user gives none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetBounds {
-    /// Mutates on a path.
+    /// The number of mutates on a path.
     pub depth: u32,
-    /// Above so many crash disks an emission is sampled.
+    /// The largest number of crash disks of an emission that are all checked. Above it they are
+    /// sampled.
     pub limit: u64,
-    /// The size of that sample.
+    /// The size of the sample.
     pub samples: u64,
-    /// Crashes during recovery, and during the recovery from those, so many deep.
+    /// The depth of crash-crash disks: crashes during recovery, and during the recovery from those.
     pub crash_depth: u32,
 }
 
 impl TargetBounds {
-    /// The default of a checker on a stack that is no target.
+    /// Returns the bounds of a checker on a stack that is no registered target.
     pub(crate) fn on(mode: Mode) -> TargetBounds {
         match mode {
             Mode::Mem => TargetBounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
-            // A check costs a mount there.
+            // In these modes each check costs a mount.
             Mode::Vm | Mode::Here => {
                 TargetBounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 }
             }

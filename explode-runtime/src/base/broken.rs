@@ -1,4 +1,4 @@
-//! Something that could not be done. It says nothing of the promises of the checked system.
+//! Failures of a run that say nothing about the promises of the checked system.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::{Blame, StepError};
 
-/// Something that could not be done, with the reason in words.
+/// An action that failed, with the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken {
-    /// What programs decide by.
+    /// The kind of the failure, for programs.
     pub kind: BrokenKind,
-    /// What people read.
+    /// The reason, for people.
     pub message: String,
 }
 
-/// Who or what stands in the way.
+/// The cause of a failure that is no finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum BrokenKind {
-    /// The checked system or this machine does not have what is asked for.
+    /// The checked system or this machine lacks something that the run needs.
     Unsupported,
-    /// The same choices led elsewhere, or a replay did not show a finding again.
+    /// The same choices took another path, or a replay did not reproduce a finding.
     NotReproduced,
-    /// A worker ended before its time, or could not be started.
+    /// A worker ended early, or could not be started.
     Worker,
     /// The checked system, a component or the checker failed.
     Component,
@@ -33,7 +33,7 @@ pub enum BrokenKind {
 }
 
 impl BrokenKind {
-    /// All of them.
+    /// Every kind, in the order of the variants.
     pub const ALL: [BrokenKind; 5] = [
         BrokenKind::Unsupported,
         BrokenKind::NotReproduced,
@@ -42,13 +42,13 @@ impl BrokenKind {
         BrokenKind::Tool,
     ];
 
-    /// Returns something of this kind.
+    /// Returns a failure of this kind with a message.
     pub fn of(self, message: impl fmt::Display) -> Broken {
         Broken { kind: self, message: message.to_string() }
     }
 }
 
-/// A missing ability is named as such. All other messages stand for themselves.
+/// Shows the message. A missing ability has the prefix `unsupported`.
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {

@@ -3,13 +3,13 @@
 use num_bigint::BigUint;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An exact count: in JSON an integer up to 2^53, a decimal string above. Its `Display` is for
-/// people and rounds what is too long to read.
+/// An exact count. In JSON it is an integer up to 2^53, and a decimal string above. `Display` is
+/// for people and rounds a long count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExactCount(pub BigUint);
 
 impl ExactCount {
-    /// Nothing counted?
+    /// Returns true if the count is zero.
     pub fn is_zero(&self) -> bool {
         self.0 == BigUint::ZERO
     }
@@ -33,10 +33,10 @@ impl From<u64> for ExactCount {
     }
 }
 
-/// Counts of more digits are shown to people as a power of ten.
+/// The number of digits up to which people see the exact count.
 const EXACT_DIGITS: usize = 15;
 
-/// For people: exact up to 15 digits, above that `about 3.2 x 10^149`.
+/// Shows the exact count up to 15 digits, and a rounded one such as `about 3.2 x 10^149` above.
 impl std::fmt::Display for ExactCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let digits = self.0.to_string();

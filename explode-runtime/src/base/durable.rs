@@ -1,5 +1,5 @@
 //! Durable files: a temporary file, fsync, rename, fsync of the folder. A crash leaves the old
-//! contents or the new ones.
+//! contents or the new.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -12,7 +12,7 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::plain::check_plain;
 
-/// How names of temporary files begin and end; six random characters stand in between.
+/// The start and the end of the name of a temporary file. Six random characters are between them.
 const PREFIX: &str = ".explode-";
 const SUFFIX: &str = ".tmp";
 /// The extended attribute that holds the access control list of a file.
@@ -20,21 +20,22 @@ const ACL: &str = "system.posix_acl_access";
 /// The largest value of an extended attribute, in bytes.
 const LARGEST_ATTRIBUTE: usize = 1 << 16;
 
-/// Writes a file so that a crash leaves the old contents or the new, and after return the new. As
-/// [`durable_file`].
+/// Writes a file as [`durable_file`] does. A crash leaves the old contents or the new, and after
+/// the return the new.
 ///
 /// # Errors
-/// As [`durable_file`].
+/// Returns the errors of [`durable_file`].
 pub fn durable_write(path: &Path, contents: &[u8]) -> io::Result<()> {
     durable_file(path, |file| file.write_all(contents))
 }
 
-/// Writes a file durably with what `write` puts into it. A plain file that stands there is
-/// replaced, and keeps its owner and its permissions.
+/// Writes a file durably with the contents that `write` puts into it. A plain file at `path` is
+/// replaced. The new file has its owner and its permissions.
 ///
 /// # Errors
-/// Something else than a plain file stands there ([`super::is_not_plain`]); those of `write` and of
-/// the file system. What stood there is then unchanged, and the temporary file is removed.
+/// Returns an error if something other than a plain file is at `path` ([`super::is_not_plain`]),
+/// and the errors of `write` and of the file system. The old file is then unchanged, and the
+/// temporary file is removed.
 pub fn durable_file(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -44,8 +45,8 @@ pub fn durable_file(
     replacement.commit()
 }
 
-/// New contents of a file, in a temporary file beside it until they are committed. If this is
-/// dropped, the temporary file is removed.
+/// The new contents of a file, in a temporary file beside it until they are committed. A drop
+/// removes the temporary file.
 #[derive(Debug)]
 pub(super) struct Replacement {
     temporary: NamedTempFile,
@@ -53,11 +54,11 @@ pub(super) struct Replacement {
 }
 
 impl Replacement {
-    /// Makes the temporary file. It has the owner and the permissions of the plain file at `place`,
-    /// if there is one.
+    /// Makes the temporary file, with the owner and the permissions of the plain file at `place` if
+    /// there is one.
     pub fn of(place: &Path) -> io::Result<Replacement> {
         let old = check_plain(place)?;
-        // Contents that others must not read are written to a file that they cannot read.
+        // Until it has the old permissions, no other user may open the temporary file.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let make = |path: &Path| {
             File::options().read(true).write(true).create_new(true).mode(mode).open(path)
@@ -70,7 +71,7 @@ impl Replacement {
         Ok(Replacement { temporary, place: place.to_owned() })
     }
 
-    /// The temporary file.
+    /// Returns the temporary file.
     pub fn file(&mut self) -> &mut File {
         self.temporary.as_file_mut()
     }
@@ -79,7 +80,7 @@ impl Replacement {
     pub fn commit(self) -> io::Result<()> {
         let Replacement { temporary, place } = self;
         temporary.as_file().sync_all()?;
-        // A device or a link that has got there since then is not replaced.
+        // A device or a link that has appeared there since is not replaced.
         check_plain(&place)?;
         temporary.persist(&place).map_err(|error| error.error)?;
         sync_folder(folder_of(&place))
@@ -97,7 +98,7 @@ fn keep_attributes(place: &Path, old: &Metadata, new: &File) -> io::Result<()> {
     let mut list = vec![0; LARGEST_ATTRIBUTE];
     match lgetxattr(place, ACL, &mut *list) {
         Ok(bytes) => fsetxattr(new, ACL, &list[..bytes], XattrFlags::empty())?,
-        // The folder may have given it one.
+        // The new file may have inherited a list from its folder.
         Err(Errno::NODATA) => match fremovexattr(new, ACL) {
             Err(Errno::NODATA) => {}
             removed => removed?,
@@ -108,10 +109,10 @@ fn keep_attributes(place: &Path, old: &Metadata, new: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the temporary files that a killed process has left in a folder of explode's own.
+/// Removes the temporary files that a killed process left in a folder of explode's own.
 ///
 /// # Errors
-/// Those of the file system.
+/// Returns the errors of the file system.
 pub fn remove_temporary(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -124,25 +125,25 @@ pub fn remove_temporary(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder and those above it, durably.
+/// Makes a folder and its missing ancestors, durably.
 ///
 /// # Errors
-/// Those of the file system.
+/// Returns the errors of the file system.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     let absent: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     fs::create_dir_all(path)?;
     absent.into_iter().try_for_each(|folder| sync_folder(folder_of(folder)))
 }
 
-/// Makes the names in a folder durable.
+/// Makes the names in a folder durable (fsync).
 ///
 /// # Errors
-/// Those of the file system.
+/// Returns the errors of the file system.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The folder that a path is in; of a bare name the current one.
+/// Returns the folder that contains a path. For a bare name it is the current folder.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -153,11 +154,12 @@ mod tests {
 
     use super::*;
 
-    /// An access control list that lets one more user read, in the form of the attribute.
+    /// Returns an access control list that lets one more user read, in the form of the attribute.
     fn list() -> Vec<u8> {
         const VERSION: u32 = 2;
         const NO_ID: u32 = u32::MAX;
-        // Tag, permissions and identity: owner, a user, group, mask, others.
+        // Each entry is a tag, permissions and an identity. The tags are owner, a user, group, mask
+        // and others.
         let entries = [
             (0x01_u16, 6_u16, NO_ID),
             (0x02, 4, 12_345),
@@ -195,7 +197,7 @@ mod tests {
         }
         durable_write(&path, b"new").unwrap();
         assert_eq!((fs::read(&path).unwrap(), list_of(&path)), (b"new".to_vec(), Ok(list())));
-        // A default list of the folder is for new files only.
+        // A default list of the folder applies to new files only.
         let plain = folder.path().join("plain");
         fs::write(&plain, "old").unwrap();
         setxattr(folder.path(), "system.posix_acl_default", &list(), XattrFlags::empty()).unwrap();

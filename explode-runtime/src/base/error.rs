@@ -1,4 +1,4 @@
-//! Why a run could not go on.
+//! The errors that end a run.
 
 use std::path::{Path, PathBuf};
 
@@ -8,66 +8,67 @@ use super::fault::StepError;
 use super::options::UsageError;
 use super::plain::is_not_plain;
 
-/// A run that could not go on; what it had found stays in its folder.
+/// An error that ends a run. The results that the run has written stay in its folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// Wrong names or options.
     #[error(transparent)]
     Usage(#[from] UsageError),
-    /// A requirement is missing; the text says which, and what to do.
+    /// A requirement is missing. The text says which, and how to meet it.
     #[error("{0}")]
     Missing(String),
-    /// The checker does not go with the stack; the text says why.
+    /// The checker does not fit the stack. The text says why.
     #[error("unsupported: {0}")]
     Unsupported(String),
-    /// A profile excludes all promises that the checker is about; the text is its line.
+    /// A profile excludes every promise that the checker checks. The text is the exclusion's line.
     #[error("unsupported: not promised: {0}")]
     NotPromised(String),
     /// The tool, a component or a worker failed.
     #[error("{}", .kind.of(.message))]
     Broken {
-        /// Who or what stands in the way.
+        /// The cause of the failure.
         kind: BrokenKind,
-        /// The error in words.
+        /// The reason in words.
         message: String,
     },
-    /// A run of the same choices took another path: the checked system is not deterministic.
+    /// A run of the same choices took another path, because the checked system is not
+    /// deterministic.
     #[error("diverged: {0}")]
     Diverged(String),
-    /// What is kept cannot be written.
+    /// A file that the run keeps cannot be written.
     #[error("cannot write {path}: {error}; {hint}")]
     Unwritable {
-        /// What could not be written.
+        /// The path that could not be written.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         error: std::io::Error,
-        /// What to do next.
+        /// The advice to the user.
         hint: &'static str,
         /// The texts of the traces that were found and not written.
         unsaved: Vec<String>,
     },
 }
 
-/// What to do about a folder that `--out` has named, or could have.
+/// The advice for a run folder, which `--out` can name.
 const OUT: &str = "make room there, or name a folder elsewhere with --out";
-/// What to do about a file of the tool's own that is none of its making.
+/// The advice for one of explode's own paths that holds something other than explode makes there.
 const NOT_PLAIN: &str = "remove it, or name another path";
 
 impl RunError {
-    /// The file system refused something in a folder that is named with `--out`; nothing is
-    /// unsaved.
+    /// Returns the error of a folder that `--out` names, with no unsaved traces.
     pub fn folder(path: &Path, error: std::io::Error) -> RunError {
         RunError::unwritable(path, error, OUT)
     }
 
-    /// The file system refused something; `hint` says what to do next. Nothing is unsaved.
+    /// Returns the error of a path that cannot be written, with no unsaved traces. `hint` advises
+    /// the user.
     pub fn unwritable(path: &Path, error: std::io::Error, hint: &'static str) -> RunError {
         let hint = if is_not_plain(&error) { NOT_PLAIN } else { hint };
         RunError::Unwritable { path: path.to_owned(), error, hint, unsaved: Vec::new() }
     }
 
-    /// Returns the error with the traces that are lost unless they are printed.
+    /// Adds the traces that are lost unless they are printed.
     pub(crate) fn with_unsaved(mut self, traces: impl IntoIterator<Item = String>) -> RunError {
         if let RunError::Unwritable { unsaved, .. } = &mut self {
             unsaved.extend(traces);
@@ -75,7 +76,7 @@ impl RunError {
         self
     }
 
-    /// The error as something that is broken. `None` if the user has named something wrong.
+    /// Returns the error as a failure. `None` if it is a usage error.
     pub fn as_broken(&self) -> Option<Broken> {
         let broken = match self {
             RunError::Usage(_) => return None,
@@ -92,7 +93,7 @@ impl RunError {
         (self.exit() != Exit::Usage).then_some(broken)
     }
 
-    /// The exit code that it leads to.
+    /// Returns the exit code of the run that this error ends.
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Usage(_) => Exit::Usage,

@@ -1,12 +1,12 @@
 //! Exit codes: one enum, one page (`docs/reference/exit-codes.md`).
 
-/// What the exit code of the command line says.
+/// The meaning of the exit code of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Nothing found; what is by design counts as nothing.
+    /// No findings, except findings that are by design.
     Clean = 0,
-    /// Findings; for `replay`, the finding is reproduced.
+    /// Findings. For `replay` the finding is reproduced.
     Findings = 1,
     /// Wrong usage, or damaged input.
     Usage = 2,
@@ -14,9 +14,9 @@ pub enum Exit {
     Unsupported = 3,
     /// The tool or a component is broken.
     Broken = 4,
-    /// A replay took another path, or did not reproduce.
+    /// A replay took another path, or did not reproduce the finding.
     Diverged = 5,
-    /// The space was not covered, and `--require-complete` was given.
+    /// The space was not covered, and `--require-complete` is set.
     Incomplete = 6,
 }
 

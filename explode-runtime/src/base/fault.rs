@@ -1,39 +1,39 @@
-//! Why a step of a component failed, and whose fault it is.
+//! The error of a step of a component, with its blame.
 
 use std::fmt;
 
-/// Why a step of a component failed, in words for the user, and whose fault it is on a crash disk.
+/// The error of a step of a component, in words for the user, with its blame on a crash disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepError {
     message: String,
-    /// Whose fault it is.
+    /// The party that is at fault.
     pub blame: Blame,
 }
 
-/// Whose fault a failed step is, if the step was the recovery or the mount of a crash disk.
+/// The party at fault if the recovery or the mount of a crash disk fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The checked system's.
+    /// The checked system.
     CheckedSystem,
-    /// The checked system's: it has broken this promise.
+    /// The checked system, which broke this promise.
     Promise(&'static str),
-    /// The component's, the tool's or the machine's: nothing is said of the checked system.
+    /// The component, the tool or the machine. The failure says nothing about the checked system.
     Tool,
 }
 
 impl StepError {
-    /// A fault of the checked system.
+    /// Returns an error of the checked system.
     pub fn new(message: impl fmt::Display) -> StepError {
         StepError { message: message.to_string(), blame: Blame::CheckedSystem }
     }
 
-    /// Returns the fault with another blame.
+    /// Returns the error with another blame.
     #[must_use = "this returns the fault with its blame"]
     pub fn blame(self, blame: Blame) -> StepError {
         StepError { blame, ..self }
     }
 
-    /// The same fault, with a name before its words.
+    /// Returns the error with a name before its message.
     #[must_use = "this returns the fault with its name"]
     pub fn of(self, name: &str) -> StepError {
         StepError { message: format!("{name}: {}", self.message), ..self }

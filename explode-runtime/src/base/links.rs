@@ -1,4 +1,4 @@
-//! Where a path that the user names leads.
+//! Resolves the paths that the user names.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -11,27 +11,28 @@ use nix::unistd::{Uid, geteuid};
 use super::durable::folder_of;
 use super::plain::{name, user};
 
-/// As many symbolic links as the kernel follows.
+/// The number of symbolic links in a path that Linux follows.
 const MOST_LINKS: u32 = 40;
-/// Mode bits of a folder in which every user may make files, and remove only those of their own, as
-/// `/tmp`.
+/// The mode bits of a folder such as `/tmp`: every user may make files in it, and remove only their
+/// own.
 const SHARED: u32 = 0o1002;
 
-/// What a path leads to.
+/// The result of following a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Leads {
-    /// A name in a folder, given without links; it may be free.
+    /// A name in a folder, with no links in it. The name may be free.
     To(PathBuf),
     /// A file descriptor of this process: `/dev/stdout`, `/dev/fd/3`.
     Descriptor(i32),
-    /// No name; this is why.
+    /// No usable name. The text says why.
     Nowhere(String),
 }
 
-/// Follows the symbolic links of a path to their end.
+/// Follows the symbolic links of a path to the end.
 ///
 /// # Errors
-/// Another user has put a link, or what it leads to, into a folder that all users share.
+/// Returns an error if another user has put a link, or its target, into a folder that all users
+/// share.
 pub(super) fn follow(path: &Path) -> Result<Leads, String> {
     if path.as_os_str().is_empty() {
         return Ok(Leads::Nowhere("the path is empty; name a file".to_owned()));
@@ -82,8 +83,8 @@ fn no_folder(folder: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Refuses what another user has put into a folder that all users share: it can lead to files of
-/// ours. Linux does the same for links where `fs.protected_symlinks` is set.
+/// Refuses a file that another user has put into a folder that all users share. It can be a link to
+/// a file of this user. Linux refuses such links if `fs.protected_symlinks` is set.
 fn refuse_planted(folder: &Path, place: &Path, found: &Metadata) -> Result<(), String> {
     let Ok(shared) = folder.metadata() else { return Ok(()) };
     let ours = [geteuid().as_raw(), shared.uid()].contains(&found.uid());

@@ -1,10 +1,10 @@
-//! What every room stands on: options, errors, exit codes, counts, panics, words of a shell, and
-//! the files that explode writes.
+//! The foundation of every room: options, errors, exit codes, counts, panics, the words of a shell
+//! command, and the files that explode writes.
 //!
-//! Of files: there are two kinds of paths. A path that the user names may lead anywhere, and
-//! [`Output`] writes to what it leads to. A file in a folder of explode's own (a run folder, the
-//! folder of a matrix, `--write DIR`) has a name that explode has chosen. It is a plain file, and
-//! is never reached through a link: see [`durable_write`] and [`open_plain`].
+//! Files have two kinds of paths. A path that the user names may lead anywhere, and [`Output`]
+//! writes to its target. A file in a folder of explode's own (a run folder, the folder of a matrix,
+//! `--write DIR`) has a name that explode has chosen. It is a plain file, and is never reached
+//! through a link: see [`durable_write`] and [`open_plain`].
 
 pub(crate) mod as_json;
 mod bounded;

@@ -1,23 +1,23 @@
-//! Where a run takes place.
+//! The modes of a run.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a run takes place.
+/// The place where the checked system runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Mode {
-    /// In process, on simulated disks and files.
+    /// In this process, on simulated disks and files.
     #[default]
     Mem,
-    /// In a guest of ours, on its kernel.
+    /// On the kernel of a guest that explode starts.
     Vm,
-    /// On this machine's kernel, as root; only on RAM disks.
+    /// On this machine's kernel, as root, and only on RAM disks.
     Here,
 }
 
 impl Mode {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Mem => "mem",

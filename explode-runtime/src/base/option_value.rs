@@ -1,4 +1,4 @@
-//! What an option can be set to.
+//! The values of options.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,20 +14,21 @@ use serde::{Deserialize, Serialize};
                  these"
 )]
 pub enum OptionValue {
-    /// Yes or no.
+    /// True or false.
     Bool(bool),
     /// A number.
     Int(u64),
-    /// A word.
+    /// Any text.
     Text(String),
-    /// Several, in order.
+    /// Values in order.
     List(Vec<OptionValue>),
-    /// Several, by name.
+    /// Values by name.
     Table(BTreeMap<String, OptionValue>),
 }
 
 impl OptionValue {
-    /// As it is written, without a copy where it is a word: stacks are built for each crash disk.
+    /// Returns the value as it is written. A text is not copied, because stacks are built for each
+    /// crash disk.
     pub(super) fn as_word(&self) -> Cow<'_, str> {
         match self {
             OptionValue::Text(word) => Cow::Borrowed(word),

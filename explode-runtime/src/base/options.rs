@@ -1,8 +1,8 @@
-//! Options of components and checkers, and what is said of a wrong one.
+//! The options of components and checkers, and the errors of wrong usage.
 //!
-//! Invariant: a default has the value that a run had. What was not given is looked up among the
-//! defaults that came with the options (those of the run that a trace is of), before the
-//! component's own are taken.
+//! Invariant: an option that is not given has the same value in a replay as in the run. It comes
+//! from the defaults that are stored with the options (those of the run that made the trace). Only
+//! if they lack it, the component's current default is used.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::option_value::OptionValue;
 
-/// Wrong usage: exit code 2.
+/// Wrong usage, which has exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
 
 impl UsageError {
-    /// A name that is not there, with the nearest one that is.
+    /// Returns the error of an unknown name, with the nearest known name.
     pub fn unknown<'a>(
         what: &str,
         name: &str,
@@ -37,31 +37,31 @@ impl UsageError {
     }
 }
 
-/// Makes a component or checker of its options. It may capture what it needs, and is called in
-/// every worker.
+/// A function that makes a component or checker from its options. It may capture data, and is
+/// called in every worker.
 pub type Factory<T> = Arc<dyn Fn(&Options) -> Result<Box<T>, UsageError> + Send + Sync>;
 
-/// An option that a component or checker has.
+/// An option of a component or checker.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionDef {
-    /// Its name.
+    /// The name of the option.
     pub name: &'static str,
-    /// What it is, with its values.
+    /// A description of the option and its values.
     pub about: &'static str,
-    /// Its default, as it would be written; empty if nothing is there unless it is set.
+    /// The default, as a user would write it. Empty if the option has no default.
     pub default: &'static str,
 }
 
 impl OptionDef {
-    /// The value of its default, if it has one.
+    /// Returns the default as a value. `None` without a default.
     fn value(&self) -> Option<OptionValue> {
         let value = || serde_json::from_str(self.default).unwrap_or_else(|_| self.default.into());
         (!self.default.is_empty()).then(value)
     }
 }
 
-/// The options that were given, and what holds for the others. Written are those that were given;
-/// [`with_defaults`] is for all.
+/// The options that were given, and the defaults of the others. Only the given options are
+/// serialised. [`with_defaults`] serialises both.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Options {
@@ -70,18 +70,18 @@ pub struct Options {
     defaults: BTreeMap<String, OptionValue>,
 }
 
-/// Options written with what holds for those that were not given.
+/// Serde functions that write options together with their defaults.
 pub mod with_defaults {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Options;
 
-    /// The first are given, the second default.
+    /// Writes a pair: the given options, then the defaults.
     pub fn serialize<S: Serializer>(options: &Options, serializer: S) -> Result<S::Ok, S::Error> {
         (options, options.defaults()).serialize(serializer)
     }
 
-    /// As they were written.
+    /// Reads the pair that [`serialize`] writes.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Options, D::Error> {
         let (given, defaults) = <(Options, Options)>::deserialize(deserializer)?;
         Ok(given.with_defaults(defaults))
@@ -89,47 +89,47 @@ pub mod with_defaults {
 }
 
 impl Options {
-    /// None given.
+    /// Returns options of which none is given.
     pub fn none() -> Options {
         Options::default()
     }
 
-    /// One more.
+    /// Adds one option.
     #[must_use = "this returns the longer set of options"]
     pub fn with(mut self, name: &str, value: impl Into<OptionValue>) -> Options {
         self.given.insert(name.to_owned(), value.into());
         self
     }
 
-    /// None given?
+    /// Returns true if no option is given.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// Was this one given?
+    /// Returns true if this option is given.
     pub fn contains(&self, name: &str) -> bool {
         self.given.contains_key(name)
     }
 
-    /// The value of an option, if it was given or has one by default.
+    /// Returns the value of an option: the given one, or else its default. `None` without either.
     pub fn get(&self, name: &str) -> Option<&OptionValue> {
         self.given.get(name).or_else(|| self.defaults.get(name))
     }
 
-    /// What holds for those that were not given, as far as it is known.
+    /// Returns the known defaults, as options.
     pub fn defaults(&self) -> Options {
         Options { given: self.defaults.clone(), defaults: BTreeMap::new() }
     }
 
-    /// The same, with what holds for those that were not given.
+    /// Replaces the defaults with `defaults`.
     #[must_use = "this returns the options with these defaults"]
     pub fn with_defaults(self, defaults: Options) -> Options {
         Options { defaults: defaults.given, ..self }
     }
 
-    /// The same, with the defaults of `known` for all that neither was given nor has one. Left out
-    /// is one that could not be given beside the rest, as `allows` says: it is in place of another,
-    /// and has no effect.
+    /// Adds the defaults of `known` for each option that has no value yet. A default that `allows`
+    /// rejects is omitted: it belongs to an option that cannot be given beside the rest, and has no
+    /// effect.
     pub(crate) fn completed(
         &self,
         known: &[OptionDef],
@@ -144,7 +144,7 @@ impl Options {
         all
     }
 
-    /// All values that are known, by name.
+    /// Returns every known value by name, given or default.
     pub fn effective(&self) -> BTreeMap<&str, &OptionValue> {
         self.defaults
             .iter()
@@ -153,12 +153,13 @@ impl Options {
             .collect()
     }
 
-    /// Names and values of those that were given, by name.
+    /// Returns the names and values of the given options, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &OptionValue)> {
         self.given.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Every name that was given must be one of `known`; `what` has them.
+    /// Checks that every given name is one of `known`. `what` names the owner of the options in the
+    /// error.
     pub fn check(&self, what: &str, known: &[OptionDef]) -> Result<(), UsageError> {
         let names = || known.iter().map(|def| def.name);
         let wrong = self.given.keys().find(|name| !names().any(|known| known == name.as_str()));
@@ -167,13 +168,14 @@ impl Options {
         })
     }
 
-    /// All of them, as a structure that has their names; `what` has them.
+    /// Deserialises all values into a structure that has their names. `what` names the owner of the
+    /// options in the error.
     pub fn parse<T: DeserializeOwned>(&self, what: &str) -> Result<T, UsageError> {
         let value = serde_json::to_value(self.effective()).expect("options are plain data");
         serde_json::from_value(value).map_err(|error| UsageError(format!("{what}: {error}")))
     }
 
-    /// A number, or the default.
+    /// Returns the number that an option is set to, or `default`.
     pub fn int(&self, name: &str, default: u64) -> Result<u64, UsageError> {
         match self.get(name) {
             None => Ok(default),
@@ -184,7 +186,7 @@ impl Options {
         }
     }
 
-    /// Yes or no, or the default.
+    /// Returns the bool that an option is set to, or `default`.
     pub fn bool(&self, name: &str, default: bool) -> Result<bool, UsageError> {
         match self.get(name) {
             None => Ok(default),
@@ -195,12 +197,12 @@ impl Options {
         }
     }
 
-    /// Any text, or the default.
+    /// Returns the text that an option is set to, or `default`.
     pub fn text(&self, name: &str, default: &str) -> Result<String, UsageError> {
         Ok(self.get(name).map_or_else(|| default.to_owned(), ToString::to_string))
     }
 
-    /// One of some words; the first is the default.
+    /// Returns the value of one of some words. The first word is the default.
     pub fn one_of<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<T, UsageError> {
         match self.get(name) {
             None => Ok(words[0].1),

@@ -14,7 +14,7 @@ use nix::unistd::{AccessFlags, faccessat, getegid, geteuid, getgroups};
 use super::durable::{Replacement, folder_of};
 use super::links::{Leads, follow};
 
-/// A path that cannot be an output file. The text says what is wrong and what to do.
+/// The error of a path that cannot be an output file. The text says what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unfit(String);
@@ -25,19 +25,18 @@ impl From<String> for Unfit {
     }
 }
 
-/// An output file that the user names, looked at before anything is written.
+/// An output file that the user names, checked before anything is written.
 ///
 /// | what the path leads to | how it is written |
 /// | --- | --- |
-/// | nothing, or a plain file | a temporary file in the same folder, fsync, rename, fsync of the folder |
-/// | a symbolic link | what it leads to is written; the link stays |
+/// | no file, or a plain file | a temporary file in the same folder, fsync, rename, folder fsync |
+/// | a symbolic link | the target is written; the link stays |
 /// | a FIFO, a character device | opened without `O_CREAT` and `O_TRUNC` |
-/// | a Unix socket | connected to, at once |
-/// | standard output or standard error (`/dev/stdout`) | the stream itself, also where it is a plain file |
+/// | a Unix socket | connected to when the path is checked |
+/// | standard output or error (`/dev/stdout`) | the stream itself, even if it is a plain file |
 /// | a folder, a block device | refused |
 ///
-/// A plain file keeps its owner and its permissions. Another hard link to it keeps the old
-/// contents.
+/// A plain file keeps its owner and its permissions. Other hard links to it keep the old contents.
 #[derive(Debug)]
 pub struct Output {
     place: Place,
@@ -47,22 +46,22 @@ pub struct Output {
 enum Place {
     /// A plain file, or a free name.
     File(PathBuf),
-    /// A name in a folder that the run makes.
+    /// A name in a folder that the run will make.
     Later(PathBuf),
     Stream(PathBuf),
     Socket(UnixStream),
     StandardOutput,
     StandardError,
-    /// A plain file that this process has got as an open file descriptor: what is written is added
-    /// to it.
+    /// A plain file that is open in this process as a file descriptor. Output is appended to it.
     Descriptor(PathBuf),
 }
 
 impl Output {
-    /// Looks at a path; nothing is written, and no file is opened. A socket is connected to.
+    /// Checks a path. Nothing is written and no file is opened, except that a socket is connected
+    /// to.
     ///
     /// # Errors
-    /// The path leads to something that cannot be written, or to nothing where a file cannot be
+    /// Returns an error if the target cannot be written, or if it does not exist and cannot be
     /// made.
     pub fn at(path: &Path) -> Result<Output, Unfit> {
         let leads = follow(path)?;
@@ -101,11 +100,11 @@ impl Output {
         Ok(Output { place })
     }
 
-    /// The same for a path that may lie in a folder which the run makes, or above it: such a folder
-    /// need not be there yet.
+    /// Checks a path that may be inside the folder `made`, which the run makes, or inside an
+    /// ancestor of it. Such a folder need not exist yet.
     ///
     /// # Errors
-    /// As [`Output::at`].
+    /// Returns the errors of [`Output::at`].
     pub fn at_or_in(path: &Path, made: &Path) -> Result<Output, Unfit> {
         let absolute = |path: &Path| std::path::absolute(path).ok();
         let (Some(place), Some(made)) = (absolute(path), absolute(made)) else {
@@ -120,7 +119,8 @@ impl Output {
         }
     }
 
-    /// The name of the plain file that is replaced or made, without links.
+    /// Returns the name of the plain file that is replaced or made, without links. `None` for
+    /// streams.
     pub fn file(&self) -> Option<&Path> {
         match &self.place {
             Place::File(place) | Place::Later(place) => Some(place),
@@ -128,17 +128,17 @@ impl Output {
         }
     }
 
-    /// Opens it for writing. A FIFO waits for its reader.
+    /// Opens the output for writing. A FIFO waits for its reader.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns the errors of the file system.
     pub fn open(self) -> io::Result<Writing> {
         let append = |path: &Path| File::options().append(true).custom_flags(O_NOCTTY).open(path);
         Ok(Writing(match self.place {
             Place::File(place) => To::File(Replacement::of(&place)?),
             Place::Later(path) => return Output::at(&path).map_err(io::Error::other)?.open(),
             Place::Stream(path) => {
-                // Without O_APPEND: some devices refuse it.
+                // Some devices refuse O_APPEND.
                 let file = File::options().write(true).custom_flags(O_NOCTTY).open(path)?;
                 if !is_stream(&file.metadata()?) {
                     return Err(io::Error::other(
@@ -158,10 +158,10 @@ impl Output {
         }))
     }
 
-    /// Opens it, writes, and commits.
+    /// Opens the output, writes `contents`, and commits.
     ///
     /// # Errors
-    /// Those of the file system; what was there before then stays, if it is a plain file.
+    /// Returns the errors of the file system. A plain file then keeps its old contents.
     pub fn write(self, contents: &[u8]) -> io::Result<()> {
         let mut writing = self.open()?;
         writing.write_all(contents)?;
@@ -169,8 +169,8 @@ impl Output {
     }
 }
 
-/// An output file that is being written. A plain file is replaced by [`Writing::commit`]; before,
-/// and without it, it stays as it is.
+/// An output file that is being written. A plain file is unchanged until [`Writing::commit`]
+/// replaces it.
 #[derive(Debug)]
 pub struct Writing(To);
 
@@ -182,14 +182,14 @@ enum To {
 }
 
 impl Writing {
-    /// Makes durable what was written, and gives it its name.
+    /// Makes the written bytes durable, and gives a new file its name.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns the errors of the file system.
     pub fn commit(self) -> io::Result<()> {
         match self.0 {
             To::File(replacement) => replacement.commit(),
-            // Standard output may be a file. Of other streams nothing is kept.
+            // Standard output may be a plain file. Other streams cannot be synced.
             To::Stream(file) if file.metadata()?.is_file() => file.sync_all(),
             To::Stream(_) | To::Socket(_) => Ok(()),
         }
@@ -220,7 +220,7 @@ fn connect(path: &Path) -> Result<UnixStream, Unfit> {
         .map_err(|error| Unfit(format!("no connection to this socket: {error}; name another file")))
 }
 
-/// Can this plain file be replaced by one of the same owner and group?
+/// Checks that the plain file can be replaced by one of the same owner and group.
 fn check_replaceable(place: &Path, found: &Metadata) -> Result<(), Unfit> {
     let same = |named: Metadata| (named.dev(), named.ino()) == (found.dev(), found.ino());
     if !fs::symlink_metadata(place).is_ok_and(same) {
@@ -245,7 +245,7 @@ fn in_groups(wanted: u32) -> bool {
     getgroups().is_ok_and(|groups| groups.iter().any(|group| group.as_raw() == wanted))
 }
 
-/// Can a file be made, or renamed, in the folder of this path?
+/// Checks that a file can be made, or renamed, in the folder of this path.
 fn check_free(place: &Path) -> Result<(), Unfit> {
     let folder = folder_of(place);
     if may(folder, AccessFlags::W_OK | AccessFlags::X_OK) {

@@ -1,8 +1,8 @@
-//! Panics of a checked system, as errors.
+//! Turns panics of a checked system into errors.
 //!
-//! To explode a panic is something broken: it says nothing of the checked system, for a checker or
-//! a component may have panicked. A call into a checked system that is written in Rust goes through
-//! [`catch_panic`], if nothing else can panic there.
+//! To explode a panic is a failure, not a finding, because a checker or a component may have
+//! panicked. A call into a checked system written in Rust goes through [`catch_panic`] if nothing
+//! else can panic in it.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,17 +10,17 @@ use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind, set_ho
 use std::sync::Once;
 
 thread_local! {
-    /// How many calls of [`caught`] this thread is in.
+    /// The number of nested calls of [`catch_panic`] in this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// The place of the last panic that is not reported yet.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Does something; a panic is an error, which says what the panic did and where it was. Nothing is
-/// printed: crash disks that make a system panic come by the thousand.
+/// Runs `work`, and returns a panic as an error with the panic's message and place. Nothing is
+/// printed, because thousands of crash disks can make a system panic.
 ///
 /// # Errors
-/// It has panicked.
+/// Returns an error if `work` panics.
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -36,7 +36,7 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// What a panic has said.
+/// Returns the message of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let words = payload.downcast_ref::<&str>().copied();
     words
@@ -48,7 +48,8 @@ fn note(info: &PanicHookInfo<'_>) {
     PLACE.set(info.location().map(shown));
 }
 
-/// The same on every machine: a path in cargo's registry begins with the name of the crate.
+/// Returns a place that is the same on every machine. A path in cargo's registry is cut to begin
+/// with the crate's name.
 fn shown(location: &Location<'_>) -> String {
     let file = location.file();
     let crates = file.split_once("/registry/src/").and_then(|(_, file)| file.split_once('/'));

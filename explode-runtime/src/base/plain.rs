@@ -1,4 +1,4 @@
-//! Plain files: what may stand in a folder of explode's own, and whose it is.
+//! Plain files: checks of the paths in folders of explode's own, and of the owners of files.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 use libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::{Uid, User, geteuid};
 
-/// A path of explode's own where something else stands.
+/// An error: a path of explode's own holds another type of file than it must.
 #[derive(Debug, thiserror::Error)]
 #[error("this is {is}, and must be {must}")]
 struct NotPlain {
@@ -16,8 +16,8 @@ struct NotPlain {
     must: &'static str,
 }
 
-/// Returns true if the error is that something else stands where a plain file, or a folder, must
-/// be.
+/// Returns true if the error is that a path holds something other than the plain file, or the
+/// folder, that must be there.
 pub fn is_not_plain(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NotPlain>())
 }
@@ -26,7 +26,7 @@ fn not_plain(is: FileType, must: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, NotPlain { is: name(is), must })
 }
 
-/// What a type of file is called.
+/// Returns the name of a type of file, with its article.
 pub(super) fn name(kind: FileType) -> &'static str {
     match kind {
         kind if kind.is_file() => "a plain file",
@@ -40,20 +40,20 @@ pub(super) fn name(kind: FileType) -> &'static str {
     }
 }
 
-/// Returns the metadata of the plain file at a path, and `None` if the path is free. Links are not
+/// Returns the metadata of the plain file at a path. `None` if the path is free. Links are not
 /// followed.
 ///
 /// # Errors
-/// Something else stands there ([`is_not_plain`]), or the file system fails.
+/// Returns an error if something else is there ([`is_not_plain`]), or if the file system fails.
 pub fn check_plain(path: &Path) -> io::Result<Option<Metadata>> {
     check(path, FileType::is_file, "a plain file")
 }
 
-/// Returns the metadata of the folder at a path, and `None` if the path is free. Links are not
+/// Returns the metadata of the folder at a path. `None` if the path is free. Links are not
 /// followed.
 ///
 /// # Errors
-/// As [`check_plain`].
+/// Returns the errors of [`check_plain`].
 pub fn check_folder(path: &Path) -> io::Result<Option<Metadata>> {
     check(path, FileType::is_dir, "a folder")
 }
@@ -74,22 +74,23 @@ fn check(
 /// Opens a file in a folder of explode's own. A link is not followed, and opening never waits.
 ///
 /// # Errors
-/// Something else than a plain file stands there ([`is_not_plain`]), or the file system fails.
+/// Returns an error if something other than a plain file is there ([`is_not_plain`]), or if the
+/// file system fails.
 pub fn open_plain(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    // Looked at first: opening a device can do something by itself.
+    // The check comes first, because opening a device can have an effect.
     check_plain(path)?;
     let file = options.custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() { Ok(file) } else { Err(not_plain(kind, "a plain file")) }
 }
 
-/// Returns the name and number of the owner if that is not the user of this process.
+/// Returns the name and number of the owner. `None` if it is the user of this process.
 pub fn foreign_owner(metadata: &Metadata) -> Option<String> {
     let owner = Uid::from_raw(metadata.uid());
     (owner != geteuid()).then(|| user(owner))
 }
 
-/// The name and number of a user.
+/// Returns the name and number of a user.
 pub(super) fn user(uid: Uid) -> String {
     match User::from_uid(uid) {
         Ok(Some(user)) => format!("{} (uid {uid})", user.name),

@@ -1,8 +1,9 @@
-//! Which programs a shell command starts, as far as its text says: the first word of each simple
-//! command in it.
+//! Finds the programs that a shell command starts: the first word of each simple command in its
+//! text.
 //!
-//! This is no shell. What it cannot follow (patterns of `case`, here-documents) makes every word of
-//! that command unsure; words with quotes, variables or placeholders in them are left out.
+//! This is not a shell. A construct that it cannot follow (patterns of `case`, here-documents)
+//! makes every word of that command unsure. Words that contain quotes, variables or placeholders
+//! are omitted.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +12,24 @@ use crate::base::{OptionValue, Options};
 /// A program that a command names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NamedProgram {
-    /// Its name, or a path.
+    /// The name of the program, or a path.
     pub name: String,
-    /// Is it certainly one?
+    /// True if the word is certainly a program.
     pub sure: bool,
 }
 
-/// What the shell does itself, and explode's own tool.
+/// Words that are not programs: builtins and keywords of the shell, and `explode-mark`, explode's
+/// own tool.
 const BUILTINS: &str = "alias bg break cd chdir continue echo eval exit export false fg getopts \
                         hash jobs kill local printf pwd \
     read readonly return set shift test times trap true type ulimit umask unalias unset wait . : \
     [ for in explode-mark";
-/// Words after which a command follows.
+/// Words that are followed by a command.
 const BEFORE: &str = "! { if then else elif do while until time exec command eval env nohup nice";
-/// Words that end something.
+/// Words that end a construct.
 const AFTER: &str = "} fi done esac";
 
-/// The programs of one command line.
+/// Returns the programs of one command line.
 pub fn of_text(text: &str) -> Vec<NamedProgram> {
     let mut words = Words::default();
     let mut letters = text.chars().peekable();
@@ -48,7 +50,7 @@ pub fn of_text(text: &str) -> Vec<NamedProgram> {
             '$' if letters.peek() == Some(&'(') => {
                 letters.next();
                 if letters.peek() == Some(&'(') {
-                    // Arithmetic, up to its two closing brackets.
+                    // This is arithmetic, up to its two closing brackets.
                     letters.by_ref().find(|letter| *letter == ')');
                     words.opaque();
                 } else {
@@ -70,7 +72,7 @@ pub fn of_text(text: &str) -> Vec<NamedProgram> {
             }
             '(' => words.function_or_subshell(),
             ';' | '&' | '|' | '\n' | '`' => words.next_command(),
-            // After a pattern of `case` comes a command.
+            // A command follows a pattern of `case`.
             ')' if words.unsure => words.next_command(),
             ')' => words.end(),
             letter if letter.is_whitespace() => words.end(),
@@ -80,7 +82,8 @@ pub fn of_text(text: &str) -> Vec<NamedProgram> {
     words.finish()
 }
 
-/// The programs of all commands of a component or checker made of commands.
+/// Returns the programs of all commands in the options of a component or checker that is made of
+/// commands.
 pub fn of_options(options: &Options) -> Vec<NamedProgram> {
     let mut found = BTreeSet::new();
     for (key, value) in options.iter() {
@@ -89,7 +92,8 @@ pub fn of_options(options: &Options) -> Vec<NamedProgram> {
     found.into_iter().collect()
 }
 
-/// Visits every text that is a command: those of `start`, `end`, `crash` and `name` are none.
+/// Visits every text that is a command. The texts of `start`, `end`, `crash`, `recover_ok` and
+/// `name` are not commands.
 fn each_text(key: &str, value: &OptionValue, visit: &mut impl FnMut(&str)) {
     match value {
         OptionValue::Text(text) if key != "name" => visit(text),
@@ -104,16 +108,16 @@ fn each_text(key: &str, value: &OptionValue, visit: &mut impl FnMut(&str)) {
 }
 
 struct Words {
-    /// The word that is being read.
+    /// The word that is being read. `None` between words.
     word: Option<String>,
-    /// It holds what this reader does not understand.
+    /// True if the word contains something that this reader cannot follow.
     is_opaque: bool,
-    /// The next word is a command.
+    /// True if the next word is a command.
     at_command: bool,
-    /// The next word is a file.
+    /// True if the next word is the file of a redirection.
     at_file: bool,
     quoted: bool,
-    /// Open substitutions: whether each was in quotes.
+    /// The open substitutions. Each entry is true if the substitution is in double quotes.
     outer: Vec<bool>,
     depth: usize,
     unsure: bool,
@@ -151,7 +155,7 @@ impl Words {
         self.is_opaque = true;
     }
 
-    /// A substitution begins: a command of its own.
+    /// Starts a substitution, which is a separate command.
     fn open(&mut self) {
         self.opaque();
         self.end();
@@ -171,7 +175,7 @@ impl Words {
     }
 
     fn redirect(&mut self) {
-        // A number before it is a descriptor.
+        // A number before a redirection is a descriptor.
         if self.word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
             self.word = None;
         }
@@ -193,7 +197,7 @@ impl Words {
         (self.at_command, self.at_file) = (true, false);
     }
 
-    /// A word ends.
+    /// Ends the word that is being read.
     fn end(&mut self) {
         let Some(word) = self.word.take() else { return };
         let is_opaque = std::mem::take(&mut self.is_opaque);
@@ -205,7 +209,7 @@ impl Words {
             !name.is_empty()
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         });
-        // Options of what stands before, and their numbers.
+        // These are options of the words before, and the numbers that they take.
         let option = word.starts_with('-')
             || (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()));
         if assigns || option || is(BEFORE) || is(AFTER) {

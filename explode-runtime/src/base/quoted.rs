@@ -1,6 +1,6 @@
-//! Words of a shell command, quoted.
+//! Quotes the words of a shell command.
 
-/// A path as a shell takes it: as it is if it is plain, else in quotes; never an option.
+/// Returns a path as a word of a shell command: quoted if necessary, and never taken for an option.
 pub fn quoted(path: &str) -> String {
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);

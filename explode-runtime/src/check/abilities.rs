@@ -1,14 +1,14 @@
-//! What only some checkers can do.
+//! The optional abilities of a checker.
 
 use crate::base::StepError;
 use crate::crash::Epoch;
 use crate::stack::Stack;
 use crate::verdict::{ShellDemand, Violation};
 
-/// A checker that uses calls which not every stack has.
+/// A checker that uses calls that some stacks do not support.
 pub trait Probe {
-    /// Tries the calls on a stack of its own, which is then thrown away, and returns the names of
-    /// those that it does not have. The run reports them. Every checker of the run finds them in
+    /// Tries the calls on a separate stack, which is then discarded, and returns the names of the
+    /// unsupported ones. The run reports them. Every checker of the run finds them in
     /// [`Stack::unsupported_calls`] when `init` is called, and omits them.
     ///
     /// # Errors
@@ -16,19 +16,19 @@ pub trait Probe {
     fn probe(&self, stack: &Stack) -> Result<Vec<String>, StepError>;
 }
 
-/// A checker that can tell which of its states are the same but for names and history.
+/// A checker that can tell which of its states differ only in names and history.
 pub trait Topology {
-    /// The canonical form of what the system has made of the state. The run reports how many
-    /// distinct ones its states had (EX-99). It decides nothing else.
+    /// Returns the canonical form of the state: equal for states that differ only in names and
+    /// history. The run reports the number of distinct forms (EX-99). They have no other effect.
     fn topology(&self) -> Vec<u8>;
 }
 
-/// A checker that can say what it demands of a crash disk in terms of a shell.
+/// A checker that can express its demands on a crash disk as shell tests.
 pub trait Demands {
-    /// What [`check`](super::Checker::check) demands, as far as a shell can test it, including what
-    /// it has found broken. It is called after `check` has failed with this violation, with the
-    /// same epoch and arguments. `None` if what is broken cannot be said: then no script is made of
-    /// it (`docs/guide/report-a-bug.md`).
+    /// Returns the demands of [`check`](super::Checker::check) that a shell can test, including the
+    /// broken one. Called after `check` has failed with this violation, with the same epoch and
+    /// arguments. `None` if the violation cannot be expressed. Then no script is made of it
+    /// (`docs/guide/report-a-bug.md`).
     fn demands(
         &self,
         epoch: Epoch,

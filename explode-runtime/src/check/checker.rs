@@ -1,5 +1,5 @@
-//! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to
-//! EX-22).
+//! The checker interface: drives the system and knows what must survive (the paper's five methods,
+//! EX-18 to EX-22).
 
 use super::Cx;
 use super::abilities::{Demands, Probe, Topology};
@@ -13,97 +13,97 @@ use crate::verdict::{CheckError, ShellDemand, Violation};
 /// Drives a stack and judges its crash disks.
 pub trait Checker {
     /// Prepares the checker's own state. The stack has just been mounted: at the start, and again
-    /// after each chop, by when [`finish`](Checker::finish) was called. What a checker shall know
-    /// after a chop it keeps here, or reads again.
+    /// after each chop, before which [`finish`](Checker::finish) was called. State that the checker
+    /// needs after a chop is kept here or read again.
     fn init(&mut self, _stack: &Stack) -> Result<(), StepError> {
         Ok(())
     }
 
-    /// One step of the system: makes choices, does operations, asks for crash checks.
+    /// Does one step of the system: makes choices, does operations, requests crash checks.
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError>;
 
-    /// Looks for errors on a crash disk, recovered and mounted as `stack`.
+    /// Looks for errors on a crash disk that was recovered and mounted as `stack`.
     ///
     /// # Errors
     /// [`CheckError::Violation`] if a promise is broken, [`CheckError::Broken`] if the check itself
     /// could not be made.
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError>;
 
-    /// The identity of the state: states with equal signatures are explored once. By default no two
-    /// are equal (EX-20).
+    /// Returns the identity of the state. States with equal signatures are explored once. By
+    /// default no two are equal (EX-20).
     fn get_sig(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Drops the checker's own state, and closes what it holds open. The stack is about to be
-    /// unmounted: the unit has ended, whatever has ended it, or there is a chop (EX-21). An error
-    /// ends the unit; it says nothing where another reason has ended it before.
+    /// Drops the checker's own state and closes its open files. The stack is about to be unmounted,
+    /// because the unit has ended for any reason or because of a chop (EX-21). An error ends the
+    /// unit. If the unit has already ended for another reason, the error is ignored.
     fn finish(&mut self, _stack: &Stack) -> Result<(), StepError> {
         Ok(())
     }
 
-    /// A digest of everything that `check` reads besides the disk: two checks with equal keys are
-    /// one. By default checks merge only within one request for crash checks.
+    /// Returns a digest of everything that `check` reads besides the disk. Checks with equal keys
+    /// are merged. By default checks merge only within one request for crash checks.
     fn check_key(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// A copy, made at a chop, after [`finish`](Checker::finish) and before
-    /// [`init`](Checker::init): a state behind the chop is restored with it, and without the
-    /// mutates before. It has no part of the stack. By default there is none, and every mutate is
-    /// repeated.
+    /// Returns a copy of the checker. It is made at a chop, after [`finish`](Checker::finish) and
+    /// before [`init`](Checker::init), and must share nothing with the stack. With it a state after
+    /// the chop is restored without the mutates before the chop. `None`, the default, makes every
+    /// restore repeat all mutates.
     fn fork(&self) -> Option<Box<dyn Checker>> {
         None
     }
 
-    /// What is known of the checker on this stack, which was started for the first time. It is
-    /// asked for once.
+    /// Returns the facts of the checker on this stack, which was started for the first time. Called
+    /// once.
     ///
     /// # Errors
-    /// What the checker needs and the stack does not have. The run is refused.
+    /// A requirement of the checker that the stack does not meet. The run is refused.
     fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         Ok(CheckerFacts::default())
     }
 
-    /// What the checker can do besides. It is asked for each time.
+    /// Returns the optional abilities of the checker. Called for each use.
     fn abilities(&self) -> CheckerAbilities<'_> {
         CheckerAbilities::default()
     }
 }
 
-/// What a checker can do besides driving and judging. By default there is nothing.
+/// The abilities of a checker besides driving and judging. The default has none.
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CheckerAbilities<'a> {
-    /// Finds out which calls the stack does not have. `None` if the checker uses only calls that
-    /// every stack has.
+    /// Finds the calls that the stack does not support. `None` if the checker uses only calls that
+    /// every stack supports.
     pub probe: Option<&'a dyn Probe>,
-    /// Tells which states are the same.
+    /// Identifies states that are the same except for names and history.
     pub topology: Option<&'a dyn Topology>,
-    /// Says what is demanded of a crash disk.
+    /// Expresses the demands on a crash disk as shell tests.
     pub demands: Option<&'a dyn Demands>,
-    /// Prepares for a chop. `None` if the checker goes on unchanged.
+    /// Prepares for a chop. `None` if the checker continues unchanged.
     pub chop: Option<&'a dyn Chop>,
 }
 
 /// Setters, to be chained.
 impl<'a> CheckerAbilities<'a> {
-    /// The checker finds out which calls the stack does not have.
+    /// Sets the probe for unsupported calls.
     pub fn probe(self, probe: &'a dyn Probe) -> CheckerAbilities<'a> {
         CheckerAbilities { probe: Some(probe), ..self }
     }
 
-    /// The checker tells which states are the same.
+    /// Sets the identification of equal states.
     pub fn topology(self, topology: &'a dyn Topology) -> CheckerAbilities<'a> {
         CheckerAbilities { topology: Some(topology), ..self }
     }
 
-    /// The checker says what it demands of a crash disk.
+    /// Sets the demands on a crash disk.
     pub fn demands(self, demands: &'a dyn Demands) -> CheckerAbilities<'a> {
         CheckerAbilities { demands: Some(demands), ..self }
     }
 
-    /// The checker prepares for a chop.
+    /// Sets the preparation for a chop.
     pub fn chop(self, chop: &'a dyn Chop) -> CheckerAbilities<'a> {
         CheckerAbilities { chop: Some(chop), ..self }
     }
@@ -111,18 +111,18 @@ impl<'a> CheckerAbilities<'a> {
 
 /// A checker whose state changes at a chop (`--chop`).
 pub trait Chop {
-    /// Returns the checker that goes on behind the chop, in place of this one. The stack is about
-    /// to be unmounted and mounted again, and what was written is durable from then on. The new
-    /// checker holds nothing open: at the next mutate the stack is another one. This one's
-    /// [`finish`](Checker::finish) is called next, and the new one's [`init`](Checker::init) after
-    /// the mount.
+    /// Returns the checker that continues after the chop in place of this one. The stack is about
+    /// to be unmounted and mounted again, and everything written so far is durable from then on.
+    /// The new checker must hold nothing open, because the next mutate gets another stack.
+    /// [`finish`](Checker::finish) of this checker is called next, and [`init`](Checker::init) of
+    /// the new one after the mount.
     ///
     /// # Errors
-    /// The checker cannot go on.
+    /// The checker cannot continue.
     fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, StepError>;
 }
 
-/// A whole checker, as the part of it that looks at crash disks.
+/// A [`DiskCheck`] that is a whole checker.
 pub struct Whole<'a>(pub &'a dyn Checker);
 
 impl DiskCheck for Whole<'_> {

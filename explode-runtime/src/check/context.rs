@@ -1,8 +1,8 @@
-//! What a checker's mutate is given: choices, the stack, and crash checks.
+//! The context of a checker's mutate: choices, the stack, and crash checks.
 
 use std::panic::Location;
 
-use super::driver::{Args, BeforeMutate, CrashRequest, DiskCheck, Driver};
+use super::driver::{Args, CrashRequest, DiskCheck, Driver, LogPlace};
 use crate::choose::{ChoicePoint, Label};
 use crate::crash::Instants;
 use crate::events::Event;
@@ -10,21 +10,21 @@ use crate::faults::kernel::failed;
 use crate::stack::Stack;
 use crate::verdict::CheckError;
 
-/// What mutate works with.
+/// The context that a mutate works with.
 pub struct Cx<'a> {
     stack: &'a Stack,
     driver: &'a mut dyn Driver,
-    /// The arguments for the epoch `begin` of the interval that has begun.
+    /// The arguments for the epoch `begin` of the open interval.
     begun: Option<Args>,
 }
 
 impl<'a> Cx<'a> {
-    /// For a mutate on this stack.
+    /// Returns a context for a mutate on this stack.
     pub fn new(stack: &'a Stack, driver: &'a mut dyn Driver) -> Cx<'a> {
         Cx { stack, driver, begun: None }
     }
 
-    /// Does something in our turn, in which no function of the kernel fails by choice.
+    /// Runs `work` while no function of the kernel fails by choice.
     fn in_our_turn<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         self.driver.kernel_turn(self.stack, false);
         let result = work(self);
@@ -32,24 +32,23 @@ impl<'a> Cx<'a> {
         result
     }
 
-    /// The system under test.
+    /// Returns the system under test.
     pub fn stack(&self) -> &'a Stack {
         self.stack
     }
 
-    /// Looks at the system, without functions of the kernel that fail by choice: what a checker
-    /// does for itself is no part of what is checked.
+    /// Runs `look` on the system while no function of the kernel fails by choice. What a checker
+    /// does on its own account is not part of the test.
     pub fn without_faults<T>(&mut self, look: impl FnOnce(&'a Stack) -> T) -> T {
         self.in_our_turn(|cx| look(cx.stack))
     }
 
-    /// Has a function of the kernel failed by choice, on the way to here?
+    /// Returns true if a function of the kernel has failed by choice on the path to this point.
     pub fn fault_was_injected(&mut self) -> bool {
         self.in_our_turn(|cx| failed(&cx.driver.choices()).next().is_some())
     }
 
-    /// Chooses one of `options` actions: 0, 1, ... `options` - 1; every one of them will be tried
-    /// (EX-10).
+    /// Chooses one of the actions 0 to `options` - 1. Each of them is tried in time (EX-10).
     ///
     /// # Panics
     /// If `options` is 0.
@@ -60,7 +59,8 @@ impl<'a> Cx<'a> {
     }
 
     /// Chooses one of `options` actions, as [`choose`](Cx::choose) does, at a point with a name.
-    /// Traces and samples identify a point by its label: a name stays when lines of code move.
+    /// Traces and samples identify a point by its label. A name stays the same when lines of code
+    /// move.
     ///
     /// # Panics
     /// If `options` is 0.
@@ -69,8 +69,8 @@ impl<'a> Cx<'a> {
         self.choose_at(&ChoicePoint::action(options, Label::named(name))) as usize
     }
 
-    /// Chooses one of as many actions as there are weights. Strategies that weigh draw in
-    /// proportion to these; all others try every action.
+    /// Chooses one action per weight. Strategies that use weights draw in proportion to them. All
+    /// others try every action.
     ///
     /// # Panics
     /// If there are no weights, or all are 0.
@@ -81,16 +81,15 @@ impl<'a> Cx<'a> {
         self.choose_at(&ChoicePoint { weights, ..point }) as usize
     }
 
-    /// Chooses at a point that says more of itself.
+    /// Chooses at a point that is described in full.
     pub fn choose_at(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.in_our_turn(|cx| cx.driver.choose(point))
     }
 
-    /// Checks every disk that a crash at this very moment could leave (EX-61). `checker` is the one
-    /// that asks: `self`.
+    /// Checks every crash disk of this moment (EX-61). `checker` is the caller itself: `self`.
     ///
     /// # Errors
-    /// Pass it on: this state is not explored further.
+    /// Return the error from `mutate`. The state is not explored further.
     pub fn check_crashes_now(
         &mut self,
         checker: &dyn DiskCheck,
@@ -99,12 +98,11 @@ impl<'a> Cx<'a> {
         self.request_checks(checker, Instants::Now, (args, args), None)
     }
 
-    /// The events of the log since the last call, or since the system was started: a copy, the
-    /// engine loses nothing (EX-65). The checker's [`facts`](super::CheckerFacts::reads_log) say
-    /// so.
+    /// Returns a copy of the events since the last call or since the start of the system (EX-65).
+    /// The checker's [`facts`](super::CheckerFacts::reads_log) must declare it.
     ///
     /// # Errors
-    /// The log cannot be read, or the checker does not say that it reads it.
+    /// The log cannot be read, or the checker does not declare that it reads the log.
     pub fn log(&mut self) -> Result<Vec<Event>, CheckError> {
         Ok(self.in_our_turn(|cx| cx.driver.log(cx.stack))?)
     }
@@ -112,30 +110,30 @@ impl<'a> Cx<'a> {
     /// Adds a record of the checker to the log, for [`check_crashes_at`](Cx::check_crashes_at).
     ///
     /// # Errors
-    /// As [`log`](Cx::log).
+    /// Those of [`log`](Cx::log).
     pub fn mark(&mut self, name: &str) -> Result<(), CheckError> {
         Ok(self.in_our_turn(|cx| cx.driver.mark(cx.stack, name))?)
     }
 
-    /// Checks every disk that a crash at the last mark of this name could have left: as
-    /// [`check_crashes_now`](Cx::check_crashes_now) there would have.
+    /// Checks every crash disk of the moment of the last mark of this name, as
+    /// [`check_crashes_now`](Cx::check_crashes_now) would have done there.
     ///
     /// # Errors
-    /// Pass it on: this state is not explored further. Without the mark the checker is broken.
+    /// Return the error from `mutate`. The state is not explored further. Without the mark the
+    /// checker is broken.
     pub fn check_crashes_at(
         &mut self,
         mark: &str,
         checker: &dyn DiskCheck,
         args: &[String],
     ) -> Result<(), CheckError> {
-        self.request_checks(checker, Instants::Now, (args, args), Some(BeforeMutate::Mark(mark)))
+        self.request_checks(checker, Instants::Now, (args, args), Some(LogPlace::Mark(mark)))
     }
 
-    /// Checks the one disk that a soft crash at this very moment leaves: everything as it is,
-    /// nothing lost.
+    /// Checks the one disk that a soft crash leaves at this moment: the present state, complete.
     ///
     /// # Errors
-    /// Pass it on: this state is not explored further.
+    /// Return the error from `mutate`. The state is not explored further.
     pub fn check_soft_crash(
         &mut self,
         checker: &dyn DiskCheck,
@@ -145,17 +143,19 @@ impl<'a> Cx<'a> {
         self.request_checks(checker, Instants::Soft, (args, args), None)
     }
 
-    /// Begins an interval (EX-62); `args` go to the checks of epoch `begin`.
+    /// Begins an interval (EX-62). The checks of epoch `begin` get `args`.
     pub fn check_crashes_start(&mut self, args: &[String]) {
         self.in_our_turn(|cx| cx.driver.begin_interval(cx.stack));
         self.begun = Some(args.to_vec());
     }
 
-    /// Checks every disk that a crash since [`check_crashes_start`](Cx::check_crashes_start) could
-    /// leave; `args` go to the checks of the epochs `in-between` and `end`.
+    /// Checks every crash disk of the interval since
+    /// [`check_crashes_start`](Cx::check_crashes_start). The checks of the epochs `in-between` and
+    /// `end` get `args`.
     ///
     /// # Errors
-    /// Pass it on: this state is not explored further. Without a start the checker is broken.
+    /// Return the error from `mutate`. The state is not explored further. Without a start the
+    /// checker is broken.
     pub fn check_crashes_end(
         &mut self,
         checker: &dyn DiskCheck,
@@ -174,13 +174,12 @@ impl<'a> Cx<'a> {
         checker: &dyn DiskCheck,
         when: Instants,
         (begin, args): (&[String], &[String]),
-        at: Option<BeforeMutate<'_>>,
+        at: Option<LogPlace<'_>>,
     ) -> Result<(), CheckError> {
         self.driver.kernel_turn(self.stack, false);
         let asked =
             self.driver.check_crashes(self.stack, &CrashRequest { checker, when, begin, args, at });
-        // After an error there is nothing more to explore, whatever the checker does on its way
-        // out.
+        // After an error the state is not explored further, so the kernel gets no more choices.
         if asked.is_ok() {
             self.driver.kernel_turn(self.stack, true);
         }

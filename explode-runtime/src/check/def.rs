@@ -1,4 +1,4 @@
-//! Checkers that can be named.
+//! The checkers by name.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,27 +7,28 @@ use std::sync::Arc;
 use super::Checker;
 use crate::base::{Factory, OptionDef, Options, UsageError};
 
-/// A checker that can be named.
+/// The definition of a checker that can be named.
 #[derive(Clone)]
 pub struct CheckerDef {
     /// The name.
     pub name: Cow<'static, str>,
-    /// One line about it.
+    /// A description of one line.
     pub about: Cow<'static, str>,
     /// The options.
     pub options: Vec<OptionDef>,
-    /// True if users can name it. Otherwise it stands in stack files and traces only.
+    /// True if users can name the checker. Otherwise only stack files and traces name it.
     pub listed: bool,
-    /// Returns true for the options of a checker that has a name of its own in each stack file.
+    /// Returns true if the options are those of this checker. For a checker with another name in
+    /// each stack file.
     pub recognises: Option<fn(&Options) -> bool>,
-    /// True if it runs only on layers on which shell commands run.
+    /// True if the checker runs only on layers on which shell commands run.
     pub needs_command_host: bool,
-    /// Makes one.
+    /// Makes a checker.
     pub build: Factory<dyn Checker>,
 }
 
 impl CheckerDef {
-    /// A listed checker without options.
+    /// Returns a listed checker without options.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         about: impl Into<Cow<'static, str>>,
@@ -49,28 +50,29 @@ impl CheckerDef {
         CheckerDef { options: options.into(), ..self }
     }
 
-    /// Users cannot name it.
+    /// Makes the checker one that users cannot name.
     pub fn unlisted(self) -> CheckerDef {
         CheckerDef { listed: false, ..self }
     }
 
-    /// The checker is known by its options, whatever its name in a stack file.
+    /// Sets the test that recognises the checker by its options, regardless of its name in a stack
+    /// file.
     pub fn recognises(self, recognises: fn(&Options) -> bool) -> CheckerDef {
         CheckerDef { recognises: Some(recognises), ..self }
     }
 
-    /// It runs only on layers on which shell commands run.
+    /// Declares that the checker runs only on layers on which shell commands run.
     pub fn needs_command_host(self) -> CheckerDef {
         CheckerDef { needs_command_host: true, ..self }
     }
 
-    /// Makes one, its options checked.
+    /// Checks the options and makes a checker.
     pub fn make(&self, options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         options.check(&self.name, &self.options)?;
         (self.build)(options)
     }
 
-    /// These options, and the effective values of all others.
+    /// Returns the given options with the effective values of all others.
     pub fn completed(&self, options: &Options) -> Options {
         options.completed(&self.options, |options| (self.build)(options).is_ok())
     }
@@ -94,21 +96,21 @@ impl Checkers {
         self.defs.push(def);
     }
 
-    /// Those that are listed.
+    /// Returns the listed checkers.
     pub fn iter(&self) -> impl Iterator<Item = &CheckerDef> + Clone {
         self.defs.iter().filter(|def| def.listed)
     }
 
-    /// The checker of this name.
+    /// Returns the listed checker of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// No listed checker has the name.
     pub fn get(&self, name: &str) -> Result<&CheckerDef, UsageError> {
         let found = self.iter().find(|def| def.name == name);
         found.ok_or_else(|| UsageError::unknown("checker", name, self.iter().map(|def| &*def.name)))
     }
 
-    /// The checker that recognises these options as its own, whatever its name in the stack file.
+    /// Returns the checker that recognises these options, regardless of its name in the stack file.
     pub fn recognising(&self, options: &Options) -> Option<&CheckerDef> {
         self.defs.iter().find(|def| def.recognises.is_some_and(|recognises| recognises(options)))
     }

@@ -1,11 +1,11 @@
-//! The digest that a [`Checker::check_key`](super::Checker::check_key) is.
+//! The digest for [`Checker::check_key`](super::Checker::check_key).
 
 use std::hash::Hash;
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// 16 bytes that stand for everything that is read of the checker: give it a tuple of that. The
-/// same in every process of a run.
+/// Returns a digest of 16 bytes of `read`: a tuple of everything in the checker that `check` reads.
+/// It is the same in every process of a run.
 pub fn digest(read: impl Hash) -> Vec<u8> {
     let mut hasher = Xxh3::new();
     read.hash(&mut hasher);
@@ -16,8 +16,8 @@ pub fn digest(read: impl Hash) -> Vec<u8> {
 mod tests {
     use super::digest;
 
-    /// Journals keep them from one process to the next: they are the bytes of XXH3, nothing put in
-    /// between.
+    /// Journals carry digests from one process to the next, so the bytes must be those of XXH3 over
+    /// the plain parts.
     #[test]
     fn it_is_the_hash_of_the_parts() {
         let bytes = [1u64.to_le_bytes(), 2u64.to_le_bytes()].concat();

@@ -1,4 +1,4 @@
-//! What runs a mutate, as [`Cx`](super::Cx) sees it.
+//! The interface of [`Cx`](super::Cx) to the engine that runs a mutate.
 
 use crate::base::StepError;
 use crate::choose::{Choice, ChoicePoint};
@@ -7,21 +7,21 @@ use crate::events::Event;
 use crate::stack::Stack;
 use crate::verdict::{CheckError, ShellDemand, Violation};
 
-/// What the caller of a crash check wants `check` to know.
+/// The arguments that the caller of a crash check passes to `check`.
 pub type Args = Vec<String>;
 
-/// The part of a checker that looks at crash disks. Every [`Checker`](super::Checker) is one.
+/// The part of a checker that checks crash disks. Every [`Checker`](super::Checker) is one.
 pub trait DiskCheck {
-    /// [`Checker::check`](super::Checker::check).
+    /// Calls [`Checker::check`](super::Checker::check).
     ///
     /// # Errors
-    /// A broken promise, or what the check could not do.
+    /// A broken promise, or a failure of the check itself.
     fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError>;
 
-    /// [`Checker::check_key`](super::Checker::check_key).
+    /// Calls [`Checker::check_key`](super::Checker::check_key).
     fn disk_check_key(&self) -> Option<Vec<u8>>;
 
-    /// [`Demands::demands`](super::Demands::demands).
+    /// Calls [`Demands::demands`](super::Demands::demands).
     fn disk_demands(
         &self,
         epoch: Epoch,
@@ -34,28 +34,28 @@ pub trait DiskCheck {
 pub struct CrashRequest<'a> {
     /// Checks the disks.
     pub checker: &'a dyn DiskCheck,
-    /// The instants that are asked about.
+    /// The moments whose crash disks are checked.
     pub when: Instants,
     /// The arguments for the epoch `begin`.
     pub begin: &'a [String],
     /// The arguments for every other epoch.
     pub args: &'a [String],
-    /// The place in the log where the instant is; `None` for here.
-    pub at: Option<BeforeMutate<'a>>,
+    /// The place of the moment in the log. `None` for the present.
+    pub at: Option<LogPlace<'a>>,
 }
 
 /// A place in the log.
 #[derive(Clone, Copy, Debug)]
-pub enum BeforeMutate<'a> {
-    /// The checker's last mark of this name.
+pub enum LogPlace<'a> {
+    /// The last mark of this name that the checker has put into the log.
     Mark(&'a str),
-    /// At the oldest open request that the checker did not make itself (EX-66).
+    /// The oldest open request that the checker did not make itself (EX-66).
     Request,
 }
 
-/// Runs a mutate: answers its choices and makes its crash checks.
+/// Runs a mutate: makes its choices and its crash checks.
 pub trait Driver {
-    /// Answers a choice point.
+    /// Makes a choice at a choice point.
     fn choose(&mut self, point: &ChoicePoint<'_>) -> u32;
 
     /// Begins an interval here.
@@ -64,28 +64,28 @@ pub trait Driver {
     /// Makes crash checks.
     ///
     /// # Errors
-    /// [`CheckError::Stop`] if this state is not to be explored further.
+    /// [`CheckError::Stop`] if this state is not explored further.
     fn check_crashes(
         &mut self,
         stack: &Stack,
         request: &CrashRequest<'_>,
     ) -> Result<(), CheckError>;
 
-    /// The events since the last call, or since the start: a copy.
+    /// Returns a copy of the events since the last call or since the start.
     ///
     /// # Errors
-    /// The log cannot be read, or the checker does not say that it reads it.
+    /// The log cannot be read, or the checker does not declare that it reads the log.
     fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, StepError>;
 
     /// Adds a mark to the log.
     ///
     /// # Errors
-    /// As [`log`](Driver::log).
+    /// Those of [`log`](Driver::log).
     fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), StepError>;
 
-    /// Lets the kernel choose from here on (`on`), or takes the sequence of choices back.
+    /// Lets the kernel make choices (`on`) from now on, or ends that.
     fn kernel_turn(&mut self, stack: &Stack, on: bool);
 
-    /// The choices that were made.
+    /// Returns the choices so far.
     fn choices(&self) -> Vec<Choice>;
 }

@@ -1,28 +1,26 @@
-//! What is known of a checker before it drives a stack.
+//! The facts of a checker that are known before it drives a stack.
 
 use crate::base::StepError;
 
-/// What is known of a checker on a stack. It is asked for once per run, when the stack was started
-/// for the first time. The default describes a checker that must start without files and says
-/// nothing of its promises.
+/// The facts of a checker on a stack. They are read once per run, after the first start of the
+/// stack. The default describes a checker that must start without files and names no promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckerFacts {
-    /// The words of the promises that its checks are about, if that is known beforehand. A run of a
-    /// stack whose profile excludes all of them is refused: it could find nothing, and that would
-    /// not count as a pass.
+    /// The names of the promises that the checks are about, if known in advance. If the stack's
+    /// profile excludes all of them, the run is refused: it could find nothing, and that would not
+    /// count as a pass.
     pub promises: Vec<&'static str>,
     /// True if the checker can start from files that it has not made
-    /// ([`Stack::starts_populated`](crate::stack::Stack::starts_populated)). A checker that cannot
-    /// would report them as corruption, so a run of it on a stack whose first start leaves files is
-    /// refused (exit code 3).
+    /// ([`Stack::starts_populated`](crate::stack::Stack::starts_populated)). Any other checker
+    /// would report such files as corruption. Its run is refused (exit code 3) if the first start
+    /// of the stack leaves files.
     pub populated_ok: bool,
-    /// True if `check` depends only on the disk and on what
-    /// [`check_key`](super::Checker::check_key) says or, without one, on what the checker
-    /// remembers. If it depends on anything else, every check is made, because no check can stand
-    /// for another.
+    /// True if `check` depends only on the disk and on [`check_key`](super::Checker::check_key) or,
+    /// without a key, on the checker's state. If it depends on anything else, every check is made,
+    /// because no verdict can be reused.
     pub reads_only_its_disks: bool,
-    /// True if the checker reads the log of events or marks it ([`Cx::log`](super::Cx::log),
+    /// True if the checker reads the event log or marks it ([`Cx::log`](super::Cx::log),
     /// [`Cx::mark`](super::Cx::mark)). Then all events of a unit are kept.
     pub reads_log: bool,
 }
@@ -40,17 +38,17 @@ impl Default for CheckerFacts {
 
 /// Setters, to be chained.
 impl CheckerFacts {
-    /// The checker reads the log of events or marks it.
+    /// Sets whether the checker reads the event log or marks it.
     pub fn reads_log(self, reads_log: bool) -> CheckerFacts {
         CheckerFacts { reads_log, ..self }
     }
 
-    /// Sets the words of the promises that the checks are about.
+    /// Sets the names of the promises that the checks are about.
     pub fn about(self, about: impl IntoIterator<Item = &'static str>) -> CheckerFacts {
         CheckerFacts { promises: about.into_iter().collect(), ..self }
     }
 
-    /// The checker can start from files that it has not made.
+    /// Declares that the checker can start from files that it has not made.
     pub fn populated_ok(self) -> CheckerFacts {
         CheckerFacts { populated_ok: true, ..self }
     }
@@ -61,7 +59,8 @@ impl CheckerFacts {
     }
 }
 
-/// What a checker needs and the stack does not have, in words that say what to do.
+/// A requirement of the checker that the stack does not meet, in words that tell the user what to
+/// do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unsupported(pub String);

@@ -1,4 +1,4 @@
-//! Checkers, and what they say: verdicts, violations, and whether a promise was broken.
+//! Checkers, their facts and abilities, and the context of a mutate.
 
 mod abilities;
 mod checker;
@@ -13,5 +13,5 @@ pub use checker::{Checker, CheckerAbilities, Chop, Whole};
 pub use context::Cx;
 pub use def::{CheckerDef, Checkers};
 pub use digest::digest;
-pub use driver::{Args, BeforeMutate, CrashRequest, DiskCheck, Driver};
+pub use driver::{Args, CrashRequest, DiskCheck, Driver, LogPlace};
 pub use facts::{CheckerFacts, Unsupported};

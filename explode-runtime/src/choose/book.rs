@@ -1,19 +1,19 @@
-//! Choices by number: a run makes few different ones, and each of them very often.
+//! A book of distinct choices by number. A run has few distinct choices and makes each very often.
 
 use std::collections::HashMap;
 
 use super::{Choice, choices_hash};
 
-/// Distinct choices. Their numbers begin at 0, and stay.
+/// The distinct choices of a run. Numbers begin at 0 and never change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChoiceBook {
     choices: Vec<Choice>,
-    /// By hash.
+    /// The number of each choice, by the choice's hash.
     numbers: HashMap<u128, u32>,
 }
 
 impl ChoiceBook {
-    /// The number of a choice. One that is not in the book gets the next number.
+    /// Returns the number of a choice. A new choice gets the next number.
     pub fn number(&mut self, choice: &Choice) -> u32 {
         let choices = &mut self.choices;
         *self.numbers.entry(choices_hash(std::slice::from_ref(choice))).or_insert_with(|| {
@@ -22,22 +22,22 @@ impl ChoiceBook {
         })
     }
 
-    /// The choice of a number, if there is one.
+    /// Returns the choice of a number. `None` if no choice has it.
     pub fn get(&self, number: u32) -> Option<&Choice> {
         self.choices.get(number as usize)
     }
 
-    /// How many choices.
+    /// Returns the number of choices.
     pub fn len(&self) -> usize {
         self.choices.len()
     }
 
-    /// The choices from this number on.
+    /// Returns the choices from this number on.
     pub fn since(&self, number: usize) -> &[Choice] {
         &self.choices[number..]
     }
 
-    /// The memory that it takes, in bytes.
+    /// Returns the memory that the book uses, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
         let texts = |choice: &Choice| {

@@ -1,4 +1,5 @@
-//! Who answers: a script first, a fallback past its end; every answer is written down.
+//! The chooser: it answers choice points from a script first, then by a fallback, and records every
+//! answer.
 
 use std::fmt;
 
@@ -6,22 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{Choice, ChoiceKind, ChoicePoint, choices_hash};
 
-/// A replay that went another way than its script (EX-59).
+/// A replay that took another path than its script (EX-59).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divergence {
-    /// Index of the choice, from 0.
+    /// The index of the choice, from 0.
     pub index: usize,
-    /// What the script says was asked, and answered; none past its end.
+    /// The choice in the script. `None` past its end.
     pub recorded: Option<Choice>,
-    /// What was asked now: how many options, of which kind, where.
+    /// The choice point that the replay met: the number of options, the kind and the label. `None`
+    /// if it ended.
     pub asked: Option<(u32, ChoiceKind, super::Label)>,
-    /// What was answered now, and that answer's name, if it was answered elsewhere: the point may
-    /// be the recorded one.
+    /// The answer at this point and its name, if the answer is what differs. The point may be the
+    /// same as the recorded one. `None` if the point differs.
     pub answered: Option<(u32, Option<String>)>,
 }
 
 impl Divergence {
-    /// A choice that was made elsewhere is not the recorded one.
+    /// Returns the divergence of a choice that was made elsewhere and differs from the recorded
+    /// one.
     pub(crate) fn by_answer(index: usize, recorded: Option<Choice>, now: Choice) -> Divergence {
         let Choice { kind, options, value, name, label } = now;
         Divergence {
@@ -32,7 +35,7 @@ impl Divergence {
         }
     }
 
-    /// No point asks for the recorded choice.
+    /// Returns the divergence of a recorded choice whose point was never met.
     pub(crate) fn unasked(index: usize, recorded: Choice) -> Divergence {
         Divergence { index, recorded: Some(recorded), asked: None, answered: None }
     }
@@ -66,7 +69,7 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// The one global sequence of choices of a run.
+/// The single sequence of all choices of a run.
 #[derive(Debug, Default)]
 pub struct Chooser {
     script: Vec<Choice>,
@@ -75,27 +78,28 @@ pub struct Chooser {
 }
 
 impl Chooser {
-    /// Answers from `script` first.
+    /// Returns a chooser that answers from `script` first.
     pub fn new(script: Vec<Choice>) -> Chooser {
         Chooser { script, made: Vec::new(), diverged: None }
     }
 
-    /// The first answers of the script were given: the run goes on behind them.
+    /// Takes the first `answers` answers of the script as made. The run continues after them.
     ///
     /// # Panics
-    /// If the script has fewer.
+    /// Panics if the script has fewer answers.
     pub(crate) fn skip(&mut self, answers: usize) {
         self.made = self.script[..answers].to_vec();
     }
 
-    /// Answers a point; past the end of the script `fallback` does.
+    /// Answers a point from the script, or past its end from `fallback`.
     ///
-    /// A point with one option is answered with 0 and is no choice. After a divergence every answer
-    /// is 0: the caller looks at [`diverged`](Chooser::diverged) before it believes anything.
+    /// A point with one option has the answer 0 and is not recorded as a choice. After a divergence
+    /// every answer is 0, so the caller must check [`diverged`](Chooser::diverged) before it uses a
+    /// result.
     ///
     /// # Panics
-    /// If the point has no option, weights of which none or not each is there, or the fallback
-    /// answers with an option that is not there.
+    /// Panics if the point has no options, if its weights are not one for each option or are all 0,
+    /// or if an answer is not an option.
     pub fn choose(
         &mut self,
         point: &ChoicePoint<'_>,
@@ -136,13 +140,13 @@ impl Chooser {
         value
     }
 
-    /// What the script says of the points that are still to come.
+    /// Returns the choices of the script that are not made yet.
     pub fn upcoming(&self) -> &[Choice] {
         self.script.get(self.made.len()..).unwrap_or_default()
     }
 
-    /// A choice that was made elsewhere, by the script as far as that goes: one that is not what
-    /// the script has there is a divergence.
+    /// Records a choice that was made elsewhere. A choice that differs from the script's choice at
+    /// this index is a divergence.
     pub(crate) fn record(&mut self, choice: Choice) {
         if self.diverged.is_some() {
             return;
@@ -166,22 +170,22 @@ impl Chooser {
         self.made.push(choice);
     }
 
-    /// All answers so far.
+    /// Returns all choices so far.
     pub fn made(&self) -> &[Choice] {
         &self.made
     }
 
-    /// The hash of all answers so far.
+    /// Returns the hash of all choices so far.
     pub fn hash(&self) -> u128 {
         choices_hash(&self.made)
     }
 
-    /// Has the run gone another way than the script?
+    /// Returns the divergence. `None` if the run has followed the script so far.
     pub fn diverged(&self) -> Option<&Divergence> {
         self.diverged.as_ref()
     }
 
-    /// The run is over: a script with answers left has diverged too.
+    /// Ends the run. A script with choices left is a divergence.
     pub fn finish(&mut self) {
         if self.diverged.is_none()
             && let Some(recorded) = self.script.get(self.made.len())
@@ -207,7 +211,7 @@ mod tests {
         }
     }
 
-    /// What differs is said, and by the words of traces.
+    /// The text of a divergence shows the difference in the words of traces.
     #[test]
     fn the_two_sides_differ() {
         let said = |recorded: Choice, now: Choice| {

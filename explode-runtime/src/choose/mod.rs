@@ -1,9 +1,9 @@
-//! Choices: wherever the system can go one way or another, it asks, and gets an answer (EX-10 to
+//! Choices: each point at which the system can go more than one way asks for an answer (EX-10 to
 //! EX-17).
 //!
-//! A [`ChoicePoint`] is a place that asks; a [`Choice`] is one answer, with the place, so that a
-//! replay can tell whether it still goes the same way. The [`Chooser`] answers: first from a
-//! script, then by a [`Policy`], and writes down what was answered.
+//! A [`ChoicePoint`] is a point that asks. A [`Choice`] is one answer together with its point, so
+//! that a replay can detect that it takes another path. The [`Chooser`] answers from a script
+//! first, then by a [`Policy`], and records the answers.
 
 mod book;
 mod chooser;
@@ -23,59 +23,58 @@ pub use lend::{Lendable, lend};
 pub(crate) use lend::{Shared, choose_lent};
 pub use policy::{Answers, MakeAnswers, Policies, Policy};
 
-/// What is being chosen.
+/// The kind of a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ChoiceKind {
-    /// What to do next, in a checker or a component.
+    /// The next action of a checker or a component.
     #[default]
     Action,
-    /// Which of several runs next.
+    /// The next of several parties to run.
     Schedule,
-    /// What the kernel does on its own between two calls, which thread of it runs; 0 is nothing.
+    /// The kernel thread that runs between two calls. 0 runs none.
     Thread,
-    /// Shall an allocation fail?
+    /// An allocation fails, or not.
     AllocFailure,
-    /// Shall a request fail?
+    /// A request fails, or not.
     IoFailure,
-    /// Which crash disk.
+    /// The crash disk that is checked.
     CrashDisk,
-    /// Which message arrives.
+    /// The message that arrives next.
     NetDelivery,
-    /// Shall a message be lost?
+    /// A message is lost, or not.
     NetDrop,
-    /// Does a timer fire?
+    /// A timer fires, or not.
     Timer,
-    /// Does a node crash?
+    /// A node crashes, or not.
     NodeCrash,
-    /// Which of two times is earlier.
+    /// The earlier of two times.
     TimeCompare,
     /// A value from outside.
     Input,
-    /// Does a slab allocation of the kernel fail? This and those that follow are the kernel's own:
-    /// 0 fails, 1 runs normally (EX-13).
+    /// A slab allocation of the kernel fails, or not. This kind and all below are made in the
+    /// kernel: 0 fails, 1 runs normally (EX-13).
     SlabFailure,
-    /// Does a page allocation fail?
+    /// A page allocation fails, or not.
     PageFailure,
-    /// Does a copy from user memory fail?
+    /// A copy from user memory fails, or not.
     CopyFailure,
-    /// Does reading a block into the buffer cache fail?
+    /// A read of a block into the buffer cache fails, or not.
     BufferFailure,
-    /// Does reading a page into the page cache fail?
+    /// A read of a page into the page cache fails, or not.
     CacheFailure,
-    /// Does a request fail before it gets to its device?
+    /// A request fails before it reaches its device, or not.
     RequestFailure,
-    /// Which way does a module of the kernel go? It has asked (`ekm_choose`); the last option is to
-    /// run normally.
+    /// An option of a kernel module that calls `ekm_choose`. The last option is to run normally.
     ModuleChoice,
-    /// Does a function fail that the user has named?
+    /// A function that the user has named fails, or not.
     ProbeFailure,
-    /// Does a write end late (0), or at once (1)?
+    /// A write completes late (0) or at once (1).
     LateCompletion,
 }
 
-/// The kernel's own kinds, each with its word.
+/// The kinds of the kernel, each with its word.
 const OF_KERNEL: [(ChoiceKind, &str); 9] = [
     (ChoiceKind::SlabFailure, "slab"),
     (ChoiceKind::PageFailure, "page"),
@@ -89,64 +88,65 @@ const OF_KERNEL: [(ChoiceKind, &str); 9] = [
 ];
 
 impl ChoiceKind {
-    /// The kernel's own kinds, each with its word.
+    /// Returns the kinds of the kernel, each with its word.
     pub fn of_kernel() -> impl Iterator<Item = (ChoiceKind, &'static str)> {
         OF_KERNEL.into_iter()
     }
 
-    /// Is it chosen where no strategy can be asked, in the kernel or between two calls? The answers
-    /// are laid out before.
+    /// Returns true if the choice is made in the kernel or between two calls, where no strategy can
+    /// be asked. The answers are prepared before.
     pub fn is_kernel_side(self) -> bool {
         self.is_of_kernel() || self == ChoiceKind::Thread
     }
 
-    /// Is it a choice between what happens normally and faults, or turns of others? Random
-    /// strategies draw at most so many of these as the stack's budget allows.
+    /// Returns true if the choice is between normal behaviour and a fault, or another thread's
+    /// turn. Random strategies draw at most as many of these as the stack's budget allows.
     pub fn is_fault(self) -> bool {
         self.is_kernel_side() || matches!(self, ChoiceKind::AllocFailure | ChoiceKind::IoFailure)
     }
 
-    /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go
-    /// on normally? The last option is to run normally.
+    /// Returns true if the choice is made in the kernel: a function fails, a module branches, or a
+    /// write completes late. The last option is to run normally.
     pub fn is_of_kernel(self) -> bool {
         OF_KERNEL.iter().any(|(kind, _)| *kind == self)
     }
 }
 
-/// The word that traces have for it.
+/// Shows the word that traces use.
 impl fmt::Display for ChoiceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
 }
 
-/// Where a choice point is.
+/// The place of a choice point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Label {
     /// `file:line`, a name, or a kernel symbol.
     pub site: String,
-    /// Under which stack: a hash that is the same in every run.
+    /// The call stack of the site, as a hash that is the same in every run. `None` if it is not
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<u64>,
-    /// On which object: a device, a node, a file.
+    /// The object of the choice: a device, a node, a file. `None` if it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
 }
 
 impl Label {
-    /// The label of a place in Rust code.
+    /// Returns the label of a place in Rust code.
     pub fn at(location: &Location<'_>) -> Label {
         Label { site: format!("{}:{}", location.file(), location.line()), ..Label::default() }
     }
 
-    /// The label of a point that has a name of its own: traces and samples go by labels, and a line
-    /// of code moves.
+    /// Returns the label of a point by a name. Traces and samples depend on labels, and the place
+    /// of a line of code changes.
     pub fn named(name: &str) -> Label {
         Label { site: name.to_owned(), ..Label::default() }
     }
 
-    /// The same place on an object: a host, a component, a device.
+    /// Adds the object: a host, a component, a device.
     #[must_use = "this returns the label with the object"]
     pub fn on(self, object: impl fmt::Display) -> Label {
         Label { object: Some(object.to_string()), ..self }
@@ -161,34 +161,36 @@ impl fmt::Display for Label {
     }
 }
 
-/// A place that asks for a choice.
+/// A point that asks for a choice.
 #[derive(Clone, Debug)]
 pub struct ChoicePoint<'a> {
-    /// What is being chosen.
+    /// The kind of the choice.
     pub kind: ChoiceKind,
-    /// How many options there are, at least 1.
+    /// The number of options, at least 1.
     pub options: u32,
-    /// Each option's identity, the same in every run; empty if their numbers say it all.
+    /// The identity of each option, the same in every run. Empty if the numbers are identities
+    /// enough.
     pub names: &'a [String],
-    /// Each option's weight, for strategies that weigh; empty if all are equal. One of weight 0 is
-    /// never drawn, and tried all the same by strategies that exhaust.
+    /// The weight of each option, for weighted strategies. Empty if all are equal. An option of
+    /// weight 0 is never drawn, but exhaustive strategies try it.
     pub weights: &'a [u32],
-    /// Where it is.
+    /// The place of the point.
     pub label: Label,
 }
 
 impl ChoicePoint<'_> {
-    /// The plain form: an action among `options`.
+    /// Returns a point of kind [`ChoiceKind::Action`] with `options` options, without names and
+    /// weights.
     pub fn action(options: u32, label: Label) -> ChoicePoint<'static> {
         ChoicePoint { kind: ChoiceKind::Action, options, names: &[], weights: &[], label }
     }
 
-    /// The answer of what happens if nothing else is wanted.
+    /// Returns the answer for normal behaviour, in which no fault happens.
     pub fn normal(&self) -> u32 {
         if self.kind.is_of_kernel() { self.options - 1 } else { 0 }
     }
 
-    /// Has it no weights, or one for each option, and one that is not 0?
+    /// Returns true if there are no weights, or one for each option of which at least one is not 0.
     fn is_weighted_well(&self) -> bool {
         let each = self.weights.len() == self.options as usize
             && self.weights.iter().any(|weight| *weight > 0);
@@ -196,17 +198,17 @@ impl ChoicePoint<'_> {
     }
 }
 
-/// One answered point of two or more options.
+/// The answer to one point of two or more options.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
-    /// What was chosen.
+    /// The kind of the choice.
     pub kind: ChoiceKind,
-    /// Among how many options.
+    /// The number of options.
     pub options: u32,
     /// The answer, less than `options`.
     pub value: u32,
-    /// The identity of the answer, if it has one.
+    /// The identity of the answer, if the point named its options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The place where the choice is made.
@@ -214,14 +216,14 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The answer to a point.
+    /// Returns the choice of an answer to a point.
     pub fn of(point: &ChoicePoint<'_>, value: u32) -> Choice {
         let ChoicePoint { kind, options, names, label, .. } = point;
         let name = names.get(value as usize).cloned();
         Choice { kind: *kind, options: *options, value, name, label: label.clone() }
     }
 
-    /// Its point, as far as it says what that was.
+    /// Returns the point, without the names and weights, which a choice does not record.
     pub fn point(&self) -> ChoicePoint<'static> {
         let Choice { kind, options, label, .. } = self;
         ChoicePoint {
@@ -233,13 +235,13 @@ impl Choice {
         }
     }
 
-    /// The place of its value among those of its point, in the order in which they are tried: 0 is
-    /// what happens by default. Of a function of the kernel that is to run normally, not to fail.
+    /// Returns the place of the value in the order in which the values of the point are tried. 0 is
+    /// normal behaviour: for a kernel function it is to run normally, not to fail.
     pub fn rank(&self) -> u32 {
         if self.kind.is_of_kernel() { self.options - 1 - self.value } else { self.value }
     }
 
-    /// The same choice with the value of this place.
+    /// Returns the choice of the same point with the value at this place of the order.
     #[must_use = "this returns the other choice"]
     pub fn with_rank(&self, rank: u32) -> Choice {
         let value = if self.kind.is_of_kernel() { self.options - 1 - rank } else { rank };
@@ -248,8 +250,8 @@ impl Choice {
     }
 }
 
-/// A hash of a sequence of choices: the identity of the state that they lead to. It takes in every
-/// field of a choice: two points that differ only in what they are about are two points.
+/// Returns the hash of a sequence of choices, which is the identity of the state that they lead to.
+/// It includes every field of a choice: points that differ only in the object are different points.
 pub fn choices_hash(choices: &[Choice]) -> u128 {
     let mut hasher = xxhash_rust::xxh3::Xxh3::new();
     for Choice { kind, options, value, name, label } in choices {
@@ -258,8 +260,8 @@ pub fn choices_hash(choices: &[Choice]) -> u128 {
         let Label { site, stack, object } = label;
         let kind = kind.to_string();
         let stack = stack.map(|stack| format!("{stack:016x}"));
-        // Each text with its length, one more for those that are there: no two sequences are
-        // encoded alike.
+        // Each text is preceded by its length plus one, or by 0 if it is absent, so no two
+        // sequences have one encoding.
         for text in [Some(&kind), Some(site), name.as_ref(), stack.as_ref(), object.as_ref()] {
             hasher.update(&text.map_or(0, |text| text.len() as u64 + 1).to_le_bytes());
             hasher.update(text.map_or(&[][..], |text| text.as_bytes()));

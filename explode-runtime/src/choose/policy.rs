@@ -1,10 +1,9 @@
-//! Policies: how a unit answers the points past its script. A policy is plain data; the worker
-//! makes its [`Answers`] anew for each unit, so that a unit that is run again answers the same.
+//! Policies: the ways to answer the points past a unit's script. A policy is plain data. The worker
+//! makes its [`Answers`] anew for each unit, so a unit that runs again gets the same answers.
 //!
-//! No policy but a registered one lets anything fail by itself: points [of
-//! faults](ChoiceKind::is_fault) are answered by what happens normally. Which fault happens, and
-//! where, is drawn by the strategy among those that an earlier walk has seen, and stands in the
-//! script.
+//! Only a registered policy can cause faults. All others answer points [of
+//! faults](ChoiceKind::is_fault) with normal behaviour. A strategy draws each fault and its place
+//! from those that an earlier walk met, and puts it into the script.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,11 +15,11 @@ use super::draws::Draws;
 use super::{ChoiceKind, ChoicePoint};
 use crate::base::UsageError;
 
-/// How a unit answers the points past its script.
+/// The way to answer the points past a unit's script.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The first option.
+    /// Normal behaviour: the first option, or the last one of a kernel point.
     #[default]
     First,
     /// Each option is equally likely (EX-17).
@@ -37,36 +36,36 @@ pub enum Policy {
         /// The number of the walk.
         walk: u64,
     },
-    /// By priorities: PCT, probabilistic concurrency testing.
+    /// Options are drawn by priority: PCT, probabilistic concurrency testing.
     Pct {
         /// The seed of the run.
         seed: u64,
         /// The number of the walk.
         walk: u64,
-        /// The depth of the bugs that are looked for, at least 1.
+        /// The depth of the bugs that the walk searches for, at least 1.
         d: u32,
-        /// Within how many steps of a walk, at least 1.
+        /// The number of steps of a walk among which the changes of priority are drawn, at least 1.
         k: u32,
     },
-    /// A policy that a user of the library has registered by this name.
+    /// A policy that a user of the library has registered under this name.
     Registered {
-        /// Its name in the registry.
+        /// The name of the policy in the registry.
         name: String,
-        /// Its data.
+        /// The data of the policy.
         data: Vec<u8>,
     },
 }
 
-/// Answers points.
+/// The answers of a policy to the points of one unit.
 pub trait Answers {
-    /// The answer to a point, less than the number of its options. Choices that are made in the
-    /// kernel or between two calls are not asked for.
+    /// Returns the answer to a point, less than its number of options. Points in the kernel or
+    /// between two calls do not ask for it.
     fn answer(&mut self, point: &ChoicePoint<'_>) -> u32;
 }
 
 impl Policy {
-    /// What answers by this policy; the first option for one that is registered, see
-    /// [`Policies::answers`].
+    /// Returns the answers of this policy. A registered policy has the answers of `First` here, and
+    /// its own in [`Policies::answers`].
     fn answers(&self) -> Box<dyn Answers> {
         match *self {
             Policy::First | Policy::Registered { .. } => Box::new(First),
@@ -79,7 +78,7 @@ impl Policy {
     }
 }
 
-/// The first option.
+/// The answers of [`Policy::First`]: normal behaviour.
 struct First;
 
 impl Answers for First {
@@ -88,7 +87,7 @@ impl Answers for First {
     }
 }
 
-/// Answers points of faults by what happens normally, and has all others answered.
+/// The answers of another policy, except normal behaviour at points of faults.
 struct NoFaults<A>(A);
 
 impl<A: Answers> Answers for NoFaults<A> {
@@ -125,25 +124,25 @@ impl Answers for Weighted {
     }
 }
 
-/// Priorities as they are drawn are not below this; those of who has fallen are.
+/// The lower bound of drawn priorities. Identities that have fallen are below it.
 const DRAWN: u64 = 1 << 63;
 
-/// PCT (Burckhardt, Kothari, Musuvathi, Nagarakatti: *A Randomized Scheduler with Probabilistic
-/// Guarantees of Finding Bugs*, ASPLOS 2010), where choices are between options that have
+/// PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte: *A Randomized Scheduler with Probabilistic
+/// Guarantees of Finding Bugs*, ASPLOS 2010), applied to choices between options that have
 /// identities.
 ///
-/// Each identity has a priority, drawn when it is first seen in a walk; the option with the highest
-/// one is the answer. At d - 1 steps of the first k, drawn before the walk, the one that would be
-/// the answer falls below all others first. A bug that shows itself whenever d things happen in the
-/// right order is then found by each walk with a probability of at least 1 / (n k^(d-1)), where n
-/// identities make at most k steps.
+/// Each identity has a priority, drawn when a walk first meets it. The option with the highest
+/// priority is the answer. At d - 1 steps, drawn from the first k before the walk, the identity
+/// with the highest priority falls below all others before the answer is taken. A bug that appears
+/// whenever d events happen in the right order is then found by each walk with a probability of at
+/// least `1 / (n k^(d-1))`, if n identities take at most k steps.
 ///
-/// A point is a step if its options have names, or if it is about who runs next, where their
-/// numbers are identities. Every other point is data, and drawn uniformly.
+/// A point is a step if its options have names, or if it chooses the next party to run, in which
+/// case the numbers are identities. Every other point is data, and is drawn uniformly.
 struct Pct {
     draws: Draws,
     priorities: BTreeMap<String, u64>,
-    /// The steps, from 1, before which an identity falls, in the order in which they were drawn.
+    /// The steps, from 1, at which an identity falls, in the order in which they were drawn.
     changes: Vec<u32>,
     steps: u32,
 }
@@ -154,7 +153,7 @@ impl Pct {
         Pct { draws, priorities: BTreeMap::new(), changes, steps: 0 }
     }
 
-    /// Which of these has the highest priority.
+    /// Returns the index of the identity with the highest priority.
     fn highest(&self, identities: &[String]) -> usize {
         let by_priority = |at: &usize| self.priorities.get(&identities[*at]);
         (0..identities.len()).max_by_key(by_priority).unwrap_or_default()
@@ -185,7 +184,7 @@ impl Answers for Pct {
     }
 }
 
-/// Makes the answers of a policy from its data.
+/// A function that makes the answers of a policy from its data.
 pub type MakeAnswers = dyn Fn(&[u8]) -> Box<dyn Answers> + Send + Sync;
 
 /// The policies that a user of the library has registered, by name.
@@ -193,8 +192,8 @@ pub type MakeAnswers = dyn Fn(&[u8]) -> Box<dyn Answers> + Send + Sync;
 pub struct Policies(BTreeMap<String, Arc<MakeAnswers>>);
 
 impl Policies {
-    /// Registers a policy: a unit whose policy is [`Policy::Registered`] with this name is answered
-    /// by what `make` returns.
+    /// Registers a policy. `make` answers the units whose policy is [`Policy::Registered`] with
+    /// this name.
     pub fn register(
         &mut self,
         name: &str,
@@ -203,10 +202,10 @@ impl Policies {
         self.0.insert(name.to_owned(), Arc::new(make));
     }
 
-    /// What answers by a policy.
+    /// Returns the answers of a policy.
     ///
     /// # Errors
-    /// It is not registered.
+    /// Returns an error if the policy is not registered.
     pub fn answers(&self, policy: &Policy) -> Result<Box<dyn Answers>, UsageError> {
         match policy {
             Policy::Registered { name, data } => {

@@ -1,12 +1,12 @@
-//! Numbers of disks: a machine's number where it is large enough, which is nearly always.
+//! Numbers of disks: a machine's number if the number fits, which is the usual case.
 
 use num_bigint::BigUint;
 
-/// A number of any size; equal ones are equal, and small ones come before large ones.
+/// A number of any size. Each number has one form, and small ones come before large ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BigIndex {
     Small(u64),
-    /// One that is not small.
+    /// A number that does not fit into a `Small`.
     Large(BigUint),
 }
 
@@ -26,7 +26,7 @@ impl From<BigIndex> for BigUint {
 }
 
 impl BigIndex {
-    /// The last digit in a place that counts up to `base`; the number loses it.
+    /// Removes the last digit in base `base`, and returns it.
     pub fn take_digit(&mut self, base: &BigIndex) -> BigIndex {
         let (rest, digit) = match (&*self, base) {
             (BigIndex::Small(number), BigIndex::Small(base)) => {

@@ -1,8 +1,8 @@
 //! Slots that overlap, and what a crash can leave of them together.
 //!
-//! Slots that share no sector change an image independently of each other, so each set of slots
-//! that hang together by shared sectors, a cluster, can be looked at alone: one outcome is one
-//! choice of "none, or which version" per slot of it.
+//! Slots that share no sector change an image independently. A cluster is a set of slots that are
+//! connected by shared sectors, so each cluster can be treated alone. An outcome of a cluster is
+//! one choice for each of its slots: no version, or one of them.
 
 use std::collections::BTreeMap;
 use std::ops::{Add as _, Range};
@@ -14,44 +14,45 @@ use super::named::product;
 use super::piece::{KeptPiece, PieceId};
 use crate::writeset::{PieceBytes, VersionedRange, VisibleVersion};
 
-/// The slots of one device that hang together by shared sectors; one slot alone is the usual case.
+/// A cluster: the slots of one device that are connected by shared sectors. Usually it has one
+/// slot.
 #[derive(Debug)]
 pub(super) struct Cluster {
     dev: u32,
     slots: Vec<VersionedRange>,
-    /// What each sector adds to the identity of D now, in order; those that add nothing, since they
-    /// hold zeroes, are left out.
+    /// The share of each sector in the identity of D, in order of sectors. Sectors of zeroes have
+    /// no share and are omitted.
     durable: Vec<(u64, Identity)>,
 }
 
-/// What one choice for a cluster does to an image.
+/// The effect of one choice for a cluster on an image.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClusterEffect {
     /// The difference to the disk's identity.
     pub on_disk: Identity,
     /// The difference to the image's identity.
     pub identity: Identity,
-    /// The instant from which on all that it keeps has been visible.
+    /// The first instant at which all kept versions are visible.
     pub since: u64,
 }
 
-/// The sum of choices for several clusters, which share no sector.
+/// The sum of the choices for several clusters, which share no sector.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CombinedEffect {
     /// The image's identity.
     pub identity: Identity,
-    /// The instant from which on all that is kept has been visible.
+    /// The first instant at which everything that is kept is visible.
     pub since: u64,
 }
 
-/// Which version of each slot is kept: 0 for none, 1 for the oldest visible one.
+/// The version that is kept in each slot: 0 for none, 1 for the oldest visible one.
 pub(super) type VersionVector = Vec<usize>;
 
-/// One choice for a cluster, and what comes of it.
+/// One choice for a cluster, and its effect.
 pub(super) type ClusterOption = (VersionVector, ClusterEffect);
 
 impl CombinedEffect {
-    /// With one more.
+    /// Adds the effect of one more cluster.
     pub fn and(self, other: &ClusterEffect) -> CombinedEffect {
         CombinedEffect {
             identity: self.identity + other.identity,
@@ -61,9 +62,9 @@ impl CombinedEffect {
 }
 
 impl Cluster {
-    /// Groups slots, which are in order of devices and first sectors, into clusters in the same
-    /// order. Slots whose spans overlap come together even where only a hole of one does: that
-    /// costs time, and changes nothing.
+    /// Groups slots, which are in the order of devices and first sectors, into clusters in the same
+    /// order. Slots whose spans overlap are in one cluster even if they share no sector. That costs
+    /// time but changes no result.
     pub fn group(slots: Vec<VersionedRange>, durable: &Image) -> Vec<Cluster> {
         let mut groups: Vec<Vec<VersionedRange>> = Vec::new();
         let mut end = 0;
@@ -96,12 +97,12 @@ impl Cluster {
         Cluster { dev, slots, durable }
     }
 
-    /// How many outcomes it has.
+    /// Returns the number of outcomes.
     pub fn count(&self) -> BigUint {
         self.slots.iter().map(|slot| BigUint::from(slot.versions.len() + 1)).product()
     }
 
-    /// All outcomes, in the order of their numbers; for counts that fit into memory.
+    /// Returns all outcomes, in the order of their numbers. Only for counts that fit into memory.
     pub fn outcomes(&self) -> Vec<ClusterOption> {
         let mut digits = vec![0; self.slots.len()];
         let mut outcomes = Vec::new();
@@ -114,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// The digits of outcome `index`; the last slot's change fastest.
+    /// Returns the digits of outcome `index`. The digit of the last slot changes fastest.
     pub fn digits(&self, mut index: BigUint) -> VersionVector {
         let mut digits: VersionVector = Vec::with_capacity(self.slots.len());
         for slot in self.slots.iter().rev() {
@@ -127,13 +128,13 @@ impl Cluster {
         digits
     }
 
-    /// Its slots.
+    /// Returns the slots of the cluster.
     pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
         self.slots.iter()
     }
 
-    /// The choices that may keep those of these pieces that are here: one, unless slots that begin
-    /// at the same sector make their names ambiguous.
+    /// Returns the choices that may keep exactly those of the named pieces that are in this
+    /// cluster. There is one, unless slots that begin at the same sector make names ambiguous.
     pub fn named(&self, names: &[PieceId]) -> Vec<ClusterOption> {
         let options = |slot: &VersionedRange| {
             let first = slot.first_sector();
@@ -158,7 +159,7 @@ impl Cluster {
             .collect()
     }
 
-    /// What keeping these versions does to the image.
+    /// Returns the effect on the image of keeping these versions.
     pub fn outcome(&self, digits: &[usize]) -> ClusterEffect {
         let kept = self.kept(digits);
         let since = kept.iter().map(|(_, version)| version.since).max().unwrap_or(0);
@@ -169,7 +170,7 @@ impl Cluster {
         ClusterEffect { on_disk, identity: on_disk.on_device(self.dev), since }
     }
 
-    /// The difference that one version alone makes to the disk's identity.
+    /// Returns the difference that a single version makes to the disk's identity.
     fn difference_of_one(&self, slot: &VersionedRange, version: &VisibleVersion) -> Identity {
         let mut difference = Identity::default();
         for range in slot.sectors.iter() {
@@ -182,10 +183,10 @@ impl Cluster {
         difference
     }
 
-    /// The difference that several versions make, of which a later one may write over an earlier
-    /// one.
+    /// Returns the difference that several versions make to the disk's identity. A later version
+    /// may overwrite an earlier one.
     fn difference(&self, kept: &[(&VersionedRange, &VisibleVersion)]) -> Identity {
-        // Of what is zeroes before and after nothing is noted.
+        // Sectors that are zeroes before and after are not recorded.
         let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
         for (slot, version) in kept {
             for range in slot.sectors.iter() {
@@ -208,7 +209,7 @@ impl Cluster {
         sectors.iter().fold(Identity::default(), |sum, (at, new)| sum + *new - had(at))
     }
 
-    /// What the sectors of a range add to the identity of D now.
+    /// Returns the shares of the sectors of a range in the identity of D.
     fn durable_in(&self, range: &Range<u64>) -> &[(u64, Identity)] {
         let before = |end: u64| self.durable.partition_point(|(sector, _)| *sector < end);
         &self.durable[before(range.start)..before(range.end)]
@@ -217,7 +218,7 @@ impl Cluster {
     /// Writes the kept versions to an image.
     pub fn apply(&self, digits: &[usize], outcome: &ClusterEffect, image: &mut Image) {
         let disk = image.disk_mut(self.dev);
-        // All of it is added with the first bytes.
+        // The whole difference is added with the first bytes.
         let mut difference = outcome.on_disk;
         for (slot, version) in self.kept(digits) {
             if let Some((block, bytes)) = version.block() {
@@ -234,7 +235,7 @@ impl Cluster {
         }
     }
 
-    /// Names the kept versions.
+    /// Returns the names of the kept versions.
     pub fn names(&self, digits: &[usize]) -> Vec<KeptPiece> {
         let name = |(slot, version): (&VersionedRange, &VisibleVersion)| KeptPiece {
             dev: slot.dev,
@@ -244,7 +245,7 @@ impl Cluster {
         self.kept(digits).into_iter().map(name).collect()
     }
 
-    /// The kept versions in the order in which they reach the disk.
+    /// Returns the kept versions in the order in which they reach the disk.
     fn kept(&self, digits: &[usize]) -> Vec<(&VersionedRange, &VisibleVersion)> {
         let chosen = self.slots.iter().zip(digits).filter(|(_, digit)| **digit > 0);
         let mut kept: Vec<_> =

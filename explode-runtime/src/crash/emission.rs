@@ -1,9 +1,9 @@
-//! One emission: all disks that a crash at one instant can leave, as a product over clusters,
-//! summed over the worlds.
+//! An emission: all disks that a crash at one instant can leave, as a product over clusters, summed
+//! over the worlds.
 //!
-//! Disks are numbered: world by world, and within a world like the numbers of an odometer whose
-//! last cluster turns fastest. Number 0 keeps nothing and has ended no flush; the last keeps the
-//! newest of everything and has ended all.
+//! Disks are numbered world by world. Within a world they are numbered like an odometer whose last
+//! cluster turns fastest. Disk 0 keeps nothing, in the world in which no flush has ended. The last
+//! disk keeps the newest version of everything, in the world in which all flushes have ended.
 
 use explode_ramdisk::{Identity, Image};
 use num_bigint::BigUint;
@@ -18,9 +18,10 @@ use crate::writeset::{PreflushWorld, VersionedRange, WriteSet};
 /// The disks of one instant.
 #[derive(Debug)]
 pub(super) struct Emission {
-    /// By the set of flushes that have ended: bit i for `unstarted[i]`.
+    /// The worlds. Bit i of a world's index is set if the flush of `unstarted[i]` has ended.
     pub worlds: Vec<Layout>,
-    /// The instants of the writes with PREFLUSH whose flush may have ended or not, oldest first.
+    /// The instants at which the writes with PREFLUSH were submitted whose flush may have ended or
+    /// not, oldest first.
     pub unstarted: Vec<u64>,
 }
 
@@ -34,28 +35,28 @@ pub(super) struct Layout {
     count: BigUint,
 }
 
-/// One crash disk, not yet built.
+/// A crash disk that is not built yet.
 #[derive(Debug)]
 pub struct CrashDisk<'a> {
     layout: &'a Layout,
-    /// One choice per cluster.
+    /// One choice for each cluster.
     chosen: &'a [&'a ClusterOption],
     identity: Identity,
     epochs: Epochs,
 }
 
 impl CrashDisk<'_> {
-    /// The image's identity.
+    /// Returns the image's identity.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// When a crash can leave it.
+    /// Returns the epochs in which a crash can leave the disk.
     pub fn epochs(&self) -> Epochs {
         self.epochs
     }
 
-    /// Builds it.
+    /// Builds the disk.
     pub fn image(&self) -> Image {
         let mut image = self.layout.durable.clone();
         for (cluster, (digits, outcome)) in self.layout.clusters.iter().zip(self.chosen) {
@@ -64,7 +65,7 @@ impl CrashDisk<'_> {
         image
     }
 
-    /// What of the write set it has kept.
+    /// Returns the pieces of the write set that the disk has kept.
     pub fn kept(&self) -> Vec<KeptPiece> {
         let clusters = self.layout.clusters.iter().zip(self.chosen);
         clusters.flat_map(|(cluster, (digits, _))| cluster.names(digits)).collect()
@@ -72,34 +73,35 @@ impl CrashDisk<'_> {
 }
 
 impl Emission {
-    /// The disks that `write_set` allows now.
+    /// Returns the disks that `write_set` allows now.
     pub fn of(write_set: &WriteSet) -> Emission {
         let worlds = write_set.worlds().into_iter().map(Layout::of).collect();
         Emission { worlds, unstarted: write_set.unstarted() }
     }
 
-    /// How many there are, versions that look the same counted each.
+    /// Returns the number of disks. Disks with equal contents are counted separately.
     pub fn count(&self) -> BigUint {
         self.worlds.iter().map(|world| &world.count).sum()
     }
 
-    /// The number of the disk of a world that keeps of each slot the version that `digit` says: 0
-    /// for none, 1 for the oldest visible one. Slots are numbered in the order of
+    /// Returns the number of the disk of a world that keeps in each slot the version that `digit`
+    /// returns: 0 for none, 1 for the oldest visible one. Slots are numbered in the order of
     /// [`Layout::slots`].
     pub fn number(&self, world: usize, digit: impl Fn(usize, &VersionedRange) -> usize) -> BigUint {
         let before: BigUint = self.worlds[..world].iter().map(|world| &world.count).sum();
         before + self.worlds[world].number(digit)
     }
 
-    /// Visits every disk in order. `epochs` tells from the instant since when a disk has been
-    /// possible when it is.
+    /// Visits every disk in order. `epochs` returns the epochs of a disk from the first instant at
+    /// which it is possible.
     pub fn each(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
         for world in &self.worlds {
             world.each(epochs, visit);
         }
     }
 
-    /// Visits the last disk, which keeps the newest of everything and has ended every flush.
+    /// Visits the last disk, which keeps the newest version of everything and has all flushes
+    /// ended.
     pub fn last(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
         self.some(&[self.count() - 1u32], epochs, visit);
     }
@@ -135,7 +137,7 @@ impl Layout {
     fn each(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
         let tables: Vec<Vec<ClusterOption>> = self.clusters.iter().map(Cluster::outcomes).collect();
         let start = CombinedEffect { identity: self.identity, since: self.since };
-        // The odometer: `sums[k]` is what the first k clusters' choices, `turn[..k]`, add up to.
+        // The odometer: `sums[k]` is the sum of the first k clusters' choices, `turn[..k]`.
         let mut turn = vec![0; tables.len()];
         let mut chosen: Vec<&ClusterOption> = tables.iter().map(|table| &table[0]).collect();
         let mut sums = vec![start; tables.len() + 1];
@@ -157,8 +159,8 @@ impl Layout {
         }
     }
 
-    /// Visits the disks that may be the one that has kept just the pieces with these names: some of
-    /// these or others, if names are ambiguous or no pieces have them.
+    /// Visits the disks that may have kept exactly the pieces with these names. If names are
+    /// ambiguous or no pieces have them, it visits other disks as well.
     pub fn named(
         &self,
         names: &[PieceId],
@@ -174,8 +176,8 @@ impl Layout {
 
     fn number(&self, digit: impl Fn(usize, &VersionedRange) -> usize) -> BigUint {
         let mut number = BigUint::ZERO;
-        // Digits are put together in a machine's number, as many as fit, before they go into the
-        // large one.
+        // Digits are combined in a machine's number, as many as fit, before they are added to the
+        // large number.
         let (mut digits, mut scale) = (0_u64, 1_u64);
         for (index, slot) in self.slots().enumerate() {
             let (digit, base) = (digit(index, slot) as u64, slot.versions.len() as u64 + 1);
@@ -189,7 +191,7 @@ impl Layout {
         number * scale + digits
     }
 
-    /// Its slots, in the order of devices and first sectors.
+    /// Returns the slots of the world, in the order of devices and first sectors.
     pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
         self.clusters.iter().flat_map(Cluster::slots)
     }

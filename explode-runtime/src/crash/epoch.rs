@@ -1,11 +1,11 @@
-//! When, within an interval, a crash can leave a disk.
+//! Epochs: the parts of an interval in which a crash can leave a disk.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// An epoch of EX-62. A check gets the one that it judges.
+/// An epoch of EX-62. A check receives the epoch for which it judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Epoch {
@@ -17,14 +17,14 @@ pub enum Epoch {
     InBetween,
     /// The moment of `check_crashes_end`.
     End,
-    /// The moment of a soft crash: the state as it is, nothing lost.
+    /// The moment of a soft crash: the current state, with nothing lost.
     Soft,
 }
 
 impl Epoch {
     const ALL: [Epoch; 5] = [Epoch::Now, Epoch::Begin, Epoch::InBetween, Epoch::End, Epoch::Soft];
 
-    /// The word of the reports and traces.
+    /// Returns the word for the epoch in reports and traces.
     pub fn as_str(self) -> &'static str {
         match self {
             Epoch::Now => "now",
@@ -42,40 +42,41 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// A set of epochs: one image can be possible in several (EX-64).
+/// A set of epochs. One image can be possible in several (EX-64).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Epochs(u8);
 
 impl Epochs {
-    /// The bit of a soft crash that is not the last of its interval.
+    /// The number of the bit that marks a soft crash before the last operation of its interval.
     const EARLY: u8 = 7;
 
-    /// No epoch.
+    /// The empty set.
     pub const NONE: Epochs = Epochs(0);
 
-    /// This epoch alone if `condition` holds.
+    /// Returns the set of this epoch if `condition` is true, and the empty set otherwise.
     pub fn only_if(epoch: Epoch, condition: bool) -> Epochs {
         Epochs(u8::from(condition) << epoch as u8)
     }
 
-    /// The soft crash of an operation of an interval; `last` if it is the last one.
+    /// Returns the set of a soft crash after an operation of an interval. `last` is true for the
+    /// last operation.
     pub(super) fn soft(last: bool) -> Epochs {
         Epochs(Epochs::only_if(Epoch::Soft, true).0 | u8::from(!last) << Epochs::EARLY)
     }
 
-    /// Returns the epoch that a check gets for an epoch in the set: a soft crash before the last
-    /// operation of an interval is judged as any crash in between.
+    /// Returns the epoch that a check receives for an epoch in the set. A soft crash before the
+    /// last operation of an interval is judged as a crash in between.
     pub fn judged_as(self, epoch: Epoch) -> Epoch {
         let early = self.0 & 1 << Epochs::EARLY != 0;
         if epoch == Epoch::Soft && early { Epoch::InBetween } else { epoch }
     }
 
-    /// Is the epoch in the set?
+    /// Returns true if the epoch is in the set.
     pub fn contains(self, epoch: Epoch) -> bool {
         self.0 & 1 << epoch as u8 != 0
     }
 
-    /// The epochs in their order.
+    /// Returns the epochs in the order of [`Epoch`].
     pub fn iter(self) -> impl Iterator<Item = Epoch> {
         Epoch::ALL.into_iter().filter(move |epoch| self.contains(*epoch))
     }

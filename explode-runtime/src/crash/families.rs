@@ -1,10 +1,10 @@
 //! The directed part of a sample: three families of disks of an emission (fault-model.md, section
 //! 6).
 //!
-//! - *Prefixes* of the visible pieces in the order of the log: a disk that writes in order leaves
+//! - *Prefixes* of the visible pieces in the order of the log. A disk that writes in order leaves
 //!   one.
-//! - *All but one* range: shows a block that a checksum leaves out.
-//! - *Only one* range: shows a block that is written too early.
+//! - *All but one* range. Such a disk shows a block that a checksum does not cover.
+//! - *Only one* range. Such a disk shows a block that is written too early.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use num_bigint::BigUint;
 use super::emission::Emission;
 use crate::writeset::VersionedRange;
 
-/// The members that have not been drawn yet, and the index of the family that gives the next one.
+/// The members that are not drawn yet, and the index of the family that supplies the next one.
 pub(super) struct Families<'a> {
     emission: &'a Emission,
     families: [Vec<Member>; 3],
@@ -23,24 +23,25 @@ pub(super) struct Families<'a> {
 /// A disk of a family.
 #[derive(Clone, Copy, Debug)]
 enum Member {
-    /// Keeps, in this world, of each range the newest version up to this serial number.
+    /// Keeps in this world the newest version of each range up to this serial number.
     Prefix { world: usize, serial: u64 },
-    /// Keeps in the last world the newest version of each range but this one.
+    /// Keeps in the last world the newest version of each range except this one.
     AllBut { slot: usize },
-    /// Keeps in this world the newest version of this range alone.
+    /// Keeps in this world only the newest version of this range.
     Only { world: usize, slot: usize },
 }
 
 impl<'a> Families<'a> {
-    /// Those of an emission.
+    /// Returns the families of an emission.
     pub fn of(emission: &'a Emission) -> Families<'a> {
         let last = emission.worlds.last().map_or(0, |world| world.slots().count());
         let all_but = (0..last).map(|slot| Member::AllBut { slot }).collect();
         Families { emission, families: [prefixes(emission), all_but, only(emission)], turn: 0 }
     }
 
-    /// Returns the number of the next disk, and `None` once all families are used up. The families
-    /// take turns. `draw` picks an index below a count. Members that are not `new` are dropped.
+    /// Returns the number of the next disk. `None` if all families are used up. The families take
+    /// turns. `draw` returns a random index below a count. Members whose number is not `new` are
+    /// dropped.
     pub fn next(
         &mut self,
         new: impl Fn(&BigUint) -> bool,
@@ -61,7 +62,7 @@ impl<'a> Families<'a> {
     }
 }
 
-/// The number of a member's disk.
+/// Returns the number of a member's disk.
 fn number(emission: &Emission, member: Member) -> BigUint {
     let newest = |slot: &VersionedRange| slot.versions.len();
     match member {
@@ -78,8 +79,9 @@ fn number(emission: &Emission, member: Member) -> BigUint {
     }
 }
 
-/// One for each visible piece, the last of its prefix. A piece that was submitted after a write
-/// with PREFLUSH, or by it, reaches the disk when the flush has ended, if the disk writes in order.
+/// Returns one prefix for each visible piece, which is the last piece of the prefix. A piece that
+/// was submitted after a write with PREFLUSH, or by it, reaches the disk after the flush has ended,
+/// if the disk writes in order.
 fn prefixes(emission: &Emission) -> Vec<Member> {
     let slots = emission.worlds.iter().flat_map(|world| world.slots());
     let versions = slots.flat_map(|slot| &slot.versions);
@@ -94,7 +96,7 @@ fn prefixes(emission: &Emission) -> Vec<Member> {
     pieces.into_iter().map(member).collect()
 }
 
-/// One for each range, in the first world where it is visible.
+/// Returns one member for each range, in the first world in which the range is visible.
 fn only(emission: &Emission) -> Vec<Member> {
     let mut met = BTreeSet::new();
     let mut members = Vec::new();

@@ -1,4 +1,4 @@
-//! An interval of the log: which instants to look at, and in which epochs their disks are.
+//! An interval of the log: the instants whose disks are visited, and the epochs of these disks.
 
 use explode_ramdisk::Event;
 use num_bigint::BigUint;
@@ -10,20 +10,20 @@ use super::sample::SampleLimits;
 use super::soft;
 use crate::writeset::{LogContradiction, WriteSet};
 
-/// What an interval amounts to.
+/// The counts of an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntervalCounts {
-    /// The sum over its emissions.
+    /// The number of crash disks, summed over the emissions of the interval.
     pub crash_disks: BigUint,
-    /// How many of them no sample met.
+    /// The number of those disks that no sample contains.
     pub left_out: BigUint,
 }
 
-/// Applies the events to the write set and visits the crash disks on the way.
+/// Applies the events to the write set and visits the crash disks of the interval.
 ///
 /// # Errors
-/// An event that contradicts the log before it; the write set has then taken the events before that
-/// one.
+/// Returns an error for an event that contradicts the log before it. The write set has then taken
+/// the events before that one.
 pub fn walk(
     write_set: &mut WriteSet,
     events: &[Event],
@@ -55,30 +55,31 @@ pub fn walk(
     Ok(counts)
 }
 
-/// One look at the disks of an instant.
+/// A view of the disks of one instant.
 pub(super) struct InstantView {
     pub emission: Emission,
     pub times: InstantEpochs,
-    /// It counts: false for an earlier state whose disks the emission before has, too.
+    /// False for an earlier state whose disks are all in the emission before it, so that they are
+    /// not counted again.
     pub counted: bool,
 }
 
-/// In which epochs the disks of a moment are possible.
+/// The epochs in which the disks of a moment are possible. A moment is a range of instants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InstantEpochs {
     when: Instants,
-    /// The instants of the moment.
+    /// The first and the last instant of the moment.
     from: u64,
     pub at: u64,
-    /// Those of the interval.
+    /// The first and the last instant of the interval.
     first: u64,
     last: u64,
-    /// No operation ends in the interval after it.
+    /// True if no operation ends in the interval after this moment.
     is_end: bool,
 }
 
 impl InstantEpochs {
-    /// The epochs of a disk that has been possible since an instant.
+    /// Returns the epochs of a disk that has been possible since an instant.
     pub fn epochs(&self, since: u64) -> Epochs {
         match self.when {
             Instants::Now => Epochs::only_if(Epoch::Now, true),
@@ -88,8 +89,8 @@ impl InstantEpochs {
     }
 }
 
-/// Applies the events to the write set and visits each moment on the way; there are always the same
-/// of the same events.
+/// Applies the events to the write set and visits each moment of the interval. Equal events give
+/// equal moments.
 pub(super) fn each_moment(
     write_set: &mut WriteSet,
     events: &[Event],
@@ -107,8 +108,8 @@ pub(super) fn each_moment(
         });
     }
     let mut from = first;
-    // Earlier states whose disks the next emission has too: they tell in which epochs it has had
-    // them.
+    // Earlier states whose disks are also in the next emission. They show the epochs in which those
+    // disks were possible.
     let mut noted: Vec<WriteSet> = Vec::new();
     let mut emit = |write_set: &WriteSet, from: u64, noted: &mut Vec<WriteSet>| {
         let mut look = |seen: &WriteSet, counted: bool| {
@@ -137,7 +138,7 @@ pub(super) fn each_moment(
     Ok(())
 }
 
-/// The epochs of a disk that is possible at the instants `from ..= to` of the interval
+/// Returns the epochs of a disk that is possible at the instants `from ..= to` of the interval
 /// `first ..= last`.
 fn epochs(from: u64, to: u64, first: u64, last: u64) -> Epochs {
     let inner = from.max(first + 1) <= to.min(last.wrapping_sub(1)) && first < last;

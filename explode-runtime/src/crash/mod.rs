@@ -1,11 +1,11 @@
 //! Crash disks: every image that a crash inside an interval of the log can leave, with the epochs
 //! in which it can.
 //!
-//! [`walk`] follows the events of an interval through a write set and looks at the disks at each
-//! emission (`docs/model/fault-model.md`, sections 5 and 6); [`crash_disks`] collects a whole
-//! interval. An emission is a product of small independent choices, so it is counted without being
-//! enumerated, each disk's identity is a sum of known differences, and a disk is built only when it
-//! is needed.
+//! [`walk`] applies the events of an interval to a write set and visits the disks of each emission
+//! (`docs/model/fault-model.md`, sections 5 and 6). [`crash_disks`] collects the disks of a whole
+//! interval. An emission is a product of small independent choices. It is counted without
+//! enumeration, each disk's identity is a sum of known differences, and a disk is built only when
+//! it is needed.
 
 mod big_index;
 mod cluster;
@@ -40,29 +40,29 @@ use crate::writeset::{DeviceRules, LogContradiction, WriteSet};
 /// All crash disks of an interval.
 #[derive(Debug)]
 pub struct LogDisks {
-    /// The distinct images, in order of first emission.
+    /// The distinct images, in the order of their first emission.
     pub disks: Vec<LogDisk>,
-    /// The sum over all emissions.
+    /// The number of crash disks, summed over all emissions.
     pub crash_disks: BigUint,
-    /// How many of them no sample met.
+    /// The number of those disks that no sample contains.
     pub left_out: BigUint,
 }
 
-/// One distinct image.
+/// One distinct image of an interval.
 #[derive(Debug)]
 pub struct LogDisk {
     /// The image's identity.
     pub identity: Identity,
-    /// When a crash can leave it.
+    /// The epochs in which a crash can leave the image.
     pub epochs: Epochs,
-    /// What of the write set it has kept, at one instant that can leave it.
+    /// The pieces of the write set that the image has kept, at one instant that can leave it.
     pub kept: Vec<KeptPiece>,
 }
 
-/// Why there is no list of the crash disks of an interval.
+/// The error of listing the crash disks of an interval.
 #[derive(Debug, thiserror::Error)]
 pub enum LogDisksError {
-    /// An event that contradicts the log before it, or asks for more than is supported.
+    /// An event contradicts the log before it, or exceeds a limit.
     #[error(transparent)]
     Event(#[from] LogContradiction),
     /// The list would not fit into memory.
@@ -71,29 +71,30 @@ pub enum LogDisksError {
     TooMany { disks: usize, pieces: u64 },
 }
 
-/// What a list of crash disks may have in all: disks, and pieces that they keep.
+/// The largest size of a list of crash disks: the pieces that they keep, and [`DISK`] for each
+/// disk.
 const MOST_LISTED: u64 = 1 << 23;
-/// What a list counts for a disk itself, in pieces.
+/// The size of a disk itself in a list, in pieces.
 const DISK: u64 = 8;
-/// The work of sampling an emission: disks of the sample, times the square of the pieces, since a
-/// disk's number has a bit or more for each piece, and is divided for each.
+/// The largest work of sampling an emission: the disks of the sample times the square of the
+/// pieces. A disk's number has at least one bit for each piece, and is divided once for each.
 const MOST_SAMPLED: u64 = 1 << 40;
 
 impl SampleLimits {
-    /// Most pending pieces that can be sampled with these limits.
+    /// Returns the largest number of pending pieces that can be sampled with these limits.
     pub fn most_pieces(&self) -> u64 {
         (MOST_SAMPLED / self.samples.max(1)).isqrt()
     }
 }
 
-/// Lists the crash disks of `interval`, after the events `before`, on devices that durably held
-/// `base`; the log goes on with `after`. `new` gets each distinct image when it is emitted first,
-/// once the whole log is known to be sound.
+/// Lists the crash disks of `interval`, which follows the events `before`, on devices that durably
+/// held `base`. The log continues with `after`. `new` receives each distinct image at its first
+/// emission, after the whole log is known to be sound.
 ///
 /// # Errors
-/// An event of any of the three that contradicts the log before it, or would leave more pieces
-/// pending than can be sampled; its index counts from the first of `before`. More disks than can be
-/// listed.
+/// Returns an error for an event of the three parts that contradicts the log before it, or that
+/// would leave more pieces pending than can be sampled. Its index counts from the first event of
+/// `before`. Returns an error if there are too many disks to list.
 pub fn crash_disks(
     base: Image,
     before: &[Event],
@@ -133,7 +134,7 @@ pub fn crash_disks(
     Ok(LogDisks { disks, crash_disks: counts.crash_disks, left_out: counts.left_out })
 }
 
-/// Applies events, the first of which has this index.
+/// Applies events, of which the first has the index `first`.
 fn apply(write_set: &mut WriteSet, events: &[Event], first: usize) -> Result<(), LogContradiction> {
     (first..).zip(events).try_for_each(|(index, event)| {
         write_set.apply(event).map_err(|error| LogContradiction { index, error })

@@ -1,24 +1,24 @@
-//! Disks by the names of the pieces that they have kept, as traces have them.
+//! Disks by the names of the pieces that they have kept, as traces record them.
 //!
-//! A name says device, first sector and version, and not where the piece ends: two ranges of a
-//! device that begin at the same sector (a long request and a short one, with `--atom request`)
-//! have the same names. All readings of such names are tried, up to [`READINGS`]; the identity of
-//! the image tells them apart.
+//! A name consists of device, first sector and version. It does not contain the end of the piece,
+//! so two ranges of a device that begin at the same sector (a long request and a short one, with
+//! `--atom request`) have the same names. All readings of such names are tried, up to [`READINGS`].
+//! The identity of the image distinguishes them.
 
 use itertools::Itertools as _;
 
 use super::piece::{KeptPiece, PieceId};
 
-/// So many readings of ambiguous names are tried.
+/// The largest number of readings of ambiguous names that are tried.
 const READINGS: usize = 1 << 12;
 
-/// Pieces as a trace names them.
+/// Returns the names of pieces, as traces record them.
 pub fn names(kept: &[KeptPiece]) -> Vec<PieceId> {
     kept.iter().map(|piece| (piece.dev, piece.sector, piece.version)).collect()
 }
 
-/// One of each table, in all combinations, the last table's changing fastest; no more than
-/// [`READINGS`] of them.
+/// Returns all combinations of one element of each table, at most [`READINGS`]. The last table's
+/// element changes fastest.
 pub(super) fn product<T>(tables: &[Vec<T>]) -> impl Iterator<Item = Vec<&T>> {
     tables.iter().map(|table| table.iter()).multi_cartesian_product().take(READINGS)
 }

@@ -1,8 +1,8 @@
-//! A crash disk among its neighbours: those that a crash at the same moment can leave, in the same
+//! The neighbours of a crash disk: the disks that a crash at the same moment can leave, in the same
 //! world.
 //!
-//! To find out what of a crash disk matters, a search keeps or loses other pieces of the same write
-//! set, and looks at the results.
+//! A search for the pieces that matter keeps or loses other pieces of the same write set, and
+//! examines the results.
 
 use explode_ramdisk::Event;
 
@@ -19,16 +19,17 @@ use crate::writeset::{LogContradiction, VersionedRange, WriteSet};
 pub struct Neighbours {
     layout: Layout,
     times: InstantEpochs,
-    /// Which moment of the interval, and which world of it: the same of the same events.
+    /// The index of the moment in the interval and of the world in the moment. Equal events give
+    /// equal places.
     pub place: (usize, usize),
 }
 
 impl Neighbours {
-    /// Returns those of the first disk of an interval for which `wanted` returns true, among the
-    /// disks that keep these pieces.
+    /// Returns the neighbours of the first disk of an interval for which `wanted` returns true,
+    /// among the disks that keep these pieces. `None` if there is no such disk.
     ///
     /// # Errors
-    /// An event that contradicts the log before it.
+    /// Returns an error for an event that contradicts the log before it.
     pub fn of(
         mut write_set: WriteSet,
         events: &[Event],
@@ -59,10 +60,10 @@ impl Neighbours {
         Ok(found)
     }
 
-    /// Those at a place of an interval, if it is there.
+    /// Returns the neighbours at a place of an interval. `None` if the interval has no such place.
     ///
     /// # Errors
-    /// An event that contradicts the log before it.
+    /// Returns an error for an event that contradicts the log before it.
     pub fn at(
         mut write_set: WriteSet,
         events: &[Event],
@@ -86,32 +87,33 @@ impl Neighbours {
         Ok(found)
     }
 
-    /// Visits the disks that have kept just these pieces: one or none, unless names are ambiguous.
+    /// Visits the disks that have kept exactly these pieces: at most one, unless names are
+    /// ambiguous.
     pub fn named(&self, pieces: &[PieceId], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
         visit_named(&self.layout, self.times, pieces, visit);
     }
 
-    /// The ranges that are pending, with their visible versions.
+    /// Returns the pending ranges with their visible versions.
     pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
         self.layout.slots()
     }
 
-    /// Can a crash in this epoch keep what has been visible since this instant?
+    /// Returns true if a crash in this epoch can keep a version that is visible since this instant.
     pub fn is_possible(&self, epoch: Epoch, since: u64) -> bool {
         self.times.epochs(since).contains(epoch)
     }
 
-    /// The instant.
+    /// Returns the last instant of the moment.
     pub fn instant(&self) -> u64 {
         self.times.at
     }
 }
 
-/// Visits each disk of an interval that has kept just these pieces, at every moment that can leave
-/// it.
+/// Visits each disk of an interval that has kept exactly these pieces, at every moment that can
+/// leave it.
 ///
 /// # Errors
-/// An event that contradicts the log before it.
+/// Returns an error for an event that contradicts the log before it.
 pub fn walk_named(
     mut write_set: WriteSet,
     events: &[Event],

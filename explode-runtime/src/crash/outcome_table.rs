@@ -1,8 +1,9 @@
-//! What a disk's number says: one digit a cluster, the last cluster's changes fastest.
+//! Decodes a disk's number: one digit for each cluster, of which the last cluster's changes
+//! fastest.
 //!
-//! Numbers of disks can be huge. Neighbouring clusters whose counts multiply to no more than a
-//! machine's number form a group, so that the long division is done once a group, and the rest on
-//! machine's numbers.
+//! The numbers of disks can be huge. Neighbouring clusters whose counts multiply to no more than a
+//! machine's number form a group. The long division is then done once for each group, and the rest
+//! with machine's numbers.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +12,12 @@ use num_bigint::BigUint;
 use super::big_index::BigIndex;
 use super::cluster::{Cluster, ClusterOption};
 
-/// The places of a world's numbers, and the choices that were met there before.
+/// The digits of a world's numbers, with the choices that were decoded before.
 pub(super) struct OutcomeTable<'a>(Vec<OutcomeGroup<'a>>);
 
-/// Neighbours: all that has one digit in a number of groups.
+/// A group of neighbouring clusters, which has one digit in the number of groups.
 struct OutcomeGroup<'a> {
-    /// The product of the counts.
+    /// The product of the counts of the clusters.
     count: BigUint,
     places: Vec<OutcomeSlot<'a>>,
 }
@@ -28,7 +29,7 @@ struct OutcomeSlot<'a> {
 }
 
 impl<'a> OutcomeTable<'a> {
-    /// Those of these clusters.
+    /// Returns the table of these clusters.
     pub fn of(clusters: &'a [Cluster]) -> OutcomeTable<'a> {
         let mut groups: Vec<OutcomeGroup<'a>> = Vec::new();
         for cluster in clusters {
@@ -46,7 +47,7 @@ impl<'a> OutcomeTable<'a> {
         OutcomeTable(groups)
     }
 
-    /// The choices that a number names, in the order of the clusters.
+    /// Returns the choices that a number encodes, in the order of the clusters.
     pub fn choices(&mut self, number: BigUint) -> Vec<&ClusterOption> {
         let mut rest = number;
         let mut choices = Vec::new();
@@ -61,7 +62,7 @@ impl<'a> OutcomeTable<'a> {
 }
 
 impl OutcomeSlot<'_> {
-    /// The choice that the last digit names; it is taken off.
+    /// Returns the choice that the last digit encodes, and removes the digit.
     fn choice(&mut self, digits: &mut BigIndex) -> &ClusterOption {
         let index = digits.take_digit(&self.count);
         self.met.entry(index).or_insert_with_key(|index| {

@@ -9,9 +9,10 @@ pub struct KeptPiece {
     pub dev: u32,
     /// The first sector of the piece.
     pub sector: u64,
-    /// Which version of its range: 1 is the oldest pending one.
+    /// The number of the version in its range. 1 is the oldest pending piece.
     pub version: u32,
 }
 
-/// A piece that is kept: device, first sector, version; 1 is the oldest pending one of its range.
+/// The name of a kept piece: device, first sector and version. Version 1 is the oldest pending
+/// piece of its range.
 pub type PieceId = (u32, u64, u32);

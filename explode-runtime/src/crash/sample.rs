@@ -1,7 +1,7 @@
-//! Limits, and the sample that is taken above them: never silent, always the same for the same seed
-//! (EX-75, EX-85).
+//! The limits, and the sample above them. A sample is always reported, and is the same for the same
+//! seed (EX-75, EX-85).
 //!
-//! At most half of a sample is directed ([`Families`]), the rest is random.
+//! At most half of a sample is directed ([`Families`]). The rest is random.
 
 use std::collections::BTreeSet;
 
@@ -14,26 +14,28 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::emission::Emission;
 use super::families::Families;
 
-/// How many disks of one emission are looked at.
+/// The number of disks of one emission that are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleLimits {
-    /// Above so many combinations an emission is sampled.
+    /// The largest number of disks of an emission that are all visited. Above it the emission is
+    /// sampled.
     pub limit: u64,
-    /// Size of the sample; at least 2, because the empty and the full combination are always in it.
+    /// The size of the sample, at least 2, because the empty and the full combination are always in
+    /// it.
     pub samples: u64,
-    /// Where the sample's generator starts.
+    /// The seed of the sample's generator.
     #[serde(skip)]
     pub seed: SampleSeed,
 }
 
-/// What, with the number of the emission, seeds the generator of a sample.
+/// The values that, with the number of the emission, seed the generator of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleSeed {
     /// The run's seed.
     pub seed: u64,
-    /// Hash of the choices made so far.
+    /// The hash of the choices so far.
     pub choices: u128,
-    /// Index of the interval among those of these choices.
+    /// The index of the interval among the intervals with these choices.
     pub interval: u64,
 }
 
@@ -44,15 +46,15 @@ impl Default for SampleLimits {
 }
 
 impl SampleLimits {
-    /// Are all of so many combinations visited?
+    /// Returns true if all of `count` disks are visited.
     pub(super) fn all(&self, count: &BigUint) -> bool {
         *count <= BigUint::from(self.limit.max(self.samples).max(2))
     }
 
-    /// Returns the numbers of the disks to visit, in order, and `None` if all are to be visited.
+    /// Returns the numbers of the disks to visit, in order. `None` if all are visited.
     ///
-    /// Nothing and everything first, then members of the [`Families`] for at most half of what is
-    /// left, and the rest at random (fault-model.md, section 6).
+    /// The sample begins with the first and the last disk. Members of the [`Families`] take at most
+    /// half of the rest, and random disks what remains (fault-model.md, section 6).
     pub(super) fn sample(&self, index: u64, emission: &Emission) -> Option<Vec<BigUint>> {
         let count = emission.count();
         if self.all(&count) {
@@ -62,7 +64,7 @@ impl SampleLimits {
         let mut generator = self.seed.generator(index);
         let mut picked = BTreeSet::from([BigUint::ZERO, &count - 1u32]);
         let directed = (samples - 2) / 2;
-        // They cost a look at every piece.
+        // Making the families visits every piece.
         let mut families = (directed > 0).then(|| Families::of(emission));
         for _ in 0..directed {
             let Some(families) = &mut families else { break };
@@ -89,7 +91,7 @@ impl SampleSeed {
     }
 }
 
-/// Draws `wanted` of the numbers below `count` that are not in `picked`. Each such set is equally
+/// Draws `wanted` of the numbers below `count` that are not in `picked`. All such sets are equally
 /// likely.
 fn others(
     generator: &mut Pcg64Mcg,
@@ -124,7 +126,7 @@ fn draw(generator: &mut Pcg64Mcg, count: usize) -> usize {
     usize::try_from(below(generator, &BigUint::from(count))).expect("it is below a usize")
 }
 
-/// A uniform number below `bound`, by rejection.
+/// Draws a uniform number below `bound`, by rejection.
 fn below(generator: &mut Pcg64Mcg, bound: &BigUint) -> BigUint {
     let bits = bound.bits();
     let words = bits.div_ceil(32) as usize;
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
     use crate::writeset::{DeviceRules, WriteSet};
 
-    /// So many blocks are dirty, each in one version.
+    /// Returns the emission of `blocks` dirty blocks, each with one version.
     fn emission(blocks: u8) -> Emission {
         let mut write_set = WriteSet::new(Image::new(), DeviceRules::default());
         for block in 0..blocks {
@@ -199,11 +201,11 @@ mod tests {
     fn the_first_member_is_a_prefix_and_half_of_a_sample_at_most_is_directed() {
         for seed in 0..50 {
             assert_eq!(sample(16, 2, seed), [0, 0xffff]);
-            // Of four, two are left, and one of these is a prefix: ones, and then zeroes.
+            // Two of the four are left, and one of them is a prefix: ones, then zeroes.
             let is_prefix = |number: &&u64| (**number as u16).leading_ones() == number.count_ones();
             assert_eq!(sample(16, 4, seed).iter().filter(is_prefix).count().min(3), 3);
         }
-        // Ten of 22 are directed: four prefixes, and three of each other family.
+        // Ten of the 22 are directed: four prefixes, and three of each other family.
         let all = (0..50).map(|seed| sample(16, 22, seed)).collect::<Vec<_>>();
         let of =
             |ones: u32| all.iter().flatten().filter(|number| number.count_ones() == ones).count();

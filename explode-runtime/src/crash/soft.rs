@@ -1,9 +1,9 @@
-//! Soft crashes: the program ends, the machine does not, so nothing that was done before is lost
+//! Soft crashes: the program ends but the machine does not, so no completed operation is lost
 //! (EX-80, EX-81).
 //!
-//! An interval is a sequence of operations, which the log tells apart by marks ([`operation_of`]).
-//! A soft crash after one of them leaves exactly one disk: the newest version of everything is
-//! there, and nothing is pending.
+//! An interval is a sequence of operations, which marks in the log separate ([`operation_of`]). A
+//! soft crash after an operation leaves exactly one disk: it has the newest version of everything,
+//! and nothing is pending.
 
 use explode_ramdisk::{Event, operation_of};
 
@@ -12,11 +12,11 @@ use super::epoch::Epochs;
 use super::instants::Instants;
 use crate::writeset::{LogContradiction, WriteSet};
 
-/// Applies the events to the write set, and visits the write set of the machine that goes on, after
-/// each operation or only at the end; and says whether it is the last one.
+/// Applies the events to the write set. Visits the settled write set after each operation, or only
+/// at the end, with true for the last visit.
 ///
 /// # Errors
-/// As [`walk`](super::walk).
+/// Returns the errors of [`walk`](super::walk).
 pub(super) fn each_disk(
     write_set: &mut WriteSet,
     events: &[Event],
@@ -37,7 +37,8 @@ pub(super) fn each_disk(
     Ok(())
 }
 
-/// The newest version of everything, with nothing pending.
+/// Returns the write set in which the newest version of everything is durable and nothing is
+/// pending.
 fn settled(write_set: &WriteSet) -> WriteSet {
     let mut image = None;
     Emission::of(write_set).last(&|_| Epochs::soft(true), &mut |disk| image = Some(disk.image()));

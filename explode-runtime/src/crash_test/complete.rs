@@ -1,10 +1,9 @@
-//! Whether a crash test has looked at everything within its bounds, and what to raise if not.
+//! The completeness of a crash test within its bounds.
 
 use crate::plan::RunSettings;
 use crate::report::Summary;
 
-/// What a passing run did not look at, and which settings to raise. `None` if it looked at
-/// everything.
+/// Describes what a passing run omitted and the settings to raise. `None` if it omitted nothing.
 pub(super) fn incomplete(summary: &Summary, settings: &RunSettings) -> Option<String> {
     if summary.complete {
         return None;

@@ -1,5 +1,4 @@
-//! The failure text of a crash test without the story of a finding: the finding is reported all the
-//! same.
+//! The failure texts of a crash test that has no story for its finding.
 
 use std::fmt::Display;
 
@@ -8,13 +7,13 @@ use itertools::Itertools as _;
 use crate::explain::CAUSES;
 use crate::report::{Finding, detail_line, status_line};
 
-/// What was seen of a store that is not deterministic, with the usual causes.
+/// Returns an observation of a store that is not deterministic, with the usual causes.
 pub(super) fn with_causes(what: &str) -> String {
     format!("{what}\nusual causes: {CAUSES}")
 }
 
-/// The report on a store that is not deterministic: `what` was seen, with the usual causes; the
-/// finding if there is one.
+/// Returns the report on a store that is not deterministic, with the observation and the finding,
+/// if there is one.
 pub(super) fn diverged(what: &str, finding: Option<&Finding>) -> String {
     let mut lines =
         vec![status_line("DIVERGED", &format!("the store is not deterministic: {what}"))];
@@ -22,7 +21,7 @@ pub(super) fn diverged(what: &str, finding: Option<&Finding>) -> String {
     lines.join("\n")
 }
 
-/// The report on a finding whose trace could not be run again.
+/// Returns the report on a finding whose trace could not be run again.
 pub(super) fn without_story(finding: &Finding, error: &dyn Display) -> String {
     let mut lines = found(finding).into_iter().chain([detail_line("no story", &error.to_string())]);
     lines.join("\n")

@@ -1,4 +1,4 @@
-//! The engine of a crash test as a component: opening is mounting, and recovering too.
+//! The engine of a crash test as a component. Opening it is both mount and recovery.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use super::parts::EngineParts;
 use crate::base::{Mode, StepError, catch_panic};
 use crate::stack::{Below, Component, ComponentDef, Surface};
 
-/// The component, as it stands in the registry.
+/// Returns the definition of the component for the registry.
 pub(super) fn def<S: 'static, M: 'static>(parts: EngineParts<S, M>) -> ComponentDef {
     ComponentDef::new("store", "the engine of a crash test", move |_| {
         Ok(Box::new(Engine { parts: parts.clone(), open: None }))
@@ -16,7 +16,7 @@ pub(super) fn def<S: 'static, M: 'static>(parts: EngineParts<S, M>) -> Component
     .on("simfiles")
 }
 
-/// The open store, as the model gets it.
+/// The open store for the model.
 pub(super) type OpenEngine<S> = RefCell<S>;
 
 struct Engine<S, M> {
@@ -25,7 +25,7 @@ struct Engine<S, M> {
 }
 
 impl<S: 'static, M: 'static> Component for Engine<S, M> {
-    /// Makes the store. It is put to rest, so that what is opened next was closed before.
+    /// Makes the store and closes it, so that the next opening finds a closed store.
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         self.mount(below)?;
         self.unmount(below)
@@ -50,7 +50,7 @@ impl<S: 'static, M: 'static> Component for Engine<S, M> {
     }
 }
 
-/// What a store does when it is dropped after a crash does not count, not even a panic.
+/// Ignores what a store does when it is dropped after a crash, including a panic.
 impl<S, M> Drop for Engine<S, M> {
     fn drop(&mut self) {
         let open = self.open.take();

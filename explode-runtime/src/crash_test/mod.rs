@@ -1,5 +1,5 @@
-//! A crash test as a `#[test]`: three functions say how a storage engine is opened, what a step of
-//! its work is, and what it holds; explode does the rest (`docs/start/your-engine.md`).
+//! A crash test as a `#[test]`: three functions open a storage engine, do a step of its work, and
+//! read its contents. explode does the rest (`docs/start/your-engine.md`).
 //!
 //! ```
 //! use std::rc::Rc;
@@ -53,24 +53,24 @@ pub use self::run::CrashTest;
 pub use self::step::Step;
 use parts::EngineParts;
 
-/// The crash test of a storage engine: all that three steps can lead to, and crashes during
-/// recovery.
+/// Returns the crash test of a storage engine. It explores all choices of three steps, and crashes
+/// during recovery.
 ///
-/// After every crash the store must open, and hold what it held after some step: at least all steps
-/// that had ended, and possibly the one that was running, whole. A step that [is
+/// After every crash the store must open and hold the contents after some step: at least all steps
+/// that had ended, and possibly the whole step that was running. A step that [is
 /// lazy](Step::is_lazy) may be lost.
 ///
-/// - `name` names the test in traces.
-/// - `open` opens the store, made if it is not there yet, recovered if there was a crash. On a
-///   crash disk an error or a panic is a finding. What the store does when it is dropped after a
-///   crash reaches no file.
-/// - `step` does something to the store, and the same to the state: what the store should hold
-///   then. [Choices](Step::choose) that it makes lead to all that may follow. An error fails the
-///   test, for without a crash there should be none.
-/// - `read` says what the store holds. On a crash disk an error or a panic is a finding.
+/// - `name` is the name of the test in traces.
+/// - `open` opens the store. It makes the store if it does not exist and recovers it after a crash.
+///   On a crash disk an error or a panic is a finding. Nothing that the store does when it is
+///   dropped after a crash reaches a file.
+/// - `step` changes the store, and changes the model in the same way: the contents that the store
+///   should have afterwards. Its [choices](Step::choose) lead to all possible continuations. An
+///   error fails the test, because without a crash there must be none.
+/// - `read` returns the contents of the store. On a crash disk an error or a panic is a finding.
 ///
-/// A step is best one that leaves what never was before: where two steps leave equal states, the
-/// loss of one of them may not be seen. What the functions do must depend on nothing but the files
+/// Each step should leave contents that never existed before. If two steps leave equal contents,
+/// the loss of one of them may go unnoticed. The functions must depend on nothing except the files
 /// and their arguments.
 pub fn crash_test<S: 'static, M: Clone + Debug + PartialEq + 'static>(
     name: &str,

@@ -1,5 +1,5 @@
-//! The steps of a crash test as a checker: it knows what the store held after each, and which of
-//! them a crash may take.
+//! The steps of a crash test as a checker. It knows the contents after each step and the steps that
+//! a crash may lose.
 
 use std::fmt::Debug;
 
@@ -12,10 +12,10 @@ use crate::crash::Epoch;
 use crate::stack::Stack;
 use crate::verdict::{CheckError, Verdict, Violation};
 
-/// The checker's name.
+/// The name of the checker.
 pub(super) const NAME: &str = "crash-test";
 
-/// The checker, as it stands in the registry.
+/// Returns the definition of the checker for the registry.
 pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(
     parts: EngineParts<S, M>,
 ) -> CheckerDef {
@@ -26,16 +26,16 @@ pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(
 
 struct Model<S, M> {
     parts: EngineParts<S, M>,
-    /// What the store held after 0, 1, 2 ... steps.
+    /// The contents of the store after 0, 1, 2 ... steps.
     history: Vec<M>,
-    /// So many steps were durable before the last one began.
+    /// The number of steps that were durable before the last one began.
     before: usize,
-    /// So many are now.
+    /// The number of steps that are durable now.
     durable: usize,
 }
 
 impl<S, M: Debug + PartialEq> Model<S, M> {
-    /// Is this what a crash may leave?
+    /// Returns a violation unless a crash in this epoch may leave these contents.
     fn judge(&self, found: &M, epoch: Epoch) -> Result<(), Violation> {
         let steps = self.history.len() - 1;
         let (least, most) = match epoch {
@@ -57,7 +57,7 @@ impl<S, M: Debug + PartialEq> Model<S, M> {
     }
 }
 
-/// A state in words, but not in too many.
+/// Returns the contents as text, cut after 120 characters.
 fn shown(state: &impl Debug) -> String {
     let text = format!("{state:?}");
     match text.char_indices().nth(120) {
@@ -68,7 +68,7 @@ fn shown(state: &impl Debug) -> String {
 
 impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M> {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
-        // The history goes on over a chop.
+        // The history continues across a chop.
         if self.history.is_empty() {
             let store = stack.engine::<OpenEngine<S>>()?;
             self.history.push((self.parts.read)(&mut store.borrow_mut()).map_err(StepError::new)?);

@@ -8,7 +8,7 @@ use explode_ramdisk::files::Files;
 
 use super::step::Step;
 
-/// What the functions of a test say; any error will do.
+/// The result of a test's function. Any error type is accepted.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 type Open<S> = dyn Fn(Rc<dyn Files>) -> Result<S> + Send + Sync;

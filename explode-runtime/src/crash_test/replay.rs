@@ -1,4 +1,4 @@
-//! Traces of crash tests: where they are kept, and the command that replays one.
+//! Traces of crash tests: the folder that keeps them, and the command that replays one.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,11 +8,11 @@ use crate::base::{RunError, durable_write, quoted};
 use crate::report::absolute;
 use crate::trace::{Trace, TraceError};
 
-/// The environment variable that names the trace of a finding: the test that has found it replays
-/// it.
+/// The environment variable with the path of a finding's trace. The test that made the finding
+/// replays it.
 pub const REPLAY: &str = "EXPLODE_REPLAY";
 
-/// Where traces are kept: `explode-traces` in the folder that cargo has built this program in.
+/// Returns the folder for traces: `explode-traces` in the build folder of this program.
 pub(super) fn folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
     let mut folder = program.parent().map_or_else(env::temp_dir, Path::to_owned);
@@ -22,7 +22,7 @@ pub(super) fn folder() -> PathBuf {
     folder.join("explode-traces")
 }
 
-/// Where the trace of a finding is kept.
+/// Returns the path for the trace of a finding.
 pub(super) fn path(test: &str, id: &str) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = test.chars().map(plain).collect();
@@ -34,14 +34,14 @@ pub(super) fn read(path: &Path) -> Result<Trace, TraceError> {
     Trace::read(path)
 }
 
-/// Writes a trace, over the one that may stand there.
+/// Writes a trace. An existing file is replaced.
 pub(super) fn write(path: &Path, trace: &Trace) -> Result<(), RunError> {
     let written = std::fs::create_dir_all(folder())
         .and_then(|()| durable_write(path, trace.to_json().as_bytes()));
     written.map_err(|error| RunError::unwritable(path, error, "make room there"))
 }
 
-/// What replays a trace: this very program, and of its tests the one whose thread this is.
+/// Returns the command that replays a trace: this program, with the test that runs in this thread.
 pub(super) fn command(path: &Path) -> String {
     let program =
         env::current_exe().map_or_else(|_| OsString::from("cargo test"), PathBuf::into_os_string);

@@ -1,5 +1,5 @@
-//! Running a crash test: exploring, and of what is found the smallest form, its story, and the
-//! command that replays it.
+//! Runs a crash test: explores, minimises and explains a finding, and gives the command that
+//! replays it.
 
 use crate::{base, plan, worker};
 use std::env;
@@ -24,16 +24,16 @@ use crate::trace::{ReplayResult, Trace};
 use crate::verdict::BrokenKind;
 use crate::worker::RemoteWorkers;
 
-/// What minimising a finding may take, and telling its story: each test of a step that hangs takes
-/// its deadline.
+/// The limits for minimising and explaining a finding. Each test of a step that hangs takes its
+/// full deadline.
 const BOUNDS: SearchBounds = SearchBounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
 
-/// A crash test that is about to run.
+/// A crash test before its run.
 #[must_use = "call run() on it"]
 pub struct CrashTest {
     registry: Registry,
     plan: Plan,
-    /// A run that leaves anything out fails.
+    /// True if a run that omits anything fails.
     require_complete: bool,
 }
 
@@ -65,31 +65,33 @@ impl CrashTest {
         }
     }
 
-    /// So many steps, one after the other.
+    /// Sets the number of consecutive steps.
     pub fn depth(mut self, steps: u32) -> CrashTest {
         self.plan.settings.depth = steps;
         self
     }
 
-    /// Anything else: limits, blocks, the strategy.
+    /// Changes any other settings: limits, blocks, the strategy.
     pub fn with(mut self, change: impl FnOnce(&mut RunSettings)) -> CrashTest {
         change(&mut self.plan.settings);
         self
     }
 
-    /// A run fails that leaves out a crash disk, or that a bound on states or time stops. Without
-    /// this such a run passes, and prints one line about it.
+    /// Makes a run fail if it omits a crash disk, or if a bound on states or time stops it. By
+    /// default such a run passes and prints a line about it.
     pub fn require_complete(mut self) -> CrashTest {
         self.require_complete = true;
         self
     }
 
-    /// Explores, or replays what [`REPLAY`] names.
+    /// Explores, or replays the trace that [`REPLAY`] names.
     ///
     /// # Panics
-    /// Something was found: with its story, and the command that replays it. The store is not
-    /// deterministic: with the first difference of two runs, and what was found. Something was
-    /// broken. The run is not complete, and [has to be](CrashTest::require_complete).
+    /// - There is a finding. The text has its story and the command that replays it.
+    /// - The store is not deterministic. The text has the first difference of two runs, and the
+    ///   finding.
+    /// - The test could not be made.
+    /// - The run is incomplete, and [must be complete](CrashTest::require_complete).
     #[track_caller]
     pub fn run(self) -> Summary {
         match self.outcome() {
@@ -98,10 +100,10 @@ impl CrashTest {
         }
     }
 
-    /// The same without the panic.
+    /// Like [`run`](CrashTest::run), without the panic.
     ///
     /// # Errors
-    /// What [`run`](CrashTest::run) panics with.
+    /// The text of the panic of [`run`](CrashTest::run).
     pub fn outcome(self) -> Result<Summary, String> {
         self.replay_named().and_then(|()| self.explore())
     }
@@ -132,7 +134,7 @@ impl CrashTest {
         }
     }
 
-    /// A run that found nothing passes, unless it is incomplete and must not be.
+    /// Returns an error if a run without findings is incomplete but must be complete.
     fn judge(&self, summary: Summary) -> Result<Summary, String> {
         let Some(missing) = incomplete(&summary, &self.plan.settings) else { return Ok(summary) };
         let name = &self.plan.target;
@@ -148,7 +150,7 @@ impl CrashTest {
         Ok(summary)
     }
 
-    /// Replays the trace that is named, if it is one of this test.
+    /// Replays the trace that [`REPLAY`] names, if it is one of this test.
     fn replay_named(&self) -> Result<(), String> {
         let Some(path) = env::var_os(REPLAY).map(PathBuf::from) else { return Ok(()) };
         let failed = |error: &dyn Display| {
@@ -163,7 +165,7 @@ impl CrashTest {
                        the test";
             return Err(failed(&why));
         }
-        // Only a test that goes through to its end says that all is well.
+        // Only a test that completes may report success.
         match self.replay(&trace).map_err(|error| failed(&error))? {
             ReplayResult::Reproduced { .. } => {
                 let story = self.story(&trace, &path).map_err(|error| failed(&error))?;
@@ -179,7 +181,7 @@ impl CrashTest {
         Ok(())
     }
 
-    /// A finding, as small as it gets, in words.
+    /// Minimises a finding and returns its story.
     fn describe(&self, finding: &Finding) -> Result<String, RunError> {
         let path = Path::new(&finding.trace);
         let trace = read(path).map_err(|error| RunError::from(BrokenKind::Tool.of(error)))?;
@@ -198,7 +200,8 @@ impl CrashTest {
         self.story(&trace, path)
     }
 
-    /// A finding that a replay did not show again: the store is not deterministic.
+    /// Returns the report on a finding that its replay did not reproduce: the store is not
+    /// deterministic.
     fn not_replayed(&self, finding: &Finding) -> String {
         let what =
             finding.not_replayed.as_deref().unwrap_or("a replay did not show what was found");
@@ -222,7 +225,7 @@ impl CrashTest {
         self.with_workers(&trace.plan(), |remote| remote.replay(trace))
     }
 
-    /// Has workers for a plan do something; each is a thread of its own.
+    /// Does `work` with workers for a plan. Each worker is a thread.
     fn with_workers<R>(&self, plan: &Plan, work: impl FnOnce(&mut RemoteWorkers<'_>) -> R) -> R {
         let mut spawn = || worker::spawn_thread(&self.registry);
         work(&mut RemoteWorkers::new(plan, &mut spawn))
@@ -235,17 +238,17 @@ impl Debug for CrashTest {
     }
 }
 
-/// Says something beside the test's own words.
+/// Prints a note besides the test's own output.
 #[expect(clippy::print_stderr, reason = "a test that passes has no other place for it")]
 fn note(text: &str) {
     eprintln!("{}", escaped(text));
 }
 
-/// What was heard of a run.
+/// The messages of a run that decide the test.
 #[derive(Debug, Default)]
 struct TestReport {
     finding: Option<Finding>,
-    /// One that its replay did not show again.
+    /// A finding that its replay did not reproduce.
     unreplayed: Option<Finding>,
     broken: Vec<(BrokenKind, String)>,
 }
@@ -261,7 +264,7 @@ impl RunSink for Listening<'_> {
         Ok(folder())
     }
 
-    /// One finding is enough for a test to fail.
+    /// Keeps a finding and interrupts the run, because one finding fails the test.
     fn emit(&mut self, message: &Message) -> Result<(), RunError> {
         match message {
             Message::Finding(finding) if finding.by_design => {}

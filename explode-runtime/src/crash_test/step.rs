@@ -1,11 +1,11 @@
-//! A step of a crash test, as it runs.
+//! A step of a crash test in progress.
 
 use std::panic::Location;
 
 use crate::check::Cx;
 use crate::choose::{ChoicePoint, Label};
 
-/// What a step is given besides the store.
+/// The context of a step: choices and flags.
 #[derive(Debug)]
 pub struct Step<'a, 'b> {
     pub(super) cx: &'a mut Cx<'b>,
@@ -13,8 +13,7 @@ pub struct Step<'a, 'b> {
 }
 
 impl Step<'_, '_> {
-    /// Chooses one of `options` ways to go on: 0, 1, ... `options` - 1; every one of them will be
-    /// tried.
+    /// Chooses one of the numbers below `options`. Each of them is tried in time.
     ///
     /// # Panics
     /// If `options` is 0.
@@ -24,8 +23,8 @@ impl Step<'_, '_> {
         self.cx.choose_at(&ChoicePoint::action(options, Label::at(Location::caller()))) as usize
     }
 
-    /// What this step does need not be durable when it ends; it is when a later step ends that does
-    /// not say so.
+    /// Declares that the effect of this step need not be durable when the step ends. It must be
+    /// durable when a later step ends without this declaration.
     pub fn is_lazy(&mut self) {
         self.lazy = true;
     }

@@ -1,13 +1,13 @@
-//! A set of keys, exact and small: about 20 bytes a key, 16 of them the key itself.
+//! An exact and small set of keys: about 20 bytes for each key, of which 16 are the key itself.
 //!
-//! The keys are hashes already. Their low bits choose one of many small tables, each with open
-//! addressing and the key's high bits as the place to look first. A table grows by a quarter when
-//! it is 85 percent full, so that at most a table in a thousand is there twice at any time: no
-//! moment needs twice the memory. No key is ever taken out.
+//! The keys are hashes already. Their low bits choose one of many small tables. Each table has open
+//! addressing and begins its search at the place that the key's high bits give. A table grows by a
+//! quarter when it is 85 percent full. At most one of the 1024 tables is copied at any time, so the
+//! set never needs twice its memory. Keys are never removed.
 
-/// How many tables.
+/// The number of tables.
 const TABLES: usize = 1 << 10;
-/// A table is at most so full, in percent.
+/// The largest share of used slots in a table, in percent.
 const FULL: usize = 85;
 /// The first size of a table.
 const FIRST: usize = 8;
@@ -16,7 +16,7 @@ const FIRST: usize = 8;
 #[derive(Debug)]
 pub struct KeySet {
     tables: Box<[Table]>,
-    /// Zero is what an empty slot holds.
+    /// True if the set has the key 0, which marks an empty slot in the tables.
     has_zero: bool,
 }
 
@@ -33,7 +33,7 @@ impl Default for KeySet {
 }
 
 impl KeySet {
-    /// Adds a key; is it new?
+    /// Adds a key. Returns true if it is new.
     pub fn insert(&mut self, key: u128) -> bool {
         if key == 0 {
             !std::mem::replace(&mut self.has_zero, true)
@@ -42,23 +42,23 @@ impl KeySet {
         }
     }
 
-    /// Is it there?
+    /// Returns true if the set has the key.
     pub fn contains(&self, key: u128) -> bool {
         if key == 0 { self.has_zero } else { self.tables[table_of(key)].contains(key) }
     }
 
-    /// How many keys.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.tables.iter().map(|table| table.used).sum::<usize>() + usize::from(self.has_zero)
     }
 
-    /// All keys, in no order.
+    /// Returns all keys, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = u128> + '_ {
         let slots = self.tables.iter().flat_map(|table| table.slots.iter().copied());
         self.has_zero.then_some(0).into_iter().chain(slots.filter(|key| *key != 0))
     }
 
-    /// The memory that it takes, in bytes.
+    /// Returns the memory that the set uses, in bytes.
     pub fn bytes(&self) -> usize {
         let slots: usize = self.tables.iter().map(|table| table.slots.len()).sum();
         size_of::<KeySet>() + size_of_val(&*self.tables) + slots * size_of::<u128>()
@@ -85,10 +85,11 @@ impl Table {
         self.used > 0 && self.slots[self.find(key)] == key
     }
 
-    /// Where the key is, or belongs. There is always an empty slot.
+    /// Returns the slot of the key, or the empty slot in which it belongs. The table always has an
+    /// empty slot.
     fn find(&self, key: u128) -> usize {
         let slots = self.slots.len();
-        // The high half as a fraction of the table.
+        // The high half of the key is taken as a fraction of the table.
         let mut slot = (((key >> 64) * slots as u128) >> 64) as usize;
         while self.slots[slot] != 0 && self.slots[slot] != key {
             slot += 1;
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Few bits, so that keys repeat, share tables and places.
+        /// Keys have few bits, so that they repeat and share tables and slots.
         #[test]
         fn it_is_a_set(keys in prop::collection::vec((0_u128..40, 0_u128..3), 0..300)) {
             let mut set = KeySet::default();
@@ -134,8 +135,8 @@ mod tests {
         }
     }
 
-    /// The memory of ten million keys, at every size on the way there; debug builds take a tenth of
-    /// them.
+    /// Measures the memory of ten million keys, at every size on the way there. Debug builds use a
+    /// tenth of them.
     #[test]
     fn a_key_takes_little_memory() {
         let keys: u64 = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };

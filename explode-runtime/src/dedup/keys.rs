@@ -1,8 +1,8 @@
-//! Keys of checks on their way: 16 bytes each.
+//! Lists of check keys for messages and journals, in 16 bytes for each key.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// Some keys.
+/// A list of keys, serialised as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyList(pub Vec<u128>);
 
@@ -24,26 +24,26 @@ impl<'de> Deserialize<'de> for KeyList {
     }
 }
 
-/// The checks that were made.
+/// The keys of checks that were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownChecks {
-    /// All but the next.
+    /// The keys of all checks that are not after a crash during recovery.
     pub seen: KeyList,
-    /// Those of crashes during recovery, which are counted apart.
+    /// The keys of checks after crashes during recovery, which are counted separately.
     pub crash_crash: KeyList,
-    /// Those that have shown an error.
+    /// The keys of checks that have shown an error.
     pub errors: KeyList,
 }
 
 impl KnownChecks {
-    /// Some more.
+    /// Adds more keys.
     pub fn extend(&mut self, more: &KnownChecks) {
         self.seen.0.extend(&more.seen.0);
         self.crash_crash.0.extend(&more.crash_crash.0);
         self.errors.0.extend(&more.errors.0);
     }
 
-    /// The same in parts of at most so many keys of a kind.
+    /// Splits the keys into parts of at most `most` keys of each kind.
     pub fn parts(&self, most: usize) -> impl Iterator<Item = KnownChecks> {
         let kinds = || [&self.seen.0, &self.crash_crash.0, &self.errors.0];
         let parts = kinds().map(|keys| keys.len().div_ceil(most)).into_iter().max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What was seen before: states, and checks.
+//! The sets of known states and known checks.
 
 mod key_set;
 mod keys;
@@ -9,12 +9,12 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 pub(crate) use key_set::KeySet;
 pub use keys::{KeyList, KnownChecks};
 
-/// The seen set of states: by signature, with the depth at which each was reached.
+/// The set of seen states: the depth at which each signature was reached.
 #[derive(Debug, Default)]
 pub(crate) struct SeenStates(HashMap<Packed, u32, KeyHasherBuilder>);
 
 impl SeenStates {
-    /// Notes a state; is it new, or was it only seen deeper than now?
+    /// Adds a state. Returns true if it is new, or if it was seen only at a greater depth.
     pub fn reach(&mut self, signature: u128, depth: u32) -> bool {
         let signature = Packed(signature.to_le_bytes());
         match self.0.get_mut(&signature) {
@@ -30,14 +30,14 @@ impl SeenStates {
         }
     }
 
-    /// How many distinct ones.
+    /// Returns the number of distinct states.
     pub fn len(&self) -> u64 {
         self.0.len() as u64
     }
 }
 
-/// A key that takes 16 bytes wherever it lies: a state takes 21 in the set, and up to twice that
-/// when the set has just grown.
+/// A key of 16 bytes without alignment. A state takes 21 bytes in the set, and up to twice that
+/// just after the set has grown.
 #[derive(Debug, PartialEq, Eq)]
 struct Packed([u8; 16]);
 
@@ -47,24 +47,25 @@ impl Hash for Packed {
     }
 }
 
-/// The number of a check of this key of which so many further crashes during recovery are followed.
-/// A disk that was met so deep that nothing further was followed does not stand for the same disk
-/// met before that.
+/// Returns the number of a check of this key below which `further` further crashes during recovery
+/// are followed. A disk that was checked so deep that fewer crashes were followed does not stand in
+/// for the same disk at a smaller depth.
 pub fn nested_key(key: u128, further: u32) -> u128 {
     key.wrapping_add(u128::from(further) << 64)
 }
 
-/// The seen set of checks, by key, and which of them have shown an error.
+/// The set of seen checks by key, with those that have shown an error.
 #[derive(Debug, Default)]
 pub struct SeenChecks {
     seen: KeySet,
-    /// Those of crashes during recovery, which are counted apart, by [number](nested_key).
+    /// The checks after crashes during recovery, which are counted separately, by
+    /// [number](nested_key).
     crash_crash: KeySet,
     errors: KeySet,
 }
 
 impl SeenChecks {
-    /// Notes checks that were made elsewhere.
+    /// Adds checks that were made elsewhere.
     pub fn learn(&mut self, known: &KnownChecks) {
         let KnownChecks { seen, crash_crash, errors } = known;
         for (set, keys) in [
@@ -78,28 +79,29 @@ impl SeenChecks {
         }
     }
 
-    /// Notes a check; is it new?
+    /// Adds a check. Returns true if it is new.
     pub fn insert(&mut self, key: u128) -> bool {
         self.seen.insert(key)
     }
 
-    /// Notes a check of a crash during recovery by [its number](nested_key); is it new?
+    /// Adds a check after a crash during recovery by its [number](nested_key). Returns true if it
+    /// is new.
     pub fn insert_crash_crash(&mut self, number: u128) -> bool {
         self.crash_crash.insert(number)
     }
 
-    /// Notes that a check of [this number](nested_key), or one that follows from it, has shown an
-    /// error.
+    /// Records that the check of this [number](nested_key), or one that follows from it, has shown
+    /// an error.
     pub fn insert_error(&mut self, number: u128) {
         self.errors.insert(number);
     }
 
-    /// Has this check, or one that follows from it, shown an error?
+    /// Returns true if this check, or one that follows from it, has shown an error.
     pub fn is_error(&self, number: u128) -> bool {
         self.errors.contains(number)
     }
 
-    /// All of them, in parts that are not too large for a message.
+    /// Returns all keys, in parts that fit into a message.
     pub fn parts(&self, most: usize) -> impl Iterator<Item = KnownChecks> + '_ {
         let parts = |set| chunks(set, most).map(KeyList);
         let seen = parts(&self.seen).map(|seen| KnownChecks { seen, ..KnownChecks::default() });
@@ -110,28 +112,28 @@ impl SeenChecks {
         errors.chain(nested).chain(seen)
     }
 
-    /// Was this check made?
+    /// Returns true if this check was made.
     pub fn has(&self, key: u128) -> bool {
         self.seen.contains(key)
     }
 
-    /// Was one of this [number](nested_key) made after a crash during recovery?
+    /// Returns true if a check of this [number](nested_key) was made after a crash during recovery.
     pub fn has_crash_crash(&self, number: u128) -> bool {
         self.crash_crash.contains(number)
     }
 
-    /// The number of checks, those of crashes during recovery included.
+    /// Returns the number of checks, including those after crashes during recovery.
     pub fn count(&self) -> usize {
         self.seen.len() + self.crash_crash.len()
     }
 
-    /// The memory that it takes, in bytes.
+    /// Returns the memory that the sets use, in bytes.
     pub fn bytes(&self) -> usize {
         self.seen.bytes() + self.crash_crash.bytes() + self.errors.bytes()
     }
 }
 
-/// The keys of a set, so many at a time.
+/// Returns the keys of a set, at most `most` at a time.
 fn chunks(set: &KeySet, most: usize) -> impl Iterator<Item = Vec<u128>> + '_ {
     let mut keys = set.iter();
     std::iter::from_fn(move || {
@@ -140,10 +142,10 @@ fn chunks(set: &KeySet, most: usize) -> impl Iterator<Item = Vec<u128>> + '_ {
     })
 }
 
-/// The keys are hashes already.
+/// A builder of [`KeyHasher`], because the keys are hashes already.
 pub(crate) type KeyHasherBuilder = BuildHasherDefault<KeyHasher>;
 
-/// Takes the low half of a 128-bit hash as it is.
+/// A hasher that uses the low half of a 128-bit hash as it is.
 #[derive(Debug, Default)]
 pub(crate) struct KeyHasher(u64);
 

@@ -1,4 +1,4 @@
-//! Where devices come from.
+//! Backends, which make the devices of stacks.
 
 use std::any::Any;
 use std::fmt;
@@ -12,26 +12,26 @@ use super::side::Side;
 use super::soft_crash::SoftCrashLog;
 use crate::base::{Mode, RunError, StepError};
 
-/// Where the file systems' clock stands: the first second of 2026.
+/// The start of the file systems' clock, as Unix time: the first second of 2026.
 pub const NOW: u64 = 1_767_225_600;
 /// The name of a guest's image among the versions of a run.
 pub const IMAGE: &str = "image";
 
-/// A host of a run. A run of one stack has the host 0.
+/// A host of a run. A run of one stack has only host 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
-/// As choices name it in their labels.
+/// Shows the host as choices name it in their labels.
 impl fmt::Display for HostId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host {}", self.0)
     }
 }
 
-/// Makes the devices of stacks.
+/// A maker of the devices of stacks.
 pub trait Backend: fmt::Debug {
-    /// Devices of a host that hold `image`, with an empty log. `seed` decides what a kernel's
-    /// random numbers are. Each host has devices, a log and a fence of its own.
+    /// Returns devices of a host that hold `image`, with an empty log. `seed` seeds a kernel's
+    /// random numbers. Each host has its own devices, log and fence.
     fn disks(
         &self,
         host: HostId,
@@ -41,42 +41,43 @@ pub trait Backend: fmt::Debug {
         seed: u64,
     ) -> Devices;
 
-    /// How many hosts it can hold at a time.
+    /// Returns the largest number of hosts at a time.
     fn hosts(&self) -> u32 {
         1
     }
 
-    /// Called when a system was mounted and is about to be driven: what it has started takes turns
-    /// with its driver. `threads` are those that the layers have named, each with the name of its
-    /// layer (EX-30).
+    /// Prepares a mounted system for its driver. The tasks that it has started take turns with the
+    /// driver from now on. `threads` are the tasks that the layers have named, each with the name
+    /// of its layer (EX-30).
     ///
     /// # Errors
-    /// The kernel refuses; a thread does not exist or does not take turns.
+    /// Returns an error if the kernel refuses, or if a thread does not exist or does not take
+    /// turns.
     fn settle(&self, _threads: &[(&str, u32)]) -> Result<(), StepError> {
         Ok(())
     }
 
-    /// The versions of the packages that these programs are from, as far as the backend knows them,
-    /// and of the guest's image; by name.
+    /// Returns the versions of the guest's image and of the packages that contain these programs,
+    /// by name, if the backend knows them.
     fn versions(&self, _programs: &[PathBuf]) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// The log of the calls that soft crashes repeat, for a live stack that begins with `base`.
-    /// `None` where the event log itself has what each operation changes.
+    /// Returns the log of the calls that soft crashes repeat, for a live stack that begins with
+    /// `base`. `None` if the event log itself contains the changes of each operation.
     fn soft_crashes(&self, _base: Image) -> Option<Box<dyn SoftCrashLog>> {
         None
     }
 
-    /// The backend itself, for code that knows its type.
+    /// Returns the backend itself, for code that knows its type.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// Opens the backend of a mode.
+/// The backends of the modes.
 pub trait Backends {
-    /// The backend for runs of this mode, in this very process.
+    /// Returns the backend for runs of this mode, in this process.
     ///
     /// # Errors
-    /// What it needs is missing.
+    /// Returns an error if a requirement of the backend is missing.
     fn open(&self, mode: Mode) -> Result<Rc<dyn Backend>, RunError>;
 }

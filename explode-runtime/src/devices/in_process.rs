@@ -12,7 +12,7 @@ use super::disk_set::{Devices, DiskSet};
 use super::side::Side;
 use crate::base::{Blame, Mode, RunError, StepError};
 
-/// Simulated devices in this process, of any number of hosts.
+/// A backend of simulated devices in this process, for any number of hosts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InProcess;
 
@@ -32,7 +32,7 @@ impl Backend for InProcess {
         u32::MAX
     }
 
-    /// Tasks of commands exist on this machine, too.
+    /// Checks the tasks, because the tasks of commands exist on this machine.
     fn settle(&self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         threads.iter().try_for_each(|(layer, pid)| {
             task_exists(*pid).map_err(|why| StepError::new(why).blame(Blame::Tool).of(layer))
@@ -47,10 +47,10 @@ impl Backend for InProcess {
 /// Checks that a task that a layer has named exists and has not ended.
 ///
 /// # Errors
-/// It does not exist.
+/// Returns an error if the task does not exist.
 pub fn task_exists(pid: u32) -> Result<(), String> {
-    // proc(5): the state comes after the name, which is in brackets. Z has ended, and no process
-    // has asked how.
+    // proc(5): the state follows the name, which is in brackets. A task in state Z has ended, and
+    // its parent has not waited for it yet.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     match state {
@@ -61,7 +61,7 @@ pub fn task_exists(pid: u32) -> Result<(), String> {
     }
 }
 
-/// Opens no mode but `mem`.
+/// Opens only the mode `mem`.
 impl Backends for InProcess {
     fn open(&self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
         match mode {

@@ -1,4 +1,4 @@
-//! What only the devices of a kernel can do.
+//! The abilities that only the devices of a kernel have.
 
 use std::path::Path;
 
@@ -10,25 +10,25 @@ use crate::faults::kernel::KernelFaults;
 
 /// The kernel below a stack: its choices, its threads, and the calls on its file systems.
 pub trait KernelSide {
-    /// Which of the two sets these are.
+    /// Returns the side of these devices.
     fn side(&self) -> Side;
 
     /// Makes the folders of a stack's components.
     fn make_folders(&self, places: &[&Path]);
 
-    /// Has the kernel probe the functions that may fail.
+    /// Makes the kernel probe the functions that may fail.
     ///
     /// # Errors
-    /// Functions that this kernel does not have, or that must not be probed.
+    /// Returns an error for functions that this kernel does not have, or that must not be probed.
     fn probe(&self, failures: &KernelFaults) -> Result<(), RunError>;
 
-    /// Hands the sequence of choices over: from here on functions of the kernel may fail in system
-    /// calls of this thread, and the kernel may act on its own between two calls. The script
-    /// answers first, and nothing happens after it. Every choice of the script is one of the
-    /// kernel's side.
+    /// Hands the sequence of choices to the kernel. From now on functions of the kernel may fail in
+    /// system calls of this thread, and the kernel may act between two calls. The script answers
+    /// first. After it the kernel runs normally. Every choice of the script is made on the kernel's
+    /// side.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Returns an error if the kernel refuses.
     fn hand_over(
         &self,
         failures: KernelFaults,
@@ -36,47 +36,47 @@ pub trait KernelSide {
         script: Vec<Choice>,
     ) -> Result<(), StepError>;
 
-    /// Takes the sequence back. Returns what was chosen.
+    /// Takes the sequence back. Returns the choices that were made.
     ///
     /// # Errors
-    /// What was chosen is not known.
+    /// Returns an error if the choices are not known.
     fn take_back(&self) -> Result<Vec<Choice>, StepError>;
 
-    /// A mutate begins on the stack (`on`), or has ended. In between code of the kernel may ask for
-    /// crash checks (EX-66): a request becomes a mark of the log.
+    /// Marks the beginning (`on`) or the end of a mutate on the stack. During a mutate code of the
+    /// kernel may request crash checks (EX-66). Each request becomes a mark of the log.
     fn listen(&self, on: bool);
 
-    /// Has code of the kernel asked for crash checks since the mutate began?
+    /// Returns true if code of the kernel has requested crash checks since the mutate began.
     fn has_asked(&self) -> bool;
 
-    /// The first request of kernel code that was refused: all are on the stack of a crash disk, and
-    /// elsewhere one with a wrong name.
+    /// Returns the first request of kernel code that was refused. `None` without one. On the stack
+    /// of a crash disk every request is refused, elsewhere only one with a wrong name.
     fn refused(&self) -> Option<StepError>;
 
-    /// Holds back the threads of this stack from now on: they run when all others wait.
+    /// Holds back the threads of this stack from now on. They run when all others wait.
     ///
     /// # Errors
-    /// The kernel refuses, or is not a guest's.
+    /// Returns an error if the kernel refuses, or is not a guest's.
     fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), StepError>;
 
-    /// Returns true if operations are logged in place of what goes to the disks.
+    /// Returns true if operations are logged instead of requests to the disks.
     fn notes_operations(&self) -> bool;
 
     /// Logs the operations on the file system that is mounted at this path.
     ///
     /// # Errors
-    /// The kernel refuses, or follows too many already.
+    /// Returns an error if the kernel refuses, or already follows too many file systems.
     fn follow(&self, at: &Path) -> Result<(), StepError>;
 
-    /// How many file systems are followed, or were.
+    /// Returns the number of file systems that are followed, or were.
     fn followed(&self) -> u32;
 
-    /// Ends that for one file system, which is about to be unmounted.
+    /// Stops logging the operations of one file system, which is about to be unmounted.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// Returns an error if the kernel refuses.
     fn unfollow(&self, system: u32) -> Result<(), StepError>;
 
-    /// Marks the machine as unfit for further runs: something on it could not be unmounted.
+    /// Marks the machine as unfit for further runs, because a part of it could not be unmounted.
     fn give_up(&self, why: &StepError);
 }

@@ -1,10 +1,9 @@
-//! What a stack stands on: simulated devices in process, or those of another backend.
+//! The devices below a stack: simulated devices in process, or those of another backend.
 //!
-//! A [`Backend`] makes sets of devices ([`DiskSet`]) that hold a given image, as often as it is
-//! asked. There are two sets at any time: one under the live stack, one under the stack that is
-//! brought up on a crash disk (EX-48). Each kind gives the same two things, so that the rooms above
-//! need not know where they run: the event log, and the image. [`InProcess`] is the backend without
-//! a kernel.
+//! A [`Backend`] makes sets of devices ([`DiskSet`]) that hold a given image. Two sets exist at any
+//! time: one under the live stack, and one under the stack that is started on a crash disk (EX-48).
+//! Each set supplies the event log and the image, so the rooms above do not depend on the backend.
+//! [`InProcess`] is the backend without a kernel.
 
 mod backend;
 mod disk_set;

@@ -1,10 +1,10 @@
 //! The two sets of devices that exist at any time.
 
-/// Which of the two sets of devices.
+/// One of the two sets of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Under the system that is being driven.
+    /// The devices under the live stack.
     Live,
-    /// Under what is brought up on a crash disk.
+    /// The devices under the stack that is started on a crash disk.
     Crash,
 }

@@ -1,7 +1,8 @@
-//! The files of a stack, whose calls are written down as its checker makes them.
+//! The files of a stack as its checker sees them, with a log of its calls.
 //!
-//! Invariant: every call of [`Files`] goes on to the files of the stack, those with a default of
-//! the trait, too; else the replay of a trace with such a call diverges. A lint makes sure of it.
+//! Invariant: every call of [`Files`] is passed on to the files of the stack, even a call with a
+//! default in the trait. Otherwise the replay of a trace with such a call diverges. A lint ensures
+//! it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,46 +15,46 @@ use explode_ramdisk::files::{
 use super::logged_call::{LoggedAction, LoggedCall};
 use super::placed_calls::{CallTimeline, PlacedCall};
 
-/// Where calls are written down; a copy is the same.
+/// The log of the calls. A clone shares the log.
 #[derive(Clone, Debug)]
 pub struct CallLog {
     inner: Rc<RefCell<CallLogState>>,
-    /// Where each call stands among the events.
+    /// The places of the calls among the events.
     timeline: CallTimeline,
-    /// The component that makes the calls; `None` for the checker.
+    /// The component that makes the calls. `None` for the checker.
     by: Option<Rc<str>>,
 }
 
 #[derive(Debug, Default)]
 struct CallLogState {
     done: Vec<LoggedCall>,
-    /// Are calls of files written down, too?
+    /// True if calls of files are logged.
     calls: bool,
     failed: Vec<FailedCommand>,
     open: OpenFiles,
 }
 
-/// A step of a checker's own commands has failed, and ended its mutate, which has this number from
-/// 1; in words.
+/// A failed step of a checker's own commands, which ended its mutate: the number of the mutate,
+/// from 1, and the error in words.
 pub type FailedCommand = (u32, String);
 
 impl CallLog {
-    /// An empty one, of the calls of files too or only of what the checker says.
+    /// Returns an empty log. Without `calls` it holds only what the checker notes.
     pub(crate) fn new(calls: bool) -> CallLog {
         let inner = Rc::new(RefCell::new(CallLogState { calls, ..CallLogState::default() }));
         CallLog { inner, timeline: CallTimeline::default(), by: None }
     }
 
-    /// Sets how many events there are at any time: from now on each call gets a place among them.
-    /// Does nothing if calls are not written down.
+    /// Sets the function that returns the current number of events. From now on each call gets a
+    /// place among the events. Does nothing if calls are not logged.
     pub(crate) fn place_by(&self, events: Rc<dyn Fn() -> u64>) {
         if self.inner.borrow().calls {
             self.timeline.place_by(events);
         }
     }
 
-    /// These files, used by the component of this name. Its calls get places and nothing else: no
-    /// script makes them.
+    /// Wraps the files that the component `by` uses. Its calls get places only, because no script
+    /// makes them.
     pub(crate) fn below(&self, by: &str, files: Rc<dyn Files>) -> Rc<dyn Files> {
         let calls = self.inner.borrow().calls;
         let below =
@@ -61,12 +62,12 @@ impl CallLog {
         below.around(files)
     }
 
-    /// The calls so far with their places, in the order in which they began.
+    /// Returns the calls so far with their places, in the order in which they began.
     pub(crate) fn placed(&self) -> Vec<PlacedCall> {
         self.timeline.calls()
     }
 
-    /// These files, whose calls are written down.
+    /// Wraps files so that their calls are logged.
     pub(crate) fn around(&self, files: Rc<dyn Files>) -> Rc<dyn Files> {
         if !self.inner.borrow().calls {
             return files;
@@ -74,23 +75,23 @@ impl CallLog {
         Rc::new(LoggingFiles { files, log: self.clone() })
     }
 
-    /// Something was done, without an error.
+    /// Logs an action that succeeded.
     pub fn note(&self, what: LoggedAction) {
         self.timeline.note(self.by.as_deref(), &what);
         self.inner.borrow_mut().done.push(LoggedCall { what, error: None });
     }
 
-    /// A step of the mutate of this number has failed.
+    /// Records that a step of this mutate failed, with the error in words.
     pub fn failed(&self, mutate: u32, how: String) {
         self.inner.borrow_mut().failed.push((mutate, how));
     }
 
-    /// Those that have failed so far, in order.
+    /// Returns the failed steps so far, in order.
     pub(crate) fn failed_commands(&self) -> Vec<FailedCommand> {
         self.inner.borrow().failed.clone()
     }
 
-    /// Everything so far.
+    /// Returns the log so far.
     pub(crate) fn done(&self) -> Vec<LoggedCall> {
         self.inner.borrow().done.clone()
     }
@@ -125,7 +126,7 @@ impl CallLog {
         Ok(fd)
     }
 
-    /// The path of an open file.
+    /// Returns the path of an open file.
     fn path(&self, fd: Fd) -> String {
         self.inner.borrow().open.get(fd).0
     }
@@ -209,7 +210,7 @@ impl Files for LoggingFiles {
         self.log.made(FsCall::FsyncDir { path: path.to_owned() }, || self.files.sync_dir(path))
     }
 
-    /// Of a file system of the kernel it is syncfs(2).
+    /// Logs `Syncfs`, because for a file system of the kernel this call is syncfs(2).
     fn sync(&self) -> Result<()> {
         self.log.made(FsCall::Syncfs, || self.files.sync())
     }
@@ -325,7 +326,7 @@ mod tests {
         SimFiles::mount(storage, 0, Granule::default()).unwrap()
     }
 
-    /// What was done, and has it succeeded?
+    /// Returns the calls of a log, each with true if it succeeded.
     fn said(log: &CallLog) -> Vec<(FsCall, bool)> {
         let call = |what| match what {
             LoggedAction::Call(call) => call,
@@ -361,7 +362,7 @@ mod tests {
         let other = noted.open("/c", OpenFlags::CREATE).unwrap();
         noted.clone_file(fd, other).unwrap();
 
-        // Both ask the same files.
+        // Both use the same files.
         for asked in [&*noted, &files] {
             assert_eq!(asked.readlink("/l"), Ok("to".to_owned()));
             assert_eq!(asked.mode("/b"), Ok(0o600));
@@ -409,7 +410,7 @@ mod tests {
         assert!(beyond().unwrap().contains("never had one"));
         noted.link_open(fd, "/a").unwrap();
         assert!(beyond().unwrap().contains("never had one"));
-        // From now on it has a name.
+        // From now on the file has a name.
         noted.pwrite(fd, 0, b"two").unwrap();
         assert_eq!(beyond(), None);
         noted.rename_with("/a", "/b", Renaming::Exchange).unwrap_err();
@@ -421,7 +422,7 @@ mod tests {
         assert_eq!(said(&log).pop(), Some((FsCall::Fsync { path: "/b".to_owned() }, true)));
     }
 
-    /// What is written down can be made again: it is the same calls.
+    /// The calls in a log can be made again, and are then logged as the same calls.
     #[test]
     fn an_applied_call_is_written_down_as_itself() {
         let (log, files) = (CallLog::new(true), Rc::new(simulated()));

@@ -1,10 +1,10 @@
-//! What was done, as an engineer reads it.
+//! The text of an action for an engineer.
 
 use explode_ramdisk::files::CallText;
 
 use super::logged_call::LoggedAction;
 
-/// The words for what was done.
+/// Returns the text of an action.
 pub(super) fn text_of(what: &LoggedAction) -> CallText {
     match what {
         LoggedAction::Mutate(number) => CallText::bare(&format!("(mutate {number})")),

@@ -9,26 +9,26 @@ use serde_json::error::Category;
 use super::limits::{Counted, LogLimits, MOST_LINE_BYTES};
 use super::read_error::ReadError;
 
-/// What is said of a line that is no object; serde would take an array of the fields, too.
+/// The message for a line that is not an object. serde would also accept an array of the fields.
 const NOT_AN_EVENT: &str = "not an event; a log has one JSON object a line, \
                             {\"e\":\"dirty\",...}, or is a log of dm-log-writes";
 
-/// Line types that a log may have and that say nothing of the disks.
+/// The types of lines that a log may have and that no disk depends on.
 const SKIPPED: [&str; 2] = ["syscall", "choice"];
 
-/// Reads a log: the events, each with its line number (from 1).
+/// Reads a log. Returns the events, each with its line number, from 1.
 ///
 /// # Errors
-/// The first line that is not an event of `docs/reference/event-log.md`; a log above the default
-/// limits; an error of the file.
+/// Returns an error for the first line that is not an event of `docs/reference/event-log.md`, for a
+/// log above the default limits, and if the file cannot be read.
 pub fn read_jsonl(input: impl BufRead) -> Result<Vec<(usize, Event)>, ReadError> {
     read_jsonl_within(input, LogLimits::default())
 }
 
-/// Reads a log with other limits.
+/// Reads a log with the given limits.
 ///
 /// # Errors
-/// As [`read_jsonl`].
+/// Returns the errors of [`read_jsonl`].
 pub fn read_jsonl_within(
     input: impl BufRead,
     limits: LogLimits,
@@ -67,7 +67,7 @@ pub fn read_jsonl_within(
 /// Writes a log that [`read_jsonl`] reads.
 ///
 /// # Errors
-/// Those of `output`.
+/// Returns the errors of `output`.
 pub fn write_jsonl<'a>(
     mut output: impl Write,
     events: impl IntoIterator<Item = &'a Event>,
@@ -79,8 +79,8 @@ pub fn write_jsonl<'a>(
     Ok(())
 }
 
-/// What is wrong with a line. It is one value, so serde's "line 1" of it would only confuse; the
-/// column helps.
+/// Returns the message for an invalid line. serde's line number is removed, because it is always 1
+/// within one line. The column is kept.
 fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);

@@ -1,4 +1,4 @@
-//! How much of a log is read: one that does not end must not fill the memory.
+//! The limits of reading a log, so that a log that does not end cannot fill the memory.
 
 use std::io::{BufRead, Read};
 
@@ -7,9 +7,9 @@ use super::read_error::ReadError;
 /// The largest log that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogLimits {
-    /// Its length.
+    /// The largest length, in bytes.
     pub bytes: u64,
-    /// Its events; an entry of dm-log-writes is two.
+    /// The largest number of events. An entry of dm-log-writes is two events.
     pub events: u64,
 }
 
@@ -19,7 +19,7 @@ impl Default for LogLimits {
     }
 }
 
-/// The longest line that is read: base64 of 48 MiB, more than a request has.
+/// The longest line that is read, in bytes: base64 of 48 MiB, more than a request has.
 pub(super) const MOST_LINE_BYTES: u64 = 1 << 26;
 
 impl LogLimits {
@@ -30,7 +30,7 @@ impl LogLimits {
     }
 }
 
-/// A log that counts what is read of it.
+/// A log that counts the bytes that are read from it.
 pub(super) struct Counted<R> {
     input: R,
     limits: LogLimits,
@@ -50,8 +50,8 @@ impl<R> Counted<R> {
 }
 
 impl<R: BufRead> Counted<R> {
-    /// Reads a line without its end; `None` if there is none. Of one that is too long one byte too
-    /// many is returned.
+    /// Reads a line without its end. `None` at the end of the log. Of a line that is too long, one
+    /// byte more than the limit is returned.
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, ReadError> {
         let mut text = Vec::new();
         let left = (self.limits.bytes - self.read).saturating_add(1);
@@ -67,7 +67,7 @@ impl<R: BufRead> Counted<R> {
 }
 
 impl<R: Read> Counted<R> {
-    /// Fills a buffer; `Ok(false)` if the log ends before.
+    /// Fills a buffer. Returns false if the log ends before.
     pub fn fill(&mut self, buf: &mut [u8]) -> Result<bool, ReadError> {
         self.count(buf.len())?;
         match self.input.read_exact(buf) {
@@ -77,8 +77,8 @@ impl<R: Read> Counted<R> {
         }
     }
 
-    /// Reads so many bytes; `None` if the log ends before. Memory grows with what is there, not
-    /// with `len`.
+    /// Reads `len` bytes. `None` if the log ends before. Memory grows with the bytes that are
+    /// there, not with `len`.
     pub fn data(&mut self, len: u64) -> Result<Option<Vec<u8>>, ReadError> {
         let mut data = Vec::new();
         let left = (self.limits.bytes - self.read).saturating_add(1);

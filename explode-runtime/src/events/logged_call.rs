@@ -1,34 +1,34 @@
-//! What was done to a stack: the calls that change or sync something, each with what a command
-//! needs to make it again.
+//! The actions on a stack: the calls that change or sync something, each with the arguments that
+//! are needed to repeat it.
 
 use explode_ramdisk::files::{Fallocate, FsCall, NAMELESS};
 use serde::{Deserialize, Serialize};
 
-/// A call that was made, and why it failed, if it has.
+/// An action on a stack, with its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedCall {
-    /// The call.
+    /// The action.
     pub what: LoggedAction,
-    /// The error, in words.
+    /// The error in words. `None` if the action succeeded.
     pub error: Option<String>,
 }
 
-/// What was done.
+/// An action on a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedAction {
-    /// A mutate begins, with its number from 1.
+    /// The start of a mutate, with its number from 1.
     Mutate(u32),
-    /// The stack was unmounted, and is mounted again.
+    /// An unmount and a mount of the stack.
     Restart,
     /// A call on files.
     Call(FsCall),
-    /// A command of the shell, with `$mnt` and `$dev` where the file system and its device are.
+    /// A shell command, with `$mnt` and `$dev` in place of the file system and its device.
     Shell(String),
 }
 
 impl LoggedCall {
-    /// Returns true if it may give back space that the file system has allocated, for others to
-    /// take.
+    /// Returns true if the action can free space that the file system had allocated, so that other
+    /// files can take it.
     pub(crate) fn gives_back(&self) -> bool {
         let gives = match &self.what {
             LoggedAction::Shell(_) => true,
@@ -65,7 +65,7 @@ impl LoggedCall {
         gives && self.error.is_none()
     }
 
-    /// May it take space? Whatever is no sync may.
+    /// Returns true if the action can take space. Every action except a sync can.
     pub(crate) fn takes(&self) -> bool {
         let syncs = match &self.what {
             LoggedAction::Mutate(_) | LoggedAction::Restart => true,
@@ -75,7 +75,8 @@ impl LoggedCall {
         !syncs && self.error.is_none()
     }
 
-    /// What of it no plain command does, if it has succeeded.
+    /// Returns the part of the action that no plain command can do. `None` if there is no such
+    /// part, or if the action failed.
     pub(crate) fn beyond_commands(&self) -> Option<&'static str> {
         if self.error.is_some() {
             return None;

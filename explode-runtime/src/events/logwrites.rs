@@ -1,8 +1,9 @@
-//! Logs of the kernel's dm-log-writes target, which QEMU's blklogwrites driver writes too.
+//! Logs of the kernel's dm-log-writes target. QEMU's blklogwrites driver writes the same format.
 //!
-//! Format (drivers/md/dm-log-writes.c): a superblock sector, then per entry a header sector and its
-//! data. All numbers are little endian, sectors of the log's own size. The log has no submit times,
-//! so an entry is a submit and its completion, and its FLUSH flag a PREFLUSH.
+//! Format (drivers/md/dm-log-writes.c): a superblock sector, then for each entry a header sector
+//! and its data. All numbers are little endian. Sectors have the log's own size. The log has no
+//! submit times, so an entry becomes a submit and its completion, and its FLUSH flag becomes a
+//! PREFLUSH.
 
 use std::io::{Read, Write};
 
@@ -12,7 +13,7 @@ use explode_ramdisk::{Event, Flags, Payload, SECTOR_BYTES};
 use super::limits::{Counted, LogLimits};
 use super::read_error::ReadError;
 
-/// The first eight bytes of such a log, little endian.
+/// The first eight bytes of a log, read as a little-endian number.
 pub const LOG_WRITES_MAGIC: u64 = 0x006a_7366_7773_6872;
 
 const VERSION: u64 = 1;
@@ -23,21 +24,22 @@ const FUA: u64 = 1 << 1;
 const DISCARD: u64 = 1 << 2;
 const MARK: u64 = 1 << 3;
 const METADATA: u64 = 1 << 4;
-/// A request larger than this is damage, not data.
+/// The largest length of a request, in bytes. A larger one means that the log is damaged.
 const MOST_BYTES: u64 = 1 << 32;
 
 /// Reads a dm-log-writes log as events of device 0, each with the number of its entry (from 1).
 ///
 /// # Errors
-/// What is wrong, with the byte offset; a log above the default limits.
+/// Returns an error with the byte offset for an invalid log, and an error for a log above the
+/// default limits.
 pub fn read_logwrites(input: impl Read) -> Result<Vec<(usize, Event)>, ReadError> {
     read_logwrites_within(input, LogLimits::default())
 }
 
-/// Reads such a log with other limits.
+/// Reads a dm-log-writes log with the given limits.
 ///
 /// # Errors
-/// As [`read_logwrites`].
+/// Returns the errors of [`read_logwrites`].
 pub fn read_logwrites_within(
     input: impl Read,
     limits: LogLimits,
@@ -95,7 +97,7 @@ fn bad(offset: u64, message: String) -> ReadError {
     ReadError::Byte { offset, message }
 }
 
-/// Reads the superblock; returns the bytes of a sector and the number of entries.
+/// Reads the superblock. Returns the size of a sector in bytes and the number of entries.
 fn read_superblock(input: &mut Counted<impl Read>) -> Result<(usize, u64), ReadError> {
     let mut sector = vec![0; SECTOR_BYTES];
     fill(input, &mut sector, 0)?;
@@ -121,10 +123,10 @@ fn read_superblock(input: &mut Counted<impl Read>) -> Result<(usize, u64), ReadE
     Ok((sector_bytes, entries))
 }
 
-/// Writes a log whose replay writes these sectors, in order, and then flushes.
+/// Writes a log whose replay writes these sectors in order and then flushes.
 ///
 /// # Errors
-/// Those of `output`.
+/// Returns the errors of `output`.
 pub fn write_logwrites(mut output: impl Write, writes: &[(u64, Bytes)]) -> std::io::Result<()> {
     let mut sector = [0; SECTOR_BYTES];
     sector[0..8].copy_from_slice(&LOG_WRITES_MAGIC.to_le_bytes());

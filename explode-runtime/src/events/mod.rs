@@ -1,4 +1,4 @@
-//! The event log: the same events from every backend, and the files it is read from and written to.
+//! The event log: the same events from every backend, and the files that hold them.
 
 mod call_log;
 mod call_text;
@@ -23,7 +23,7 @@ pub(crate) use summary::{Whose, describe, event_lines, happened, summary_line};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Feeds an event to a hash, in an encoding that no compiler and no other version changes.
+/// Feeds an event to a hash, in an encoding that does not depend on the compiler or the version.
 pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {
     let mut words = |tag: u8, words: &[u64]| {
         hash.update(&[tag]);
@@ -56,15 +56,16 @@ pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {
     }
 }
 
-/// How the marks begin that ask for crash checks.
+/// The prefix of the marks that request crash checks.
 const ASKED: &str = "asked ";
 
-/// The name of the mark of a request for crash checks that the checker did not make itself (EX-66).
+/// Returns the name of the mark of a request for crash checks that the checker did not make itself
+/// (EX-66).
 pub fn asked(name: &str) -> String {
     format!("{ASKED}{name}")
 }
 
-/// What is asked for by this event, if anything is.
+/// Returns the name of the request that this event makes. `None` if it makes none.
 pub fn asked_name(event: &Event) -> Option<&str> {
     match event {
         Event::Mark { name } => name.strip_prefix(ASKED),

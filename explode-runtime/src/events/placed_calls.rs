@@ -1,4 +1,4 @@
-//! Where the calls on files stand among the events of the log.
+//! The places of the calls on files among the events of the log.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,20 +13,20 @@ use super::logged_call::LoggedAction;
 /// A call, and the events between which it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedCall {
-    /// The component that made it; `None` for the checker.
+    /// The component that made the call. `None` for the checker.
     pub by: Option<String>,
     /// The call with its arguments.
     pub call: CallText,
-    /// Why it failed, if it has.
+    /// The error in words. `None` if the call succeeded.
     pub error: Option<String>,
-    /// Events before it began. Marks are not counted.
+    /// The number of events before the call began. Marks are not counted.
     pub from: u64,
-    /// Events before it returned; `None` while it runs.
+    /// The number of events before the call returned. `None` while it runs.
     pub to: Option<u64>,
 }
 
-/// The calls of a stack, with their places. Clones share them. Without a count of events
-/// ([`place_by`](CallTimeline::place_by)) none is kept.
+/// The calls of a stack, with their places. Clones share them. No call is kept until
+/// [`place_by`](CallTimeline::place_by) sets a count of events.
 #[derive(Clone, Default)]
 pub(super) struct CallTimeline(Rc<RefCell<CallTimes>>);
 
@@ -42,17 +42,17 @@ impl fmt::Debug for CallTimeline {
     }
 }
 
-/// A call that has begun: its index, if it is kept.
+/// A call that has begun, by its index. `None` if it is not kept.
 pub(super) struct Begun(Option<usize>);
 
 impl CallTimeline {
-    /// Sets how many events there are at any time. The count begins again with each start of the
-    /// stack, and so do the calls.
+    /// Sets the function that returns the current number of events, and removes all calls. Both
+    /// start again with each start of the stack.
     pub fn place_by(&self, events: Rc<dyn Fn() -> u64>) {
         *self.0.borrow_mut() = CallTimes { events: Some(events), calls: Vec::new() };
     }
 
-    /// A call begins.
+    /// Adds a call that begins now.
     pub fn begin(&self, by: Option<&str>, what: &LoggedAction) -> Begun {
         let events = self.0.borrow().events.clone();
         let Some(events) = events else { return Begun(None) };
@@ -63,7 +63,7 @@ impl CallTimeline {
         Begun(Some(calls.len() - 1))
     }
 
-    /// It has returned.
+    /// Sets the end of a call to now.
     pub fn end(&self, begun: Begun, error: Option<&str>) {
         let events = self.0.borrow().events.clone();
         let (Some(events), Begun(Some(index))) = (events, begun) else { return };
@@ -73,7 +73,7 @@ impl CallTimeline {
         }
     }
 
-    /// Something was done that only now is known: it began where the call before it returned.
+    /// Adds an action that has just ended. It began at the return of the call before it.
     pub fn note(&self, by: Option<&str>, what: &LoggedAction) {
         let began = self.0.borrow().calls.last().and_then(|call| call.to);
         let begun = self.begin(by, what);
@@ -83,7 +83,7 @@ impl CallTimeline {
         self.end(begun, None);
     }
 
-    /// The calls so far, in the order in which they began.
+    /// Returns the calls so far, in the order in which they began.
     pub fn calls(&self) -> Vec<PlacedCall> {
         self.0.borrow().calls.clone()
     }

@@ -1,33 +1,33 @@
 //! The errors of reading an event log.
 
-/// A log that cannot be read.
+/// An error of reading a log.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file itself.
+    /// The file cannot be read.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// A line of it, from 1.
+    /// A line is invalid.
     #[error("line {line}: {message}")]
     Line {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason in words.
         message: String,
     },
-    /// It does not end within the limit.
+    /// The log is longer than the limit.
     #[error("it has more than {most} bytes, the most that is read of a log")]
     #[expect(missing_docs, reason = "the message says what the number is")]
     TooLong { most: u64 },
-    /// It has too many events.
+    /// The log has more events than the limit.
     #[error("it has more than {most} events, the most that are read of a log")]
     #[expect(missing_docs, reason = "the message says what the number is")]
     TooManyEvents { most: u64 },
-    /// A byte of it, in a binary log.
+    /// A part of a binary log is invalid.
     #[error("byte {offset}: {message}")]
     Byte {
-        /// Offset from the beginning.
+        /// The offset from the start of the log, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The reason in words.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Events without their bytes, with what stands where they write.
+//! Summaries of events: events without their bytes, with the owner of the sectors that they write.
 
 use explode_ramdisk::{Event, Payload};
 use serde::{Deserialize, Serialize};
@@ -11,23 +11,23 @@ pub struct EventSummary {
     pub what: String,
     /// The device, if the event names one.
     pub dev: Option<u32>,
-    /// First sector and bytes, if it has a range.
+    /// The first sector and the number of bytes, if the event has a range.
     pub range: Option<(u64, u64)>,
-    /// Which request.
+    /// The number of the request, if the event has one.
     pub id: Option<u64>,
     /// `fua`, `preflush`, `zeroes`, `discard`, `error`, or a mark's name.
     pub notes: Vec<String>,
-    /// What stands there, as far as a component can tell.
+    /// The owner of the sectors, such as a file, if a component can identify it.
     #[serde(rename = "whose")]
     pub owner: Option<String>,
-    /// The task that has caused it, as far as that is known.
+    /// The task that caused the event, if it is known.
     pub by: Option<String>,
 }
 
-/// What stands in a sector of a device, as far as that is known.
+/// A function that returns the owner of a sector of a device, if it is known.
 pub(crate) type Whose<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
 
-/// An event without its bytes.
+/// Returns the summary of an event.
 pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> EventSummary {
     let bare = |what: &str| EventSummary {
         what: what.to_owned(),
@@ -70,13 +70,13 @@ pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> EventSummary {
     }
 }
 
-/// An event in a line, without its bytes.
+/// Returns an event as one line, without its bytes.
 pub(crate) fn summary_line(event: &Event) -> String {
     let event = happened(event, &|_, _| None);
     [event.what.clone(), describe(&event)].join(" ").trim_end().to_owned()
 }
 
-/// What an event's summary says after its kind.
+/// Returns the text of a summary after its kind.
 pub(crate) fn describe(event: &EventSummary) -> String {
     let EventSummary { dev, range, id, notes, owner: whose, by, .. } = event;
     let mut words = Vec::new();
@@ -89,10 +89,10 @@ pub(crate) fn describe(event: &EventSummary) -> String {
     whose.as_ref().map_or(text.clone(), |whose| format!("{text}: {whose}"))
 }
 
-/// The most events of a run that are compared.
+/// The largest number of events of a run that are compared.
 const EVENTS: usize = 100_000;
 
-/// An event as one line: what it is, and a hash of its contents.
+/// Returns an event as one line: its summary and a hash of its contents.
 fn line(event: &Event) -> String {
     let short = summary_line(event);
     match event {
@@ -103,7 +103,7 @@ fn line(event: &Event) -> String {
     }
 }
 
-/// The events of a run, a line each.
+/// Returns the events of a run, one line each.
 pub(crate) fn event_lines(events: &[Event]) -> Vec<String> {
     events.iter().take(EVENTS).map(line).collect()
 }

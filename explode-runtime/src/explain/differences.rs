@@ -1,4 +1,5 @@
-//! Where two runs of the same choices differ, for a system that is not deterministic.
+//! The first differences between two runs of the same choices, for a system that is not
+//! deterministic.
 
 use super::session::{ProbeSession, SearchBounds};
 use crate::base::RunError;
@@ -6,14 +7,14 @@ use crate::judge::{END_MARK, NOW_MARK};
 use crate::trace::Trace;
 use crate::worker::RemoteWorkers;
 
-/// What usually makes a system take another path in a second run.
+/// The usual causes of a different path in a second run.
 pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, threads, or \
                           something outside of the disks that stays from \
                           one run to the next (a static, a file elsewhere)";
 
 /// Runs the choices of a trace up to three times and returns the first differences, one line each:
-/// of the choices from the recorded ones, and of two event logs from each other. Empty if there are
-/// none, or if the trace ends its worker.
+/// between the choices and the recorded ones, and between two event logs. Empty without a
+/// difference, or if the trace kills its worker.
 ///
 /// # Errors
 /// A worker cannot be started.
@@ -25,7 +26,7 @@ pub fn differences(remote: &mut RemoteWorkers<'_>, trace: &Trace) -> Result<Vec<
         ProbeSession::new(remote, trace, SearchBounds { budget: None, tests: u64::MAX });
     let (other_choice, first) = session.logged(trace, true)?;
     let mut found: Vec<String> = other_choice.into_iter().collect();
-    // What stays in memory from one run to the next shows in the same worker, what a start draws in
+    // State in memory that survives a run shows in the same worker. Values drawn at a start show in
     // a new one.
     for anew in [false, true] {
         let (other_choice, second) = session.logged(trace, anew)?;
@@ -40,8 +41,8 @@ pub fn differences(remote: &mut RemoteWorkers<'_>, trace: &Trace) -> Result<Vec<
     Ok(found)
 }
 
-/// What a run that diverged is reported with: what was seen, the first differences, and what
-/// usually causes them.
+/// Returns the report on a diverged run: the observation, the first differences, and their usual
+/// causes.
 pub fn diverged(what: &str, differences: &[String]) -> String {
     let none = ["two further runs of the same choices wrote the same events: what differs is in \
                  the recovery or in the check, or stays \
@@ -54,7 +55,7 @@ pub fn diverged(what: &str, differences: &[String]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The first difference of two event logs.
+/// Returns the first difference of two event logs.
 fn difference(first: &[String], second: &[String]) -> Option<String> {
     let longer = first.len().max(second.len());
     let at = (0..longer).find(|at| first.get(*at) != second.get(*at))?;

@@ -1,4 +1,4 @@
-//! A story without a worker of its own: for a program that has opened the backend itself.
+//! A story without a worker, for a program that has already opened the backend.
 
 use super::critical::CriticalSearch;
 use super::story::{Story, StoryRun};
@@ -13,7 +13,7 @@ use crate::worker::probe::{
     ProbeReply, StoppedAt, run_probe,
 };
 
-/// Keeps where the probe stands, and lets it go on.
+/// Stores the place where the probe has stopped, and ends the probe.
 #[derive(Default)]
 struct Stands(Option<StoppedAt>);
 
@@ -30,11 +30,11 @@ impl ProbeChannel for Stands {
     }
 }
 
-/// Runs a trace in this thread up to its recorded disk, and tells what it shows. The disk is not
-/// checked again, and no critical write is looked for.
+/// Runs a trace in this thread up to its recorded disk, and returns its story. The disk is not
+/// checked again, and no critical write is searched for.
 ///
 /// # Errors
-/// A trace that names what is not there, or a component that cannot start.
+/// The trace names something unknown, or a component cannot start.
 pub fn story_in_thread(
     registry: &Registry,
     trace: &Trace,

@@ -1,4 +1,4 @@
-//! Going to where a trace fails: by its recorded disk, or by a search for the error.
+//! Finds the place where a trace fails: its recorded disk, or a disk found by a search.
 
 use super::session::{DiskTry, PathFailure, PathResult, ProbeSession};
 use crate::base::RunError;
@@ -7,31 +7,31 @@ use crate::crash::PieceId;
 use crate::trace::Trace;
 use crate::worker::probe::{CrashPoint, ProbeAnswers, ProbeGoal, StoppedAt};
 
-/// Where a trace fails.
+/// The place where a trace fails.
 #[derive(Debug)]
 pub enum Location {
-    /// It fails like this.
+    /// The trace fails as described.
     Fails(Box<LocatedFailure>),
-    /// It does not; this is what was there.
+    /// The trace does not fail, for this reason.
     Not(String),
-    /// The replay went another way.
+    /// The replay diverged.
     Diverged(String),
 }
 
-/// How a trace fails now.
+/// The present failure of a trace.
 #[derive(Debug)]
 pub struct LocatedFailure {
-    /// The choices, where, and what was seen.
+    /// The choices, the place and the violation.
     pub failing: PathFailure,
-    /// The moment of the crash, if there was one.
+    /// The moment of the crash. `None` without a crash.
     pub standing: Option<StoppedAt>,
-    /// The log was another one than recorded, and a disk of the interval was found by a search
-    /// (EX-60).
+    /// True if the log differs from the recorded one and the disk was found by a search of the
+    /// interval (EX-60).
     pub by_search: bool,
 }
 
 impl CrashPoint {
-    /// That of a trace; none without a crash.
+    /// Returns the crash point of a trace. `None` without a crash.
     pub fn of(trace: &Trace) -> Option<CrashPoint> {
         let crash_disk = trace.crash_disk.clone()?;
         Some(CrashPoint {
@@ -44,13 +44,13 @@ impl CrashPoint {
         })
     }
 
-    /// What each of its disks has kept.
+    /// Returns the pieces that each disk has kept.
     pub fn pieces(&self) -> Vec<Vec<PieceId>> {
         self.disks.iter().map(|disk| disk.blocks.clone()).collect()
     }
 }
 
-/// Goes to where the trace fails, and sees that it does.
+/// Runs the trace to the place where it fails and verifies the failure.
 ///
 /// # Errors
 /// Those of [`ProbeSession::way`].
@@ -102,16 +102,16 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
     }
 }
 
-/// What a search has found.
+/// The result of a search.
 pub enum SearchResult {
-    /// The error.
+    /// The error was found.
     Fails(Box<LocatedFailure>),
-    /// This instead.
+    /// The error was not found, for this reason.
     Not(String),
 }
 
-/// Runs a way, and looks for the error in its last mutate; then stands there, if there is a disk to
-/// stand at.
+/// Runs a path and searches its last mutate for the error. Then the worker stops at the failing
+/// disk, if there is one.
 ///
 /// # Errors
 /// Those of [`ProbeSession::way`].
@@ -153,7 +153,7 @@ fn look_until(
     }
 }
 
-/// Stands at the disk of which a worker has died.
+/// Stops at the disk that killed a worker.
 fn stand(
     session: &mut ProbeSession<'_, '_>,
     failing: &PathFailure,

@@ -1,9 +1,9 @@
-//! Explaining a trace: what of it matters, and what it tells (`docs/guide/explain-a-finding.md`).
+//! Explains and minimises traces (`docs/guide/explain-a-finding.md`).
 //!
-//! A worker runs the trace's way, or another one, and stands still where the crash was
-//! ([`probe`](crate::worker::probe)). The [`ProbeSession`], on the other side of the wire, then has
-//! it try other disks of that moment, and remembers the results. Smaller traces ([`minimise`]) and
-//! stories are made of that.
+//! A worker runs the path of a trace or another one, and stops at the crash
+//! ([`probe`](crate::worker::probe)). On the other side of the wire, the [`ProbeSession`] makes the
+//! worker try other disks of that moment, and remembers the results. Smaller traces ([`minimise`])
+//! and stories are made from these results.
 
 pub mod critical;
 mod differences;

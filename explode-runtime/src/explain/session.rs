@@ -1,9 +1,9 @@
-//! The supervisor's side of probes: it has a worker run ways and try disks, and remembers what came
-//! of each disk.
+//! The supervisor's side of probes: a worker runs paths and tries disks, and the session remembers
+//! the result of each disk.
 //!
-//! A worker that dies is an answer, too: if it died in the step and in the way that the trace says,
-//! the way or the disk shows the error. The next question goes to a new worker, which first goes
-//! back to where the system stood.
+//! A worker's death is a result as well. If the worker died in the step and on the path that the
+//! trace names, the path or the disk shows the error. The next question goes to a new worker, which
+//! is first restored to the same place.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -22,43 +22,43 @@ use crate::worker::{
     Evidence, FromWorker, RemoteWorkers, StartError, ToWorker, WorkerStarted, Workers as _,
 };
 
-/// What may be spent.
+/// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchBounds {
-    /// Time; none for as much as it takes.
+    /// The maximum duration. `None` for no limit.
     pub budget: Option<Duration>,
-    /// Tests: ways that are run, and disks that are looked at.
+    /// The maximum number of tests: paths run and disks checked.
     pub tests: u64,
 }
 
-/// Runs ways and tries disks for one trace.
+/// Runs paths and tries disks for one trace.
 pub struct ProbeSession<'a, 'r> {
     remote: &'a mut RemoteWorkers<'r>,
     trace: &'a Trace,
     bounds: SearchBounds,
     began: Instant,
-    /// What the worker of the moment has started, if there is one.
+    /// The description of the present worker. `None` if no worker runs.
     started: Option<WorkerStarted>,
     standing: bool,
-    /// Where to go back to: choices and disk.
+    /// The choices and the disk to return to.
     at: Option<(Vec<Choice>, CrashPoint)>,
-    /// In which moment that is.
+    /// The moment of that disk.
     here: Option<MomentKey>,
-    /// What is known of the disks there.
+    /// The known results of disks in that moment.
     known: BTreeMap<Vec<Vec<PieceId>>, DiskTry>,
-    /// The calls of the checker are written down, for [`evidence`](ProbeSession::evidence).
+    /// True if the calls of the checker are logged, for [`evidence`](ProbeSession::evidence).
     noted: bool,
-    /// Tests made.
+    /// The number of tests made.
     pub tests: u64,
-    /// Questions that were answered from memory.
+    /// The number of questions that were answered from memory.
     pub remembered: u64,
-    /// A bound has said no.
+    /// True if a bound has been reached.
     pub cut: bool,
-    /// The events of the last way, a line each, if they are wanted.
+    /// The events of the last path, a line each, if they are wanted.
     events: Vec<String>,
 }
 
-/// A moment: in it, a disk is what it keeps.
+/// The key of a moment. In one moment the kept pieces identify a disk.
 #[derive(Debug, PartialEq, Eq)]
 struct MomentKey {
     choices: Vec<Vec<Choice>>,
@@ -78,51 +78,51 @@ impl MomentKey {
     }
 }
 
-/// The result of a way.
+/// The result of a path.
 #[derive(Debug)]
 pub enum PathResult {
-    /// The worker stands still at a disk.
+    /// The worker has stopped at a disk.
     Stands(Box<StoppedAt>),
-    /// The error was there, and the worker stands nowhere: a mutate saw it, or it ended the worker.
+    /// The error occurred in a mutate or killed the worker. No worker has stopped at a disk.
     Fails(Box<PathFailure>),
-    /// The error was not there.
+    /// The error did not occur, for this reason.
     Not(String),
-    /// It went another way.
+    /// The path diverged.
     Diverged(String),
     /// The checker, a component or the tool failed.
     Broken(Broken),
 }
 
-/// An error that was seen.
+/// A failure of a path.
 #[derive(Clone, Debug)]
 pub struct PathFailure {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
-    /// Steps of the checker's own commands that have failed.
+    /// The steps of the checker's own commands that have failed.
     pub failed: Vec<FailedCommand>,
-    /// At which disk; none without a crash.
+    /// The disk of the failure. `None` without a crash.
     pub spot: Option<CrashPoint>,
     /// The error.
     pub violation: Violation,
-    /// The profile's line about it.
+    /// The profile's line about the broken promise.
     pub promise: Option<CitedPromise>,
 }
 
 /// The result of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskTry {
-    /// No crash leaves it.
+    /// No crash can leave the disk.
     Impossible,
-    /// All is well.
+    /// Every promise is kept.
     Sound,
-    /// The error that is looked for; with the disks as a trace has them.
+    /// The disk has the error of the trace. The records are its disks in the form of a trace.
     Same(Vec<CrashDiskRecord>, Violation),
-    /// Something else is wrong.
+    /// The disk has another error.
     Other(String),
 }
 
 impl<'a, 'r> ProbeSession<'a, 'r> {
-    /// For a trace, with workers for its plan.
+    /// Returns a session for a trace, with workers for its plan.
     pub fn new(
         remote: &'a mut RemoteWorkers<'r>,
         trace: &'a Trace,
@@ -146,31 +146,30 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         }
     }
 
-    /// The same; the calls of the checker are written down from the beginning.
+    /// Makes the session log the calls of the checker from the beginning.
     #[must_use = "this returns the session that has them written down"]
     pub fn noting(self) -> Self {
         ProbeSession { noted: true, ..self }
     }
 
-    /// May something more be tested? If not, that is noted.
+    /// Returns true if another test is allowed. Otherwise records that a bound was reached.
     pub fn may_go_on(&mut self) -> bool {
         let late = self.bounds.budget.is_some_and(|budget| self.began.elapsed() >= budget);
         self.cut |= late || self.tests >= self.bounds.tests;
         !self.cut
     }
 
-    /// How long it has taken.
+    /// Returns the time since the start of the session.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// What the worker has started.
+    /// Returns the description of the present worker.
     pub fn started(&self) -> Option<&WorkerStarted> {
         self.started.as_ref()
     }
 
-    /// Where the search of a way ends: at the error, looking first at a disk that keeps these
-    /// pieces.
+    /// Returns the goal of a search for the error. Disks with these pieces are checked first.
     pub fn failing(&self, first: Vec<PieceId>) -> ProbeGoal {
         if self.trace.epoch.is_none() {
             return ProbeGoal::Mutate;
@@ -188,7 +187,8 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         }
     }
 
-    /// The same where the trace's crash was, if its log is another one now.
+    /// Returns the same goal, restricted to the request of the trace's crash, for a log that
+    /// differs from the recorded one.
     pub fn failing_elsewhere(&self, first: Vec<PieceId>) -> ProbeGoal {
         match self.failing(first) {
             ProbeGoal::Failing { crashes, first, most, budget_ms, .. } => {
@@ -199,10 +199,10 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         }
     }
 
-    /// Runs a way.
+    /// Runs a path.
     ///
     /// # Errors
-    /// A worker cannot be started; the tool or a component is broken.
+    /// A worker cannot be started, or the tool or a component is broken.
     pub fn way(
         &mut self,
         answers: ProbeAnswers,
@@ -224,10 +224,10 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         Ok(end)
     }
 
-    /// Goes to a disk, which is not looked at; none if it is not there.
+    /// Stops at a disk without checking it. `None` if the disk does not occur.
     ///
     /// # Errors
-    /// As [`way`](ProbeSession::way).
+    /// Those of [`way`](ProbeSession::way).
     pub fn stop_at(
         &mut self,
         choices: &[Choice],
@@ -240,11 +240,12 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         }
     }
 
-    /// Recovers and checks the disk that keeps these pieces, where the worker stands; and so on for
-    /// crashes during recovery.
+    /// Recovers and checks the disk with these pieces at the present moment. Each further element
+    /// has the pieces of a crash during recovery.
     ///
     /// # Errors
-    /// As [`way`](ProbeSession::way); the worker stands nowhere.
+    /// Those of [`way`](ProbeSession::way). It is also an error if no path has stopped at a disk
+    /// before.
     pub fn attempt(&mut self, pieces: &[Vec<PieceId>]) -> Result<DiskTry, RunError> {
         if let Some(known) = self.known.get(pieces) {
             self.remembered += 1;
@@ -256,11 +257,11 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         Ok(outcome)
     }
 
-    /// What a script needs, from the worker that stands at a disk, where this was found broken;
-    /// with the disk that keeps these pieces, to compare with.
+    /// Returns the evidence for a script from the worker that has stopped at a disk with this
+    /// violation. `pieces` are those of the disk to compare with.
     ///
     /// # Errors
-    /// The worker does not stand anywhere, or dies.
+    /// No worker has stopped at a disk, or the worker dies.
     pub fn evidence(
         &mut self,
         pieces: Vec<PieceId>,
@@ -283,12 +284,12 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         }
     }
 
-    /// Would [`attempt`](ProbeSession::attempt) answer from memory?
+    /// Returns true if [`attempt`](ProbeSession::attempt) would answer from memory.
     pub fn knows(&self, pieces: &[Vec<PieceId>]) -> bool {
         self.known.contains_key(pieces)
     }
 
-    /// Has the worker end its way; returns the profile's line about the error.
+    /// Ends the worker's path. Returns the profile's line about the error, if there is one.
     pub fn leave(&mut self) -> Option<CitedPromise> {
         if !std::mem::take(&mut self.standing) {
             return None;
@@ -303,11 +304,11 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         }
     }
 
-    /// Runs the choices of a trace without crash checks, in a new worker or in the one of the
-    /// moment. Returns the first choice that is not the recorded one, and the events, a line each.
+    /// Runs the choices of a trace without crash checks, in a new worker or in the present one.
+    /// Returns the first choice that differs from the recorded one, and the events, a line each.
     ///
     /// # Errors
-    /// As [`way`](ProbeSession::way).
+    /// Those of [`way`](ProbeSession::way).
     pub(super) fn logged(
         &mut self,
         trace: &Trace,
@@ -463,7 +464,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         }
     }
 
-    /// What it means that the worker died on a way.
+    /// Returns the result of a path on which the worker died.
     fn died(
         &mut self,
         death: &WorkerDeath,
@@ -502,7 +503,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
 
 impl std::fmt::Debug for ProbeSession<'_, '_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bench")
+        f.debug_struct("ProbeSession")
             .field("tests", &self.tests)
             .field("cut", &self.cut)
             .finish_non_exhaustive()
@@ -516,8 +517,8 @@ fn probe_said(said: FromWorker) -> Option<ProbeReply> {
     }
 }
 
-/// A worker that was killed from outside has said nothing of the step that it was in, and nothing
-/// is to be remembered of it.
+/// Returns an error if the worker was killed from outside. Such a death proves nothing about its
+/// step and must not be remembered.
 fn says_something(death: &WorkerDeath) -> Result<(), RunError> {
     match death.killed_externally {
         true => Err(broken(BrokenKind::Worker, &format!("a worker died {death}; try again"))),

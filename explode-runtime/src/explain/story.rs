@@ -1,5 +1,5 @@
-//! The story of a trace: what was done, what the crash kept and lost, what was promised, and what
-//! the trace shows when it is run again.
+//! The story of a trace: its operations, the pieces that the crash kept and lost, the broken
+//! promise, and the result of a replay.
 
 use std::collections::BTreeMap;
 
@@ -15,51 +15,50 @@ use crate::verdict::Violation;
 use crate::worker::RemoteWorkers;
 use crate::worker::probe::{CitedPromise, StoppedAt};
 
-/// Everything that is reported about a trace.
+/// The contents of a story.
 #[derive(Clone, Debug)]
 pub struct Story {
     /// The trace.
     pub trace: Trace,
-    /// What running it again has added, or why it could not.
+    /// The results of running the trace again, or the reason why that failed.
     pub retold: Result<StoryRun, String>,
 }
 
-/// What only running a trace again can tell.
+/// The part of a story that needs a replay of the trace.
 #[derive(Clone, Debug)]
 pub struct StoryRun {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
-    /// Steps of the checker's own commands that have failed.
+    /// The steps of the checker's own commands that have failed.
     pub failed: Vec<FailedCommand>,
-    /// What was seen now.
+    /// The violation in the replay.
     pub violation: Violation,
-    /// It was seen at another disk than the recorded one, which a search has found.
+    /// True if it occurred at another disk than the recorded one, found by a search.
     pub by_search: bool,
-    /// The moment of the crash; none without one.
+    /// The moment of the crash. `None` without a crash.
     pub standing: Option<StoppedAt>,
-    /// The profile's line about the promise that is broken, if there is one.
+    /// The profile's line about the broken promise. `None` without such a line.
     pub promise: Option<CitedPromise>,
-    /// The critical write; none without a crash.
+    /// The critical write. `None` without a crash.
     pub critical: Option<CriticalSearch>,
-    /// The versions of now, where they are not the recorded ones: name, recorded, now.
+    /// The versions that differ from the recorded ones: name, recorded version, present version.
     pub other_versions: Vec<(String, String, String)>,
 }
 
 impl Story {
-    /// What the file alone tells; `why` it is not more.
+    /// Returns the story from the file alone. `why` is the reason why the trace was not run.
     pub fn of_file(trace: Trace, why: String) -> Story {
         Story { trace, retold: Err(why) }
     }
 }
 
-/// Of so many tests in all, one question about the critical write may take this part.
+/// One question about the critical write may take this fraction of all tests.
 const QUESTION: u64 = 8;
 
-/// Runs a trace again, and tells what it shows. The bounds are for the search for the critical
-/// write.
+/// Replays a trace and returns its story. The bounds limit the search for the critical write.
 ///
 /// # Errors
-/// A worker cannot be started; the tool or a component is broken.
+/// A worker cannot be started, or the tool or a component is broken.
 pub fn story(
     remote: &mut RemoteWorkers<'_>,
     trace: &Trace,
@@ -104,8 +103,9 @@ pub fn story(
     Ok(Story { trace: trace.clone(), retold: Ok(retold) })
 }
 
-/// Returns the versions that differ: name, recorded, now. The image is omitted: the packages that
-/// the stack uses are compared themselves, and the image has many more.
+/// Returns the versions that differ: name, recorded version, present version. The image is omitted
+/// because it has many more packages than the stack uses. The packages in use are compared
+/// individually.
 fn differences(
     recorded: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
@@ -130,7 +130,7 @@ mod tests {
         assert!(differences(&versions("1.47", "a"), &versions("1.47", "b")).is_empty());
         let [name, then, now] = ["e2fsprogs", "1.47", "1.48"].map(str::to_owned);
         assert_eq!(differences(&versions(&then, "a"), &versions(&now, "b")), [(name, then, now)]);
-        // An older trace says less.
+        // An older trace has fewer versions.
         assert!(differences(&BTreeMap::new(), &versions("1.47", "a")).is_empty());
     }
 }

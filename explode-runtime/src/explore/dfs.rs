@@ -1,22 +1,22 @@
-//! Depth first: a new state is explored at once, its parent's other choices wait.
+//! Depth first: a new state is explored at once, and the other choices of its parent wait.
 
 use super::job::{following, made_in};
 use super::states::StateTree;
 use super::{FinishedUnit, Job, Novelty, State, StateId, Strategy, Unit};
 use crate::choose::Choice;
 
-/// Tries every combination of choices, the deepest state first.
+/// A strategy that tries every combination of choices, the deepest state first.
 #[derive(Debug)]
 pub struct Dfs {
     depth: u32,
     states: StateTree,
-    /// States with combinations left, each with the script of the next; the deepest is last. There
-    /// are no more than the depth.
+    /// The states with combinations left, each with the script of the next one. The deepest state
+    /// is last. There are at most `depth`.
     open: Vec<(StateId, Vec<Choice>)>,
 }
 
 impl Dfs {
-    /// Explores states that are less than `depth` mutates deep.
+    /// Returns a strategy that explores states fewer than `depth` mutates deep.
     pub fn new(depth: u32) -> Dfs {
         let mut states = StateTree::default();
         let first = (depth > 0).then(|| (states.begin(&State::default()), Vec::new()));
@@ -36,7 +36,7 @@ impl Strategy for Dfs {
         if let Some(script) = following(made) {
             self.open.push((id, script));
         }
-        // All that are open came before this one.
+        // All open states were added before this one, so later ones are no longer needed.
         self.states.forget_after(id);
         if finished.reached == Novelty::New && finished.unit.state.depth + 1 < self.depth {
             self.open.push((self.states.after(id, made), Vec::new()));

@@ -1,33 +1,33 @@
-//! The most different state first: of those that wait, the one that is farthest from all that were
-//! explored (the paper's section 12 names this its biggest missed opportunity).
+//! The most different state first: of the waiting states, the one that is farthest from all
+//! explored states (the paper's section 12 names this its biggest missed opportunity).
 //!
-//! How far a state is from the explored ones is its distance from the nearest of them, by
-//! [`Sketch`]. Of equally far ones the one that waits longest comes first, so without signatures
-//! this is breadth first. A state costs a comparison of 64 bytes with each explored one when it
-//! comes, and with each one that waits when it is explored.
+//! The distance of a state is its distance from the nearest explored state, by [`Sketch`]. Of
+//! states at one distance the one that has waited longest comes first, so without signatures the
+//! order is breadth first. A new state costs a comparison of 64 bytes with each explored state. An
+//! explored state costs one with each waiting state.
 
 use std::cmp::Reverse;
 
 use super::states::make_room;
 use super::{Frontier, ReachedState, Sketch, StateId};
 
-/// States that wait, the most different one first.
+/// The waiting states, the most different one first.
 #[derive(Debug, Default)]
 pub struct MostDifferent {
-    /// In the order in which they came.
+    /// The waiting states in the order in which they came.
     waiting: Vec<StateId>,
-    /// What each of them is like; anything at a distance of 0.
+    /// The sketch of each waiting state. Of a state at distance 0 its value is not used.
     sketches: Vec<Sketch>,
-    /// How far each of them is from the nearest explored state; 0 without a sketch.
+    /// The distance of each waiting state from the nearest explored state. 0 without a sketch.
     distances: Vec<u8>,
     explored: Vec<Sketch>,
 }
 
-/// Farther than any distance: nothing was explored yet.
+/// A distance above all others, for a state that comes before any state is explored.
 const FARTHEST: u8 = u8::MAX;
 
 impl MostDifferent {
-    /// Every distance is at most that to a state that is explored now.
+    /// Lowers the distance of each waiting state to its distance from a state that is explored now.
     fn explore(&mut self, sketch: Sketch) {
         for (distance, other) in
             self.distances.iter_mut().zip(&self.sketches).filter(|(distance, _)| **distance > 0)
@@ -58,7 +58,7 @@ impl Frontier for MostDifferent {
         let at = self.distances.iter().position(|distance| *distance == farthest)?;
         let (state, sketch) = (self.waiting.remove(at), self.sketches.remove(at));
         self.distances.remove(at);
-        // At a distance of 0 one like it is explored already, or it has no sketch.
+        // A state at distance 0 has the sketch of an explored one, or has none.
         if farthest > 0 {
             self.explore(sketch);
         }
@@ -92,7 +92,7 @@ impl Frontier for MostDifferent {
     }
 }
 
-/// At most 64.
+/// Returns the distance of two sketches, at most 64.
 fn between(one: &Sketch, other: &Sketch) -> u8 {
     one.distance(other) as u8
 }

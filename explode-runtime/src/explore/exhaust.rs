@@ -1,4 +1,4 @@
-//! The default: exhaust a state, then take the next from the queue (EX-2, EX-41 to EX-46).
+//! The default strategy: exhaust a state, then take the next from the queue (EX-2, EX-41 to EX-46).
 
 use super::job::{following, made_in};
 use super::states::StateTree;
@@ -7,8 +7,8 @@ use super::{
 };
 use crate::choose::Choice;
 
-/// Tries every combination of choices of one mutate from a state, then those from the state that
-/// its frontier gives next.
+/// A strategy that tries every combination of choices of one mutate from a state, then continues
+/// with the next state of its frontier.
 #[derive(Debug)]
 pub struct Exhaust {
     depth: u32,
@@ -22,7 +22,7 @@ pub struct Exhaust {
 struct Current {
     id: StateId,
     state: State,
-    /// That of its next unit.
+    /// The script of the next unit.
     script: Vec<Choice>,
 }
 
@@ -33,17 +33,18 @@ impl Current {
 }
 
 impl Exhaust {
-    /// Explores states that are less than `depth` mutates deep, breadth first.
+    /// Returns a strategy that explores states fewer than `depth` mutates deep, breadth first.
     pub fn new(depth: u32) -> Exhaust {
         Exhaust::from_state(depth, Box::<Fifo>::default(), State::default())
     }
 
-    /// The same, the most different state first.
+    /// Returns a strategy that explores states fewer than `depth` mutates deep, the most different
+    /// one first.
     pub fn most_different(depth: u32) -> Exhaust {
         Exhaust::from_state(depth, Box::<MostDifferent>::default(), State::default())
     }
 
-    /// Begins with a state; the others wait in `frontier`.
+    /// Returns a strategy that begins with `state`. Other states wait in `frontier`.
     pub fn from_state(depth: u32, mut frontier: Box<dyn Frontier>, state: State) -> Exhaust {
         let mut states = StateTree::default();
         if state.depth < depth {
@@ -52,8 +53,8 @@ impl Exhaust {
         Exhaust { depth, states, frontier, current: None }
     }
 
-    /// The memory that its states take, in bytes: those that wait, and what is kept of those that
-    /// were explored.
+    /// Returns the memory that the states use, in bytes: waiting states, and the records of
+    /// explored ones.
     pub fn bytes(&self) -> usize {
         self.states.bytes() + self.frontier.bytes()
     }
@@ -88,7 +89,7 @@ impl Strategy for Exhaust {
         }
     }
 
-    /// What is left of the current state, in parts; then the states that wait.
+    /// Returns the rest of the current state, in parts, then the waiting states.
     fn ahead(&self, most: usize) -> Vec<Job> {
         let current = self.current.iter().map(Current::unit);
         let mut jobs: Vec<Job> = current.flat_map(|unit| Job::all(unit, 0).split(most)).collect();

@@ -1,46 +1,47 @@
-//! The order in which states wait until all combinations of their next mutate are tried.
+//! The order of the waiting states, in which all combinations of their next mutate are tried.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use super::{ReachedState, StateId};
 
-/// So many states have room at first; a long queue grows by an eighth, so that little of it is
+/// The first size of a queue, in states. A long queue grows by an eighth, so that little of it is
 /// empty.
 const FIRST: usize = 16;
 
-/// States that wait, in some order.
+/// The waiting states, in some order.
 pub trait Frontier: Debug + Send {
-    /// One more; `arrival` is where it was reached, none for where a search begins.
+    /// Adds a state. `arrival` is the place where it was reached. `None` if a search begins with
+    /// it.
     fn push(&mut self, state: StateId, arrival: Option<&ReachedState>);
 
-    /// The next one, which is going to be explored.
+    /// Removes and returns the next state, which is explored now. `None` if no state waits.
     fn pop(&mut self) -> Option<StateId>;
 
-    /// How many there are.
+    /// Returns the number of waiting states.
     fn len(&self) -> usize;
 
-    /// Is none there?
+    /// Returns true if no state waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Does it go by sketches?
+    /// Returns true if the order depends on sketches.
     fn wants_sketches(&self) -> bool {
         false
     }
 
-    /// States that wait, at most so many, those that come next first as far as that is known.
+    /// Returns at most `most` waiting states. The next ones are first, if the order is known.
     fn ahead(&self, most: usize) -> Vec<StateId>;
 
-    /// The memory that it takes, in bytes.
+    /// Returns the memory that the frontier uses, in bytes.
     fn bytes(&self) -> usize;
 
-    /// The state in which the checker begins.
+    /// Receives the state in which the checker begins.
     fn begins(&mut self, _arrival: &ReachedState) {}
 }
 
-/// The one that waits longest comes first.
+/// A frontier in which the state that has waited longest comes first.
 #[derive(Debug, Default)]
 pub struct Fifo(VecDeque<StateId>);
 

@@ -1,33 +1,35 @@
-//! Jobs: parts of an exploration that workers run by themselves.
+//! Jobs: parts of an exploration that workers run alone.
 
 use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
 use crate::choose::Choice;
 
-/// Units that follow each other in one state: the first, and if so wanted all combinations that
-/// begin as its script does.
+/// Consecutive units from one state: the first unit, and optionally all later combinations that
+/// begin with a part of its script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The first unit.
     pub unit: Unit,
-    /// How many choices of its script all units have; none if there is just the first unit.
+    /// The number of choices of its script that all units keep. `None` if the job is the first unit
+    /// alone.
     pub fixed: Option<usize>,
 }
 
 impl Job {
-    /// One unit alone.
+    /// Returns the job of one unit.
     pub fn one(unit: Unit) -> Job {
         Job { unit, fixed: None }
     }
 
-    /// All combinations from a unit on that keep the first choices of its script, so many.
+    /// Returns the job of all combinations from a unit on that keep the first `fixed` choices of
+    /// its script.
     pub fn all(unit: Unit, fixed: usize) -> Job {
         Job { unit, fixed: Some(fixed) }
     }
 
-    /// What is left of it after its first unit, which has made these choices, those of its state
-    /// included.
+    /// Returns the rest of the job after its first unit. `choices` are those of that unit,
+    /// including those of its state. `None` if nothing is left.
     pub fn after(&self, choices: &[Choice]) -> Option<Job> {
         let fixed = self.fixed?;
         let made = made_in(&self.unit, choices);
@@ -36,9 +38,9 @@ impl Job {
         Some(Job { unit, fixed: Some(fixed) })
     }
 
-    /// The same units as several jobs, in the order in which they come: those that keep the whole
-    /// script of the first unit, then those that begin with each later option of its last choice,
-    /// and so on.
+    /// Splits the job into at most `most` jobs, in the order of their units. The first keeps the
+    /// whole script of the first unit. The next ones begin with each later option of its last
+    /// choice, and so on.
     pub fn split(self, most: usize) -> Vec<Job> {
         let Some(fixed) = self.fixed else { return vec![self] };
         let script = self.unit.script.clone();
@@ -58,14 +60,14 @@ impl Job {
     }
 }
 
-/// The choices after those of the state.
+/// Returns the choices after those of the unit's state.
 pub(super) fn made_in<'a>(unit: &Unit, choices: &'a [Choice]) -> &'a [Choice] {
     &choices[unit.state.choices.len().min(choices.len())..]
 }
 
-/// The script that leads to the combination after `made`, or none after the last: the choices are
-/// an odometer whose last one turns fastest. What comes after the choice that turns is dropped: it
-/// may be other choices next time.
+/// Returns the script of the combination after `made`. `None` after the last one. The choices are
+/// an odometer whose last one turns fastest. The choices after the one that turns are dropped,
+/// because others may follow.
 pub(super) fn following(made: &[Choice]) -> Option<Vec<Choice>> {
     turning(made).map(|turning| turned(made, turning))
 }
@@ -85,8 +87,8 @@ mod tests {
     use super::*;
     use crate::choose::{ChoicePoint, Label};
 
-    /// Runs units of a toy whose points have 3, 2 and 2 options, the last only if the first answer
-    /// is not 1.
+    /// Runs a unit of a toy whose points have 3, 2 and 2 options. The last point exists only if the
+    /// first answer is not 1.
     fn run(unit: &Unit) -> Vec<Choice> {
         let mut made: Vec<Choice> = Vec::new();
         for options in [3, 2, 2] {

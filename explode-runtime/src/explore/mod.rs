@@ -1,8 +1,8 @@
-//! Strategies: which choices to try next (`docs/reference/strategies.md`).
+//! Strategies: the order in which choices are tried (`docs/reference/strategies.md`).
 //!
-//! A strategy hands out [`Unit`]s of work and receives the result of each. It knows nothing of
-//! disks and checks; the runner of a unit knows nothing of queues. Whether a state is new is
-//! decided by the run, which has the seen set.
+//! A strategy returns [`Unit`]s of work and receives the result of each. It does not depend on
+//! disks and checks, and the runner of a unit does not depend on queues. The run decides whether a
+//! state is new, because it has the seen set.
 
 mod dfs;
 mod different;
@@ -32,72 +32,73 @@ use serde::{Deserialize, Serialize};
 
 use crate::choose::Choice;
 
-/// What a call of mutate led to.
+/// The result of a call of mutate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Novelty {
-    /// A state never seen before, or only deeper than now.
+    /// A state that was never seen, or only at a greater depth.
     New,
-    /// A state that is known.
+    /// A state that is known at this depth or a smaller one.
     Known,
-    /// An error: the state is not explored further (EX-47).
+    /// An error. The state is not explored further (EX-47).
     Aborted,
 }
 
-/// A state on the way of a unit: the checker has begun, or a mutate has returned.
+/// A state on the path of a unit: the checker has begun, or a mutate has returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReachedState {
-    /// Which state it is.
+    /// The signature of the state.
     pub signature: u128,
-    /// Calls of mutate that led there.
+    /// The number of calls of mutate that led to the state.
     pub depth: u32,
-    /// Choices that led there.
+    /// The number of choices that led to the state.
     pub choices: u64,
-    /// What the state is like; none unless the strategy wants it, and the checker has a signature.
+    /// The sketch of the state. `None` unless the strategy wants sketches and the checker has a
+    /// signature.
     pub sketch: Option<Sketch>,
-    /// Which topology it has, if the checker says that of states.
+    /// The identity of the state's topology. `None` unless the checker reports topologies.
     pub topology: Option<u128>,
 }
 
-/// A unit that was run.
+/// A unit that has run, with its result.
 #[derive(Debug)]
 pub struct FinishedUnit<'a> {
     /// The unit.
     pub unit: &'a Unit,
-    /// Every choice made, those of the unit's state included.
+    /// Every choice that was made, including those of the unit's state.
     pub choices: &'a [Choice],
-    /// The states on its way, in order, that of its beginning only if that is the first of all;
-    /// each is new or known.
+    /// The states on its path, in order, each new or known. The state at its beginning is included
+    /// only if it is the first of the run.
     pub arrivals: &'a [(ReachedState, Novelty)],
-    /// What the last call of mutate led to.
+    /// The result of the last call of mutate.
     pub reached: Novelty,
 }
 
-/// Which choices to try next.
+/// The order in which choices are tried.
 ///
-/// A run that is resumed repeats what stands in its journal: [`next`](Strategy::next) and
-/// [`observe`](Strategy::observe) are called as before, but no unit is run. So what a strategy does
-/// must depend on nothing but its seed and what it has observed.
+/// A resumed run repeats its journal: [`next`](Strategy::next) and [`observe`](Strategy::observe)
+/// are called as before, but no unit is run. So a strategy must depend only on its seed and on its
+/// observations.
 pub trait Strategy {
-    /// The next unit, or none when everything within the bounds was tried: then the run is
+    /// Returns the next unit. `None` if everything within the bounds was tried, so the run is
     /// complete.
     fn next(&mut self) -> Option<Unit>;
 
-    /// Learns what became of the unit that [`next`](Strategy::next) returned last.
+    /// Receives the result of the unit that [`next`](Strategy::next) returned last.
     fn observe(&mut self, finished: &FinishedUnit<'_>);
 
-    /// What will certainly be wanted, the unit that [`next`](Strategy::next) returned last
-    /// included: at most so many jobs, those that come next first as far as that is known. Other
-    /// workers run them meanwhile.
+    /// Returns at most `most` jobs that are certain to be needed, including the unit that
+    /// [`next`](Strategy::next) returned last. The next ones are first, if the order is known.
+    /// Other workers run them in the meantime.
     fn ahead(&self, _most: usize) -> Vec<Job> {
         Vec::new()
     }
 
-    /// How many states wait.
+    /// Returns the number of waiting states.
     fn waiting(&self) -> usize {
         0
     }
 
-    /// Does it go by the sketches of states? They cost a message or more.
+    /// Returns true if the strategy uses the sketches of states, which cost a message or more.
     fn wants_sketches(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The names of strategies, with their parameters, as a user writes them and as traces have them.
+//! The names of strategies, with their parameters, as users write them and traces record them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,44 +7,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::UsageError;
 
-/// The strategies that can be named. The text form is the JSON form.
+/// The strategies with a name. The text form is the JSON form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum StrategyName {
     /// All choices of a state, then the next state, breadth first.
     #[default]
     Exhaust,
-    /// The newest state first.
+    /// The newest state first, depth first.
     Dfs,
     /// All choices of a state, then the state that is most different from the explored ones.
     Different,
-    /// Random walks from the pristine disks.
+    /// Random walks from the pristine disks, with equally likely options.
     Random,
-    /// Random walks that go by weights.
+    /// Random walks from the pristine disks, with weighted options.
     Weighted,
-    /// Walks by priorities.
+    /// Random walks from the pristine disks, with priorities (PCT).
     Pct {
-        /// The depth of the bugs that are looked for: how many things must happen in the right
-        /// order.
+        /// The depth of the bugs that the walks search for: the number of events that must happen
+        /// in the right order.
         d: u32,
-        /// Within how many steps of a walk.
+        /// The number of steps of a walk among which the changes of priority are drawn.
         k: u32,
     },
-    /// The way of a trace first, then what is near it.
+    /// The path of a trace first, then its neighbourhood.
     Prefix(String),
-    /// One that a user of the library brings, by this name.
+    /// A strategy of this name that another program defines.
     Own(String),
 }
 
-/// Those that the command line takes.
+/// The names that the command line accepts.
 const NAMES: [&str; 7] = ["exhaust", "dfs", "different", "random", "weighted", "pct", "prefix"];
-/// The parameters of PCT unless told otherwise.
+/// The default parameters of PCT, d and k.
 const PCT: (u32, u32) = (3, 100);
-/// Deeper bugs have a chance of nothing.
+/// The largest depth d. The chance of finding deeper bugs is too small.
 const MOST: u32 = 100;
 
 impl StrategyName {
-    /// Does it walk on for ever?
+    /// Returns true if the strategy never ends.
     pub fn is_endless(&self) -> bool {
         matches!(self, StrategyName::Random | StrategyName::Weighted | StrategyName::Pct { .. })
     }
@@ -113,7 +113,7 @@ impl FromStr for StrategyName {
     }
 }
 
-/// The parameters of PCT: `d=3,k=100`, each optional.
+/// Parses the parameters of PCT: `d=3,k=100`, each optional.
 fn pct(parameters: &str) -> Result<StrategyName, UsageError> {
     let (mut d, mut k) = PCT;
     for parameter in parameters.split(',').filter(|parameter| !parameter.is_empty()) {
@@ -133,7 +133,7 @@ fn pct(parameters: &str) -> Result<StrategyName, UsageError> {
     if d > MOST {
         return Err(UsageError(format!("strategy pct: bugs of depth {d}; use at most {MOST}")));
     }
-    // More changes than steps find nothing more.
+    // More changes than steps find no further bugs.
     if d > k {
         return Err(UsageError(format!(
             "strategy pct: a bug of depth {d} needs at least as many steps, and k is {k}"

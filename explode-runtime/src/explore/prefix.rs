@@ -1,38 +1,38 @@
-//! Begins with the way of a trace: what is near it is tried first.
+//! A strategy that begins with the path of a trace and explores its neighbourhood first.
 //!
-//! First the way itself is gone, with checks. Then every state on it is exhausted, breadth first
-//! with all that follows, the last one first: so what differs from the way in its last mutate comes
-//! before what differs in the one before, and at the end all is covered within the depth, as by
-//! [`Exhaust`].
+//! First the path itself is run, with checks. Then every state on it is exhausted, breadth first
+//! with all its successors, beginning with the last state. So a difference from the path in the
+//! last mutate comes before one in the mutate before it. At the end everything within the depth is
+//! covered, as by [`Exhaust`].
 
 use serde::{Deserialize, Serialize};
 
 use super::{Exhaust, Fifo, FinishedUnit, Job, Novelty, State, Strategy, Unit};
 use crate::choose::Choice;
 
-/// The way that a trace has recorded.
+/// The path that a trace has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TracePrefix {
-    /// All choices since the beginning.
+    /// All choices from the pristine disks on.
     pub choices: Vec<Choice>,
-    /// How many calls of mutate they belong to.
+    /// The number of calls of mutate that made the choices.
     pub mutates: u32,
 }
 
-/// Tries every combination of choices, beginning near a trace.
+/// A strategy that tries every combination of choices, beginning near a trace.
 #[derive(Debug)]
 pub struct FromPrefix {
     depth: u32,
-    /// The way, until it was gone.
+    /// The path of the trace. `None` after it was run.
     way: Option<TracePrefix>,
-    /// Its states, the last one last.
+    /// The states on the path that are not exhausted yet, the last one at the end.
     path: Vec<State>,
     here: Option<Exhaust>,
 }
 
 impl FromPrefix {
-    /// Explores states that are less than `depth` mutates deep.
+    /// Returns a strategy that explores states fewer than `depth` mutates deep.
     pub fn new(depth: u32, way: TracePrefix) -> FromPrefix {
         FromPrefix { depth, way: Some(way), path: Vec::new(), here: None }
     }
@@ -61,12 +61,12 @@ impl Strategy for FromPrefix {
             choices: finished.choices[..choices as usize].to_vec(),
             depth,
         };
-        // The state where all begins is known to every unit but the first, which this is.
+        // The first state is known to every unit except the first of the run, which is this one.
         let new = finished.arrivals.iter().filter(|(_, reached)| *reached == Novelty::New);
         self.path = new.map(|(arrival, _)| state(arrival.choices, arrival.depth)).collect();
     }
 
-    /// What is near the last states of the way comes first.
+    /// Returns the jobs near the last states of the path first.
     fn ahead(&self, most: usize) -> Vec<Job> {
         let mut jobs = self.here.as_ref().map_or_else(Vec::new, |here| here.ahead(most));
         let path = self.path.iter().rev().filter(|state| state.depth < self.depth);

@@ -1,11 +1,10 @@
-//! What a state is like, in 64 bytes: enough to say how far two signatures are from each other.
+//! A sketch of a state in 64 bytes, from which the distance of two signatures is estimated.
 //!
-//! The features of a signature are its runs of 1, 2, 3 and 4 bytes, wherever they stand. Two
-//! signatures are as far from each other as the share of features that only one of them has
-//! (Jaccard's distance). A sketch estimates that: each feature falls into one of 64 bins by its
-//! hash, and of each bin the least hash counts (one permutation minhash, Li, Owen, Zhang 2012), of
-//! which 8 bits are kept. An empty bin takes what the next one has, so that short signatures can be
-//! compared with long ones.
+//! The features of a signature are its runs of 1, 2, 3 and 4 bytes at any place. The distance of
+//! two signatures is the share of features that only one of them has (Jaccard's distance). A sketch
+//! estimates it. Each feature falls into one of 64 bins by its hash. The least hash of each bin is
+//! used (one permutation minhash, Li, Owen, Zhang 2012), and 8 bits of it are kept. An empty bin
+//! takes the value of the next filled one, so that short signatures can be compared with long ones.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,12 +13,12 @@ const BINS: usize = 64;
 /// The longest run of bytes that is a feature.
 const RUN: usize = 4;
 
-/// A sketch of a signature. Equal signatures have equal ones.
+/// A sketch of a signature. Equal signatures have equal sketches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sketch([u64; BINS / 8]);
 
 impl Sketch {
-    /// The sketch of a signature; it takes time in proportion to its length.
+    /// Returns the sketch of a signature, in time proportional to its length.
     pub fn of(signature: &[u8]) -> Sketch {
         let mut least = [None::<u64>; BINS];
         for run in 1..=RUN {
@@ -38,8 +37,8 @@ impl Sketch {
         Sketch(std::array::from_fn(word))
     }
 
-    /// How many of the 64 bins differ: 0 for equal signatures, about 64 for such that have nothing
-    /// in common.
+    /// Returns the number of the 64 bins that differ: 0 for equal signatures, about 64 for
+    /// signatures without common features.
     pub fn distance(&self, other: &Sketch) -> u32 {
         let differ = |(one, two): (&u64, &u64)| {
             (one ^ two).to_le_bytes().iter().filter(|byte| **byte != 0).count()
@@ -66,7 +65,7 @@ mod tests {
         assert_eq!((distance(&zeroes, letters), distance(b"", letters)), (64, 64));
     }
 
-    /// What has more in common is nearer.
+    /// Signatures with more common features are nearer.
     #[test]
     fn the_distance_follows_what_is_common() {
         let text = |changed: usize| -> Vec<u8> {
@@ -79,7 +78,7 @@ mod tests {
             .map(|changed| distance(&text(0), &text(*changed)))
             .collect();
         assert!(distances.is_sorted(), "{distances:?}");
-        // Jaccard's distances are 0, 0.05, 0.25, 0.5 and 1.
+        // The Jaccard distances are 0, 0.05, 0.25, 0.5 and 1.
         assert_eq!(distances[0], 0);
         assert!((1..=8).contains(&distances[1]) && distances[4] >= 62, "{distances:?}");
     }

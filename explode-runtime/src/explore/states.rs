@@ -1,14 +1,14 @@
-//! Where states are kept while they wait: each as what it adds to the state before it.
+//! The store of waiting states. A state is stored as its difference from the state before it.
 //!
-//! A node is a few small numbers in one row of bytes: how far back the node of the state before it
-//! begins, its depth, and the numbers of the choices that were added. The whole [`State`] is made
-//! when it is wanted. Nodes stay when their states are explored: a state that was ever reached
-//! costs about five bytes, and a byte or two for each choice of its last mutate.
+//! A node is a few small numbers in one vector of bytes: the distance back to the node of the state
+//! before it, its depth, and the numbers of the choices that were added. The whole [`State`] is
+//! built on request. A node remains after its state is explored. A state that was ever reached
+//! costs about five bytes, and one or two bytes for each choice of its last mutate.
 
 use super::State;
 use crate::choose::{Choice, ChoiceBook};
 
-/// A state in a store of states.
+/// The identity of a state in a store of states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateId(u64);
 
@@ -16,39 +16,39 @@ pub struct StateId(u64);
 #[derive(Debug, Default)]
 pub(super) struct StateTree {
     book: ChoiceBook,
-    /// A [`StateId`] is where a node begins. All numbers are in LEB128.
+    /// The nodes. A [`StateId`] is the offset of a node. All numbers are in LEB128.
     nodes: Vec<u8>,
 }
 
-/// A node that is read.
+/// A decoded node.
 struct StateNode {
-    /// How far back the state before it is; 0 if it has none.
+    /// The distance back to the node of the state before it. 0 if it has none.
     back: u64,
     depth: u32,
-    /// The numbers of its choices.
+    /// The numbers of the choices that were added.
     choices: Vec<u32>,
-    /// Where it ends.
+    /// The offset of the end of the node.
     end: usize,
 }
 
 impl StateTree {
-    /// Adds a state that a search begins with.
+    /// Adds a state with which a search begins.
     pub fn begin(&mut self, state: &State) -> StateId {
         self.add(None, &state.choices, state.depth)
     }
 
-    /// Adds a state that is one mutate after another one, which has made these choices.
+    /// Adds the state that follows `before` after one mutate with these choices.
     pub fn after(&mut self, before: StateId, made: &[Choice]) -> StateId {
         let depth = self.node(before).depth + 1;
         self.add(Some(before), made, depth)
     }
 
-    /// The whole state.
+    /// Returns the whole state.
     pub fn get(&self, id: StateId) -> State {
         let mut node = self.node(id);
         let depth = node.depth;
         let mut at = id.0;
-        // The last choice first.
+        // The numbers are collected from the last choice to the first.
         let mut numbers: Vec<u32> = Vec::new();
         loop {
             numbers.extend(node.choices.iter().rev());
@@ -63,12 +63,12 @@ impl StateTree {
         State { choices: numbers.iter().rev().map(choice).collect(), depth }
     }
 
-    /// Forgets all states that were added after this one.
+    /// Removes all states that were added after this one.
     pub fn forget_after(&mut self, id: StateId) {
         self.nodes.truncate(self.node(id).end);
     }
 
-    /// The memory that they take, in bytes.
+    /// Returns the memory that the store uses, in bytes.
     pub fn bytes(&self) -> usize {
         self.nodes.capacity() + self.book.bytes()
     }
@@ -98,14 +98,15 @@ impl StateTree {
     }
 }
 
-/// Makes room for so many more: a long row grows by an eighth, so that little of it is empty.
+/// Makes room for `more` elements. A long vector grows by an eighth, so that little of it is empty.
 pub(super) fn make_room<T>(row: &mut Vec<T>, more: usize) {
     if row.capacity() - row.len() < more {
         row.reserve_exact(more.max(row.len() / 8));
     }
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Writes a number with seven bits in each byte, the lowest first. The highest bit marks that more
+/// follow.
 fn write(into: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         into.push(number as u8 | 0x80);
@@ -114,7 +115,7 @@ fn write(into: &mut Vec<u8>, mut number: u64) {
     into.push(number as u8);
 }
 
-/// The number that begins here, and where it ends.
+/// Returns the number that begins at an offset, and the offset of its end.
 fn read(bytes: &[u8], mut at: usize) -> (u64, usize) {
     let (mut number, mut shift) = (0, 0);
     loop {

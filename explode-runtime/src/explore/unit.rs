@@ -1,4 +1,4 @@
-//! States, and units of work.
+//! States and units of work.
 
 use std::fmt;
 
@@ -11,29 +11,29 @@ use crate::choose::{Choice, Policy, choices_hash};
 /// A state: the choices that lead to it from the pristine disks (EX-51).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// All choices since the beginning.
+    /// All choices from the pristine disks on.
     #[serde(with = "as_json")]
     pub choices: Vec<Choice>,
-    /// How many calls of mutate made them.
+    /// The number of calls of mutate that made the choices.
     pub depth: u32,
 }
 
-/// A unit of work: restore a state, then call mutate. Its result is a function of it and of the
-/// run's options.
+/// A unit of work: restore a state, then call mutate. Its result is a function of the unit and of
+/// the options of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
-    /// Where to begin; its checks have been made.
+    /// The state with which the unit begins. Its checks have been made.
     pub state: State,
-    /// The first answers from there on.
+    /// The first answers after those of the state.
     #[serde(with = "as_json")]
     pub script: Vec<Choice>,
-    /// How many calls of mutate.
+    /// The number of calls of mutate.
     pub mutates: u32,
-    /// How points past the end of the script are answered.
+    /// The policy that answers the points past the end of the script.
     pub policy: Policy,
 }
 
-/// The identity of a unit: a hash of all of it.
+/// The identity of a unit: a hash of all its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnitId(pub u128);
 
@@ -44,12 +44,12 @@ impl fmt::Display for UnitId {
 }
 
 impl Unit {
-    /// One mutate from a state, by the first option past the script.
+    /// Returns the unit of one mutate from a state, with the policy [`Policy::First`].
     pub fn one(state: State, script: Vec<Choice>) -> Unit {
         Unit { state, script, mutates: 1, policy: Policy::First }
     }
 
-    /// Its identity.
+    /// Returns the identity of the unit.
     pub fn id(&self) -> UnitId {
         let Unit { state, script, mutates, policy } = self;
         let policy = serde_json::to_vec(policy).expect("a policy is plain data");

@@ -1,53 +1,53 @@
-//! Random walks: each begins at the pristine disks, nothing is saved or restored (EX-17). They
-//! never end by themselves.
+//! Random walks. Each begins at the pristine disks, and no state is saved or restored (EX-17). The
+//! sequence of walks does not end.
 //!
-//! A walk answers by its [policy](crate::choose::Policy), and nothing fails in it. Then, if it has
-//! met points at which something could have failed, or another thread could have run, up to four
-//! walks follow: each goes the same way up to one of these points, drawn among all that were met,
-//! takes a drawn fault there, and goes on by a policy of its own. No walk takes the same way to the
-//! same fault as one before. If the stack allows more than one fault, such a walk has points left,
-//! and is followed in the same way. So each fault is drawn within the stack's budget, and at a
-//! place that is there.
+//! A walk answers by its [policy](crate::choose::Policy), and nothing fails in it. If it met points
+//! at which a fault was possible, or another thread could have run, up to four walks follow it.
+//! Each follows the same path up to one of these points, drawn among all that were met. It takes a
+//! drawn fault there, and continues by a policy with a number of its own. No two walks take the
+//! same path to the same fault. If the stack allows more than one fault, such a walk meets further
+//! points, and is followed in the same way. So each fault is drawn within the stack's budget, at a
+//! place that exists.
 //!
-//! Walks come in rounds of 1, 2, 4, up to 16: the walks of a round depend on nothing that is found
-//! in it, so that workers can run them at the same time.
+//! Walks come in rounds of 1, 2, 4, up to 16. The walks of a round do not depend on results of that
+//! round, so workers can run them in parallel.
 
 use std::collections::{HashSet, VecDeque};
 
 use super::{FinishedUnit, Job, State, Strategy, Unit};
 use crate::choose::{Choice, ChoiceKind, Draws, Policy, choices_hash};
 
-/// The largest round.
+/// The number of walks in the largest round.
 const ROUND: usize = 16;
-/// So many faults are in one walk at most, where the stack has no budget of its own: points that a
-/// checker asks.
+/// The largest number of faults in one walk, for points of a checker, which have no budget of the
+/// stack.
 const MOST_FAULTS: u32 = 4;
-/// So many walks with a fault follow a walk.
+/// The largest number of walks with a fault that follow a walk.
 const FOLLOWING: usize = 4;
-/// So often a fault is drawn that no walk has taken before.
+/// The number of attempts to draw faults that no walk has taken.
 const DRAWS: usize = 8 * FOLLOWING;
-/// Walks with faults have numbers from here on, so that those without are the same whether there
+/// The first number of a walk with faults. Walks without faults have the same numbers whether there
 /// are faults or not.
 const WITH_FAULT: u64 = 1 << 63;
 
-/// Walks of `depth` mutates.
+/// A strategy of random walks of `depth` mutates.
 #[derive(Debug)]
 pub struct Walks {
     seed: u64,
     depth: u32,
     by: WalkOrder,
-    /// The walks of this round, the next one first, each with how many faults it has.
+    /// The walks of this round in order, each with its number of faults.
     round: VecDeque<(Unit, u32)>,
-    /// Those with a fault that follow in the next round.
+    /// The walks with a fault that form the next round.
     following: VecDeque<(Unit, u32)>,
-    /// The ways to the faults that were drawn, by their hashes.
+    /// The hashes of the paths to the faults that were drawn.
     drawn: HashSet<u64>,
     size: usize,
     plain: u64,
     with_fault: u64,
 }
 
-/// How walks answer.
+/// The rule by which walks answer.
 #[derive(Clone, Copy, Debug)]
 enum WalkOrder {
     Uniform,
@@ -56,17 +56,17 @@ enum WalkOrder {
 }
 
 impl Walks {
-    /// Each answer is drawn uniformly.
+    /// Returns walks in which each answer is drawn uniformly.
     pub fn uniform(seed: u64, depth: u32) -> Walks {
         Walks::by(seed, depth, WalkOrder::Uniform)
     }
 
-    /// Each answer is drawn by weights.
+    /// Returns walks in which each answer is drawn by weight.
     pub fn weighted(seed: u64, depth: u32) -> Walks {
         Walks::by(seed, depth, WalkOrder::Weighted)
     }
 
-    /// Answers go by priorities, for bugs of depth `d` within `k` steps, neither of them 0.
+    /// Returns walks with priorities, for bugs of depth `d` within `k` steps. Neither is 0.
     pub fn pct(seed: u64, depth: u32, d: u32, k: u32) -> Walks {
         Walks::by(seed, depth, WalkOrder::Pct { d, k })
     }
@@ -110,14 +110,15 @@ impl Walks {
         self.size = (self.size * 2).min(ROUND);
     }
 
-    /// The walk that goes as this one up to a drawn fault.
+    /// Returns a walk that follows this one up to a drawn fault. `None` if the walk met no point
+    /// for one.
     fn with_fault(&mut self, finished: &FinishedUnit<'_>) -> Option<Unit> {
         let FinishedUnit { unit, choices, arrivals, .. } = *finished;
         let begin = unit.state.choices.len() + unit.script.len();
         self.with_fault += 1;
         let walk = WITH_FAULT | self.with_fault;
         let (at, choice) = drawn(choices, begin, &mut Draws::new(self.seed, walk))?;
-        // What comes before the mutate in which it happens was checked.
+        // The mutates before the one with the fault were checked.
         let before = arrivals.iter().map(|(arrival, _)| (arrival.choices as usize, arrival.depth));
         let (length, depth) = before
             .filter(|(length, _)| *length <= at)
@@ -129,7 +130,7 @@ impl Walks {
         Some(Unit { state, script, mutates, policy: self.policy(walk) })
     }
 
-    /// The walks that follow one which has so many faults already.
+    /// Adds the walks that follow one with `faults` faults.
     fn follow(&mut self, finished: &FinishedUnit<'_>, faults: u32) {
         let most = self.following.len() + FOLLOWING;
         for _ in 0..DRAWS {
@@ -145,8 +146,10 @@ impl Walks {
     }
 }
 
-/// A fault in place of one of the choices from `begin` on: first its kind is drawn, then its label,
-/// then one of the choices with that label, then what happens.
+/// Draws a fault in place of one of the choices from `begin` on. `None` without a possible fault.
+///
+/// It draws first the kind, then the label, then one of the choices with that label, then the
+/// option.
 fn drawn(choices: &[Choice], begin: usize, draws: &mut Draws) -> Option<(usize, Choice)> {
     let mut sites: Vec<(usize, &Choice)> = choices.iter().enumerate().skip(begin).collect();
     sites.retain(|(_, choice)| choice.kind.is_fault() && choice.rank() == 0);
@@ -164,7 +167,7 @@ fn pick(of: usize, draws: &mut Draws) -> Option<usize> {
     (of > 0).then(|| draws.below(of as u64) as usize)
 }
 
-/// Each once, in the order in which they come.
+/// Returns each value once, in the order of first occurrence.
 fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     all.fold(Vec::new(), |mut seen, one| {
         if !seen.contains(&one) {

@@ -1,31 +1,31 @@
-//! What the kernel does on its own, as choices between two calls (EX-42, EX-57, EX-58, EX-83;
+//! The background actions of the kernel, as choices between two calls (EX-42, EX-57, EX-58, EX-83;
 //! `docs/model/scheduling.md`).
 //!
-//! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and in a
-//! guest of ours only on request. With the options of a component that stands on a kernel
-//! ([`BETWEEN_OPTIONS`]) each is tried after each call of the checker that changes or syncs
-//! anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
-//! `KernelDisks::between_calls` (`ekm-kmod/host/src/kernel_side.rs`) makes the choice and says
-//! which threads must have run.
+//! Write-back, a journal's commit and memory reclaim happen at any time on a real machine. In a
+//! guest they happen only on request. With the options of a component that runs on a kernel
+//! ([`BETWEEN_OPTIONS`]) a choice follows each call of the checker that changes or syncs anything:
+//! no action, or one of them. The threads of the stack are held back in the meantime.
+//! `KernelDisks::between_calls` (`ekm-kmod/host/src/kernel_side.rs`) makes the choice and
+//! determines which threads must have run.
 
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, ChoiceKind};
 
-/// Something that the kernel does on its own.
+/// A background action of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackgroundAction {
-    /// The flusher writes back all that is dirty.
+    /// The flusher writes back all dirty data.
     Writeback,
-    /// What is dirty of one file is written back.
+    /// The dirty data of one file is written back.
     File,
     /// The journal's thread commits.
     Commit,
-    /// Memory is taken back from caches.
+    /// Memory is reclaimed from caches.
     Reclaim,
 }
 
 impl BackgroundAction {
-    /// Its word in options.
+    /// Returns the word for the action in options.
     pub fn word(self) -> &'static str {
         match self {
             BackgroundAction::Writeback => "writeback",
@@ -40,16 +40,16 @@ impl BackgroundAction {
     }
 }
 
-/// What may happen between two calls.
+/// The background actions that may happen between two calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundWork {
-    /// The bits of each.
+    /// The set of actions, as bits.
     own: u8,
-    /// How often on a path.
+    /// The largest number of actions on a path.
     max_per_path: u32,
 }
 
-/// The options of a component that say what may happen between two calls.
+/// The options of a component for background actions between two calls.
 pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "between",
@@ -62,10 +62,10 @@ pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
 ];
 
 impl BackgroundWork {
-    /// What a component's options say, of what its system can do.
+    /// Returns the background work that a component's options request, of the actions `can`.
     ///
     /// # Errors
-    /// No such thing, or no number.
+    /// Returns an error for an unknown action, and for an invalid number.
     pub fn of(options: &Options, can: &[BackgroundAction]) -> Result<BackgroundWork, UsageError> {
         let mut own = 0;
         for word in options.text("between", "none")?.split(',') {
@@ -85,18 +85,18 @@ impl BackgroundWork {
         Ok(BackgroundWork { own, max_per_path: most })
     }
 
-    /// Does nothing happen?
+    /// Returns true if no action may happen.
     pub fn is_none(self) -> bool {
         self.own == 0 || self.max_per_path == 0
     }
 
-    /// May this happen?
+    /// Returns true if this action is in the set.
     pub fn has(self, own: BackgroundAction) -> bool {
         self.own & own.bit() != 0
     }
 
-    /// What may happen if either lets it.
-    #[must_use = "this returns what both let happen"]
+    /// Returns the actions that either allows.
+    #[must_use = "this returns the union of both"]
     pub fn and(self, other: BackgroundWork) -> BackgroundWork {
         BackgroundWork {
             own: self.own | other.own,
@@ -104,7 +104,7 @@ impl BackgroundWork {
         }
     }
 
-    /// What may happen yet after these choices.
+    /// Returns the actions that may still happen after these choices.
     pub fn remaining_after(self, choices: &[Choice]) -> BackgroundWork {
         BackgroundWork {
             max_per_path: self
@@ -115,7 +115,7 @@ impl BackgroundWork {
     }
 }
 
-/// What the kernel has done on its own, among some choices: after which call, and what.
+/// Returns the background actions among some choices: the call that each followed, and its name.
 pub(crate) fn background_actions(choices: &[Choice]) -> impl Iterator<Item = (&str, String)> {
     let ran = choices.iter().filter(|choice| choice.kind == ChoiceKind::Thread && choice.value > 0);
     ran.map(|choice| {

@@ -1,9 +1,9 @@
-//! What is wrong with a log, as a fault of the tool.
+//! Errors of the event log, as faults of the tool.
 
 use crate::base::{Blame, StepError};
 use crate::writeset::LogContradiction;
 
-/// The fault of a log that contradicts itself, or of which too much is pending.
+/// Returns the fault for a log that contradicts itself or has too many pending pieces.
 pub(super) fn contradiction(error: LogContradiction) -> StepError {
     if error.error.is_limit() {
         return tool(format!(
@@ -13,7 +13,7 @@ pub(super) fn contradiction(error: LogContradiction) -> StepError {
     tool(format!("the event log contradicts itself: {error}"))
 }
 
-/// A fault of the tool.
+/// Returns a fault of the tool.
 pub(super) fn tool(message: String) -> StepError {
     StepError::new(message).blame(Blame::Tool)
 }

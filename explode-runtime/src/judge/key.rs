@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::crash::Epoch;
 
-/// The key of a check (fault-model.md, section 6).
+/// Returns the key of a check (fault-model.md, section 6).
 pub fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 {
     let mut hasher = Xxh3::new();
     hasher.update(&image.0.to_le_bytes());
@@ -19,7 +19,7 @@ pub fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 
     hasher.digest128()
 }
 
-/// The same, where the check gets another epoch.
+/// Returns the key of a check that gets the epoch `told` for a disk of epoch `epoch`.
 pub(super) fn key_of_told(
     image: Identity,
     epoch: Epoch,

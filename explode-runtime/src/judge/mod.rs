@@ -1,10 +1,9 @@
-//! One crash disk, and every disk that a crash during its recovery leaves: recovered, mounted,
-//! checked.
+//! Recovers, mounts and checks one crash disk and the crash-crash disks of its recovery.
 //!
 //! ```text
 //! events -> write set -> crash disks -> known? -> recover -> mount -> check(epoch) -> verdict
 //!                                                    |
-//!                                                    +-> disks of a crash during recovery
+//!                                                    +-> crash-crash disks
 //! ```
 //!
 //! [`judge()`] is the only place where this happens. Exploring, replaying, probing and benchmarking
@@ -40,8 +39,8 @@ use tracing::field::Empty;
 use crate::crash::{CrashDisk, IntervalCounts};
 use types::Announced;
 
-/// Judges a crash disk, and to the depth that the crash says every disk that a crash during its
-/// recovery leaves. Returns true if all of them are sound.
+/// Judges a crash disk and, to the depth of `crash`, every crash-crash disk of its recovery.
+/// Returns true if all of them are sound.
 pub fn judge(
     crash: &Crash<'_>,
     key: u128,
@@ -96,8 +95,8 @@ fn walk(
     sound
 }
 
-/// Recovers, mounts and checks one disk; nothing else is known of it or follows from it. What the
-/// recovery writes is recorded if a crash during it is followed (`deeper`).
+/// Recovers, mounts and checks one disk, without regard to known verdicts or further crashes. The
+/// recovery's writes are recorded if crashes during it follow (`deeper`).
 pub fn check_once(
     check: &Check<'_>,
     image: Image,

@@ -1,4 +1,4 @@
-//! The disks that a crash during a recovery can leave (EX-78).
+//! The crash-crash disks of a recovery (EX-78).
 
 use explode_ramdisk::{Event, Image};
 
@@ -12,18 +12,18 @@ use crate::crash::{
 use crate::plan::RunSettings;
 use crate::writeset::WriteSet;
 
-/// Which neighbours are asked for.
+/// The neighbours to look for.
 #[derive(Clone, Copy, Debug)]
 pub enum NeighbourQuery<'a> {
-    /// Those of the disk that keeps these pieces, and has this identity.
+    /// The neighbours of the disk with these pieces and this identity.
     Disk(&'a [PieceId], &'a str),
-    /// Those at a place where they were found before.
+    /// The neighbours at a place where they were found before.
     Place((usize, usize)),
 }
 
 impl CrashStacks<'_> {
-    /// Visits every disk that a crash during a recovery can leave (EX-78): what the recovery of
-    /// `crash_disk` wrote, applied to that disk; but not the crash disk itself.
+    /// Visits every crash-crash disk of a recovery (EX-78): the recovery's writes, applied to
+    /// `crash_disk`. The crash disk itself is omitted.
     ///
     /// # Errors
     /// An event that contradicts the recovery's log.
@@ -46,10 +46,11 @@ impl CrashStacks<'_> {
         counts.map_err(contradiction)
     }
 
-    /// The same for the disks that have kept just these pieces, whatever a sample would leave out.
+    /// Visits the crash-crash disks that have kept exactly these pieces, even those that a sample
+    /// omits.
     ///
     /// # Errors
-    /// As [`crash_crash_disks`](CrashStacks::crash_crash_disks).
+    /// Those of [`crash_crash_disks`](CrashStacks::crash_crash_disks).
     pub fn crash_crash_named(
         self,
         crash_disk: &Image,
@@ -68,11 +69,10 @@ impl CrashStacks<'_> {
             .map_err(contradiction)
     }
 
-    /// The neighbours of the disk that has kept these pieces, of all that a crash during a recovery
-    /// can leave: those that `wanted` accepts, or one at a known place.
+    /// Returns the neighbours of a crash-crash disk. `None` if no disk or place fits the query.
     ///
     /// # Errors
-    /// As [`crash_crash_disks`](CrashStacks::crash_crash_disks).
+    /// Those of [`crash_crash_disks`](CrashStacks::crash_crash_disks).
     pub fn recovery_neighbours(
         self,
         crash_disk: &Image,

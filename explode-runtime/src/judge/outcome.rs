@@ -6,45 +6,46 @@ use explode_ramdisk::{Event, ReadRange};
 
 use crate::verdict::{Broken, StepName, Violation};
 
-/// A check that was made.
+/// The outcome of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOutcome {
-    /// What came of it.
+    /// The ending of the check.
     pub judgement: CheckEnding,
-    /// What was written from the first recover to the last mount; empty unless it was asked for.
+    /// The events from the first recover to the last mount. Empty unless they were requested.
     pub recovery: Arc<Vec<Event>>,
-    /// What of the disk was read, from the first recover to the end of the check; none unless it
-    /// was asked for, and can be said.
+    /// The ranges of the disk that were read, from the first recover to the end of the check.
+    /// `None` unless they were requested and can be determined.
     pub reads: Option<Vec<ReadRange>>,
-    /// The step in which the check has ended workers. It was not made again then.
+    /// The step in which the check has killed workers. Such a check is not made again. `None` if no
+    /// worker died.
     pub died: Option<StepName>,
 }
 
-/// What came of a check.
+/// The ending of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckEnding {
-    /// All promises kept.
+    /// Every promise is kept.
     Ok,
-    /// All kept, after a repair.
+    /// Every promise is kept, after a repair.
     Repaired,
     /// A promise is broken.
     Violated(Violation),
     /// The check could not be made.
     Broken(Broken),
-    /// The check was asked to end before it was made.
+    /// The check was stopped by its caller before it was made.
     Stopped,
 }
 
 impl CheckOutcome {
-    /// A check that was not made here, whose judgement is known, with what the recovery wrote if
-    /// that is known.
+    /// Returns the outcome of a check that was not made here and whose ending is known. `recovery`
+    /// is empty if the recovery's events are unknown.
     pub fn known(judgement: CheckEnding, recovery: Arc<Vec<Event>>) -> CheckOutcome {
         CheckOutcome { judgement, recovery, reads: None, died: None }
     }
 }
 
 impl CheckEnding {
-    /// Is every promise kept?
+    /// Returns true if every promise is kept.
     pub fn is_sound(&self) -> bool {
         matches!(self, CheckEnding::Ok | CheckEnding::Repaired)
     }

@@ -1,8 +1,8 @@
-//! A running system's log, followed to the crash disks that checkers ask for.
+//! Follows the log of a running system and derives the crash disks that its checker requests.
 //!
-//! A [`CrashPipeline`] belongs to one run of the system. It follows the system's log, and when a
-//! checker asks for crash checks it gives the request with every disk of the interval. It knows no
-//! strategy and no report.
+//! A [`CrashPipeline`] belongs to one run of the system. When the checker requests crash checks,
+//! the pipeline returns an [`OpenRequest`] with every crash disk of the interval. It does not
+//! depend on strategies or reports.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::reader::{AtMark, LogReader, mark};
 use super::request::{CandidateDisk, OpenRequest};
 use super::stacks::CrashStacks;
 use crate::base::StepError;
-use crate::check::{BeforeMutate, CrashRequest};
+use crate::check::{CrashRequest, LogPlace};
 use crate::choose::{Choice, choices_hash};
 use crate::crash::{Instants, IntervalCounts, SampleLimits, SampleSeed};
 use crate::devices::{Backend, DiskSet, HostId, SoftCrashLog};
@@ -24,31 +24,31 @@ use crate::plan::Plan;
 use crate::stack::Blueprint;
 use crate::writeset::{LogContradiction, WriteSet};
 
-/// The stages behind one running system.
+/// The path from the log of one running system to its crash disks.
 #[derive(Clone)]
 pub struct CrashPipeline<'a> {
     pub(super) judge: CrashStacks<'a>,
-    /// What could be on disk after the events before `log`.
+    /// The possible contents of the disks after the events before `log`.
     pub(super) write_set: WriteSet,
-    /// The events since then: those of the interval, if one has begun.
+    /// The events after those in the write set: those of the interval, if one has begun.
     pub(super) log: Vec<Event>,
     pub(super) log_hash: Xxh3,
     in_interval: bool,
-    /// The calls that soft crashes repeat, where the log has no contents.
+    /// The calls that soft crashes repeat. `None` if the log has all contents.
     pub(super) soft: Option<Box<dyn SoftCrashLog>>,
-    /// The events between the last two requests, where the last one was about one instant.
+    /// The events between the last two requests. Empty if the last one was about an interval.
     recent: Vec<Event>,
-    /// The log for the checker, if it reads it.
+    /// The log for the checker. `None` if the checker does not read it.
     reader: Option<LogReader>,
-    /// So many events of `log` came before the last request.
+    /// The number of events of `log` before the last request.
     before: usize,
     /// Open requests for crash checks that the checker did not make itself, oldest first.
     requests: VecDeque<(String, AtMark)>,
-    /// The one of them whose turn it is.
+    /// The open request that is being handled.
     turn: Option<AtMark>,
-    /// The write set at the mark whose disks were asked for last.
+    /// The write set at the last mark whose crash disks were requested.
     at_mark: Option<WriteSet>,
-    /// All events from the beginning, if they are wanted.
+    /// All events from the beginning. `None` if they are not wanted.
     kept: Option<Vec<Event>>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> CrashPipeline<'a> {
         backend: &'a dyn Backend,
         base: Image,
     ) -> CrashPipeline<'a> {
-        // The events mean something only together with what they began on.
+        // Events have a meaning only together with the image on which they begin.
         let mut log_hash = Xxh3::new();
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base.clone(), plan.settings.rules);
@@ -83,14 +83,14 @@ impl<'a> CrashPipeline<'a> {
         }
     }
 
-    /// The same for a system on another host: it has a log and crash disks of its own.
+    /// Returns the pipeline for a system on another host, with its own log and crash disks.
     #[must_use = "this returns the pipeline of the host"]
     pub fn of_host(self, host: HostId) -> CrashPipeline<'a> {
         CrashPipeline { judge: self.judge.of_host(host), ..self }
     }
 
-    /// What follows begins anew, on what was put to rest as `base`. The events from the beginning
-    /// go on.
+    /// Begins anew on `base`, the image of the unmounted system. The events from the beginning are
+    /// kept.
     pub(crate) fn chop(&mut self, base: Image) {
         let judge = self.judge;
         let CrashStacks { blueprint, plan, backend, .. } = judge;
@@ -105,16 +105,16 @@ impl<'a> CrashPipeline<'a> {
         }
     }
 
-    /// Keeps the log for the checker from here on. It is called before the first event.
+    /// Keeps the log for the checker from now on. Called before the first event.
     pub(crate) fn keep_for_checker(&mut self) {
         self.reader = Some(LogReader::new(self.write_set.clone()));
     }
 
-    /// The events since the checker's last call of this, or since the start. The engine keeps its
-    /// own.
+    /// Returns the events since the checker's last call of this method or since the start. The
+    /// pipeline keeps its own copy.
     ///
     /// # Errors
-    /// The log cannot be read, or the checker does not say that it reads it.
+    /// The log cannot be read, or the checker does not declare that it reads the log.
     pub(crate) fn read_log(&mut self, devices: &dyn DiskSet) -> Result<Vec<Event>, StepError> {
         self.follow(devices)?;
         Ok(self.reader.as_mut().ok_or_else(not_read)?.unread())
@@ -123,7 +123,7 @@ impl<'a> CrashPipeline<'a> {
     /// Adds a mark of the checker to the log.
     ///
     /// # Errors
-    /// As [`read_log`](CrashPipeline::read_log).
+    /// Those of [`read_log`](CrashPipeline::read_log).
     pub(crate) fn mark(&mut self, devices: &dyn DiskSet, name: &str) -> Result<(), StepError> {
         self.follow(devices)?;
         if self.reader.is_none() {
@@ -132,11 +132,11 @@ impl<'a> CrashPipeline<'a> {
         self.take(vec![mark(name)])
     }
 
-    /// The name of the oldest open request, if there is one: [`BeforeMutate::Request`] is its place
-    /// from now on.
+    /// Takes the oldest open request and returns its name. From now on [`LogPlace::Request`] is
+    /// its place. `None` if no request is open.
     ///
     /// # Errors
-    /// As [`CrashPipeline::begin`].
+    /// Those of [`CrashPipeline::begin`].
     pub(crate) fn next_request(
         &mut self,
         devices: &dyn DiskSet,
@@ -147,17 +147,17 @@ impl<'a> CrashPipeline<'a> {
         Ok(Some(name))
     }
 
-    /// From now on all events are kept, for [`CrashPipeline::into_events`].
+    /// Keeps all events from now on, for [`CrashPipeline::into_events`].
     pub fn keep_events(&mut self) {
         self.kept = Some(Vec::new());
     }
 
-    /// The events that were kept.
+    /// Returns the events that were kept.
     pub fn into_events(self) -> Vec<Event> {
         self.kept.unwrap_or_default()
     }
 
-    /// An interval begins here.
+    /// Begins an interval.
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it: the tool or a component is broken.
@@ -169,7 +169,7 @@ impl<'a> CrashPipeline<'a> {
         Ok(())
     }
 
-    /// An interval ends here and is not checked (a replay of checks already made).
+    /// Ends an interval or passes a moment without checks, in a replay of checks already made.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -181,8 +181,9 @@ impl<'a> CrashPipeline<'a> {
         Ok(())
     }
 
-    /// The interval that ends here, to go through its crash disks; [`skip`](CrashPipeline::skip)
-    /// goes on from there. `interval` is its number in the run, `made` the choices that led here.
+    /// Opens a request for the crash disks of the interval that ends here.
+    /// [`skip`](CrashPipeline::skip) continues after it. `interval` is its number in the run,
+    /// `made` the choices so far.
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it.
@@ -205,8 +206,8 @@ impl<'a> CrashPipeline<'a> {
                 ));
             }
             let AtMark { write_set, recent } = match at {
-                BeforeMutate::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
-                BeforeMutate::Request => self
+                LogPlace::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
+                LogPlace::Request => self
                     .turn
                     .clone()
                     .ok_or_else(|| tool("there is no open request for crash checks".to_owned()))?,
@@ -223,7 +224,7 @@ impl<'a> CrashPipeline<'a> {
         let settings = &self.judge.plan.settings;
         let seed = SampleSeed { seed: settings.seed, choices: choices_hash(made), interval };
         let limits = SampleLimits { limit: settings.limit, samples: settings.samples, seed };
-        // Without a word from the checker no two requests for crash checks are alike: it may
+        // Without a check_key no two requests for crash checks are alike, because the checker may
         // remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
         let rest = ask.checker.disk_check_key().unwrap_or_else(place);
@@ -242,12 +243,11 @@ impl<'a> CrashPipeline<'a> {
         Ok(OpenRequest { write_set, log, recent, when, limits, begin, args, rest, log_hash })
     }
 
-    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it
-    /// is possible. `at` is as in [`asked`](CrashPipeline::asked).
+    /// Passes every crash disk of the interval that ends here to `visit`, once per epoch in which
+    /// it is possible. `at` is the last argument of [`asked`](CrashPipeline::asked).
     ///
     /// # Errors
-    /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were
-    /// while others were visited.
+    /// The log cannot be read, an event contradicts it, or the devices changed during the visits.
     pub fn candidates(
         &mut self,
         devices: &dyn DiskSet,
@@ -267,28 +267,29 @@ impl<'a> CrashPipeline<'a> {
         Ok(counts)
     }
 
-    /// The run's seed.
+    /// Returns the run's seed.
     pub(crate) fn seed(&self) -> u64 {
         self.judge.plan.settings.seed
     }
 
-    /// What the devices hold after a crash that loses everything that was not flushed.
+    /// Returns the contents of the devices after a crash that loses everything that was not
+    /// flushed.
     ///
     /// # Errors
-    /// As [`CrashPipeline::begin`].
+    /// Those of [`CrashPipeline::begin`].
     pub fn durable(&mut self, devices: &dyn DiskSet) -> Result<Image, StepError> {
         Ok(self.catch_up(devices)?.durable().clone())
     }
 
-    /// Who judges the crash disks of this run.
+    /// Returns the judge of this run's crash disks.
     pub fn judge(&self) -> CrashStacks<'a> {
         self.judge
     }
 
-    /// A mutate begins: what was done before is applied, and no interval is open.
+    /// Applies all events so far and closes an open interval. Called before a mutate.
     ///
     /// # Errors
-    /// As [`CrashPipeline::begin`].
+    /// Those of [`CrashPipeline::begin`].
     pub(crate) fn catch_up(&mut self, devices: &dyn DiskSet) -> Result<&WriteSet, StepError> {
         self.in_interval = false;
         self.follow(devices)?;
@@ -296,7 +297,7 @@ impl<'a> CrashPipeline<'a> {
         Ok(&self.write_set)
     }
 
-    /// Sectors of a medium go bad, which has a name.
+    /// Makes sectors of a medium go bad. `name` is the name of the fault in the log.
     pub(crate) fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
         if let Some(reader) = &mut self.reader {
             reader.damage(dev, sectors.clone(), fault);
@@ -307,16 +308,16 @@ impl<'a> CrashPipeline<'a> {
         self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));
     }
 
-    /// A place that only those hear of who keep the events.
+    /// Adds a mark to the kept events only.
     fn keep_mark(&mut self, name: &str) {
         self.kept.iter_mut().for_each(|kept| kept.push(Event::Mark { name: name.to_owned() }));
     }
 
-    /// Takes the events that the devices have logged. Clones that are made after that begin with
-    /// the same write set, and each can enumerate the same disks.
+    /// Takes the events that the devices have logged. Clones that are made afterwards have the same
+    /// write set, and each can enumerate the same crash disks.
     ///
     /// # Errors
-    /// The log cannot be read, or contradicts itself.
+    /// The log cannot be read or contradicts itself.
     pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), StepError> {
         let events = devices.take_log()?;
         self.take(events)?;
@@ -362,11 +363,11 @@ impl<'a> CrashPipeline<'a> {
     }
 }
 
-/// The mark where an interval begins whose disks are asked for, in the events that are kept.
+/// The mark at the start of an interval with crash checks, in the kept events.
 pub const BEGIN_MARK: &str = "crash checks begin";
-/// The mark where it ends.
+/// The mark at the end of an interval with crash checks.
 pub const END_MARK: &str = "crash checks end";
-/// The mark of an instant whose disks are asked for.
+/// The mark of a single moment with crash checks.
 pub const NOW_MARK: &str = "crash checks now";
 
 fn request_mark(when: Instants) -> &'static str {
@@ -376,10 +377,11 @@ fn request_mark(when: Instants) -> &'static str {
     }
 }
 
-/// Did the system stand still while its crash disks were checked? It goes on now.
+/// Returns an error unless the system stood still while its crash disks were checked. It may
+/// continue now.
 ///
 /// # Errors
-/// It did not, or the log cannot be read.
+/// The system did not stand still, or the log cannot be read.
 pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), StepError> {
     let moved = devices.take_log()?;
     devices.hold_still(false)?;
@@ -392,7 +394,7 @@ pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), StepError> {
     )))
 }
 
-/// A checker that has not said that it reads the log does.
+/// Returns the fault of a checker that reads the log without having declared it.
 fn not_read() -> StepError {
     tool(
         "the checker reads or marks the log; let its facts say so: \

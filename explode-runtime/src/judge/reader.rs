@@ -1,5 +1,4 @@
-//! The log of a unit, as its checker reads it: all events since the start, and the places that the
-//! checker has marked (EX-65).
+//! The log of a unit for its checker: all events since the start, and the checker's marks (EX-65).
 
 use std::ops::Range;
 
@@ -9,60 +8,60 @@ use super::contradiction::{contradiction, tool};
 use crate::base::StepError;
 use crate::writeset::{LogContradiction, WriteSet};
 
-/// How the marks of checkers begin in the log.
+/// The prefix of the checker's marks in the log.
 const MARK: &str = "checker ";
 
 /// The events of a unit, for its checker.
 #[derive(Clone)]
 pub(super) struct LogReader {
-    /// Before the first event.
+    /// The write set before the first event.
     begun: WriteSet,
     events: Vec<Event>,
-    /// Sectors that have gone bad, each with how many events came before.
+    /// Sectors that have gone bad, each with the number of events before.
     spoils: Vec<(usize, u32, Range<u64>, ReadFault)>,
-    /// How many events the checker has read.
+    /// The number of events that the checker has read.
     read: usize,
 }
 
 /// The log up to a mark.
 #[derive(Clone)]
 pub(super) struct AtMark {
-    /// At the mark.
+    /// The write set at the mark.
     pub write_set: WriteSet,
-    /// The events from the mark before, or from the start or the last request for crash checks, up
-    /// to this one.
+    /// The events from the previous mark, the start or the last request for crash checks up to this
+    /// mark.
     pub recent: Vec<Event>,
 }
 
-/// The event that a mark of this name is.
+/// Returns the event of a mark of this name.
 pub(super) fn mark(name: &str) -> Event {
     Event::Mark { name: format!("{MARK}{name}") }
 }
 
 impl LogReader {
-    /// Reads a log that begins with this.
+    /// Returns the reader of a log that begins with this write set.
     pub fn new(begun: WriteSet) -> LogReader {
         LogReader { begun, events: Vec::new(), spoils: Vec::new(), read: 0 }
     }
 
-    /// More events.
+    /// Appends events.
     pub fn extend(&mut self, events: &[Event]) {
         self.events.extend_from_slice(events);
     }
 
-    /// Sectors go bad here.
+    /// Records that sectors go bad at this point of the log.
     pub fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
         self.spoils.push((self.events.len(), dev, sectors, fault));
     }
 
-    /// The events since the last call.
+    /// Returns the events since the last call.
     pub fn unread(&mut self) -> Vec<Event> {
         let unread = self.events[self.read..].to_vec();
         self.read = self.events.len();
         unread
     }
 
-    /// The log up to the last mark of this name.
+    /// Returns the log up to the last mark of this name.
     ///
     /// # Errors
     /// There is no such mark, or an event contradicts the log before it.

@@ -1,5 +1,5 @@
-//! A request for crash checks while the system stands still: its disks can be gone through as often
-//! as one likes.
+//! A request for crash checks while the system stands still. Its crash disks can be enumerated any
+//! number of times.
 
 use explode_ramdisk::{Event, Image};
 
@@ -12,33 +12,33 @@ use crate::crash::{
 };
 use crate::writeset::{LogContradiction, WriteSet};
 
-/// One crash disk on its way to a check.
+/// A crash disk with everything that its check needs.
 #[derive(Debug)]
 pub struct CandidateDisk<'a> {
     /// The disk.
     pub disk: &'a CrashDisk<'a>,
-    /// When a crash can leave it.
+    /// The epoch in which a crash can leave the disk.
     pub epoch: Epoch,
-    /// The epoch that `check` gets: a soft crash before the last operation of an interval is
-    /// judged as any crash in between.
+    /// The epoch that `check` gets. A soft crash before the last operation of an interval is judged
+    /// as any crash in between.
     pub judged_as: Epoch,
-    /// What the checker's caller wants `check` to know.
+    /// The arguments that the checker's caller passes to `check`.
     pub args: &'a [String],
     /// The identity of the check: (image, epoch, arguments, check_key), fault-model.md section 6.
     pub key: u128,
-    /// What the key says besides image, epoch and arguments.
+    /// The part of the key besides image, epoch and arguments.
     pub rest: &'a [u8],
-    /// What a sample of it is drawn from.
+    /// The seed of samples.
     pub seed: SampleSeed,
-    /// A hash of every event so far: a replay with an equal one has the same blocks at the same
+    /// A hash of every event so far. A replay with an equal hash has the same blocks at the same
     /// places.
     pub log_hash: u128,
 }
 
-/// An interval whose crash disks are asked for.
+/// An interval or a moment whose crash disks are requested.
 #[derive(Debug)]
 pub struct OpenRequest<'a> {
-    /// At its beginning.
+    /// The write set at the beginning.
     pub(super) write_set: &'a WriteSet,
     pub(super) log: &'a [Event],
     pub(super) recent: &'a [Event],
@@ -51,28 +51,28 @@ pub struct OpenRequest<'a> {
 }
 
 impl OpenRequest<'_> {
-    /// A hash of every event so far.
+    /// Returns a hash of every event so far.
     pub fn log_hash(&self) -> u128 {
         self.log_hash
     }
 
-    /// What the keys of its checks say besides image, epoch and arguments.
+    /// Returns the part of the checks' keys besides image, epoch and arguments.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    /// What a sample of it is drawn from.
+    /// Returns the seed of samples.
     pub fn seed(&self) -> SampleSeed {
         self.limits.seed
     }
 
-    /// The arguments of its checks in an epoch.
+    /// Returns the arguments of the checks in an epoch.
     pub fn args(&self, epoch: Epoch) -> &[String] {
         if epoch == Epoch::Begin { self.begin } else { self.args }
     }
 
-    /// The events of the interval, with the instant before the first of them; of a request about
-    /// one instant those since the request before.
+    /// Returns the events of the interval and the instant before the first of them. For a request
+    /// about one instant the events are those since the request before.
     pub fn events(&self) -> (u64, &[Event]) {
         let instant = self.write_set.instant();
         if self.recent.is_empty() {
@@ -83,8 +83,8 @@ impl OpenRequest<'_> {
         (instant - counted as u64, self.recent)
     }
 
-    /// Visits every crash disk, or a sample of them, once per epoch in which it is possible;
-    /// returns the write set at the end.
+    /// Visits every crash disk or a sample of them, once per epoch in which it is possible. Returns
+    /// the write set at the end.
     ///
     /// # Errors
     /// An event that contradicts the log before it.
@@ -99,10 +99,10 @@ impl OpenRequest<'_> {
         Ok((counts.map_err(contradiction)?, write_set))
     }
 
-    /// The same for the disks that have kept just these pieces, whatever a sample would leave out.
+    /// Visits the crash disks that have kept exactly these pieces, even those that a sample omits.
     ///
     /// # Errors
-    /// As [`walk`](OpenRequest::walk).
+    /// Those of [`walk`](OpenRequest::walk).
     pub fn named(
         &self,
         pieces: &[PieceId],
@@ -113,11 +113,11 @@ impl OpenRequest<'_> {
             .map_err(contradiction)
     }
 
-    /// The neighbours of the disk that has kept these pieces, has this identity, and is possible in
-    /// this epoch.
+    /// Returns the neighbours of the crash disk with these pieces, this identity and this epoch.
+    /// `None` if there is no such disk.
     ///
     /// # Errors
-    /// As [`walk`](OpenRequest::walk).
+    /// Those of [`walk`](OpenRequest::walk).
     pub fn neighbours(
         &self,
         pieces: &[PieceId],
@@ -131,11 +131,11 @@ impl OpenRequest<'_> {
             .map_err(contradiction)
     }
 
-    /// What is on the devices at its end if all writes are dropped from then on: see
+    /// Returns the contents of the devices at the end if all later writes are dropped: see
     /// [`WriteSet::submitted`].
     ///
     /// # Errors
-    /// As [`walk`](OpenRequest::walk).
+    /// Those of [`walk`](OpenRequest::walk).
     pub fn submitted(&self) -> Result<Image, StepError> {
         let mut write_set = self.write_set.clone();
         for (index, event) in self.log.iter().enumerate() {

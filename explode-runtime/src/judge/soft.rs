@@ -1,4 +1,4 @@
-//! Soft crashes on a kernel: the disks come from calls that are repeated.
+//! Soft crashes on a kernel: their disks come from repeated calls.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use crate::devices::{DiskSet, Side};
 use crate::stack::Stack;
 
 impl CrashPipeline<'_> {
-    /// Takes the calls behind the operations of the log. The marks do not say what they have
-    /// written; the hash does.
+    /// Takes the calls behind the operations of the log. The marks in the log do not contain the
+    /// data of the calls, so the hash is extended with it.
     pub(super) fn take_calls(&mut self, devices: &dyn DiskSet) {
         if let Some(calls) = &mut self.soft {
             calls.take(devices, &mut |data| self.log_hash.update(data));
         }
     }
 
-    /// Puts what each operation has changed before its mark, and what was there before into the
-    /// write set.
+    /// Repeats the calls. Puts the changes of each operation into the log before its mark, and the
+    /// image before all of them into the write set.
     ///
     /// # Errors
-    /// A call that cannot be repeated.
+    /// A call cannot be repeated.
     pub(super) fn repeat_calls(&mut self, live: &dyn DiskSet) -> Result<(), StepError> {
         let Some(calls) = &mut self.soft else { return Ok(()) };
         let systems = live.kernel().map_or(0, |kernel| kernel.followed());
@@ -40,11 +40,11 @@ impl CrashPipeline<'_> {
 }
 
 impl CrashStacks<'_> {
-    /// Starts the file systems of a disk on the crash side, does the work there, unmounts them, and
-    /// returns what they leave.
+    /// Mounts the file systems of a disk on the crash side, runs `work` on them, unmounts them, and
+    /// returns the resulting image.
     ///
     /// # Errors
-    /// What could not be done.
+    /// A file system cannot be mounted or unmounted, or `work` fails.
     fn on_file_systems(
         self,
         image: &Image,

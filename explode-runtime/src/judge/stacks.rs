@@ -1,4 +1,4 @@
-//! Fresh stacks on crash disks: each recovers, is mounted, and is checked.
+//! Fresh stacks on crash disks: each is recovered, mounted and checked.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use explode_ramdisk::{Image, Recording};
 use tracing::debug_span;
 
 use super::outcome::{CheckEnding, CheckOutcome};
-use super::watch::EndedSteps;
+use super::watch::CheckWatch;
 use crate::base::panic_words;
 use crate::check::DiskCheck;
 use crate::crash::Epoch;
@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::stack::{Blueprint, Recovery, Stack};
 use crate::verdict::{BrokenKind, CheckError, DiskStage};
 
-/// Judges crash disks: the last two stages.
+/// The judge of crash disks.
 #[derive(Clone, Copy, Debug)]
 pub struct CrashStacks<'a> {
     pub(super) blueprint: &'a Blueprint,
@@ -27,7 +27,7 @@ pub struct CrashStacks<'a> {
 }
 
 impl<'a> CrashStacks<'a> {
-    /// Makes stacks of this plan, whose blueprint this is, in this backend.
+    /// Returns the judge for a plan and its blueprint in this backend.
     pub(super) fn new(
         blueprint: &'a Blueprint,
         plan: &'a Plan,
@@ -36,33 +36,33 @@ impl<'a> CrashStacks<'a> {
         CrashStacks { blueprint, plan, backend, host: HostId::default(), note_reads: false }
     }
 
-    /// The same for the disks of another host.
+    /// Returns the judge for the disks of another host.
     pub(super) fn of_host(self, host: HostId) -> CrashStacks<'a> {
         CrashStacks { host, ..self }
     }
 }
 
 impl CrashStacks<'_> {
-    /// The same, which notes what is read.
+    /// Returns a judge that records reads.
     #[must_use = "this returns the judge that notes"]
     pub fn noting_reads(self) -> Self {
         CrashStacks { note_reads: true, ..self }
     }
 
-    /// How many crashes deep a crash during recovery is followed by the plan.
+    /// Returns the plan's depth of crashes during recovery.
     pub fn crash_depth(&self) -> u32 {
         self.plan.settings.crash_depth
     }
 
-    /// Recovers a crash disk as a fresh stack, and lets the checker look. `recording` is for what
-    /// the recovery writes.
+    /// Recovers a crash disk as a fresh stack and runs the checker on it. `recording` controls the
+    /// recording of the recovery's writes.
     pub(super) fn check(
         self,
         image: Image,
         checker: &dyn DiskCheck,
         (epoch, args): (Epoch, &[String]),
         recording: Recording,
-        watch: &mut dyn EndedSteps,
+        watch: &mut dyn CheckWatch,
     ) -> CheckOutcome {
         let mut recovered = Vec::new();
         let mut stopped = false;
@@ -81,7 +81,7 @@ impl CrashStacks<'_> {
                 Stack::build_again(self.blueprint, devices, settings.rules, settings.seed)
                     .map_err(|error| CheckError::from(BrokenKind::Tool.of(error)))?;
             drop(restore);
-            let mut announce = |watch: &mut dyn EndedSteps, stage| {
+            let mut announce = |watch: &mut dyn CheckWatch, stage| {
                 stopped = !watch.before(stage);
                 if stopped { Err(CheckError::Stop) } else { Ok(()) }
             };
@@ -104,7 +104,7 @@ impl CrashStacks<'_> {
             Ok(Ok(Recovery::Clean)) => CheckEnding::Ok,
             Ok(Ok(Recovery::Repaired)) => CheckEnding::Repaired,
             Ok(Err(CheckError::Violation(violation))) => CheckEnding::Violated(violation),
-            // With an unreadable block, an error is all that can be promised.
+            // With an unreadable block the only promise is an error.
             Ok(Err(CheckError::Broken(_))) if damaged => CheckEnding::Ok,
             Ok(Err(CheckError::Broken(why))) => CheckEnding::Broken(why),
             Ok(Err(CheckError::Stop)) if stopped => CheckEnding::Stopped,

@@ -1,4 +1,4 @@
-//! What a walk over a crash disk knows, and what those who start it decide.
+//! The input of a walk over a crash disk, and the hooks of its caller.
 
 use explode_ramdisk::{Event, Identity, Image};
 
@@ -6,40 +6,40 @@ use super::key::key;
 use super::outcome::CheckOutcome;
 use super::request::CandidateDisk;
 use super::stacks::CrashStacks;
-use super::watch::EndedSteps;
+use super::watch::CheckWatch;
 use crate::base::StepError;
 use crate::check::{CrashRequest, DiskCheck};
 use crate::crash::{CrashDisk, Epoch, IntervalCounts, KeptPiece, PieceId, SampleSeed};
 use crate::stack::Stack;
 use crate::verdict::{DiskStage, WorkerStep};
 
-/// A disk as a trace names it: its identity, and what it has kept.
+/// The name of a disk in a trace: its identity and the pieces that it has kept.
 pub type DiskName = (String, Vec<KeptPiece>);
 
-/// What all checks that follow one crash have in common.
+/// The common part of all checks that follow one crash.
 #[derive(Clone, Copy)]
 pub struct Crash<'a> {
     /// Makes the stacks.
     pub judge: CrashStacks<'a>,
     /// Checks the disks.
     pub checker: &'a dyn DiskCheck,
-    /// When the crash can leave its disk.
+    /// The epoch in which the crash can leave its disk.
     pub epoch: Epoch,
-    /// The epoch that the check is called with: a soft crash before the last operation of an
-    /// interval is judged as any crash in between.
+    /// The epoch that the check gets. A soft crash before the last operation of an interval is
+    /// judged as any crash in between.
     pub judged_as: Epoch,
     /// The arguments of the check.
     pub args: &'a [String],
-    /// What the key says besides image, epoch and arguments.
+    /// The part of the key besides image, epoch and arguments.
     pub rest: &'a [u8],
-    /// What samples are drawn from.
+    /// The seed of samples.
     pub seed: SampleSeed,
-    /// How many crashes during recovery are followed, one in the recovery of the other.
+    /// The maximum number of nested crashes during recovery.
     pub depth: u32,
 }
 
 impl<'a> Crash<'a> {
-    /// The crash that leaves a candidate of a request.
+    /// Returns the crash that leaves a candidate of a request.
     pub fn of(
         judge: CrashStacks<'a>,
         ask: &CrashRequest<'a>,
@@ -50,13 +50,13 @@ impl<'a> Crash<'a> {
         Crash { judge, checker: ask.checker, epoch, judged_as: told, args, rest, seed, depth }
     }
 
-    /// What samples of the disks of a crash during the recovery of a check are drawn from: its key,
-    /// whatever led to it.
+    /// Returns the seed for samples of the crash-crash disks of a check. It depends on the key of
+    /// the check but not on the choices before it.
     pub fn nested_seed(&self, key: u128) -> SampleSeed {
         SampleSeed { seed: self.seed.seed, choices: key, interval: 0 }
     }
 
-    /// The key of the check of a disk.
+    /// Returns the key of the check of a disk.
     pub fn key(&self, disk: Identity) -> u128 {
         key(disk, self.epoch, self.args, self.rest)
     }
@@ -64,74 +64,75 @@ impl<'a> Crash<'a> {
 
 /// One check.
 pub struct Check<'a> {
-    /// The crash that it follows.
+    /// The crash before the check.
     pub crash: &'a Crash<'a>,
     /// The identity of the check: (image, epoch, arguments, check_key), fault-model.md section 6.
     pub key: u128,
     /// The disk, if it comes from a walk.
     pub disk: Option<&'a CrashDisk<'a>>,
-    /// The disks in whose recoveries crashes have led here, the outermost first.
+    /// The disks whose recoveries were cut short by crashes, the outermost first.
     pub before: &'a [DiskName],
 }
 
 impl Check<'_> {
-    /// How many crashes during recovery have led here.
+    /// Returns the number of crashes during recovery before this check.
     pub fn crashes(&self) -> u32 {
         self.before.len() as u32
     }
 
-    /// Returns true if no crash during recovery has led here.
+    /// Returns true if no crash during recovery precedes this check.
     pub fn is_outermost(&self) -> bool {
         self.before.is_empty()
     }
 
-    /// The step in which this check is at a stage.
+    /// Returns the step of a worker in this check at a stage.
     pub fn step(&self, stage: DiskStage) -> WorkerStep {
         WorkerStep::Disk { key: self.key, crashes: self.crashes(), stage }
     }
 }
 
-/// Which disks of a crash during a recovery are judged.
+/// The crash-crash disks of a recovery that are judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descend {
-    /// No such disk is judged.
+    /// No disk is judged.
     No,
-    /// All of them, or a sample.
+    /// All disks are judged, or a sample.
     All,
-    /// Those that have kept just these pieces.
+    /// The disks that have kept exactly these pieces are judged.
     Named(Vec<PieceId>),
 }
 
-/// Decides about the checks of a walk, and receives what they come to.
+/// Controls the checks of a walk and receives their outcomes.
 pub trait JudgeHooks {
-    /// Returns the verdict of a disk that is not to be judged here: true for sound.
+    /// Returns the verdict of a disk that need not be judged: true if it is sound. `None` if it
+    /// must be judged.
     fn known(&mut self, _check: &Check<'_>) -> Option<bool> {
         None
     }
 
-    /// The outcome of this check, where it need not be made.
+    /// Returns the outcome of this check if it need not be made.
     fn outcome(&mut self, _check: &Check<'_>, _image: &Image) -> Option<CheckOutcome> {
         None
     }
 
-    /// Returns true if the check shall note what is read.
+    /// Returns true if checks record their reads.
     fn wants_reads(&self) -> bool {
         false
     }
 
-    /// A stage of the check begins. Returns true if it shall.
+    /// Announces a stage of the check. Returns false to stop the check.
     fn before(&mut self, _check: &Check<'_>, _stage: DiskStage) -> bool {
         true
     }
 
-    /// The stack has recovered, and its recovery wrote these events. The checker has not looked
-    /// yet.
+    /// Reports that the stack has recovered and that its recovery wrote these events. The checker
+    /// has not run yet.
     fn recovered(&mut self, _check: &Check<'_>, _stack: &Stack, _events: &[Event]) {}
 
-    /// The check was made, or stopped.
+    /// Reports that the check was made or stopped.
     fn after(&mut self, _check: &Check<'_>) {}
 
-    /// The outcome is known. Returns the outcome that counts, and whether it is sound.
+    /// Receives the outcome of a check. Returns the outcome that counts, and true if it is sound.
     fn judged(
         &mut self,
         _check: &Check<'_>,
@@ -142,26 +143,26 @@ pub trait JudgeHooks {
         (outcome, sound)
     }
 
-    /// Which disks of a crash during this recovery follow. It is asked only within the depth and of
-    /// a sound outcome.
+    /// Returns the crash-crash disks of this recovery to judge. Called only within the depth and
+    /// for a sound outcome.
     fn descend(&mut self, _check: &Check<'_>, outcome: &CheckOutcome) -> Descend {
         if outcome.recovery.is_empty() { Descend::No } else { Descend::All }
     }
 
-    /// The disks of crashes during this recovery were judged.
+    /// Reports that the crash-crash disks of this recovery were judged.
     fn descended(&mut self, _check: &Check<'_>, _counts: Result<IntervalCounts, StepError>) {}
 
-    /// All of this disk is done.
+    /// Reports that the walk has finished with this disk.
     fn left(&mut self, _check: &Check<'_>) {}
 }
 
-/// Hooks, as the watch of one check.
+/// Adapts the hooks to the watch of one check.
 pub(super) struct Announced<'a> {
     pub check: &'a Check<'a>,
     pub hooks: &'a mut dyn JudgeHooks,
 }
 
-impl EndedSteps for Announced<'_> {
+impl CheckWatch for Announced<'_> {
     fn before(&mut self, stage: DiskStage) -> bool {
         self.hooks.before(self.check, stage)
     }

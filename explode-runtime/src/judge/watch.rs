@@ -1,4 +1,4 @@
-//! What a check reports while it is made.
+//! The reports of a check in progress.
 
 use explode_ramdisk::Event;
 
@@ -6,11 +6,11 @@ use crate::stack::Stack;
 use crate::verdict::DiskStage;
 
 /// Watches one check.
-pub(super) trait EndedSteps {
-    /// A stage begins. Returns true if it shall.
+pub(super) trait CheckWatch {
+    /// Announces a stage. Returns false to stop the check.
     fn before(&mut self, stage: DiskStage) -> bool;
 
-    /// The stack has recovered, and its recovery wrote these events. The checker has not looked
-    /// yet.
+    /// Reports that the stack has recovered and that its recovery wrote these events. The checker
+    /// has not run yet.
     fn recovered(&mut self, stack: &Stack, events: &[Event]);
 }

@@ -1,4 +1,4 @@
-//! Plans made, checked and completed with the components, checkers and targets of a registry.
+//! Makes, checks and completes plans with the components, checkers and targets of a registry.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::base::{Mode, Options, RunError, TargetBounds, UsageError};
 use crate::stack::StackSpec;
 
 impl Plan {
-    /// A target with its default bounds, where it can run.
+    /// Returns the plan of a target, with its bounds, in the mode in which its stack can run.
     ///
     /// # Errors
-    /// Its stack has a component that is not there.
+    /// Returns an error if its stack has an unknown component.
     pub fn of(registry: &Registry, target: &Target) -> Result<Plan, UsageError> {
         let mode = registry.mode_of(&target.stack)?;
         let stack = target.stack.clone();
@@ -20,10 +20,11 @@ impl Plan {
         Ok(Plan::with_bounds(name, mode, stack, &target.checker, options, target.bounds))
     }
 
-    /// A checker on the stack of a file, with the default bounds of where it can run.
+    /// Returns the plan of a checker on the stack of a file, with the default bounds of the mode in
+    /// which it can run.
     ///
     /// # Errors
-    /// A component that is not there.
+    /// Returns an error for an unknown component.
     pub fn of_file(
         registry: &Registry,
         target: String,
@@ -50,11 +51,11 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A checker on a stack: the target that is just that, or with the default bounds of where it
-    /// can run.
+    /// Returns the plan of a checker on a stack. If there is a target with just these, it is its
+    /// plan. Otherwise the plan has the default bounds of the mode in which the stack can run.
     ///
     /// # Errors
-    /// A component that is not there.
+    /// Returns an error for an unknown component.
     pub fn of_parts(
         registry: &Registry,
         checker: &str,
@@ -72,13 +73,14 @@ impl Plan {
         Ok(Plan::with_bounds(name, mode, stack, checker, Options::none(), bounds))
     }
 
-    /// Do all names and numbers make sense? What a run would find out late is found out here.
+    /// Checks all names and numbers of the plan, before a run finds their errors late.
     ///
     /// # Errors
-    /// What makes none; a kernel is missing where the stack needs one.
+    /// Returns an error for an invalid name or number, and if the stack needs a kernel and has
+    /// none.
     pub fn check(&self, registry: &Registry) -> Result<(), RunError> {
         self.check_settings()?;
-        // What makes no sense is said before what is missing, wherever it stands.
+        // Errors of usage are reported before missing requirements, in whatever layer they are.
         let mut missing = None;
         for (index, layer) in self.stack.0.iter().enumerate() {
             layer.check_name()?;
@@ -133,10 +135,10 @@ impl Plan {
         missing.map_or(Ok(()), |what| Err(RunError::Missing(what)))
     }
 
-    /// The same, with the effective values of all options of its components and its checker.
+    /// Adds the effective values of all options of the components and the checker.
     ///
     /// # Errors
-    /// A name that is not there.
+    /// Returns an error for an unknown name.
     pub fn completed(&self, registry: &Registry) -> Result<Plan, UsageError> {
         let mut plan = self.clone();
         for layer in &mut plan.stack.0 {

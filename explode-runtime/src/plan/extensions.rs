@@ -1,21 +1,21 @@
-//! What a registry holds for rooms above: one value of each type.
+//! The extensions of a registry: one value of each type, for the rooms above.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// One value of each type. A clone has the same values.
+/// A set with one value of each type. A clone shares the values.
 #[derive(Clone, Default)]
 pub struct Extensions(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl Extensions {
-    /// The value of a type, if there is one.
+    /// Returns the value of a type. `None` if there is none.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
-    /// Adds a value; one of the same type goes.
+    /// Adds a value. It replaces a value of the same type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.0.insert(TypeId::of::<T>(), Arc::new(value));
     }

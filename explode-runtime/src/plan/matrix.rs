@@ -1,42 +1,42 @@
-//! The rows and columns of `explode matrix`: systems by name, and what is asked of each.
+//! The rows and columns of `explode matrix`: systems by name, and the checks that run on each.
 
 use crate::base::{OptionValue, Options, TargetBounds};
 use crate::stack::StackSpec;
 
-/// A row: a system with a name of its own.
+/// A row: a system with a name.
 #[derive(Clone, Debug)]
 pub struct MatrixRow {
-    /// Its name.
+    /// The name of the row.
     pub name: &'static str,
-    /// Whose code it is: where it is asked whose fault something is, rows of one driver are one
-    /// system.
+    /// The driver whose code the system is. Where blame is assigned, rows with one driver count as
+    /// one system.
     pub driver: &'static str,
-    /// Bottom first; the top layer is the system.
+    /// The stack, bottom first. The top layer is the system.
     pub stack: StackSpec,
 }
 
-/// A column: a checker with its options and bounds, the same for all systems.
+/// A column: a checker with its options and bounds, the same on all systems.
 #[derive(Clone, Debug)]
 pub struct MatrixColumn {
-    /// Its name.
+    /// The name of the column.
     pub name: &'static str,
-    /// One line about it.
+    /// A description in one line.
     pub about: &'static str,
     /// The checker's name.
     pub checker: &'static str,
     /// The checker's options.
     pub options: Options,
-    /// Options of the top layer; a system without one of them is not asked.
+    /// The options of the top layer. The column is not run on a system that lacks one of them.
     pub set: Vec<(&'static str, OptionValue)>,
-    /// How far it goes.
+    /// The bounds of its runs.
     pub bounds: TargetBounds,
-    /// Is it about one way to make things durable? Then a report says on which systems this way is
-    /// safe (EX-117).
+    /// True if the column is about one sync method. A report then lists the systems on which the
+    /// method is safe (EX-117).
     pub is_sync_method: bool,
-    /// The promises that this way is about, by the words of findings: it is not safe where one is
-    /// broken, whichever check finds that.
+    /// The promises that the sync method is about, by the names that findings use. The method is
+    /// not safe if any check finds one of them broken.
     pub promises: Vec<&'static str>,
-    /// The promises of other checks that this way is one of those to keep: where one is broken, it
-    /// is in doubt whether this way is safe.
+    /// The promises of other checks on which the sync method also depends. If one is broken, it is
+    /// in doubt whether the method is safe.
     pub also_depends_on: Vec<&'static str>,
 }

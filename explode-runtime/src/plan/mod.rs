@@ -1,5 +1,5 @@
-//! What is to be run: the registry of everything that has a name, plans with their settings, the
-//! rows and columns of the matrix, and what a run begins with.
+//! Plans of runs: the registry of everything that has a name, plans with their settings, the rows
+//! and columns of the matrix, and the origin of a run.
 
 mod by_name;
 mod extensions;

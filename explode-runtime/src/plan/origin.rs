@@ -1,4 +1,4 @@
-//! What a run began with.
+//! The origin of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Options, as_json};
 use crate::stack::StackSpec;
 
-/// What a run began with, as far as its plan does not say it.
+/// The state of the systems at the start of a run that its plan does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOrigin {
-    /// Versions of the systems checked, by name, and this program's.
+    /// The versions of the checked systems and of this program, by name.
     pub versions: BTreeMap<String, String>,
     /// The identity of the pristine disks.
     pub pristine: String,
@@ -23,7 +23,7 @@ pub struct RunOrigin {
 }
 
 impl RunOrigin {
-    /// What is another thing now, in words.
+    /// Returns the differences to the origin `now`, in words.
     pub fn changes(&self, now: &RunOrigin) -> Vec<String> {
         let names: BTreeSet<&String> = self.versions.keys().chain(now.versions.keys()).collect();
         let version = |origin: &RunOrigin, name| {

@@ -1,5 +1,5 @@
-//! A plan: everything that decides what a run does. It is printed before the first step, and stands
-//! in every trace.
+//! A plan: everything that determines a run. It is printed before the first step, and is in every
+//! trace.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,38 +13,41 @@ use crate::writeset::DeviceRules;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSettings {
-    /// What to try next.
+    /// The strategy, which chooses the next unit.
     pub strategy: StrategyName,
-    /// Where the strategy that begins with a trace begins.
+    /// The path of the trace with which the strategy `prefix` begins. `None` for other strategies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<TracePrefix>,
-    /// Seeds whatever is drawn at random.
+    /// The seed of everything that is drawn at random.
     pub seed: u64,
-    /// Mutates on a path.
+    /// The number of mutates on a path.
     pub depth: u32,
-    /// Stop at so many distinct states.
+    /// The number of distinct states at which the run stops. `None` without a limit.
     pub states: Option<u64>,
-    /// Stop after so many milliseconds.
+    /// The time after which the run stops, in milliseconds. `None` without a limit.
     pub budget_ms: Option<u64>,
-    /// The device that a crash interrupts.
+    /// The rules of the devices in a crash.
     pub rules: DeviceRules,
-    /// Above so many crash disks an emission is sampled.
+    /// The largest number of crash disks of an emission that are all checked. Above it they are
+    /// sampled.
     pub limit: u64,
-    /// The size of that sample.
+    /// The size of the sample.
     pub samples: u64,
-    /// Crashes during recovery, and during the recovery from those, so many deep.
+    /// The depth of crash-crash disks: crashes during recovery, and during the recovery from those.
     #[serde(default)]
     pub crash_depth: u32,
-    /// The stack is put to rest and started again after each so many mutates.
+    /// The number of mutates after which the stack is stopped and started again. `None` without
+    /// chops.
     #[serde(default)]
     pub chop: Option<u32>,
-    /// Soft crashes in place of hard ones: the program ends, and the machine goes on.
+    /// True for soft crashes instead of hard ones: the program ends, and the machine continues.
     #[serde(default)]
     pub soft: bool,
-    /// A step that takes more milliseconds hangs, where a supervisor sees it.
+    /// The time after which a step counts as hung, in milliseconds. It applies to runs with a
+    /// supervisor.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
-    /// Are checks skipped whose verdict is known, where stack and checker allow it?
+    /// True if checks are skipped whose verdict is known, if stack and checker allow it.
     #[serde(default)]
     pub skip: bool,
 }
@@ -52,15 +55,15 @@ pub struct RunSettings {
 /// The largest crash depth. The check of a crash during recovery runs inside the check of the disk
 /// above it, on the worker's stack.
 pub const MOST_CRASH_DEPTH: u32 = 64;
-/// The largest limit below which all disks of an emission are checked: their keys stay in memory.
+/// The largest value of `limit`. The keys of all disks of an emission are in memory.
 const MOST_LIMIT: u64 = 10_000_000;
-/// The largest sample of an emission: its numbers stay in memory.
+/// The largest value of `samples`. The numbers of a sample are in memory.
 const MOST_SAMPLES: u64 = 1_000_000;
 
 /// Checks that the disks of an emission, or a sample of them, fit into memory.
 ///
 /// # Errors
-/// `limit` or `samples` is too large.
+/// Returns an error if `limit` or `samples` is too large.
 pub fn check_samples(limit: u64, samples: u64) -> Result<(), UsageError> {
     let check = |option: &str, value: u64, most: u64| {
         let text =
@@ -71,10 +74,10 @@ pub fn check_samples(limit: u64, samples: u64) -> Result<(), UsageError> {
     check("samples", samples, MOST_SAMPLES)
 }
 
-/// Is there time for a step?
+/// Checks that the deadline leaves time for a step.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if the deadline is zero.
 pub fn check_deadline(deadline_ms: u64) -> Result<(), UsageError> {
     if deadline_ms > 0 {
         return Ok(());
@@ -83,10 +86,10 @@ pub fn check_deadline(deadline_ms: u64) -> Result<(), UsageError> {
     Err(UsageError(text.to_owned()))
 }
 
-/// Is there time for anything?
+/// Checks that the budget leaves time for a run.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if the budget is zero.
 pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
     if budget_ms > 0 {
         return Ok(());
@@ -95,31 +98,31 @@ pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
     Err(UsageError(text.to_owned()))
 }
 
-/// The deadline of a step where a trace names none: 30 s.
+/// Returns the deadline of a step for a trace that names none: 30 s.
 fn deadline_ms() -> u64 {
     30_000
 }
 
-/// What is run, on what, how.
+/// The plan of a run: the target, the mode, the stack, the checker and the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The name by which the user asked for it.
+    /// The name by which the user named the target.
     pub target: String,
-    /// Where the run takes place.
+    /// The mode of the run.
     pub mode: Mode,
-    /// On what.
+    /// The stack, bottom first.
     pub stack: StackSpec,
     /// The checker's name.
     pub checker: String,
     /// The checker's options.
     #[serde(with = "with_defaults")]
     pub checker_options: Options,
-    /// Rules, bounds and strategy.
+    /// The rules, bounds and strategy of the run.
     pub settings: RunSettings,
 }
 
 impl Plan {
-    /// A plan with these bounds, and the defaults of all other settings.
+    /// Returns a plan with these bounds, and the defaults of all other settings.
     pub(super) fn with_bounds(
         target: String,
         mode: Mode,
@@ -154,17 +157,17 @@ impl Plan {
         }
     }
 
-    /// Is its checker made of shell commands? Then they are the checker's options.
+    /// Returns true if its checker is made of shell commands, which are then the checker's options.
     pub fn has_command_checker(&self) -> bool {
         is_of_commands(&self.checker_options)
     }
 
-    /// The shell commands that it carries: those of its components and its checker.
+    /// Returns the shell commands in the plan: those of its components and its checker.
     pub fn commands(&self) -> Vec<Carried> {
         carried(&self.stack, &self.checker, &self.checker_options)
     }
 
-    /// Returns an error if a setting is out of its bounds.
+    /// Checks that every setting is within its bounds.
     pub(super) fn check_settings(&self) -> Result<(), UsageError> {
         let RunSettings { rules, limit, samples, crash_depth, states, chop, .. } = &self.settings;
         let refuse = |text: &str| Err(UsageError(text.to_owned()));
@@ -196,7 +199,7 @@ impl Plan {
         self.check_end()
     }
 
-    /// Returns an error if the run's end is out of bounds: its depth, its time, its strategy.
+    /// Checks the bounds of the run's end: its depth, its time, its strategy.
     fn check_end(&self) -> Result<(), UsageError> {
         let RunSettings { depth, strategy, prefix, states, budget_ms, deadline_ms, .. } =
             &self.settings;
@@ -221,10 +224,11 @@ impl Plan {
         Ok(())
     }
 
-    /// The strategy that it names.
+    /// Returns the strategy of the plan.
     ///
     /// # Errors
-    /// One that only a program has that brings it; a trace that is not in the plan.
+    /// Returns an error if another program defines the strategy, or if its trace is not in the
+    /// plan.
     pub fn strategy(&self) -> Result<Box<dyn Strategy>, UsageError> {
         let RunSettings { seed, depth, .. } = self.settings;
         Ok(match &self.settings.strategy {

@@ -12,83 +12,84 @@ use crate::choose::Policies;
 use crate::plan::matrix::{MatrixColumn, MatrixRow};
 use crate::stack::{ComponentDef, Components, Layer, Stack, StackSpec};
 
-/// A named (checker, stack, options).
+/// A target: a named combination of checker, stack and options.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Its name.
+    /// The name of the target.
     pub name: Cow<'static, str>,
-    /// One line about it.
+    /// A description in one line.
     pub about: Cow<'static, str>,
-    /// Bottom first.
+    /// The stack, bottom first.
     pub stack: StackSpec,
     /// The checker's name.
     pub checker: Cow<'static, str>,
     /// The checker's options.
     pub checker_options: Options,
-    /// How far it goes unless told otherwise.
+    /// The default bounds of its runs.
     pub bounds: TargetBounds,
-    /// Is it a system with a bug put in on purpose?
+    /// True if the system has a seeded bug.
     pub seeded: bool,
-    /// `clean`, or the verdict that a run must find.
+    /// The expected result: `clean`, or the verdict that a run must find.
     pub expect: Cow<'static, str>,
 }
 
-/// Targets that are listed under one heading.
+/// A group of targets that are listed under one heading.
 #[derive(Clone, Debug)]
 pub struct Family {
     /// The heading.
     pub name: Cow<'static, str>,
-    /// False if its systems were made for their bugs, so that checkers can be tested.
+    /// True for real systems. False for systems that were made for their bugs, to test checkers.
     pub real: bool,
-    /// The names of its targets, in order.
+    /// The names of the targets, in order.
     pub targets: Vec<Cow<'static, str>>,
 }
 
-/// Everything that can be named.
+/// The registry of everything that has a name.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    /// In order of registration.
+    /// The components, in the order of registration.
     pub components: Components,
-    /// In order of registration.
+    /// The checkers, in the order of registration.
     pub checkers: Checkers,
-    /// In order of registration.
+    /// The targets, in the order of registration.
     pub targets: Vec<Target>,
-    /// The headings under which targets are listed, in order. A target need not be in one.
+    /// The headings under which targets are listed, in order. A target may be in none.
     pub families: Vec<Family>,
-    /// By the name of a target with a seeded bug, the name of the target without it.
+    /// For each target with a seeded bug, the name of the target without it.
     pub twins: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
     /// The rows of the matrix, in order.
     pub systems: Vec<MatrixRow>,
-    /// Its columns, in order.
+    /// The columns of the matrix, in order.
     pub questions: Vec<MatrixColumn>,
-    /// How units answer choice points, besides the policies of the engine.
+    /// The policies by which units answer choice points, besides those of the engine.
     pub policies: Policies,
-    /// What rooms above `plan` register.
+    /// The values that rooms above `plan` register.
     pub extensions: Extensions,
 }
 
 impl Registry {
-    /// The component of this name.
+    /// Returns the component of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns an error if the name is unknown.
     pub fn component(&self, name: &str) -> Result<&ComponentDef, UsageError> {
         self.components.get(name)
     }
 
-    /// The checker of this name.
+    /// Returns the checker of this name.
     pub fn checker(&self, name: &str) -> Result<&CheckerDef, UsageError> {
         self.checkers.get(name)
     }
 
-    /// The checker of a plan: the one that recognises its options, or that of this name.
+    /// Returns the checker of a plan: the one that recognises its options, or else the one of its
+    /// name.
     pub fn checker_of(&self, plan: &Plan) -> Result<&CheckerDef, UsageError> {
         let recognised = self.checkers.recognising(&plan.checker_options);
         recognised.map_or_else(|| self.checker(&plan.checker), Ok)
     }
 
-    /// The names of the checkers that suit this stack and can start from files which they have not
-    /// made, in order of registration.
+    /// Returns the names of the checkers that suit this stack and can start from files that they
+    /// have not made, in the order of registration.
     pub fn checkers_of_populated(&self, stack: &Stack) -> Vec<&str> {
         let suits = |def: &&CheckerDef| {
             let facts =
@@ -98,8 +99,8 @@ impl Registry {
         self.checkers.iter().filter(suits).map(|def| &*def.name).collect()
     }
 
-    /// The stack of a component that is named alone: what it needs is put below it; a row of the
-    /// matrix with that name says it whole, with a disk that is large enough.
+    /// Returns the stack of a component that is named alone. The layers that it needs are put below
+    /// it. If a row of the matrix has that name, its stack is returned, whose disk is large enough.
     pub fn stack_of(&self, component: &str) -> Result<StackSpec, UsageError> {
         if let Some(system) = self.systems.iter().find(|system| system.name == component) {
             return Ok(system.stack.clone());
@@ -110,7 +111,8 @@ impl Registry {
         Ok(below.plug(component, Options::none()))
     }
 
-    /// Where a stack can run: in process if every component can, else in a guest.
+    /// Returns the mode in which a stack can run: in process if every component can, otherwise in a
+    /// guest.
     pub fn mode_of(&self, stack: &StackSpec) -> Result<Mode, UsageError> {
         if self.components.host_commands(stack) {
             return Ok(Mode::Mem);
@@ -120,7 +122,7 @@ impl Registry {
         Ok(if all.iter().all(|can| *can) { Mode::Mem } else { Mode::Vm })
     }
 
-    /// The target of this name.
+    /// Returns the target of this name.
     pub fn target(&self, name: &str) -> Result<&Target, UsageError> {
         let known = self.targets.iter().map(|target| &*target.name);
         let found = self.targets.iter().find(|target| target.name == name);

@@ -1,18 +1,19 @@
-//! Text that others wrote, for a terminal: names, messages, labels and the output of commands may
-//! hold characters that a terminal obeys.
+//! Escapes text of others for a terminal. Names, messages, labels and the output of commands may
+//! hold control characters for a terminal.
 
 use std::borrow::Cow;
 
-/// Replaces every character that a terminal obeys by its escape, `\u001b` for ESC, but for newlines
-/// and tabs.
+/// Replaces every character that controls a terminal by its escape, such as `\u001b` for ESC,
+/// except newlines and tabs.
 ///
-/// These are the control characters C0 and C1, DEL, and the characters that change the direction of
-/// text or end a line. The escape is that of JSON: JSON text stays the same value.
+/// The characters are the control characters C0 and C1, DEL, and the characters that change the
+/// direction of text or end a line. The escape is that of JSON, so JSON text keeps its value.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     replaced(text, |letter| letter != '\n' && letter != '\t' && is_obeyed(letter))
 }
 
-/// Replaces newlines and tabs as well, by `\n` and `\t`: the result is one line.
+/// Replaces the characters of [`escaped`], and newlines and tabs by `\n` and `\t`. The result is
+/// one line.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     replaced(text, is_obeyed)
 }
@@ -33,7 +34,7 @@ fn replaced(text: &str, hide: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Returns true for a character that changes how a terminal shows what follows it.
+/// Returns true for a character that changes the display of the text after it.
 fn is_obeyed(letter: char) -> bool {
     let directs = matches!(letter,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,5 +1,5 @@
-//! The messages for a person: right-aligned words, quiet when all is well, and a command to paste
-//! at the end of a finding.
+//! The text form of messages for a person: right-aligned words, little output without findings, and
+//! at the end of a finding a command to paste.
 
 use std::io::{self, Write};
 
@@ -11,23 +11,23 @@ use super::progress::{ProgressPace, plural, progress_text};
 use crate::plan::RunSettings;
 use crate::stack::Layer;
 
-/// Writes messages as text.
+/// A writer of messages as text.
 #[derive(Debug)]
 pub struct HumanWriter<W> {
     out: W,
     colour: bool,
-    /// The commands that are printed.
+    /// The commands in the output.
     paste: Paste,
-    /// The command that shows the first finding again.
+    /// The command that reproduces the first finding. `None` without a reproduced finding.
     first_replay: Option<String>,
-    /// Findings reported so far. If one is reported again, only its count has grown.
+    /// The findings reported so far. If a finding is reported again, only its count has changed.
     told: Vec<(String, bool)>,
-    /// When a line of progress is due.
+    /// The times at which a line of progress is due.
     sparse: ProgressPace,
 }
 
 impl<W: Write> HumanWriter<W> {
-    /// Writes to `out`, in colour if wanted. `program` is how the user calls this program.
+    /// Returns a writer to `out`. `program` is the name by which the user calls this program.
     pub fn new(out: W, colour: bool, program: &str) -> HumanWriter<W> {
         let paste = Paste::new(program);
         HumanWriter {
@@ -40,10 +40,11 @@ impl<W: Write> HumanWriter<W> {
         }
     }
 
-    /// Writes one message; of progress only what a reader of a file can do with.
+    /// Writes one message. Of progress only a few lines are written, because lines stay in the
+    /// output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Returns the errors of the output.
     pub fn message(&mut self, message: &Message) -> io::Result<()> {
         match message {
             Message::Run(run) => self.run(run)?,
@@ -108,15 +109,15 @@ impl<W: Write> HumanWriter<W> {
             Some(why) => format!("no check: {why}"),
             None => "checks whose verdict is known from another disk".to_owned(),
         };
-        self.line("Skips", Colour::Plain, &skips)?;
-        for hidden in &run.hides {
-            self.line("Hides", Colour::Plain, hidden)?;
+        self.line("Skipping", Colour::Plain, &skips)?;
+        for hidden in &run.unobserved {
+            self.line("Unobserved", Colour::Plain, hidden)?;
         }
-        if !run.leaves_out.is_empty() {
+        if !run.unsupported_calls.is_empty() {
             self.line(
-                "Leaves out",
+                "Unsupported",
                 Colour::Yellow,
-                &format!("{}: not there", run.leaves_out.join(", ")),
+                &format!("{}: not there", run.unsupported_calls.join(", ")),
             )?;
         }
         self.line("Folder", Colour::Plain, &run.out)
@@ -124,13 +125,13 @@ impl<W: Write> HumanWriter<W> {
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
         let (word, colour) = match finding {
-            Finding { replayed: false, .. } => ("UNREPLAYED", Colour::Yellow),
+            Finding { replayed: false, .. } => ("UNCONFIRMED", Colour::Yellow),
             Finding { by_design: true, .. } => ("by design", Colour::Plain),
             _ => ("FAIL", Colour::Red),
         };
         let told = (finding.signature.clone(), finding.replayed);
         if self.told.contains(&told) {
-            let text = format!("{}: seen by {} checks in all", finding.signature, finding.count);
+            let text = format!("{}: shown by {} disks", finding.signature, finding.count);
             return self.line(word, colour, &text);
         }
         self.told.push(told);

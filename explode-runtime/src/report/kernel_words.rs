@@ -1,22 +1,22 @@
-//! What a kernel prints when it ends, in one line for people: the line that says what and where,
+//! Shortens the output of a kernel that ended to one line for people: the event and its place,
 //! without registers and stacks.
 
-/// Words of the line that says what has happened.
+/// The words that mark the line with the event.
 const WORDS: [&str; 6] =
     ["WARNING: ", "kernel BUG at ", "BUG: ", "Oops: ", "INFO: task ", "Kernel panic - not syncing"];
-/// How lines of a dump begin. A text without such a line is no dump.
+/// The beginnings of lines in a dump. A text without such a line is not a dump.
 const DUMP: [&str; 3] = ["RIP: ", "CPU: ", "Call Trace:"];
 
-/// A text in which a kernel's dump is one line.
+/// A text in which a kernel's dump is shortened to one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
-    /// The text without the dump.
+    /// The text without the rest of the dump.
     pub text: String,
-    /// Lines of the dump that it lacks.
+    /// The number of lines of the dump that are omitted.
     pub hidden: usize,
 }
 
-/// Shortens a text that holds what a kernel printed when it ended; any other text stays as it is.
+/// Shortens a text that contains the output of a kernel that ended. Any other text is unchanged.
 pub fn brief(text: &str) -> Brief {
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(|line| WORDS.iter().any(|word| line.contains(word)));
@@ -31,14 +31,15 @@ pub fn brief(text: &str) -> Brief {
     {
         short += &format!(" in {function}");
     }
-    // What explode has added stands behind the last line of the dump.
+    // Text that explode has added follows the last line of the dump.
     if let Some((_, after)) = lines[first + 1..].iter().find_map(|line| line.split_once("; ")) {
         short += &format!("; {after}");
     }
     Brief { text: short, hidden: lines.len() - first - 1 }
 }
 
-/// The function of a line with the instruction pointer, `RIP: 0010:hfs_find+0x10/0x20 [hfs]`.
+/// Returns the function in a line with the instruction pointer, such as
+/// `RIP: 0010:hfs_find+0x10/0x20 [hfs]`. `None` for other lines.
 fn function_of(line: &str) -> Option<&str> {
     let place = line.strip_prefix("RIP: ")?;
     let place = place.split_once(':').map_or(place, |(_segment, place)| place);

@@ -1,28 +1,28 @@
-//! How a line for a person is laid out: a status word, right-aligned, and text; below it details,
-//! each with a word of its own. The second line of a text begins where its first does. A text
-//! cannot imitate another line: what a terminal obeys in it is escaped ([`one_line`]), and further
-//! lines of it have no columns.
+//! The layout of lines for a person: a right-aligned status word and a text, then indented details,
+//! each with its own word. Further lines of a text begin in the column of its first line. A text
+//! cannot imitate another line: control characters are escaped ([`one_line`]), and its further
+//! lines have no columns.
 
 use anstyle::{AnsiColor, Style};
 
 use super::escape::one_line;
 
-/// Columns of the status word.
+/// The width of the status word, in columns.
 const WORD: usize = 12;
-/// Columns before the text of a detail.
+/// The number of columns before the text of a detail.
 const DETAIL: usize = WORD + 11;
 
-/// A line with a status word.
+/// Returns a line with a status word.
 pub fn status_line(word: &str, text: &str) -> String {
     format!("{:>WORD$} {}", one_line(word), laid_out(text, WORD + 1))
 }
 
-/// A detail of the line before.
+/// Returns a detail of the line before.
 pub fn detail_line(word: &str, text: &str) -> String {
     format!("{:WORD$} {:<9} {}", "", one_line(word), laid_out(text, DETAIL))
 }
 
-/// A line for a person, in colour where that is wanted.
+/// A line for a person, with a colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     word: String,
@@ -34,11 +34,11 @@ pub struct Line {
 /// The colour of a line's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// All is well.
+    /// The colour of success.
     Green,
-    /// Something is wrong.
+    /// The colour of an error.
     Red,
-    /// Something deserves a look.
+    /// The colour of a warning.
     Yellow,
     /// The default colour.
     Plain,
@@ -57,35 +57,35 @@ impl Colour {
 }
 
 impl Line {
-    /// A line with a status word.
+    /// Returns a line with a status word.
     pub fn status(word: &str, text: &str) -> Line {
         let (word, text) = (word.to_owned(), text.to_owned());
         Line { word, text, is_detail: false, colour: Colour::Plain }
     }
 
-    /// A detail of the line before.
+    /// Returns a detail of the line before.
     pub fn detail(word: &str, text: &str) -> Line {
         Line { is_detail: true, ..Line::status(word, text) }
     }
 
-    /// The same in this colour.
+    /// Returns the line with this colour.
     #[must_use = "this returns the line"]
     pub fn coloured(self, colour: Colour) -> Line {
         Line { colour, ..self }
     }
 
-    /// Returns how many rows of a screen it takes, if none is too long.
+    /// Returns the number of rows of a screen that the line needs, if no row is too long.
     pub fn rows(&self) -> usize {
         self.text.split('\n').count()
     }
 
-    /// The line without colour.
+    /// Returns the line without colour.
     pub fn plain(&self) -> String {
         let layout = if self.is_detail { detail_line } else { status_line };
         layout(&self.word, &self.text)
     }
 
-    /// The line as a terminal shows it: its word in colour if `colour` is true.
+    /// Returns the line for a terminal. Its word has a colour if `colour` is true.
     pub fn shown(&self, colour: bool) -> String {
         let (plain, word) = (self.plain(), one_line(&self.word));
         if !colour || word.is_empty() || self.colour == Colour::Plain {
@@ -96,8 +96,8 @@ impl Line {
     }
 }
 
-/// A text whose further lines begin at this column. Spaces in a row become one there: else such a
-/// line could look like a detail.
+/// Indents further lines of a text to this column. In them consecutive spaces become one, because
+/// such a line could otherwise look like a detail.
 fn laid_out(text: &str, column: usize) -> String {
     let mut lines = text.split('\n').map(one_line);
     let mut laid_out = lines.next().unwrap_or_default().into_owned();

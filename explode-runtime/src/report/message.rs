@@ -1,4 +1,5 @@
-//! The messages. Their JSON form, one object a line with a `type`, is what other programs rely on.
+//! The messages of a run. Other programs rely on their JSON form: one object on each line, with a
+//! `type`.
 
 use std::collections::BTreeMap;
 
@@ -15,31 +16,30 @@ use crate::verdict::{Broken, BrokenKind, Verdict};
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Message {
-    /// What is going to be run; the first message.
+    /// The plan of the run, as the first message.
     Run(RunInfo),
-    /// How far the run is; sent repeatedly.
+    /// The progress of the run, sent repeatedly.
     Progress(Progress),
-    /// A finding, or something that is by design.
+    /// A finding, or a result that is by design.
     Finding(Finding),
-    /// Something that could not be done; reported once, counted in the summary. The only message of
-    /// a run that is refused, and the last one of a run that an error ends: that one is not
-    /// counted.
+    /// A failure. During a run it is reported once and counted in the summary. It is also the only
+    /// message of a run that is refused, and the last message of a run that an error ends. That one
+    /// is not counted.
     Broken {
-        /// Who or what stands in the way.
+        /// The cause of the failure.
         kind: BrokenKind,
-        /// The error in words.
+        /// The reason in words.
         message: String,
-        /// The profile's line and its source, if it excludes all that the checker is about.
+        /// The profile's line and its source, if the profile excludes every promise of the checker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         profile: Option<String>,
     },
-    /// The result; the last message.
+    /// The result of the run, as the last message.
     Summary(Summary),
 }
 
 impl Message {
-    /// Returns the message about an error that ends a run; `None` if the user has named something
-    /// wrong.
+    /// Returns the message about an error that ends a run. `None` for a usage error.
     pub fn ended_by(error: &RunError) -> Option<Message> {
         let Broken { kind, message } = error.as_broken()?;
         let profile =
@@ -54,158 +54,168 @@ impl From<Broken> for Message {
     }
 }
 
-/// What is going to be run: everything that decides it.
+/// The description of a run: everything that determines it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The target's name.
     pub target: String,
-    /// Where it runs.
+    /// The mode of the run.
     #[serde(rename = "in")]
     pub mode: Mode,
-    /// The seed, which is in `options` too.
+    /// The seed, which is also in `options`.
     pub seed: u64,
-    /// The stack, bottom first, with what holds for the options that were not given.
+    /// The stack, bottom first, with the defaults of the options that were not given.
     pub stack: StackSpec,
     /// The checker's name.
     pub checker: String,
-    /// The checker's options, as they were given.
+    /// The checker's options that were given.
     pub checker_options: Options,
-    /// What holds for those that were not.
+    /// The defaults of the checker's options that were not given.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub checker_defaults: Options,
-    /// The effective options.
+    /// The effective options of the run.
     pub options: RunSettings,
-    /// Versions of what decides the result.
+    /// The versions of everything that determines the result, by name.
     pub versions: BTreeMap<String, String>,
-    /// What the components keep where no event shows it.
+    /// State of components that the event log does not show.
+    #[serde(default)]
+    pub unobserved: Vec<String>,
+    /// Calls that the stack does not have and the checker omits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsupported_calls: Vec<String>,
+    /// `unobserved`, under its key in the last release.
+    #[serde(default)]
     pub hides: Vec<String>,
-    /// What the stack does not have, and the checker does without.
+    /// `unsupported_calls`, under its key in the last release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_out: Vec<String>,
-    /// Are checks skipped whose verdict is known?
+    /// True if checks are skipped whose verdict is known.
     #[serde(default)]
     pub skipping: bool,
-    /// Why they are not.
+    /// The reason for which checks are not skipped. `None` if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_skipping: Option<String>,
     /// The run folder.
     pub out: String,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// Distinct states so far.
+    /// The number of distinct states so far.
     pub states: u64,
-    /// States that wait.
+    /// The number of waiting states.
     pub waiting: u64,
-    /// Calls of mutate explored.
+    /// The number of explored calls of mutate.
     pub operations: ExactCount,
-    /// Checks made.
+    /// The number of checks made.
     pub checked: ExactCount,
-    /// Checks that an earlier one has answered.
+    /// The number of checks whose verdict an earlier check has supplied.
     pub equivalent: ExactCount,
-    /// Disks that no sample met.
+    /// The number of disks that no sample contains.
     pub left_out: ExactCount,
-    /// Distinct findings.
+    /// The number of distinct findings.
     pub findings: u64,
-    /// Checks made a second, since the beginning; to a tenth.
+    /// The number of checks in each second since the beginning, to a tenth.
     pub rate: f64,
-    /// Since the beginning.
+    /// The time since the beginning, in seconds.
     pub seconds: f64,
 }
 
-/// One bug, however many disks show it.
+/// A bug, with any number of disks that show it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// Names its trace.
+    /// The name of the trace.
     pub id: String,
-    /// How bad.
+    /// The verdict of the checks that show it.
     pub verdict: Verdict,
-    /// The profile excludes it.
+    /// True if the profile excludes it.
     pub by_design: bool,
-    /// The profile's line and its source, if it does.
+    /// The profile's line and its source, if the profile excludes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// What was expected and what was found.
+    /// The expected and the actual result.
     pub message: String,
-    /// When the crash was; none without a crash.
+    /// The epoch of the crash. `None` without a crash.
     pub epoch: Option<Epoch>,
-    /// Findings with the same one are one bug.
+    /// The signature. Findings with one signature are one bug.
     pub signature: String,
-    /// How many checks have shown it.
+    /// The number of checks that have shown it.
     pub count: ExactCount,
     /// The path of its trace.
     pub trace: String,
-    /// Its replay, in a fresh process, has shown it again.
+    /// True if a replay in a fresh process has reproduced it.
     pub replayed: bool,
-    /// What its replay said, if it has not.
+    /// The result of the replay, if it has not reproduced the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_replayed: Option<String>,
 }
 
 impl Finding {
-    /// Which promise is broken; of a step that has ended its process, or hangs, that step.
+    /// Returns the name of the broken promise. For a step that hung or ended its process it is that
+    /// step.
     pub fn promise(&self) -> &str {
         let verdict = format!("/{}/", self.verdict);
         self.signature.split_once(&verdict).map_or("", |(_, promise)| promise)
     }
 
-    /// When it shows itself, for a person.
+    /// Returns the time at which the finding appears, for a person.
     pub fn when(&self) -> String {
         self.epoch.map_or_else(|| "without a crash".to_owned(), |epoch| format!("epoch {epoch}"))
     }
 }
 
-/// The result of a run. Counts are exact; none counts replays.
+/// The result of a run. Counts are exact and do not include replays.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// Distinct signatures of states, the first included.
+    /// The number of distinct signatures of states, including the first.
     pub states: ExactCount,
-    /// Distinct topologies of states, of a checker that [says them](crate::check::Topology).
+    /// The number of distinct topologies of states, if the checker [reports
+    /// them](crate::check::Topology).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topologies: Option<ExactCount>,
-    /// Calls of mutate explored.
+    /// The number of explored calls of mutate.
     pub operations: ExactCount,
-    /// Answered points with two or more options.
+    /// The number of answered points with two or more options.
     pub choices: ExactCount,
-    /// The sum over all emissions.
+    /// The number of crash disks, summed over all emissions.
     pub crash_disks: ExactCount,
-    /// Keys: `checked` + `equivalent` + `pending`.
+    /// The number of distinct check keys: `checked` + `equivalent` + `pending`.
     pub distinct: ExactCount,
-    /// Checks made.
+    /// The number of checks made.
     pub checked: ExactCount,
-    /// Checks that an earlier one has answered.
+    /// The number of checks whose verdict an earlier check has supplied.
     pub equivalent: ExactCount,
-    /// Checks that a stop has left.
+    /// The number of checks that were not made because the run was stopped.
     pub pending: ExactCount,
-    /// Disks that no sample met.
+    /// The number of disks that no sample contains.
     pub left_out: ExactCount,
-    /// Disks of crashes during recovery that were checked.
+    /// The number of checked disks of crashes during recovery.
     pub crash_crash_disks: ExactCount,
-    /// Disks of crashes during recovery that no sample met.
+    /// The number of disks of crashes during recovery that no sample contains.
     #[serde(default)]
     pub crash_crash_left_out: ExactCount,
-    /// Checks whose violation the profile excludes.
+    /// The number of checks whose violation the profile excludes.
     pub by_design: ExactCount,
-    /// Checks and mutates that the tool or a component could not make.
+    /// The number of checks and mutates that failed in the tool or a component.
     pub broken: ExactCount,
-    /// Distinct signatures of findings.
+    /// The number of distinct signatures of findings.
     pub findings: ExactCount,
-    /// Nothing waits within the depth, nothing is left out, nothing is pending.
+    /// True if no state waits within the depth, no disk is left out, and no check is pending.
     pub complete: bool,
-    /// From the first message to the last.
+    /// The time from the first message to the last, in seconds.
     pub seconds: f64,
 }
 
 impl Summary {
-    /// Disks that no sample met, of crashes and of crashes during recovery. They were not checked.
+    /// Returns the number of disks that no sample contains, of crashes and of crashes during
+    /// recovery. They were not checked.
     pub fn disks_left_out(&self) -> ExactCount {
         ExactCount(&self.left_out.0 + &self.crash_crash_left_out.0)
     }
 
-    /// Disks whose verdict is known: checked, or equal to one that was, of crashes and of crashes
-    /// during recovery.
+    /// Returns the number of disks whose verdict is known, of crashes and of crashes during
+    /// recovery: checked ones, and ones equivalent to a checked one.
     pub fn disks_checked(&self) -> ExactCount {
         ExactCount(&self.checked.0 + &self.equivalent.0 + &self.crash_crash_disks.0)
     }

@@ -1,4 +1,4 @@
-//! What a run says: one stream of messages that every output is made from
+//! The reports of a run: one stream of messages from which every output is made
 //! (`docs/reference/json.md`).
 
 mod escape;

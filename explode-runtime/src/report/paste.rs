@@ -5,23 +5,25 @@ use std::path::{Path, PathBuf};
 use crate::base::{Mode, NamedProgram, Options, programs_of, quoted};
 use crate::stack::{StackSpec, is_of_commands};
 
-/// A command of this program about a file or folder, for a shell in any folder.
+/// Commands of this program about a file or folder, for a shell in any folder.
 #[derive(Clone, Debug)]
 pub struct Paste {
     program: String,
-    /// Where the command has to run, if the place matters.
+    /// The folder in which the command has to run. `None` if any folder will do.
     folder: Option<PathBuf>,
 }
 
 impl Paste {
-    /// Commands of `program`, which the shell finds by this name in any folder.
+    /// Returns commands of `program`, a name that the shell finds in any folder.
     pub fn new(program: &str) -> Paste {
         Paste { program: quoted(program), folder: None }
     }
 
-    /// Commands that first go to the working folder of this process, if the plan with these parts
-    /// has shell commands that depend on it: any on this machine, and for a guest those that name a
-    /// program by a relative path.
+    /// Returns commands that first change to the working folder of this process, if necessary.
+    ///
+    /// It is necessary if the plan with these parts has shell commands that depend on the folder.
+    /// On this machine any shell command does. In a guest only those do that name a program by a
+    /// relative path.
     #[must_use = "this returns the commands"]
     pub fn for_plan(&self, mode: Mode, stack: &StackSpec, checker_options: &Options) -> Paste {
         let layers = stack.0.iter().filter(|layer| layer.has_commands());
@@ -36,7 +38,7 @@ impl Paste {
         Paste { folder: here.then(|| std::env::current_dir().ok()).flatten(), ..self.clone() }
     }
 
-    /// A command with these words, about a file or folder.
+    /// Returns a command with these words about a file or folder.
     pub fn command(&self, words: &str, path: &str) -> String {
         let command = format!("{} {words} {}", self.program, quoted(&absolute(path)));
         match &self.folder {
@@ -46,8 +48,8 @@ impl Paste {
     }
 }
 
-/// The path from the root, with its symbolic links; as it is if there is no working folder any
-/// more.
+/// Returns the path from the root, without resolving symbolic links. Without a working folder the
+/// path is unchanged.
 pub fn absolute(path: &str) -> String {
     std::path::absolute(Path::new(path))
         .map_or_else(|_| path.to_owned(), |path| path.display().to_string())

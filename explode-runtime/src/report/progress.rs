@@ -1,5 +1,5 @@
-//! Progress for a person: in words, as a share of the whole, and when it is worth a line that
-//! stays.
+//! The progress of a run for a person: its words, its share of the whole, and the times for lines
+//! that stay in the output.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use super::message::Progress;
 use crate::base::ExactCount;
 use crate::plan::RunSettings;
 
-/// What a line of progress says; what matters most comes first, for a terminal may be narrow.
+/// Returns the text of a line of progress. The most important counts are first, because a terminal
+/// may be narrow.
 pub fn progress_text(progress: &Progress) -> String {
     let Progress { states, checked, equivalent, left_out, findings, rate, seconds, .. } = progress;
     let (findings, states) = (plural(findings, "finding"), plural(states, "state"));
@@ -17,15 +18,15 @@ pub fn progress_text(progress: &Progress) -> String {
     format!("[{seconds:>6.1}s] {findings}; {states}, {disks}, {others}")
 }
 
-/// How many a second, to a tenth; nothing yet in no time.
+/// Returns the rate in counts per second, to a tenth. It is 0 if no time has passed.
 pub fn rate(count: &ExactCount, elapsed_ms: u64) -> f64 {
     let count = u64::try_from(&count.0).unwrap_or(u64::MAX);
     let tenths = u128::from(count) * 10_000 / u128::from(elapsed_ms.max(1));
     if elapsed_ms == 0 { 0.0 } else { tenths as f64 / 10.0 }
 }
 
-/// How much of a run is over, from 0 to 1: by its states or its budget, whichever ends it first.
-/// None if neither is bounded.
+/// Returns the share of a run that is done, from 0 to 1: by its states or its budget, whichever is
+/// larger. `None` if neither is bounded.
 pub fn share(settings: &RunSettings, states: u64, elapsed: Duration) -> Option<f64> {
     let of = |done: f64, most: u64| (done / most.max(1) as f64).min(1.0);
     let states = settings.states.map(|most| of(states as f64, most));
@@ -33,10 +34,10 @@ pub fn share(settings: &RunSettings, states: u64, elapsed: Duration) -> Option<f
     states.into_iter().chain(time).reduce(f64::max)
 }
 
-/// When progress is reported where lines stay: after 10 seconds, 20, 40, and so on.
+/// The times for lines of progress that stay in the output: after 10 seconds, 20, 40, and so on.
 #[derive(Debug)]
 pub(super) struct ProgressPace {
-    /// In seconds.
+    /// The time of the next line, in seconds.
     next: f64,
 }
 
@@ -47,7 +48,8 @@ impl Default for ProgressPace {
 }
 
 impl ProgressPace {
-    /// Is a line due after so many seconds? Of times that have gone by unasked only one is.
+    /// Returns true if a line is due after `seconds` seconds. Several missed times give only one
+    /// line.
     pub fn is_due(&mut self, seconds: f64) -> bool {
         let due = seconds >= self.next;
         while seconds >= self.next {
@@ -57,7 +59,7 @@ impl ProgressPace {
     }
 }
 
-/// A count with its word.
+/// Returns a count with its word, in the singular or the plural.
 pub(super) fn plural(count: &(impl ToString + ?Sized), word: &str) -> String {
     let count = count.to_string();
     let end = if count == "1" { "" } else { "s" };

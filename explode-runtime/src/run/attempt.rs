@@ -1,4 +1,4 @@
-//! The supervisor's ear: what it hears of a unit while it runs.
+//! The supervisor's listener for a unit that runs.
 
 use super::progress::RunState;
 use super::sink::RunSink;
@@ -7,17 +7,17 @@ use crate::choose::Choice;
 use crate::verdict::WorkerStep;
 use crate::worker::{UnitListener, UnitSnapshot};
 
-/// Hears of one unit.
+/// Receives the progress of one attempt at a unit.
 pub(super) struct Attempt<'a, 'p> {
     pub run: &'a mut RunState<'p>,
     pub sink: &'a mut dyn RunSink,
-    /// How many states wait.
+    /// The number of states that wait.
     waiting: usize,
-    /// The choices past the end of the script, in this attempt, as far as they were heard.
+    /// The choices past the end of the script that the worker has reported in this attempt.
     pub chosen: Vec<Choice>,
-    /// What was known before the last step that the worker is wary of.
+    /// The last snapshot, and the step that it precedes.
     pub snapshot: Option<(WorkerStep, UnitSnapshot)>,
-    /// What the sink could not hear.
+    /// The error of the sink, once it has failed.
     pub failed: Option<RunError>,
 }
 

@@ -1,15 +1,15 @@
-//! What a replay in a fresh process says of a finding.
+//! The confirmation of a finding by a replay in a fresh process.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// What a fresh process says of a trace.
+/// The result of the replay of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confirmation {
     /// The finding is reproduced.
     Reproduced,
-    /// It is not; this is what differed.
+    /// The finding is not reproduced, for this reason.
     Not(String),
 }
 

@@ -1,4 +1,4 @@
-//! When a run has to end, whatever is left: after its budget, or on an interrupt.
+//! The time at which a run has to end: after its budget, or on an interrupt.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,14 +11,15 @@ pub(super) struct RunDeadline<'a> {
 }
 
 impl<'a> RunDeadline<'a> {
-    /// It ends so many milliseconds from now, if ever, and when `interrupt` is set.
+    /// Creates a deadline `budget_ms` milliseconds from now, and on `interrupt`. Without a budget
+    /// only the interrupt ends the run.
     pub fn new(budget_ms: Option<u64>, interrupt: Option<&'a AtomicBool>) -> RunDeadline<'a> {
         let until =
             budget_ms.and_then(|budget| Instant::now().checked_add(Duration::from_millis(budget)));
         RunDeadline { until, interrupt }
     }
 
-    /// Is it over?
+    /// Returns true if the time is up.
     pub fn is_up(self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
             || self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed))

@@ -1,5 +1,5 @@
-//! What a run has found: bugs by signature, and what was broken; each is written, replayed and
-//! told.
+//! The findings of a run: bugs by signature, and failures of the tool or a component. Each is
+//! written, replayed and reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,21 +15,21 @@ use crate::run::confirm::Confirmation;
 use crate::trace::{FoundError, Trace};
 use crate::verdict::{Broken, BrokenKind};
 
-/// Bugs by signature, and what was broken.
+/// Bugs by signature, and failures of the tool or a component.
 pub(super) struct Findings<'a> {
     plan: &'a Plan,
     origin: RunOrigin,
     bugs: BTreeMap<String, FindingRecord>,
-    /// Errors that are to be replayed and told.
+    /// Errors to be replayed and reported.
     fresh: Vec<(String, FoundError)>,
-    /// Signatures of errors that end a worker, and did so in a replay.
+    /// Signatures of errors that killed a worker, and did so in a replay.
     confirmed: BTreeSet<String>,
-    /// The messages of what was broken, and what of it was not told yet.
+    /// The messages of all failures, and the failures that are not reported yet.
     broken: BTreeSet<String>,
     fresh_broken: Vec<Broken>,
-    /// How often anything was broken.
+    /// The number of failures, repeated ones included.
     pub times_broken: u64,
-    /// What has changed since the last [`FindingsChange`].
+    /// The changes since the last [`FindingsChange`]: signatures, and messages of failures.
     changed: BTreeSet<String>,
     new_broken: Vec<String>,
 }
@@ -37,18 +37,18 @@ pub(super) struct Findings<'a> {
 /// A bug: errors of one signature.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct FindingRecord {
-    /// How many checks have shown it.
+    /// The number of checks that have shown it.
     count: u64,
-    /// Errors of it that were replayed, in vain but for the last.
+    /// The number of its errors that were replayed. At most the last one was reproduced.
     tries: u32,
-    /// One of its errors is fresh.
+    /// True if one of its errors is fresh.
     waiting: bool,
-    /// The finding that was reported last, and its count then.
+    /// The finding that was reported last, and its count at that time.
     #[serde(with = "as_json")]
     told: Option<(Finding, u64)>,
 }
 
-/// What a unit has added.
+/// The changes that a unit has made to the findings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct FindingsChange {
     bugs: Vec<(String, FindingRecord)>,
@@ -56,20 +56,20 @@ pub(super) struct FindingsChange {
     times_broken: u64,
 }
 
-/// What [`Findings::report`] has told.
+/// The result of [`Findings::report`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReportedFindings {
-    /// Was there anything?
+    /// True if there was anything to report.
     pub any: bool,
-    /// The time was up before all of it was replayed.
+    /// True if the time was up before all errors were replayed.
     pub late: bool,
 }
 
-/// What is said of a finding then.
+/// The reason why a finding was not replayed when the time was up.
 const LATE: &str = "the time of the run was up before its replay";
 
-/// So many errors of one signature are replayed before it is given up: one that does not reproduce
-/// is no finding.
+/// The number of errors of one signature that are replayed before the signature is given up. An
+/// error that does not reproduce does not count as a finding.
 const TRIES: u32 = 3;
 
 impl FindingRecord {
@@ -96,7 +96,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Counts an error that so many checks have shown.
+    /// Counts an error that `times` checks have shown.
     pub fn found(&mut self, error: FoundError, times: u64) {
         let signature = error.violation.signature(&self.plan.checker);
         let bug = self.bugs.entry(signature.clone()).or_default();
@@ -108,7 +108,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Counts something that the tool or a component could not do, so many times.
+    /// Counts a failure of the tool or a component that happened `times` times.
     pub fn broken(&mut self, why: &Broken, times: u64) {
         self.times_broken += times;
         if self.broken.insert(why.message.clone()) {
@@ -117,8 +117,8 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Does an error that ends its worker do so in a replay, too? Asked once a signature, if the
-    /// answer is yes; else this is what the replay said.
+    /// Replays an error that killed its worker. Once a signature is reproduced, it is not replayed
+    /// again.
     ///
     /// # Errors
     /// The trace cannot be written.
@@ -141,14 +141,13 @@ impl<'a> Findings<'a> {
         Ok(confirmation)
     }
 
-    /// Is there an error to be replayed?
+    /// Returns true if an error is to be replayed.
     pub fn is_any_fresh(&self) -> bool {
         !self.fresh.is_empty()
     }
 
-    /// Writes the trace of each fresh error, replays it, and tells it; then what was broken. When
-    /// the time is up nothing is replayed any more, unless without it there would be no finding at
-    /// all.
+    /// Writes the trace of each fresh error, replays it, and reports it. Then reports the failures.
+    /// When the time is up, an error is replayed only if it can be the first finding of the run.
     pub fn report(
         &mut self,
         sink: &mut dyn RunSink,
@@ -213,7 +212,7 @@ impl<'a> Findings<'a> {
         Ok(ReportedFindings { any, late: any_late })
     }
 
-    /// What has changed since the last call.
+    /// Returns the changes since the last call.
     pub fn change(&mut self) -> FindingsChange {
         let bugs = std::mem::take(&mut self.changed).into_iter().map(|signature| {
             let bug = self.bugs[&signature].clone();
@@ -226,7 +225,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Makes a change of an earlier process.
+    /// Applies a change of an earlier process.
     pub fn restore(&mut self, change: FindingsChange) {
         let FindingsChange { bugs, broken, times_broken } = change;
         self.bugs.extend(bugs);
@@ -234,7 +233,7 @@ impl<'a> Findings<'a> {
         self.times_broken = times_broken;
     }
 
-    /// Tells again what was seen more often since.
+    /// Reports again each finding whose count has grown since its last report.
     pub fn tell_counts(&self, sink: &mut dyn RunSink) -> Result<(), RunError> {
         for bug in self.bugs.values() {
             let Some((finding, told)) = &bug.told else { continue };
@@ -248,7 +247,7 @@ impl<'a> Findings<'a> {
         Ok(())
     }
 
-    /// Findings: bugs that were replayed and are not by design.
+    /// Returns the number of findings: bugs that were replayed and are not by design.
     pub fn distinct(&self) -> u64 {
         let told = self.bugs.values().filter_map(|bug| bug.told.as_ref());
         told.filter(|(finding, _)| finding.replayed && !finding.by_design).count() as u64

@@ -1,6 +1,6 @@
 //! The run folder: `run.jsonl` with every message, `traces/<id>.json` with every finding.
 //!
-//! Whatever is kept is written durably, and is a plain file in a folder of the user's: see
+//! Everything that is kept is written durably, to plain files in a folder of the user. See
 //! [`crate::base`].
 
 use std::fs::{self, File, TryLockError};
@@ -16,22 +16,23 @@ use crate::plan::Plan;
 use crate::report::Message;
 use crate::trace::{Secret, Tagged, Trace};
 
-/// The largest tag that is read, in bytes.
+/// The maximal size of a tag that is read, in bytes.
 const MOST_TAG_BYTES: u64 = 1 << 10;
-/// What to do about a folder that was there before.
+/// The advice for a folder of an earlier process that cannot be used.
 pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
 
-/// Where a run keeps what it finds. As long as this is there, no other process goes on with the
+/// The folder in which a run keeps its findings. While it is open, no other process can resume the
 /// run.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     messages: File,
-    /// It was there before.
+    /// True if an earlier process made the folder.
     resumed: bool,
 }
 
-/// The folder of an earlier process, kept from all others: only then is it read, and gone on with.
+/// The folder of an earlier process, locked against all others. Only then can it be read and the
+/// run resumed.
 #[derive(Debug)]
 pub struct FolderLock {
     path: PathBuf,
@@ -39,11 +40,12 @@ pub struct FolderLock {
 }
 
 impl FolderLock {
-    /// Claims a run folder.
+    /// Locks a run folder.
     ///
     /// # Errors
-    /// It is no run folder, or another user's, or something in it is no plain file, or the run is
-    /// still going on (usage); it cannot be written.
+    /// A usage error if the path is not a run folder, belongs to another user, has something that
+    /// is not a plain file, or the run is still going on. Another error if the folder cannot be
+    /// written.
     pub fn of(folder: &Path) -> Result<FolderLock, RunError> {
         check_owner(folder)?;
         let path = folder.join(MESSAGES);
@@ -64,15 +66,14 @@ impl FolderLock {
     }
 }
 
-/// Refuses a folder of another user that is to be resumed: what stands in it decides which commands
-/// are run.
+/// Refuses to resume a folder of another user, because its contents decide which commands are run.
 ///
 /// # Errors
-/// Another user owns it; the text says who, and what to do.
+/// Another user owns the folder. The text names the owner and what to do.
 pub fn check_owner(folder: &Path) -> Result<(), UsageError> {
     match fs::metadata(folder) {
         Ok(found) => check_owner_of(folder, &found),
-        // The caller says why it cannot be read.
+        // The caller reports why the folder cannot be read.
         Err(_) => Ok(()),
     }
 }
@@ -87,7 +88,8 @@ fn check_owner_of(path: &Path, found: &fs::Metadata) -> Result<(), UsageError> {
     )))
 }
 
-/// What stands under the names of a run must be its own: plain files, and a folder of them.
+/// Checks that the names of a run belong to plain files of this user, and to a folder of plain
+/// traces.
 fn check_own_files(folder: &Path) -> Result<(), RunError> {
     let failed = |path: &Path, error| RunError::unwritable(path, error, RESUMED);
     for name in [MESSAGES, JOURNAL, TAG] {
@@ -108,7 +110,8 @@ fn check_own_files(folder: &Path) -> Result<(), RunError> {
     Ok(())
 }
 
-/// How many bytes of a file are whole lines. It is read in parts: a long run says much.
+/// Returns the number of bytes of a file that are whole lines. The file of a long run is large, so
+/// it is read in parts.
 fn whole_lines(mut file: &File) -> io::Result<u64> {
     file.rewind()?;
     let mut file = BufReader::with_capacity(1 << 16, file);
@@ -127,16 +130,16 @@ fn whole_lines(mut file: &File) -> io::Result<u64> {
     }
 }
 
-/// Returns true if the folder has a tag of this secret for this plan. A tag that is absent or
-/// cannot be read is none.
+/// Returns true if the folder has a tag of this secret for this plan; false if the tag is absent or
+/// cannot be read.
 pub fn is_tagged(folder: &Path, plan: &Plan, secret: &Secret) -> bool {
     let tag = read_plain_at_most(&folder.join(TAG), MOST_TAG_BYTES).ok();
     let tag = tag.and_then(|tag| String::from_utf8(tag).ok());
     tag.is_some_and(|tag| secret.verifies(Tagged::Run, plan, tag.trim_end()))
 }
 
-/// Takes the lock of a run, which ends with the last handle of the file. A file system that has no
-/// locks gives none.
+/// Takes the lock of a run. The lock ends with the last handle of the file. On a file system
+/// without locks nothing is locked.
 fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
     match messages.try_lock() {
         Ok(()) => Ok(()),
@@ -153,11 +156,11 @@ fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
 }
 
 impl RunFolder {
-    /// Makes the folder; it must be absent or empty. Without a path, `explode-runs/<target>-<n>`
-    /// with the first free n.
+    /// Makes the folder, which must be absent or empty. Without a path it is the first free
+    /// `explode-runs/<target>-<n>`.
     ///
     /// # Errors
-    /// A folder with something in it, or one that cannot be made.
+    /// The folder is not empty, or cannot be made.
     pub fn create(path: Option<&Path>, target: &str) -> Result<RunFolder, RunError> {
         let path = fresh_folder(path, target)?;
         let failed = |error| RunError::folder(&path, error);
@@ -172,10 +175,11 @@ impl RunFolder {
         Ok(RunFolder { path, messages, resumed: false })
     }
 
-    /// Opens the folder of an earlier process, to add to it. A last line that is torn goes.
+    /// Opens the folder of an earlier process, to add to it. Removes temporary files and a torn
+    /// last line.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The folder cannot be read or written.
     pub fn reopen(claim: FolderLock) -> Result<RunFolder, RunError> {
         let FolderLock { path, messages } = claim;
         let failed = |error| RunError::unwritable(&path, error, RESUMED);
@@ -189,19 +193,19 @@ impl RunFolder {
         Ok(RunFolder { path, messages, resumed: true })
     }
 
-    /// Writes the tag of its plan, durably.
+    /// Writes the tag of the plan, durably.
     pub(super) fn write_tag(&self, tag: &str) -> Result<(), RunError> {
         let path = self.path.join(TAG);
         durable_write(&path, format!("{tag}\n").as_bytes())
             .map_err(|error| self.refused(&path, error))
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the trace of a finding stands.
+    /// Returns the path of the trace of a finding.
     pub fn trace_path(&self, id: &str) -> PathBuf {
         self.path.join(TRACES).join(format!("{id}.json"))
     }
@@ -209,7 +213,7 @@ impl RunFolder {
     /// Writes a trace, durably.
     ///
     /// # Errors
-    /// Those of the file system; what was written before stays.
+    /// The trace cannot be written. What was written before stays.
     pub fn write_trace(&self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
         let path = self.trace_path(id);
         let text = trace.to_json();
@@ -219,10 +223,10 @@ impl RunFolder {
         }
     }
 
-    /// Appends a message; all but progress durably.
+    /// Appends a message. All messages except progress are durable.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The message cannot be written.
     pub fn append(&mut self, message: &Message) -> Result<(), RunError> {
         let failed = |error| self.refused(&self.path.join(MESSAGES), error);
         let mut line = serde_json::to_string(message).expect("a message is plain data");
@@ -234,7 +238,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// The file system refused something in it.
+    /// Returns the error for a path in the folder that the file system refused to write.
     fn refused(&self, path: &Path, error: io::Error) -> RunError {
         if self.resumed {
             RunError::unwritable(path, error, RESUMED)
@@ -244,8 +248,8 @@ impl RunFolder {
     }
 }
 
-/// Makes the first of `explode-runs/<target>-<n>` that is not there; of two runs at once each makes
-/// its own.
+/// Makes the first of `explode-runs/<target>-<n>` that is absent. Two runs at the same time make
+/// two folders.
 fn free_folder(target: &str) -> Result<PathBuf, RunError> {
     let runs = Path::new("explode-runs");
     make_folder(runs).map_err(|error| RunError::folder(runs, error))?;
@@ -263,11 +267,11 @@ fn free_folder(target: &str) -> Result<PathBuf, RunError> {
     }
 }
 
-/// Finds a place for a folder and makes it; it must be absent or empty. Without a path,
-/// `explode-runs/<name>-<n>` with the first free n.
+/// Makes a folder, which must be absent or empty. Without a path it is the first free
+/// `explode-runs/<name>-<n>`.
 ///
 /// # Errors
-/// A folder with something in it, or one that cannot be made.
+/// The folder is not empty, or cannot be made.
 pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError> {
     let path = match path {
         Some(path) => {

@@ -1,14 +1,14 @@
-//! Records as bytes: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both little-endian,
-//! and that in postcard's form.
+//! Records as bytes: the length (4 bytes) and the xxh3 hash (8 bytes) of the body, both
+//! little-endian, then the body in postcard's form.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Length and hash.
+/// The bytes of length and hash.
 const HEAD_BYTES: usize = 12;
 
-/// A record as it is written.
+/// Returns a record in its written form.
 pub(in crate::run) fn frame(record: &impl Serialize) -> Vec<u8> {
     let mut frame =
         postcard::to_extend(record, vec![0; HEAD_BYTES]).expect("a record is plain data");
@@ -20,7 +20,7 @@ pub(in crate::run) fn frame(record: &impl Serialize) -> Vec<u8> {
     frame
 }
 
-/// The first record, and what follows it; none if it is not whole and sound.
+/// Returns the first record and the bytes after it; `None` if the record is not whole and sound.
 pub(in crate::run) fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (hash, rest) = rest.split_first_chunk::<8>()?;

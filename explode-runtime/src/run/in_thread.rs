@@ -10,12 +10,13 @@ use crate::report::Summary;
 use crate::worker::InThreadWorkers;
 
 /// Explores a plan in a backend to its end, or until a bound or the budget stops it. The sink
-/// hears every message. There are no deadlines, and nothing to resume: for those, see
-/// [`Supervisor`].
+/// receives every message. There are no deadlines, and the run cannot be resumed. [`Supervisor`]
+/// offers both.
 ///
 /// # Errors
-/// Wrong usage, a component that cannot start, a run folder that cannot be written. What was found
-/// before stands in the folder and was reported; traces that could not be written are in the error.
+/// The plan is wrong, a component cannot start, or the run folder cannot be written. Earlier
+/// findings are in the folder and were reported. The error has the traces that could not be
+/// written.
 pub fn explore(
     registry: &Registry,
     plan: &Plan,
@@ -25,11 +26,11 @@ pub fn explore(
     explore_with(registry, plan, backend, sink, None)
 }
 
-/// The same by a strategy of the caller's own, which the plan calls
+/// Explores a plan like [`explore`], with a strategy of the caller, which the plan calls
 /// [`StrategyName::Own`](crate::explore::StrategyName::Own).
 ///
 /// # Errors
-/// As [`explore`]; the plan names another strategy.
+/// As [`explore`], or the plan names another strategy.
 pub fn explore_by(
     strategy: Box<dyn Strategy>,
     registry: &Registry,

@@ -1,9 +1,9 @@
 //! Runs whose units are run elsewhere: jobs and results are files (`docs/guide/jobs.md`).
 //!
-//! `DIR/plan` says which run it is. `DIR/jobs/ID` is a job, with all that its worker needs;
-//! `DIR/results/ID` is what came of it; `DIR/run` is the run folder. Each file is a line that says
-//! what it is, then records in the form of the journal. Files come by rename, so that each is whole
-//! or not there.
+//! `DIR/plan` identifies the run. `DIR/jobs/ID` is a job, with all that its worker needs.
+//! `DIR/results/ID` is the result of the job. `DIR/run` is the run folder. Each file is a line with
+//! the kind of the file, then records in the form of the journal. Files are written by rename, so
+//! each is whole or absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,12 +24,12 @@ use crate::worker::{UnitListener, UnitOrder, UnitResult, WorkerStarted, Workers}
 const PLAN: &[u8] = b"explode plan 1\n";
 const JOB: &[u8] = b"explode job 1\n";
 const RESULT: &[u8] = b"explode result 2\n";
-/// So many jobs are written at once.
+/// The maximal number of jobs that are written at once.
 const JOBS: usize = 1000;
-/// What to do where a file of such a folder cannot be written.
+/// The advice for a file of such a folder that cannot be written.
 const NEXT: &str = "make room there, or name another folder";
 
-/// Which run a job belongs to.
+/// The run that a job belongs to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct JobHeader {
     explode: String,
@@ -39,7 +39,7 @@ struct JobHeader {
 }
 
 impl JobHeader {
-    /// Its identity: results of another one are refused.
+    /// Returns the identity of the run. A result with another identity is refused.
     fn id(&self) -> u128 {
         xxh3_128(&frame(self))
     }
@@ -59,11 +59,12 @@ pub struct JobFile {
     job: Job,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct JobResult {
     units: Vec<(Unit, UnitResult)>,
-    /// A unit of which a worker has died. What follows it in the job was not run.
+    /// The unit of which a worker has died. The rest of the job was not run. `None` if the whole
+    /// job was run.
     left: Option<Unit>,
 }
 
@@ -79,10 +80,10 @@ pub struct Results {
 }
 
 impl JobFolder {
-    /// Makes the folder of a run, which is absent or empty.
+    /// Makes the folder of a run, which must be absent or empty.
     ///
     /// # Errors
-    /// It is there with something in it, or cannot be written.
+    /// The folder is not empty, or cannot be written.
     pub fn create(path: &Path, plan: &Plan, started: WorkerStarted) -> Result<JobFolder, RunError> {
         fs::create_dir_all(path).map_err(|error| RunError::unwritable(path, error, NEXT))?;
         let is_empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
@@ -106,7 +107,7 @@ impl JobFolder {
     /// Opens the folder of a run.
     ///
     /// # Errors
-    /// It is none, or of another version.
+    /// The folder is not one of a run's jobs, or another version of explode wrote it.
     pub fn open(path: &Path) -> Result<JobFolder, RunError> {
         let file = path.join("plan");
         let bytes = read(&file, "name a folder that explode run --plan has made")?;
@@ -114,17 +115,17 @@ impl JobFolder {
         Ok(JobFolder { path: path.to_owned(), header })
     }
 
-    /// The plan of the run.
+    /// Returns the plan of the run.
     pub fn plan(&self) -> &Plan {
         &self.header.plan
     }
 
-    /// How the stack has started.
+    /// Returns the start of the stack that the run was planned with.
     pub fn started(&self) -> &WorkerStarted {
         &self.header.started
     }
 
-    /// The run folder.
+    /// Returns the path of the run folder.
     pub fn run(&self) -> PathBuf {
         self.path.join("run")
     }
@@ -137,7 +138,7 @@ impl JobFolder {
         self.path.join("results")
     }
 
-    /// Writes jobs, in place of those that are there.
+    /// Writes jobs and removes all others that are there.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -161,7 +162,7 @@ impl JobFolder {
     /// Reads the results of this folder and of others.
     ///
     /// # Errors
-    /// One cannot be read, is damaged, or belongs to another run.
+    /// A result cannot be read, is damaged, or belongs to another run.
     pub fn read_results(&self, others: &[PathBuf]) -> Result<Results, RunError> {
         let mut results = Results::default();
         for folder in [&self.path].into_iter().chain(others) {
@@ -180,37 +181,37 @@ impl JobFolder {
 }
 
 impl JobFile {
-    /// Reads a job; `name` is what messages call it.
+    /// Reads a job. Errors call it `name`.
     ///
     /// # Errors
-    /// It is none, or of another version.
+    /// The bytes are not a job, or another version of explode wrote them.
     pub fn parse(bytes: &[u8], name: &str) -> Result<JobFile, RunError> {
         let (header, rest) = header(bytes, JOB, name)?;
         let (job, _) = unframe(rest).ok_or_else(|| damaged(name))?;
         Ok(JobFile { header, job })
     }
 
-    /// The plan of its run.
+    /// Returns the plan of the run.
     pub fn plan(&self) -> &Plan {
         &self.header.plan
     }
 
-    /// Where its result belongs, if the job is this file of a folder.
+    /// Returns the path of the result, if the job is this file of a folder.
     pub fn result_of(&self, file: &Path) -> PathBuf {
         let folder = file.parent().and_then(Path::parent).unwrap_or(Path::new(""));
         folder.join("results").join(name(&self.job))
     }
 
-    /// Is this the result of the job, whole and sound?
+    /// Returns true if the file is a whole and sound result of this run.
     pub fn is_done(&self, result: &Path) -> bool {
         fs::read(result).is_ok_and(|bytes| parse_result(&bytes, self.header.id(), "").is_ok())
     }
 
-    /// Runs its units with these workers. Returns the file of its result.
+    /// Runs the units of the job with these workers. Returns the bytes of the result's file.
     ///
     /// # Errors
-    /// The worker cannot be started, or starts with something else than the run; `stop` says that
-    /// it is to end.
+    /// The worker cannot be started, the stack starts with other versions or disks than in the run,
+    /// or `stop` returns true.
     pub fn run(
         &self,
         workers: &mut dyn Workers,
@@ -240,7 +241,7 @@ impl JobFile {
             };
             next = job.after(&ran.choices);
             result.units.push((job.unit, ran));
-            // What comes after it in the job is merged after it, too.
+            // The next unit of the job is merged after this one.
             last_counts = true;
         }
         Ok([RESULT, &frame(&self.header.id()), &frame(&result)].concat())
@@ -250,7 +251,7 @@ impl JobFile {
 /// Writes a file of a folder of jobs, by rename.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write_result(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| RunError::unwritable(folder, error, NEXT))?;
@@ -267,13 +268,13 @@ impl UnitListener for UntilCancelled<'_> {
     }
 }
 
-/// What became of a unit.
+/// A unit that the run needs.
 pub(super) enum JobUnit {
-    /// It was run.
+    /// The unit was run.
     Result(Box<UnitResult>),
-    /// A worker has died of it: it is to be run here.
+    /// A worker has died of the unit. The supervisor's worker must run it.
     Here,
-    /// Its job is to be run.
+    /// The job of the unit is not run yet.
     NotYet,
 }
 
@@ -289,7 +290,7 @@ impl Results {
         Ok(())
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there is no result.
     pub fn is_empty(&self) -> bool {
         self.units.is_empty() && self.left.is_empty()
     }
@@ -304,17 +305,17 @@ impl Results {
         }
     }
 
-    /// A unit is merged.
+    /// Notes that a unit is merged.
     pub(super) fn merged(&mut self, id: UnitId) {
         self.merged.insert(id);
     }
 
-    /// What is merged is not kept anywhere else: the files stay.
+    /// Keeps all files, because merged results are recorded nowhere else.
     pub(super) fn keep_files(&mut self) {
         self.files.clear();
     }
 
-    /// The run waits for these jobs, but for what of them was run.
+    /// Notes the jobs that the run waits for, without the units that were run.
     pub(super) fn wait_for(&mut self, ahead: impl FnOnce(usize) -> Vec<Job>) {
         for job in ahead(JOBS + self.units.len()) {
             let mut left = Some(job);
@@ -329,7 +330,7 @@ impl Results {
         self.wanted.truncate(JOBS);
     }
 
-    /// Removes the results of which every unit is merged; all of them, if the run is over.
+    /// Removes the files of which every unit is merged. Removes all files if the run is over.
     ///
     /// # Errors
     /// A file cannot be removed.

@@ -1,4 +1,4 @@
-//! What a run keeps of its checks, by itself: the seen set and the journal, without any check.
+//! The memory and the journal of a run without its checks, for measurements.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// An empty set, and a journal in this folder.
+    /// Creates an empty set, and a journal in this folder.
     pub fn new(plan: &Plan, folder: &Path) -> Keeping {
         Keeping {
             checks: SeenChecks::default(),
@@ -26,7 +26,7 @@ impl Keeping {
         }
     }
 
-    /// Looks up the keys of checks, as a worker does; how many are new?
+    /// Looks up the keys of checks, as a worker does. Returns the number of new keys.
     pub fn see(&mut self, keys: &[u128]) -> usize {
         keys.iter().filter(|key| self.checks.insert(**key)).count()
     }
@@ -42,7 +42,7 @@ impl Keeping {
         self.journal.append(&UnitRecord::new(unit, merged, FindingsChange::default(), 1), false)
     }
 
-    /// The memory that the set takes for each of its keys, in bytes.
+    /// Returns the memory that the set takes for each of its keys, in bytes.
     pub fn bytes_per_key(&self) -> f64 {
         self.checks.bytes() as f64 / self.checks.count() as f64
     }

@@ -1,4 +1,4 @@
-//! Where a run stands: its totals, its findings, and its time.
+//! The progress of a run: its totals, its findings, and its time.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -12,18 +12,18 @@ use crate::plan::{Plan, RunSettings};
 use crate::report::{Message, Progress, Summary, rate};
 use crate::worker::WorkerStarted;
 
-/// The time between two lines of progress.
+/// The time between two messages of progress.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-/// Everything that a run remembers, but for its strategy.
+/// The data of a run, except its strategy.
 pub(super) struct RunState<'a> {
     settings: &'a RunSettings,
     pub time: RunDeadline<'a>,
     started: Instant,
-    /// How long earlier processes took for it.
+    /// The time that earlier processes took for the run.
     pub before: Duration,
     last_progress: Instant,
-    /// A bound, the budget or an interrupt has ended it before the strategy did.
+    /// True if a bound, the budget or an interrupt has ended the run before the strategy did.
     pub stopped: bool,
     pub totals: Totals,
     pub findings: Findings<'a>,
@@ -52,8 +52,8 @@ impl<'a> RunState<'a> {
         self.settings.states.is_some_and(|most| self.totals.states() >= most) || self.time.is_up()
     }
 
-    /// Tells progress, if that is due; so many states wait, and the running unit has made so many
-    /// checks.
+    /// Reports progress if that is due. `waiting` is the number of states that wait. `checked` is
+    /// the number of checks that the running unit has made.
     pub fn tell(
         &mut self,
         waiting: usize,
@@ -85,7 +85,7 @@ impl<'a> RunState<'a> {
         progress
     }
 
-    /// Adds everything up.
+    /// Returns the summary of the run.
     pub fn finish(&self) -> Summary {
         let mut summary = self.totals.summary.clone();
         summary.states = self.totals.states().into();
@@ -105,7 +105,7 @@ impl<'a> RunState<'a> {
         (self.before + self.started.elapsed()).as_millis() as u64
     }
 
-    /// To the millisecond.
+    /// Returns the time of the run in seconds, to the millisecond.
     fn seconds(&self) -> f64 {
         self.elapsed_ms() as f64 / 1000.0
     }

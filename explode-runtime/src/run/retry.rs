@@ -1,11 +1,11 @@
-//! Running a unit until it has ended, however many workers die of it.
+//! Runs a unit until it has ended, even if workers die of it.
 //!
-//! The first time that a worker dies in a step the unit is repeated as it was. The second time the
-//! step is an error: if a replay dies there too, it is one of the checked system, and the unit goes
-//! on past it. If not, the unit is repeated again; a step that goes on like that is given up as
-//! broken. If a worker was ended from outside, that says nothing of the step that it was in: the
-//! unit is just repeated. Only the last attempt counts, and what a replay has confirmed: that is
-//! reported even if the run ends before the unit gets there again.
+//! After the first death in a step the unit is repeated unchanged. After the second death the step
+//! is an error. If a replay dies there as well, it is an error of the checked system, and the unit
+//! goes on past it. Otherwise the unit is repeated again. A step with further deaths of this kind
+//! is given up as broken. The death of a worker that was killed from outside says nothing about its
+//! step, so the unit is just repeated. Only the last attempt counts, and errors that a replay has
+//! confirmed. Those are reported even if the run ends before the unit gets there again.
 
 use std::collections::BTreeMap;
 
@@ -24,12 +24,12 @@ use crate::worker::{
     Workers,
 };
 
-/// A step whose deaths do not reproduce is given up after so many replays.
+/// The number of replays after which a step is given up if its deaths do not reproduce.
 const REPLAYS: u32 = 2;
-/// So many deaths in one unit outside of all steps give it up: they say nothing of the checked
-/// system.
+/// The number of deaths outside of all steps after which a unit is given up. Such deaths say
+/// nothing about the checked system.
 const OUTSIDE: u32 = 10;
-/// So many deaths in one unit end the run.
+/// The number of deaths in one unit that ends the run.
 const DEATHS: u32 = 100;
 
 /// Runs units, and starts new workers as they are needed.
@@ -38,33 +38,34 @@ pub(super) struct UnitRetry<'a> {
     started: WorkerStarted,
     keep_events: bool,
     sketches: bool,
-    /// The worker of the moment has not died yet.
+    /// True if the current worker has not died.
     alive: bool,
-    /// What it has run last is merged.
+    /// True if the last unit of the worker is merged.
     last_counts: bool,
 }
 
 /// The deaths of a unit in one step.
 #[derive(Default)]
 struct StepDeaths {
-    /// Since the last replay.
+    /// The number of deaths since the last replay.
     times: u32,
     replays: u32,
     last: String,
-    /// They are an error, or are broken: said already.
+    /// True if the deaths are an error or broken, and are reported as such.
     settled: bool,
-    /// The error that they are, on a crash disk: the unit goes on past it.
+    /// The confirmed error of a crash disk. The unit goes on past it.
     confirmed: Option<FoundError>,
 }
 
-/// What becomes of a unit after a death.
+/// The continuation of a unit after a death.
 enum AfterDeath {
     Repeat,
     End(Box<UnitResult>),
 }
 
 impl<'a> UnitRetry<'a> {
-    /// Workers start like this; one `is_there`, or is started when it is wanted.
+    /// Creates the retries of a run. Each worker must start like `started`. With `is_there` a
+    /// worker runs already; otherwise the first is started when it is needed.
     pub fn new(
         workers: &'a mut dyn Workers,
         started: WorkerStarted,
@@ -75,23 +76,23 @@ impl<'a> UnitRetry<'a> {
         UnitRetry { workers, started, keep_events, sketches, alive: is_there, last_counts: false }
     }
 
-    /// Something is about to be replayed by another worker.
+    /// Stops the worker if a replay by another worker needs the machine.
     pub fn yield_machine(&mut self) {
         self.alive &= !self.workers.yield_machine();
     }
 
-    /// The unit that was run last is merged.
+    /// Notes that the last unit of the worker is merged.
     pub fn counts(&mut self) {
         self.last_counts = true;
     }
 
-    /// Checks of a unit that another worker has run are merged.
+    /// Sends the worker the merged checks of a unit that another worker has run.
     pub fn learn(&mut self, known: &KnownChecks) {
-        // One that dies of it gets the whole list when it starts anew.
+        // A worker that dies here receives all merged checks when the next one is started.
         self.alive &= self.alive && self.workers.learn(known).is_ok();
     }
 
-    /// Runs a unit whose turn has not come; none if that cannot be done now.
+    /// Runs a unit before its turn; `None` if that is not possible now.
     pub fn run_ahead(
         &mut self,
         unit: &Unit,
@@ -107,7 +108,7 @@ impl<'a> UnitRetry<'a> {
         result.ok().filter(|result| !result.stopped)
     }
 
-    /// Runs a unit to its end; none if there are no workers any more, which is then said.
+    /// Runs a unit to its end; `None` if the run must end, which is then reported.
     ///
     /// # Errors
     /// The sink cannot write.
@@ -120,7 +121,8 @@ impl<'a> UnitRetry<'a> {
         let mut deaths: BTreeMap<WorkerStep, StepDeaths> = BTreeMap::new();
         let mut in_all = 0;
         let mut end = loop {
-            // Only now: it has to know what was checked until now, units that died included.
+            // The worker is started only now, so that it knows all checks, those of units that died
+            // included.
             if !self.alive && !self.restart(hearing) {
                 confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
@@ -171,7 +173,7 @@ impl<'a> UnitRetry<'a> {
         Ok(Some(end))
     }
 
-    /// Takes note of a death; decides how to go on.
+    /// Records a death and decides how the unit goes on.
     fn died(
         &self,
         unit: &Unit,
@@ -199,7 +201,7 @@ impl<'a> UnitRetry<'a> {
             return Ok(AfterDeath::Repeat);
         };
         let Some(name) = step.name() else {
-            // Nothing of the checked system's ran.
+            // No step of the checked system ran.
             if here.times < OUTSIDE {
                 return Ok(AfterDeath::Repeat);
             }
@@ -239,7 +241,7 @@ impl<'a> UnitRetry<'a> {
         Ok(AfterDeath::End(Box::new(end)))
     }
 
-    /// Starts a new worker; false if that cannot be done, which is then said.
+    /// Starts a new worker. Returns false, after reporting it, if that cannot be done.
     fn restart(&mut self, hearing: &mut Attempt<'_, '_>) -> bool {
         info!("restart");
         let why = match start(self.workers, hearing.run.totals.checks(), self.keep_events) {
@@ -258,7 +260,8 @@ impl<'a> UnitRetry<'a> {
     }
 }
 
-/// Replays an error that has ended workers: the outcome of its step, or `None` to repeat the unit.
+/// Replays an error that killed workers. Returns the outcome of its step, or `None` to repeat the
+/// unit.
 fn replayed(
     here: &mut StepDeaths,
     death: &WorkerDeath,
@@ -283,7 +286,7 @@ fn replayed(
     Ok(Some(DeathOutcome::Broken(BrokenKind::Worker.of(why))))
 }
 
-/// What replays have confirmed.
+/// Returns the errors that replays have confirmed.
 fn confirmed(deaths: BTreeMap<WorkerStep, StepDeaths>) -> impl Iterator<Item = FoundError> {
     deaths.into_values().filter_map(|deaths| deaths.confirmed)
 }

@@ -1,5 +1,5 @@
-//! The sink of a run: every message goes to the listener and to the run folder; traces are kept
-//! and confirmed.
+//! The sink of a run. Every message goes to the listener and to the run folder. Traces are kept and
+//! confirmed.
 
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,66 +15,66 @@ use crate::run::confirm::{Confirmation, ReplayCheck};
 use crate::trace::{Secret, Tagged, Trace};
 use crate::worker::WorkerStarted;
 
-/// Hears of a run, and keeps what it finds: in this process ([`LocalSink`]), or on the other side
-/// of a wire.
+/// Receives the messages of a run and keeps its findings: in this process ([`LocalSink`]), or at
+/// the other end of a stream.
 pub trait RunSink {
-    /// The run begins; returns its folder.
+    /// Begins the run and returns its folder.
     ///
     /// # Errors
-    /// A folder that cannot be made, or is not empty.
+    /// The folder cannot be made, or is not empty.
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError>;
 
-    /// One message.
+    /// Receives a message.
     ///
     /// # Errors
     /// The folder cannot be written.
     fn emit(&mut self, message: &Message) -> Result<(), RunError>;
 
-    /// Keeps the trace of a finding; returns its path.
+    /// Keeps the trace of a finding and returns its path.
     ///
     /// # Errors
     /// The folder cannot be written.
     fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError>;
 
-    /// Replays a trace that was kept, in as fresh a place as there is.
+    /// Replays a kept trace, in as fresh a process as there is.
     fn confirm(&mut self, trace: &Path) -> Confirmation;
 
-    /// Shall it get the events of each unit of work?
+    /// Returns true if the sink wants the events of each unit.
     fn wants_events(&self) -> bool {
         false
     }
 
-    /// The events of a unit of work, from the pristine disks on.
+    /// Receives the events of a unit, from the pristine disks on.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The events cannot be written.
     fn events(&mut self, _events: &[Event]) -> Result<(), RunError> {
         Ok(())
     }
 }
 
-/// The sink of a run in this process: a folder, a sink for the messages, and a way to replay a
-/// trace.
+/// The sink of a run in this process: a folder, a receiver of the messages, and a function that
+/// replays a trace.
 pub struct LocalSink<'a> {
     out: Option<&'a Path>,
-    /// The folder that is there, until it is opened.
+    /// The locked folder of an earlier process, until it is opened.
     claim: Option<FolderLock>,
     folder: Option<RunFolder>,
-    /// Where events go, as the user names it, until the run folder is there.
+    /// The file for events, as the user names it, until the run folder is open.
     events: Option<(PathBuf, Output)>,
     wants_events: bool,
-    /// Made from `events` once the run folder is there.
+    /// The open file for events. Made from `events` when the run folder is open.
     event_file: Option<EventFile>,
     confirm: ReplayCheck<'a>,
     sink: &'a mut dyn FnMut(&Message),
-    /// Tags the traces that carry commands.
+    /// The secret that tags traces with commands.
     secret: Option<&'a Secret>,
-    /// The tag of a new folder.
+    /// The tag of a new folder; `None` without commands.
     tag: Option<String>,
 }
 
 impl<'a> LocalSink<'a> {
-    /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
+    /// Creates a sink. Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(
         out: Option<&'a Path>,
         confirm: ReplayCheck<'a>,
@@ -94,7 +94,7 @@ impl<'a> LocalSink<'a> {
         }
     }
 
-    /// The same in a folder that is there: messages and traces are added to it.
+    /// Creates a sink that adds messages and traces to an existing folder.
     pub fn resuming(
         claim: FolderLock,
         confirm: ReplayCheck<'a>,
@@ -103,8 +103,8 @@ impl<'a> LocalSink<'a> {
         LocalSink { claim: Some(claim), ..LocalSink::new(None, confirm, sink) }
     }
 
-    /// Tags what a run of this plan writes with the secret: the folder, if it is a new one, and
-    /// each trace. Without commands nothing is tagged.
+    /// Tags the files of a run of this plan with the secret: the folder if it is new, and each
+    /// trace. Without commands nothing is tagged.
     pub fn tag_with(&mut self, secret: &'a Secret, plan: &Plan) {
         if !plan.commands().is_empty() {
             self.secret = Some(secret);
@@ -112,23 +112,23 @@ impl<'a> LocalSink<'a> {
         }
     }
 
-    /// Writes the events of each unit of work to a file, as JSON lines. A mark `unit <n>` comes
-    /// before those of the n-th. The file is opened once the run folder is there; `path` is its
-    /// name in errors.
+    /// Writes the events of each unit to a file, as JSON lines. A mark `unit <n>` precedes the
+    /// events of the n-th unit. The file is opened after the run folder. `path` is its name in
+    /// errors.
     pub fn write_events(&mut self, path: &Path, output: Output) {
         self.events = Some((path.to_owned(), output));
         self.wants_events = true;
     }
 
-    /// Ends the file of the events: a plain file has its name, and is durable, from now on.
+    /// Closes the file of the events. From now on a plain file has its name and is durable.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The events cannot be written.
     pub fn finish_events(&mut self) -> Result<(), RunError> {
         self.event_file.take().map_or(Ok(()), EventFile::finish)
     }
 
-    /// The run folder, once it is there.
+    /// Returns the run folder; `None` before it is open.
     pub fn path(&self) -> Option<&Path> {
         self.folder.as_ref().map(RunFolder::path)
     }
@@ -154,9 +154,10 @@ impl RunSink for LocalSink<'_> {
         Ok(folder.path().to_owned())
     }
 
-    /// The sink first: what cannot be written has at least been said.
+    /// Passes the message to the receiver first, so that it is reported even if it cannot be
+    /// written.
     fn emit(&mut self, message: &Message) -> Result<(), RunError> {
-        // A resumed run may have another name for its folder than the process that found this.
+        // A resumed run may have another path for its folder than the process of this finding.
         let message = match message {
             Message::Finding(finding) => {
                 let trace = self.folder().trace_path(&finding.id).display().to_string();
@@ -184,14 +185,14 @@ impl RunSink for LocalSink<'_> {
     fn events(&mut self, events: &[Event]) -> Result<(), RunError> {
         let written = self.event_file.as_mut().map_or(Ok(()), |file| file.write(events));
         if written.is_err() {
-            // Torn contents replace nothing.
+            // Torn contents must not replace a file.
             self.event_file = None;
         }
         written
     }
 }
 
-/// Where the events of a run go.
+/// The file for the events of a run.
 struct EventFile {
     path: PathBuf,
     file: BufWriter<Writing>,
@@ -228,7 +229,7 @@ fn unwritable(path: &Path, error: io::Error) -> RunError {
     RunError::unwritable(path, error, "make room there, or name another file with --events")
 }
 
-/// The first message: everything that decides the run.
+/// Returns the first message, which has everything that decides the run.
 pub(super) fn run_info(plan: &Plan, started: &WorkerStarted, out: &Path) -> RunInfo {
     RunInfo {
         target: plan.target.clone(),
@@ -240,6 +241,8 @@ pub(super) fn run_info(plan: &Plan, started: &WorkerStarted, out: &Path) -> RunI
         checker_defaults: started.origin.checker_defaults.clone(),
         options: plan.settings.clone(),
         versions: started.origin.versions.clone(),
+        unobserved: started.unobserved.clone(),
+        unsupported_calls: started.unsupported_calls.clone(),
         hides: started.unobserved.clone(),
         leaves_out: started.unsupported_calls.clone(),
         skipping: started.why_every_check_is_made.is_none(),

@@ -5,10 +5,10 @@ use crate::dedup::SeenChecks;
 use crate::verdict::WorkerDeath;
 use crate::worker::{StartError, WorkerStarted, Workers};
 
-/// So many keys go into one message.
+/// The maximal number of keys in one message.
 const KEYS: usize = 1 << 16;
 
-/// Starts a worker that knows which checks are merged; one that dies may try once more.
+/// Starts a worker that knows the merged checks. A worker that dies is started once more.
 pub(super) fn start(
     workers: &mut dyn Workers,
     merged: &SeenChecks,
@@ -25,19 +25,18 @@ pub(super) fn start(
     }
 }
 
-/// Starts the first worker, which knows no merged checks; one that dies is started once
-/// more.
+/// Starts the first worker, which knows no merged checks. A worker that dies is started once more.
 ///
 /// # Errors
-/// It does not start.
+/// The worker does not start.
 pub fn first_start(workers: &mut dyn Workers) -> Result<WorkerStarted, RunError> {
     start(workers, &SeenChecks::default(), false)
 }
 
-/// Tells a worker which checks are merged.
+/// Sends a worker the merged checks.
 ///
 /// # Errors
-/// It is gone.
+/// The worker is gone.
 pub(super) fn send_known(
     workers: &mut dyn Workers,
     merged: &SeenChecks,

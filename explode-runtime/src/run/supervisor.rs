@@ -1,5 +1,5 @@
-//! The supervisor: strategy, totals, findings, journal. Workers do the rest
-//! (`docs/internals/architecture.md`).
+//! The supervisor: follows the strategy, counts totals, collects findings and writes the journal.
+//! Workers do the rest (`docs/internals/architecture.md`).
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::report::{Message, Summary};
 use crate::verdict::{BrokenKind, WorkerStep};
 use crate::worker::{UnitListener, UnitResult, WorkerStarted, Workers};
 
-/// What is kept of a run, so that another process can go on with it.
+/// The persistence of a run. It lets another process resume the run.
 #[derive(Debug, Default)]
 pub enum Persistence {
     /// The run keeps nothing.
@@ -34,7 +34,7 @@ pub enum Persistence {
     Nothing,
     /// A journal in the run folder.
     Journal,
-    /// The journal goes on from here.
+    /// The journal of an earlier process, which this run continues.
     Resume(Box<ResumedJournal>),
 }
 
@@ -43,22 +43,22 @@ pub struct Supervisor<'a> {
     plan: &'a Plan,
     workers: &'a mut dyn Workers,
     sink: &'a mut dyn RunSink,
-    /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the
-    /// one that the plan names.
+    /// A strategy of the caller, which the plan calls [`StrategyName::Own`]. `None` uses the
+    /// strategy that the plan names. Default: `None`.
     pub strategy: Option<Box<dyn Strategy>>,
-    /// What is kept.
+    /// The persistence of the run. Default: nothing is kept.
     pub keep: Persistence,
-    /// Set to end the run after the current step.
+    /// A flag that ends the run after the current step once it is set.
     pub interrupt: Option<&'a AtomicBool>,
-    /// More workers.
+    /// More workers, which run units before their turn.
     pub helpers: Option<Helpers<'a>>,
-    /// Units are run elsewhere: their results, and how the stack has started there. The run ends
-    /// where a result is missing.
+    /// The results of units that are run elsewhere, and the start of the stack there. The run ends
+    /// at the first missing result.
     pub elsewhere: Option<(&'a mut Results, WorkerStarted)>,
 }
 
 impl<'a> Supervisor<'a> {
-    /// One that keeps nothing, and is not interrupted.
+    /// Creates a supervisor without persistence, interrupt or helpers.
     pub fn new(
         plan: &'a Plan,
         workers: &'a mut dyn Workers,
@@ -76,10 +76,10 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Runs to the end, or until a bound, the budget or an interrupt stops it.
+    /// Runs the plan to its end, or until a bound, the budget or an interrupt stops it.
     ///
     /// # Errors
-    /// As [`explore`](super::explore); a history of another run.
+    /// As [`explore`](super::explore), or the journal belongs to another run.
     pub fn run(mut self) -> Result<Summary, RunError> {
         let keep_events = self.sink.wants_events();
         let strategy = strategy_of(self.plan, self.strategy.take())?;
@@ -142,7 +142,7 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// A run, while it goes through its units.
+/// A run that goes through its units.
 struct Exploring<'l, 's> {
     plan: &'l Plan,
     sink: &'l mut dyn RunSink,
@@ -154,7 +154,7 @@ struct Exploring<'l, 's> {
     kept: KeptJournal,
 }
 
-/// The result of a unit, and how it came.
+/// The result of a unit. `by_others` is true if another worker or process has run the unit.
 struct MergedUnit {
     result: UnitResult,
     by_others: bool,
@@ -187,7 +187,7 @@ impl Exploring<'_, '_> {
         let told = self.run.findings.report(self.sink, self.run.time)?;
         self.run.tell(self.strategy.waiting(), 0, self.sink)?;
         if result.stopped || merged.is_cut || told.late {
-            // It did not run to its end: a run that is resumed repeats it.
+            // The unit did not run to its end, so a resumed run repeats it.
             return Ok(false);
         }
         self.results.iter_mut().for_each(|results| results.merged(unit.id()));
@@ -199,8 +199,8 @@ impl Exploring<'_, '_> {
         Ok(true)
     }
 
-    /// The result of a unit: of another worker, of another process, or of a worker that runs it
-    /// now. `None` ends the run.
+    /// Returns the result of a unit: from another worker, from another process, or from the
+    /// supervisor's own worker, which runs it now. `None` ends the run.
     fn result(&mut self, unit: &Unit) -> Result<Option<MergedUnit>, RunError> {
         let waiting = self.strategy.waiting();
         let ran = match (self.store, &mut self.results) {
@@ -229,14 +229,14 @@ impl Exploring<'_, '_> {
         Ok(result.map(|result| MergedUnit { result, by_others: false }))
     }
 
-    /// Keeps the files of results, if no journal has what is merged.
+    /// Keeps the files of results if no journal records what is merged.
     fn keep_files(&mut self) {
         if self.kept.error.is_some() {
             self.results.iter_mut().for_each(|results| results.keep_files());
         }
     }
 
-    /// Reports what is left to report, and the summary.
+    /// Reports the remaining findings and the summary.
     fn finish(mut self) -> Result<Summary, RunError> {
         self.kept.sync();
         self.keep_files();
@@ -252,8 +252,8 @@ impl Exploring<'_, '_> {
     }
 }
 
-/// The journal, until it cannot be written. Then the run goes on without it, because what it finds
-/// is worth more.
+/// The journal of a run. If it cannot be written the run goes on without it, because findings are
+/// worth more.
 struct KeptJournal {
     journal: Option<Journal>,
     error: Option<RunError>,
@@ -274,7 +274,7 @@ impl KeptJournal {
     }
 }
 
-/// The other workers, as the supervisor goes through its units.
+/// The other workers of a run.
 struct OtherWorkers<'a, 's> {
     store: &'a UnitStore,
     strategy: &'a dyn Strategy,
@@ -282,8 +282,8 @@ struct OtherWorkers<'a, 's> {
 }
 
 impl OtherWorkers<'_, '_> {
-    /// The result of a unit that another worker has run, or is running; meanwhile other units are
-    /// run. None if no other worker does.
+    /// Returns the result of a unit that another worker has run or is running, and runs other units
+    /// meanwhile. `None` if no other worker runs the unit, or if the time is up.
     fn take(
         &mut self,
         unit: &Unit,
@@ -309,7 +309,7 @@ impl OtherWorkers<'_, '_> {
     }
 }
 
-/// Hears when the time is up.
+/// Stops a unit when the time of the run is up.
 struct UntilDeadline<'a>(RunDeadline<'a>);
 
 impl UnitListener for UntilDeadline<'_> {
@@ -324,7 +324,7 @@ fn add(findings: &mut Findings<'_>, merged: &Merged) {
     merged.broken.iter().for_each(|(why, times)| findings.broken(why, *times));
 }
 
-/// Repeats what an earlier process has written down of a unit, in place of running it.
+/// Restores a unit that an earlier process has recorded, in place of running it.
 fn repeat(
     run: &mut RunState<'_>,
     strategy: &mut dyn Strategy,
@@ -347,7 +347,7 @@ fn repeat(
     Ok(())
 }
 
-/// The strategy that the plan names, or the caller's own.
+/// Returns the strategy that the plan names, or the caller's.
 fn strategy_of(
     plan: &Plan,
     own: Option<Box<dyn Strategy>>,
@@ -356,7 +356,7 @@ fn strategy_of(
         None => plan.strategy(),
         Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => Ok(own),
         Some(_) => Err(UsageError(format!(
-            "the plan goes by strategy {}, and another one was given; give that a name of its own",
+            "the plan has strategy {}, and another one was given; give that a name of its own",
             plan.settings.strategy
         ))),
     }

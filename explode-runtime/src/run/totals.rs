@@ -1,7 +1,8 @@
-//! The totals of a run: the only place where anything is counted.
+//! The totals of a run. Nothing is counted anywhere else.
 //!
-//! One worker or many, a resumed run, and jobs that were run elsewhere: [`Totals::merge`] is called
-//! with each unit's result in the order of the units, and takes from it what is new.
+//! [`Totals::merge`] is called with the result of each unit, in the order of the units, and takes
+//! what is new from it. That is equal for one worker and many, a resumed run, and jobs that were
+//! run elsewhere.
 
 use std::collections::HashSet;
 
@@ -23,40 +24,39 @@ use crate::worker::{Segment, UnitResult};
 /// The totals of a run.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// How many crashes during recovery are followed.
+    /// The number of crashes during recovery that are followed.
     crash_depth: u32,
     states: SeenStates,
-    /// Those of the states.
+    /// The topologies of the states.
     topologies: KeySet,
     checks: SeenChecks,
     /// The keys of checks that have shown an error themselves.
     shown: KeySet,
-    /// What was added up.
+    /// The sums so far.
     pub summary: Summary,
 }
 
-/// What a unit has added to the totals.
+/// The changes that a unit has made to the totals.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Merged {
-    /// The choices that were made after those of the unit's state. The journal writes them in its
-    /// own way.
+    /// The choices after those of the unit's state. The journal writes them in its own form.
     #[serde(skip)]
     pub choices: Vec<Choice>,
-    /// The states on its way, in order.
+    /// The states on the path of the unit, in order.
     pub arrivals: Vec<(ReachedState, Novelty)>,
-    /// What the last mutate led to.
+    /// The novelty of the state that the last mutate reached; `None` if it reached no state.
     pub reached: Option<Novelty>,
-    /// A bound has ended the run with parts of the unit left.
+    /// True if a bound has ended the run before all segments of the unit were merged.
     pub is_cut: bool,
-    /// Checks that are new.
+    /// The checks that are new.
     pub known: KnownChecks,
-    /// Keys of checks that have shown an error themselves, which are new.
+    /// The new keys of checks that have shown an error themselves.
     pub shown: KeyList,
     counts: UnitCounts,
-    /// Errors, with how many new checks have shown each.
+    /// The errors, each with the number of times that it was newly shown.
     #[serde(skip)]
     pub errors: Vec<(FoundError, u64)>,
-    /// What was broken, with how often.
+    /// The failures of the tool or a component, each with the number of times it happened.
     #[serde(skip)]
     pub broken: Vec<(Broken, u64)>,
 }
@@ -78,20 +78,22 @@ struct UnitCounts {
 }
 
 impl Merged {
-    /// What the last mutate led to; an error, if it led to no state.
+    /// Returns the novelty of the state that the last mutate reached, and [`Novelty::Aborted`]
+    /// without one.
     pub fn reached(&self) -> Novelty {
         self.reached.unwrap_or(Novelty::Aborted)
     }
 }
 
 impl Totals {
-    /// Nothing yet; so many crashes during recovery are followed.
+    /// Creates empty totals. `crash_depth` is the number of crashes during recovery that are
+    /// followed.
     pub fn new(crash_depth: u32) -> Totals {
         Totals { crash_depth, ..Totals::default() }
     }
 
-    /// Merges the result of a unit, whose turn it is. If the run ends at so many `states`, what
-    /// comes after that state is left out.
+    /// Merges the result of the next unit. If the run ends at a number of `states`, the segments
+    /// after that state are left out.
     pub fn merge(&mut self, unit: &Unit, result: &UnitResult, states: Option<u64>) -> Merged {
         let span = debug_span!("merge", unit = %unit.id(), new_keys = Empty);
         let _entered = span.enter();
@@ -103,14 +105,15 @@ impl Totals {
         for (index, segment) in result.segments.iter().enumerate() {
             self.add_segment(segment, result, &mut merged, &mut shows);
             length = segment.choices as usize;
-            // What comes after the last mutate, finish, takes nothing back.
+            // A segment without a mutate, which is finish, keeps the novelty of the mutate before
+            // it.
             merged.reached = merged.reached.filter(|_| segment.operations == 0);
             let Some(arrival) = &segment.arrival else { continue };
             let new = self.states.reach(arrival.signature, arrival.depth);
             arrival.topology.iter().for_each(|topology| _ = self.topologies.insert(*topology));
             let reached = if new { Novelty::New } else { Novelty::Known };
             merged.arrivals.push((arrival.clone(), reached));
-            // At depth 0 no mutate has led anywhere yet.
+            // At depth 0 no mutate has reached a state yet.
             merged.reached = (arrival.depth > 0).then_some(reached);
             if (index < last || result.is_cut)
                 && states.is_some_and(|most| self.states.len() >= most)
@@ -184,7 +187,7 @@ impl Totals {
         );
     }
 
-    /// Makes a merge of an earlier process again.
+    /// Repeats the merge of an earlier process.
     pub fn repeat(&mut self, merged: &Merged) {
         for (arrival, _) in &merged.arrivals {
             self.states.reach(arrival.signature, arrival.depth);
@@ -211,17 +214,17 @@ impl Totals {
         summary.by_design += counts.by_design;
     }
 
-    /// How many distinct states were reached.
+    /// Returns the number of distinct states that were reached.
     pub fn states(&self) -> u64 {
         self.states.len()
     }
 
-    /// How many distinct topologies those have.
+    /// Returns the number of distinct topologies of those states.
     pub fn topologies(&self) -> u64 {
         self.topologies.len() as u64
     }
 
-    /// The checks that are merged.
+    /// Returns the checks that are merged.
     pub fn checks(&self) -> &SeenChecks {
         &self.checks
     }

@@ -1,6 +1,6 @@
-//! Blocks of a disk as lines of a script: only the bytes that change, or the blocks as a whole,
-//! compressed, where these are many places (the log that mkfs.xfs writes has a header in each
-//! sector).
+//! Lines of a script that write blocks of a disk. Usually they contain only the changed bytes.
+//! Blocks that change in many places are written whole and compressed (the log that mkfs.xfs writes
+//! has a header in each sector).
 
 use std::io::Write as _;
 
@@ -12,27 +12,26 @@ use flate2::write::GzEncoder;
 
 use crate::worker::ChangedBlock;
 
-/// So many equal bytes are worth a place of their own.
+/// The number of equal bytes in a row that end a run of changed bytes.
 const GAP: u64 = 48;
-/// Places on a line.
+/// The number of places on a line.
 const PLACES: usize = 8;
-/// A place costs a process of the script's shell. From more than so many on the blocks are
-/// compressed instead.
+/// The number of places above which blocks are compressed. Each place costs a process of the
+/// script's shell.
 const MOST_PLACES: usize = 40;
-/// What such a line begins with; it needs gzip.
+/// The first word of a line with compressed blocks, which needs gzip.
 pub(super) const UNPACK: &str = "unpack ";
-/// Columns of a line of base64.
+/// The number of columns of a line of base64.
 const COLUMNS: usize = 100;
 
-/// Bytes in a row.
+/// Consecutive bytes and their offset on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct BlockRun {
     offset: u64,
     bytes: Vec<u8>,
 }
 
-/// Lines that put these blocks where they belong; `before` are the bytes of a block as it is by
-/// then.
+/// Returns the lines that write these blocks. `before` returns the bytes of a block at that point.
 pub(super) fn lines(
     blocks: &[ChangedBlock],
     before: &dyn Fn(u64) -> Option<Vec<u8>>,
@@ -67,7 +66,7 @@ pub(super) fn lines(
     lines
 }
 
-/// The same of whole blocks, in one stream that is compressed.
+/// Returns the lines that write whole blocks from one compressed stream.
 fn packed(blocks: &[ChangedBlock]) -> Vec<String> {
     let mut places: Vec<(u64, u64)> = Vec::new();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -81,7 +80,8 @@ fn packed(blocks: &[ChangedBlock]) -> Vec<String> {
     document(UNPACK, &places, &encoder.finish().expect("memory takes what is written"))
 }
 
-/// A command for some places, first and how many of each, with bytes on its standard input.
+/// Returns a command for some places, each with its first and its number, and bytes on its standard
+/// input.
 fn document(command: &str, places: &[(u64, u64)], bytes: &[u8]) -> Vec<String> {
     let places: Vec<String> =
         places.iter().map(|(first, count)| format!("{first}:{count}")).collect();
@@ -98,7 +98,7 @@ fn document(command: &str, places: &[(u64, u64)], bytes: &[u8]) -> Vec<String> {
     lines
 }
 
-/// The bytes of a sector that differ, with the equal ones in between where these are few.
+/// Adds the bytes of a sector that differ. Short stretches of equal bytes in between are included.
 fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<BlockRun>) {
     for (at, (byte, _)) in
         now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before)
@@ -114,7 +114,7 @@ fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<BlockRun>) {
     }
 }
 
-/// A sector that holds one byte everywhere; those in a row are one place.
+/// Adds a sector that is filled with one byte. Consecutive sectors are one place.
 fn fill(filled: &mut Vec<(u8, Vec<String>)>, byte: u8, sector: u64) {
     let at = filled.iter().position(|(other, _)| *other == byte).unwrap_or_else(|| {
         filled.push((byte, Vec::new()));
@@ -134,13 +134,13 @@ fn fill(filled: &mut Vec<(u8, Vec<String>)>, byte: u8, sector: u64) {
     }
 }
 
-/// Lines of base64.
+/// Returns bytes as lines of base64.
 pub(super) fn base64(bytes: &[u8]) -> Vec<String> {
     let text = STANDARD.encode(bytes);
     text.as_bytes().chunks(COLUMNS).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
 }
 
-/// What cksum(1) says of bytes, as POSIX has it: a CRC of them and of their number.
+/// The checksum of cksum(1) as POSIX defines it: a CRC of the bytes and their number.
 pub(super) struct Checksum {
     table: [u32; 256],
     crc: u32,

@@ -1,11 +1,11 @@
-//! What the check demands, as tests of a shell: functions that look at contents, and lines that
-//! ask.
+//! The demands of a check as shell tests: functions that compare contents, and lines that make the
+//! tests.
 
 use super::embedded::EmbeddedData;
 use super::words::{hexadecimal, runnable, word};
 use crate::verdict::{FileContents, ShellDemand};
 
-/// The functions, and the lines that ask.
+/// Returns the functions and the lines that make the tests.
 pub(super) fn lines(
     demands: &[ShellDemand],
     data: &mut EmbeddedData,
@@ -51,7 +51,7 @@ pub(super) fn lines(
     (functions, asked)
 }
 
-/// Programs that these tests call, and not all scripts do.
+/// Returns the programs that these tests call and that some scripts do not need.
 pub(super) fn programs(demands: &[ShellDemand]) -> impl Iterator<Item = &'static str> {
     let of = |demand: &ShellDemand| match demand {
         ShellDemand::Symlink(..) => vec!["readlink"],
@@ -62,7 +62,7 @@ pub(super) fn programs(demands: &[ShellDemand]) -> impl Iterator<Item = &'static
     demands.iter().flat_map(of)
 }
 
-/// A function for each of these contents; returns their names.
+/// Adds a function for each of these contents. Returns their names.
 fn contents(any: &[FileContents], data: &mut EmbeddedData, functions: &mut Vec<String>) -> String {
     let mut names = Vec::new();
     for FileContents { least, most, parts } in any {

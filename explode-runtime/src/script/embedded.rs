@@ -1,22 +1,22 @@
-//! Bytes that a script needs, as files that it makes: by plain commands where the bytes are a
-//! pattern, else from base64.
+//! Bytes that a script needs, as files that it creates: by plain commands if the bytes are a
+//! pattern, otherwise from base64.
 
 use super::blocks::base64;
 use super::words::word;
 
-/// A line of a pattern has at most so many bytes.
+/// The maximum number of bytes of a line in a pattern.
 const LONGEST_LINE: usize = 80;
-/// More commands than this for one file are harder to read than base64.
+/// The maximum number of commands for a file. More are harder to read than base64.
 const MOST: usize = 40;
-/// Zeroes are worth a command from so many on.
+/// The minimum number of equal bytes in a row for a command.
 const ZEROES: usize = 32;
 
-/// Files of bytes; equal ones are one.
+/// Files of bytes, without duplicates.
 #[derive(Debug, Default)]
 pub(super) struct EmbeddedData(Vec<Vec<u8>>);
 
 impl EmbeddedData {
-    /// The name of the file with these bytes.
+    /// Returns the name of the file with these bytes. Adds it if it is missing.
     pub fn name(&mut self, bytes: &[u8]) -> String {
         let at = self.0.iter().position(|known| known == bytes).unwrap_or_else(|| {
             self.0.push(bytes.to_vec());
@@ -25,7 +25,8 @@ impl EmbeddedData {
         format!("data{}", at + 1)
     }
 
-    /// Where some bytes stand in one of them: its name, and from which byte on.
+    /// Returns the name of a file that contains these bytes, and their offset in it. Only offsets
+    /// at multiples of 512 count.
     pub fn find(&self, bytes: &[u8]) -> Option<(String, usize)> {
         let whole = |known: &Vec<u8>| {
             let mut places = (0..known.len()).step_by(512);
@@ -37,7 +38,7 @@ impl EmbeddedData {
             .find_map(|(known, number)| Some((format!("data{number}"), whole(known)?)))
     }
 
-    /// The lines that make them, in `$work`.
+    /// Returns the lines that create the files in `$work`.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (bytes, number) in self.0.iter().zip(1..) {
@@ -62,7 +63,7 @@ fn file(name: &str, bytes: &[u8]) -> Vec<String> {
     }
 }
 
-/// Commands that print these bytes, if few do.
+/// Returns commands that print these bytes. `None` if there would be too many.
 fn commands(bytes: &[u8]) -> Option<Vec<String>> {
     let mut commands = Vec::new();
     let mut rest = bytes;
@@ -88,8 +89,8 @@ fn commands(bytes: &[u8]) -> Option<Vec<String>> {
     Some(commands)
 }
 
-/// A line that is printable, as often as it is there in a row, or a few printable bytes at the end;
-/// returns how many bytes that is.
+/// Adds a command for a printable line and its repetitions, or for a few printable bytes at the
+/// end. Returns the number of bytes covered.
 fn line(rest: &[u8], commands: &mut Vec<String>) -> Option<usize> {
     let printable = |bytes: &[u8]| bytes.iter().all(|byte| (b' '..=b'~').contains(byte));
     let end = rest.iter().take(LONGEST_LINE).position(|byte| *byte == b'\n');

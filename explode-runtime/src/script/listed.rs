@@ -1,4 +1,5 @@
-//! What a script runs as root, as a list at its head: a person reads it before the script runs.
+//! The list at the head of a script of everything that it runs as root. A person reads it before
+//! running the script.
 
 use super::reproduction::Reproduction;
 use super::steps::comment_line;
@@ -6,7 +7,7 @@ use crate::events::LoggedAction;
 use crate::verdict::ShellDemand;
 
 impl Reproduction {
-    /// The list, as comments.
+    /// Returns the list as comments.
     pub(super) fn listed(&self) -> Vec<String> {
         let system = &self.system;
         let options = if system.options.is_empty() {
@@ -35,7 +36,7 @@ impl Reproduction {
         lines
     }
 
-    /// The commands of the trace that the script has, each once.
+    /// Returns the commands of the trace that the script contains, each once.
     fn carried(&self) -> Vec<&str> {
         let steps = self.done.iter().filter(|done| done.error.is_none()).filter_map(|done| {
             match &done.what {
@@ -128,8 +129,8 @@ mod tests {
         let lines: Vec<&str> = script.lines().collect();
         assert_eq!((lines[0], &lines[1..=list.len()]), ("#!/bin/sh", &list[..]));
         assert!(test.script.contains(&format!("\n{}\n", list.join("\n"))), "{}", test.script);
-        // Up to the first command all is comments, whatever the message, the path and the commands
-        // are.
+        // All lines before the first command are comments, regardless of the message, the path and
+        // the commands.
         let comments = lines.iter().take_while(|line| line.starts_with('#')).count();
         assert_eq!((lines[comments], lines[comments + 1]), ("", "set -u"));
     }

@@ -1,14 +1,17 @@
-//! Scripts that show what a trace shows, without us: a stand-alone one for a shell, and a test in
-//! the style of the suite xfstests (`docs/guide/report-a-bug.md`).
+//! Scripts that reproduce a trace without explode: a stand-alone shell script, and a test for the
+//! suite xfstests (`docs/guide/report-a-bug.md`).
 //!
-//! A worker runs the trace's way with the calls of its checker written down
-//! ([`CallLog`](crate::events::CallLog)), stands still at the crash, and says what was done, which
-//! disks there are, and what the check demands ([`Evidence`](crate::worker::Evidence)). The rest is
-//! text. Invariants: the crash disk of a script is the trace's, byte for byte, and the script makes
-//! sure of it; what a shell cannot show is refused ([`ScriptRefused`]), not approximated; only the
-//! workload may be done by commands in place of the calls, since nothing is concluded from it. But
-//! for tests of the suite that drop writes in place of a recorded disk: these are made where the
-//! drop left that very disk in the trace.
+//! A worker replays the trace up to the crash and logs the calls of its checker
+//! ([`CallLog`](crate::events::CallLog)). It then reports the calls, the disks, and the demands of
+//! the check ([`Evidence`](crate::worker::Evidence)). The rest is text. Invariants:
+//!
+//! - The crash disk of a script is that of the trace, byte for byte, and the script verifies it.
+//! - A finding that a shell cannot reproduce is refused ([`ScriptRefused`]) and not approximated.
+//! - Only the workload may use commands in place of the calls, because nothing is concluded from
+//!   it.
+//!
+//! The exception is a test of the suite that drops writes in place of a recorded disk. It is made
+//! only if dropping the writes leaves exactly the crash disk of the trace.
 
 mod blocks;
 mod demands;

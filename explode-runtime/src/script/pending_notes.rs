@@ -1,4 +1,4 @@
-//! What is said of each block of the crash disk: which writes it is, and what became of them.
+//! Notes on each block of the crash disk: the writes in it, and their fates.
 
 use explode_ramdisk::SECTORS_PER_BLOCK;
 
@@ -11,7 +11,7 @@ pub(super) struct PendingNotes<'a> {
 }
 
 impl PendingNotes<'_> {
-    /// What there is to say of a block of the crash disk.
+    /// Returns the note on a block of the crash disk.
     pub fn of_crash(&self, block: &ChangedBlock) -> String {
         let ranges = self.ranges(block.0);
         let mut states: Vec<String> = ranges.iter().map(|range| state(range)).collect();
@@ -24,7 +24,7 @@ impl PendingNotes<'_> {
         if states.is_empty() { sure.to_owned() } else { states.join("; ") }
     }
 
-    /// What was lost where neither the crash disk nor the other one says anything.
+    /// Returns notes on lost writes that neither the crash disk nor the other disk shows.
     pub fn lost_elsewhere(&self, crash: &[ChangedBlock], other: &[ChangedBlock]) -> Vec<String> {
         let told = |range: &PendingRange| {
             let blocks = crash.iter().chain(other);
@@ -51,7 +51,8 @@ impl PendingNotes<'_> {
         self.moments.last().into_iter().flat_map(|moment| &moment.ranges).filter(touches).collect()
     }
 
-    /// How many pending writes the crash kept, and how many it lost.
+    /// Returns the number of pending ranges of which the crash kept a version, and of those whose
+    /// newest version it lost.
     pub fn counts(&self) -> (usize, usize) {
         let ranges = || self.moments.last().into_iter().flat_map(|moment| &moment.ranges);
         let kept = ranges().filter(|range| range.kept.is_some()).count();
@@ -59,7 +60,7 @@ impl PendingNotes<'_> {
     }
 }
 
-/// The sectors of some blocks in a row.
+/// Returns the name of the sectors of consecutive blocks.
 pub(super) fn sectors(first: u64, count: u64) -> String {
     format!("Sectors {} to {}", first * SECTORS_PER_BLOCK, (first + count) * SECTORS_PER_BLOCK - 1)
 }

@@ -1,5 +1,5 @@
-//! The disks of a script that are recorded: the new file system, what the crash has left, and what
-//! it would have left.
+//! The recorded disks of a script: the new file system, the crash disk, and the disk that has lost
+//! nothing.
 
 use super::blocks::{self, Checksum, UNPACK};
 use super::embedded::EmbeddedData;
@@ -8,18 +8,18 @@ use super::reproduction::Reproduction;
 use super::sh::function;
 use crate::worker::ChangedBlock;
 
-/// What a script has of them.
+/// The parts of a script for its recorded disks.
 pub(super) struct RecordedDisk {
-    /// Settings: what became of the pending writes, and what cksum(1) says of the disks.
+    /// The settings: the numbers of kept and lost writes, and the cksum(1) checksums of the disks.
     pub settings: Vec<String>,
-    /// Functions that build them.
+    /// The functions that build the disks.
     pub functions: Vec<String>,
-    /// Programs that these need besides.
+    /// The additional programs that the functions need.
     pub programs: &'static [&'static str],
 }
 
 impl Reproduction {
-    /// The disks; blocks that are some of the data are copied.
+    /// Returns the parts for the disks. Blocks that are part of `data` are copied from there.
     pub(super) fn recorded(&self, data: &EmbeddedData) -> RecordedDisk {
         let Reproduction { moments, bytes, disks, .. } = self;
         let notes = PendingNotes { moments };
@@ -53,9 +53,9 @@ impl Reproduction {
     }
 }
 
-/// Lines that put blocks where they belong, with a comment for each; those in a row of which the
-/// same is said are one. What is some of the data is copied; `before` are the bytes of a block as
-/// it is by then.
+/// Returns lines that write blocks, with a comment for each. Consecutive blocks with the same
+/// comment are written together. Blocks that are part of `data` are copied from there. `before`
+/// returns the bytes of a block at that point.
 fn noted(
     blocks: &[ChangedBlock],
     note: &dyn Fn(&ChangedBlock) -> String,
@@ -90,7 +90,7 @@ fn find(blocks: &[ChangedBlock], number: u64) -> Option<Vec<u8>> {
     blocks.iter().find(|block| block.0 == number).map(|block| block.1.clone())
 }
 
-/// The checksum of a disk on which these blocks were put, one after the other.
+/// Returns the checksum of a disk after these writes in order.
 fn sum(bytes: u64, written: &[&[ChangedBlock]]) -> u32 {
     let mut blocks = std::collections::BTreeMap::new();
     for block in written.iter().copied().flatten() {

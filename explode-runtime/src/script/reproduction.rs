@@ -1,4 +1,4 @@
-//! Everything that a script is made of, from a trace that is run again.
+//! The contents of a script, collected by a replay of a trace.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use crate::verdict::{ShellDemand, Verdict, Violation};
 use crate::worker::probe::{CitedPromise, CrashMoment};
 use crate::worker::{DiskContents, Evidence, RemoteWorkers};
 
-/// Why no script can be made of a trace.
+/// The reason why no script can be made of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptRefused {
-    /// It is no finding that a script can show.
+    /// A script cannot reproduce this kind of finding.
     Cannot(String),
-    /// It was not seen again, or only on another disk.
+    /// The replay did not reproduce the finding, or only on another disk.
     NotSeen(String),
 }
 
@@ -31,34 +31,34 @@ impl fmt::Display for ScriptRefused {
     }
 }
 
-/// A finding that a script can show.
+/// A finding that a script can reproduce.
 #[derive(Debug)]
 pub struct Reproduction {
     /// The trace.
     pub trace: Trace,
-    /// What was seen when it was run again.
+    /// The violation in the replay.
     pub violation: Violation,
-    /// The profile's line about the promise that is broken, if there is one.
+    /// The profile's line about the broken promise. `None` without such a line.
     pub promise: Option<CitedPromise>,
-    /// What was chosen, mutate by mutate.
+    /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
-    /// The moment of the crash, and those of crashes during recovery.
+    /// The moment of the crash, followed by those of crashes during recovery.
     pub moments: Vec<CrashMoment>,
-    /// What was done.
+    /// The logged actions.
     pub done: Vec<crate::events::LoggedCall>,
-    /// Bytes of the disk.
+    /// The size of the disk in bytes.
     pub bytes: u64,
     /// The file system on it.
     pub system: ShellFileSystem,
-    /// What the check demands; nothing where recovery or mounting fails.
+    /// The demands of the check. Empty if recovery or mounting fails.
     pub demands: Vec<ShellDemand>,
-    /// The disks; the other one, if there is one, has lost nothing, and is sound.
+    /// The disks. The other disk, if present, has lost nothing and is sound.
     pub disks: DiskContents,
-    /// The crash disk has everything that was submitted before the crash, and nothing else.
+    /// True if the crash disk has exactly the writes that were submitted before the crash.
     pub submitted: bool,
 }
 
-/// What can be said from the trace alone.
+/// Returns an error if the trace alone shows that no script is possible.
 fn refuse(trace: &Trace) -> Result<(), ScriptRefused> {
     let refuse = |why: &str| Err(ScriptRefused::Cannot(why.to_owned()));
     if trace.mode == Mode::Mem {
@@ -79,8 +79,8 @@ fn refuse(trace: &Trace) -> Result<(), ScriptRefused> {
     trace.choices.iter().find_map(beyond).map_or(Ok(()), |why| refuse(&why))
 }
 
-/// What happens by this choice that no command makes happen. The choices of a checker, and what the
-/// kernel does in its own time, the commands and the recorded disk have.
+/// Describes an effect of a choice that no command can cause. `None` if the commands and the
+/// recorded disk cover the choice: those of a checker, and the kernel's own work.
 fn beyond(choice: &Choice) -> Option<String> {
     let label = &choice.label;
     match choice.kind {
@@ -103,11 +103,11 @@ fn beyond(choice: &Choice) -> Option<String> {
     }
 }
 
-/// Runs a trace again, and gathers what a script needs. The bounds are for a search, if the
-/// recorded disk is not there any more.
+/// Replays a trace and collects the contents of a script. The bounds are for a search, if the
+/// recorded disk does not occur any more.
 ///
 /// # Errors
-/// A worker cannot be started; the tool or a component is broken.
+/// A worker cannot be started, or the tool or a component is broken.
 pub fn collect(
     remote: &mut RemoteWorkers<'_>,
     trace: &Trace,
@@ -145,7 +145,7 @@ pub fn collect(
     ))
 }
 
-/// The pieces of the disk that has lost nothing, at the last moment.
+/// Returns the pieces of the disk that has lost nothing at the last moment.
 fn whole(moments: &[CrashMoment]) -> Vec<PieceId> {
     let ranges = moments.last().into_iter().flat_map(|moment| &moment.ranges);
     ranges.filter_map(|range| Some(range.name(range.newest()?))).collect()
@@ -209,7 +209,7 @@ fn case(
     })
 }
 
-/// Stands a variable of ours between single quotes?
+/// Returns true if a variable of the script is between single quotes.
 fn is_in_quotes(text: &str) -> bool {
     let mut double = false;
     let mut single = false;

@@ -1,4 +1,4 @@
-//! The stand-alone script.
+//! The stand-alone shell script.
 
 use itertools::Itertools as _;
 
@@ -12,27 +12,27 @@ use crate::crash::Epoch;
 use crate::devices::IMAGE;
 use crate::stack::ShellFileSystem;
 
-/// What every script does in the same way.
+/// The common part of all scripts.
 pub(super) const LIBRARY: &str = include_str!("library.sh");
-/// How a disk is built of recorded blocks.
+/// The functions that build a disk from recorded blocks.
 pub(super) const RECORDED: &str = include_str!("recorded.sh");
-/// What only the stand-alone one does.
+/// The part that only the stand-alone script has.
 const ALONE: &str = include_str!("alone.sh");
 
-/// What all scripts have of a case.
+/// The parts of a case that all scripts have.
 pub(super) struct ScriptParts {
-    /// Settings and functions that are about the file system.
+    /// The settings and functions about the file system.
     pub settings: Vec<String>,
-    /// Functions that make data, do the workload and ask what was promised.
+    /// The functions that create data, do the workload and test the demands.
     pub functions: Vec<String>,
-    /// The data.
+    /// The embedded data.
     pub data: EmbeddedData,
-    /// Programs that are needed.
+    /// The programs that the script needs.
     pub programs: Vec<String>,
 }
 
 impl Reproduction {
-    /// The stand-alone script; `path` is where the trace stands.
+    /// Returns the stand-alone script. `path` is the path of the trace.
     pub fn shell(&self, path: &str) -> String {
         let ScriptParts { settings, functions, data, programs } = self.parts();
         let disks = self.recorded(&data);
@@ -73,9 +73,9 @@ impl Reproduction {
         format!("{text}\n{LIBRARY}\n{RECORDED}\n{ALONE}")
     }
 
-    /// The disk to compare with: one that was recorded and has lost nothing, if there is such a
-    /// one, is sound and is another one than the crash disk; else what an unmount leaves, if the
-    /// demands hold after the workload.
+    /// Returns the kind of disk to compare with: the recorded disk that has lost nothing, if it is
+    /// sound and differs from the crash disk. Otherwise the disk after an unmount, if the demands
+    /// hold after the workload.
     fn control(&self) -> &'static str {
         match &self.disks.other {
             Some(blocks) if !blocks.is_empty() => "recorded",
@@ -84,15 +84,15 @@ impl Reproduction {
         }
     }
 
-    /// Do the demands hold after the workload?
+    /// Returns true if the demands hold after the workload.
     fn is_after(&self) -> bool {
         matches!(self.trace.epoch, Some(Epoch::Now | Epoch::End)) && !self.demands.is_empty()
     }
 
-    /// What it shows.
+    /// Returns the text about what the script shows.
     pub(super) fn head(&self) -> String {
         let Reproduction { trace, violation, promise, .. } = self;
-        // The hash of an image says nothing without explode.
+        // The hash of an image is useless without explode.
         let found = trace.versions.iter().filter(|(name, _)| *name != IMAGE);
         let found = found.map(|(name, version)| format!("{name} {version}"));
         let found: Vec<String> = found.collect();
@@ -120,7 +120,7 @@ impl Reproduction {
         text
     }
 
-    /// What it does not show.
+    /// Returns the text about what the script does not show.
     pub(super) fn honesty(&self, path: &str) -> String {
         let deaf = self.trace.stack.0.iter().any(|layer| {
             layer
@@ -145,7 +145,7 @@ impl Reproduction {
         )
     }
 
-    /// What all scripts have.
+    /// Returns the parts that all scripts have.
     pub(super) fn parts(&self) -> ScriptParts {
         let Reproduction { done, bytes, system, .. } = self;
         let mut data = EmbeddedData::default();
@@ -175,8 +175,7 @@ impl Reproduction {
     }
 }
 
-/// A function of the shell; here documents, and commands of several lines, are not moved to the
-/// right.
+/// Returns a function of the shell. Here documents and commands of several lines are not indented.
 pub(super) fn function(name: &str, lines: Vec<String>) -> Vec<String> {
     let mut into = vec![format!("{name}() {{")];
     let mut inside = false;
@@ -211,7 +210,7 @@ fn of_system(system: &ShellFileSystem) -> Vec<String> {
         Some(line) => format!("{} \"$dev\"", line.trim()),
         None => ":".to_owned(),
     };
-    // What it says goes into this file (`look_strictly`).
+    // The output of the strict check is in this file (`look_strictly`).
     let finds = strict.as_ref().and_then(|(_, finds)| finds.as_ref());
     let finds = finds
         .map(|words| format!(" && ! grep -qF {} \"$work/said\"", word(words)))
@@ -226,7 +225,7 @@ fn of_system(system: &ShellFileSystem) -> Vec<String> {
     ]
 }
 
-/// The programs that a script of this case calls.
+/// Returns the programs that a script of this case calls.
 fn programs(case: &Reproduction) -> Vec<String> {
     let ShellFileSystem { make, repair, strict, .. } = &case.system;
     let plain =
@@ -255,7 +254,7 @@ fn programs(case: &Reproduction) -> Vec<String> {
     all(programs, &[])
 }
 
-/// Programs, and more of them, in order.
+/// Returns the programs of both lists, sorted.
 pub(super) fn all(programs: Vec<String>, more: &[&str]) -> Vec<String> {
     let more = more.iter().map(|&program| program.to_owned());
     programs.into_iter().chain(more).sorted_unstable().dedup().collect()
@@ -267,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    /// The exit code of a look by this program, whose findings begin like this.
+    /// Returns the exit code of a strict check by this program. Output with `finds` means an error.
     fn look(program: &str, finds: Option<&str>) -> Option<i32> {
         let system = ShellFileSystem {
             driver: "toy".to_owned(),

@@ -1,4 +1,4 @@
-//! What was done, as plain commands.
+//! The logged actions as plain commands.
 
 use explode_ramdisk::files::{Fallocate, FsCall, WriteMethod};
 
@@ -8,7 +8,7 @@ use crate::choose::Choice;
 use crate::events::{LoggedAction, LoggedCall};
 use crate::report::one_line;
 
-/// Lines that do it again; `choices` are those of each mutate.
+/// Returns the lines that repeat the actions. `choices` are those of each mutate.
 pub(super) fn lines(
     done: &[LoggedCall],
     choices: &[Vec<Choice>],
@@ -34,7 +34,7 @@ pub(super) fn lines(
     lines
 }
 
-/// The command, and the call that it makes.
+/// Returns the command for an action, and the call that the command makes.
 fn command(what: &LoggedAction, data: &mut EmbeddedData) -> (String, String) {
     match what {
         LoggedAction::Mutate(_) => (String::new(), String::new()),
@@ -52,9 +52,9 @@ fn command(what: &LoggedAction, data: &mut EmbeddedData) -> (String, String) {
     }
 }
 
-/// The command of a call that carries no data, and the call in words.
+/// Returns the command for a call that carries no data, and the call in words.
 fn of_call(call: &FsCall) -> (String, String) {
-    // No script is made of these: `LoggedCall::beyond_commands`.
+    // No script is made of these calls: `LoggedCall::beyond_commands`.
     let none = || "false".to_owned();
     let (command, comment): (String, &str) = match call {
         FsCall::Open { path: file, flags } => {
@@ -92,10 +92,10 @@ fn of_call(call: &FsCall) -> (String, String) {
         FsCall::Symlink { target, path: name } => {
             (format!("ln -s -- {} {}", word(target), path(name)), "symlink")
         }
-        // With fewer digits chmod(1) leaves a directory its bits 06000.
+        // With fewer digits chmod(1) keeps the bits 06000 of a directory.
         FsCall::Chmod { path: name, mode } => (format!("chmod {mode:05o} {}", path(name)), "chmod"),
         FsCall::Setxattr { path: file, name, value } => {
-            // Without a value it is empty.
+            // Without `-v` the value is empty.
             let value = if value.is_empty() {
                 String::new()
             } else {
@@ -133,7 +133,7 @@ fn fallocate(file: &str, how: Fallocate, at: u64, len: u64) -> (String, String) 
     )
 }
 
-/// Programs that these commands call, and not every Linux has.
+/// Returns the programs that these commands call and that some Linux systems lack.
 pub(super) fn programs(done: &[LoggedCall]) -> impl Iterator<Item = &'static str> {
     done.iter().filter(|done| done.error.is_none()).filter_map(|done| match done.what {
         LoggedAction::Call(FsCall::Setxattr { .. } | FsCall::Removexattr { .. }) => {
@@ -178,7 +178,8 @@ fn write(
     )
 }
 
-/// The largest unit in which dd can count place and length; all at once at the beginning of a file.
+/// Returns the largest unit in which dd can count offset and length. At the beginning of a file it
+/// is the whole length.
 fn unit(at: u64, len: u64) -> u64 {
     if at == 0 {
         return len;
@@ -190,7 +191,7 @@ fn unit(at: u64, len: u64) -> u64 {
     }
 }
 
-/// A comment of the shell, whatever is in it.
+/// Returns a comment of the shell for any text.
 pub(super) fn comment(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
@@ -207,7 +208,7 @@ pub(super) fn comment(text: &str) -> Vec<String> {
     lines
 }
 
-/// A comment of the shell in one line, whatever is in the text.
+/// Returns a comment of the shell in one line for any text.
 pub(super) fn comment_line(text: &str) -> String {
     format!("# {}", one_line(text))
 }

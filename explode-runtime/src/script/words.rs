@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::report::escaped;
 
-/// A word of the shell that is this text.
+/// Returns a shell word for this text.
 pub(super) fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -14,8 +14,8 @@ pub(super) fn word(text: &str) -> String {
     }
 }
 
-/// A word of the shell that is this text, with the characters that a terminal obeys as octal
-/// numbers; `None` if it has none of them. Newlines at its end are lost.
+/// Returns a shell word for this text in which control characters are octal numbers. `None` if
+/// there are none. Newlines at its end are lost.
 pub(super) fn printable(text: &str) -> Option<String> {
     if matches!(escaped(text), Cow::Borrowed(_)) {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn printable(text: &str) -> Option<String> {
     Some(format!("\"$(printf %b '{word}')\""))
 }
 
-/// A path of the file system, as a word of the shell.
+/// Returns a shell word for a path of the file system.
 pub(super) fn path(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%, ".contains(c);
     if path.chars().all(plain) {
@@ -45,14 +45,14 @@ pub(super) fn path(path: &str) -> String {
     }
 }
 
-/// Bytes as getfattr(1) writes them with `-e hex`, and setfattr(1) takes them.
+/// Returns bytes in the format that getfattr(1) writes with `-e hex` and setfattr(1) accepts.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("0x{digits}")
 }
 
-/// A command of the trace as the script has it: one that has control characters, as text that a
-/// terminal can show.
+/// Returns a command of the trace for a script. A command with control characters is written as
+/// printable text.
 pub(super) fn runnable(text: &str) -> String {
     printable(text).map_or_else(|| text.to_owned(), |word| format!("eval {word}"))
 }

@@ -1,9 +1,9 @@
-//! The same as a test of the suite xfstests: laid out as its tests are, on a loop device in its
-//! test file system.
+//! The script as a test of the suite xfstests, in the layout of the suite's tests, on a loop device
+//! in its test file system.
 //!
-//! There are two. Where the crash has lost what was not submitted, and nothing else, the test loses
-//! it by dm-flakey, as the suite's own tests do: then it is the kernel under test that has not
-//! written it. Else the disk is the recorded one.
+//! There are two kinds. If the crash has lost exactly the writes that were not submitted, the test
+//! loses them by dm-flakey, as the suite's own tests do. Then it is the kernel under test that has
+//! failed to write them. Otherwise the disk is the recorded one.
 
 use super::reproduction::Reproduction;
 use super::sh::{LIBRARY, RECORDED, ScriptParts, all};
@@ -12,17 +12,17 @@ use crate::base::quoted;
 use crate::choose::{Choice, ChoiceKind};
 use crate::crash::Epoch;
 
-/// What only tests do.
+/// The common part of all tests.
 const SUITE: &str = include_str!("suite.sh");
-/// How a test with a recorded disk has its device.
+/// The device of a test with a recorded disk.
 const LOOP: &str = include_str!("loop.sh");
-/// How a test has its device that loses what was not submitted.
+/// The device of a test that loses the writes that were not submitted.
 const FLAKEY: &str = include_str!("flakey.sh");
 
-/// A test, and what it prints where nothing is lost.
+/// A test and its output if nothing is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XfstestsCase {
-    /// The name of its file; that of the output has `.out` besides.
+    /// The name of the script file. The output file has the suffix `.out`.
     pub name: String,
     /// The script.
     pub script: String,
@@ -31,8 +31,8 @@ pub struct XfstestsCase {
 }
 
 impl Reproduction {
-    /// The test; `path` is where the trace stands. Its name is one that the suite takes, and none
-    /// of its own.
+    /// Returns the test. `path` is the path of the trace. The name has the form that the suite
+    /// accepts, and the suite has no test with its number.
     pub fn xfstest(&self, path: &str, id: &str) -> XfstestsCase {
         let name = format!("999-explode-{id}");
         let is_dropped = self.is_dropped();
@@ -77,11 +77,11 @@ impl Reproduction {
         XfstestsCase { name, script, golden }
     }
 
-    /// Is the crash disk what is there if, when the workload is done, all writes are dropped? Then
-    /// it has everything that was submitted, and nothing else; the kernel has done nothing between
-    /// two calls that a command does not make it do; and no space is given back and taken again,
-    /// for who takes it may depend on the process that asks (`ext2_find_near`), and commands are
-    /// many.
+    /// Returns true if dropping all writes at the end of the workload leaves the crash disk. Then
+    /// the disk has exactly the writes that were submitted, and the kernel has done nothing between
+    /// two calls that a command does not cause. Also, no space is freed and allocated again,
+    /// because its new place may depend on the process that asks (`ext2_find_near`), and each
+    /// command is a process.
     fn is_dropped(&self) -> bool {
         let at_end = matches!(self.trace.epoch, Some(Epoch::Now | Epoch::End));
         let of_itself = |choice: &Choice| {
@@ -94,16 +94,15 @@ impl Reproduction {
             && !rest.any(crate::events::LoggedCall::takes)
     }
 
-    /// What the test that drops writes shows, and what not.
+    /// Returns the text about what a test that drops writes shows and does not show.
     fn dropped(&self, path: &str) -> String {
         format!(
-            "The crash of the trace has lost nothing that was handed to the disk before it, and \
-             what is missing was not. So \
-             this test needs no recorded disk: the workload is done by commands on dm-flakey, all \
-             writes are dropped from its end on, and \
-             what the disk has then is recovered. It is the kernel that runs the test that has to \
-             have written what was promised; dm-flakey \
-             has no write cache, so whether it was flushed, too, is not looked at.\n\
+            "The crash of the trace lost no write that had reached the disk: everything that is \
+             missing was not yet written to it. So this test needs no recorded disk. It makes the \
+             calls of the workload by commands on dm-flakey, drops all writes from the end of the \
+             workload on, and recovers the disk. The kernel that runs the test must have written \
+             what was promised. dm-flakey has no write cache, so the test does not check \
+             flushes.\n\
              Replay of the whole: explode replay {}",
             quoted(path)
         )

@@ -1,4 +1,4 @@
-//! What only some components can do.
+//! The optional abilities of a component.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use super::as_shell::ShellLayer;
 use crate::base::StepError;
 use crate::faults::media::{MediaBlock, MediaView};
 
-/// What a component can do as it is now, mounted or not. It is asked for each time, and by default
-/// there is nothing.
+/// The abilities of a component in its present state, mounted or not. They are requested anew for
+/// each use. The default has none.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Abilities<'a> {
-    /// Where a shell command finds what the component offers, while it is mounted. `None` if that
-    /// is where its first child is.
+    /// The path of the component's surface for shell commands, while it is mounted. `None` means
+    /// the path of the first child.
     pub path: Option<PathBuf>,
-    /// True if the component holds something outside of this process and of the kernel's disks that
-    /// only unmount gives up.
+    /// True if the component holds resources outside this process and the kernel's disks that only
+    /// unmount releases.
     pub must_unmount: bool,
     /// Writes out what the component holds in memory.
     pub write_out: Option<&'a dyn Settle>,
@@ -30,7 +30,7 @@ pub struct Abilities<'a> {
 
 /// Setters, to be chained.
 impl<'a> Abilities<'a> {
-    /// Sets where a shell command finds what the component offers.
+    /// Sets the path of the component's surface for shell commands.
     pub fn path(self, path: impl Into<Option<PathBuf>>) -> Abilities<'a> {
         Abilities { path: path.into(), ..self }
     }
@@ -40,47 +40,48 @@ impl<'a> Abilities<'a> {
         Abilities { must_unmount, ..self }
     }
 
-    /// The component writes out what it holds.
+    /// Sets the writer of what the component holds in memory.
     pub fn settle(self, settle: &'a dyn Settle) -> Abilities<'a> {
         Abilities { write_out: Some(settle), ..self }
     }
 
-    /// The component describes its devices.
+    /// Sets the describer of the component's devices.
     pub fn inspect(self, inspect: &'a dyn Inspect) -> Abilities<'a> {
         Abilities { inspect: Some(inspect), ..self }
     }
 
-    /// The component has a check to compare with.
+    /// Sets the check that benchmarks compare with.
     pub fn baseline(self, baseline: &'a dyn Baseline) -> Abilities<'a> {
         Abilities { baseline: Some(baseline), ..self }
     }
 
-    /// A shell can do what the component does.
+    /// Sets the description of the component for scripts.
     pub fn as_shell(self, as_shell: &'a dyn AsShell) -> Abilities<'a> {
         Abilities { as_shell: Some(as_shell), ..self }
     }
 }
 
-/// A component that keeps in memory what a soft crash must not lose.
+/// A component that holds data in memory that a soft crash must not lose.
 pub trait Settle {
-    /// Writes what the component holds to its devices, unchanged. A soft crash follows, which loses
-    /// nothing.
+    /// Writes the data that the component holds to its devices, unchanged. The soft crash that
+    /// follows loses nothing.
     ///
     /// # Errors
     /// The component cannot write.
     fn settle(&self) -> Result<(), StepError>;
 }
 
-/// A component that knows what its devices contain.
+/// A component that can interpret the contents of its devices.
 pub trait Inspect {
-    /// Describes the contents of a sector while the component is mounted. The first of its devices
-    /// is 0. If the component of a device returns `None`, the layers directly above it are asked.
+    /// Describes the contents of a sector while the component is mounted. The component's first
+    /// device has the number 0. If the component of a device returns `None`, the layers directly
+    /// above it are tried.
     fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let _ = (device, sector);
         None
     }
 
-    /// The blocks that hold the component's contents and may go bad, in an order that is the same
+    /// Returns the blocks that hold the component's contents and may go bad. The order is the same
     /// in every run.
     fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
         let _ = medium;
@@ -88,18 +89,18 @@ pub trait Inspect {
     }
 }
 
-/// Checks one crash disk as a plain loop would: repair, mount, read everything, unmount, on the
-/// block device at this node. It is called on a thread of its own, whose sync(2) it may switch off.
+/// Checks one crash disk without explode, on the block device at the given node: repair, mount,
+/// read everything, unmount. It runs on a separate thread, where it may disable sync(2).
 pub type BaselineCheck = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
 
-/// A component whose check can be made without explode, for benchmarks.
+/// A component that can be checked without explode, for benchmarks.
 pub trait Baseline {
     /// Returns the check.
     fn baseline(&self) -> BaselineCheck;
 }
 
-/// A component that a shell can stand in for.
+/// A component that shell commands can replace.
 pub trait AsShell {
-    /// Describes what a shell does in its place.
+    /// Describes the layer for shell commands.
     fn as_shell(&self) -> ShellLayer;
 }

@@ -1,30 +1,31 @@
-//! What a shell does in place of a component, for scripts that need nothing of ours
+//! The shell equivalents of components, for scripts that run without explode
 //! (`docs/guide/report-a-bug.md`).
 
 use serde::{Deserialize, Serialize};
 
-/// One layer.
+/// The shell equivalent of one layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShellLayer {
-    /// A block device of so many bytes.
+    /// A block device of this size in bytes.
     Disk(u64),
-    /// A file system of the kernel on one.
+    /// A file system of the kernel on a block device.
     FileSystem(ShellFileSystem),
 }
 
-/// A file system of the kernel. Programs are written with their arguments, separated by spaces; the
-/// device follows.
+/// A file system of the kernel. Each program is a text with its arguments, separated by spaces. The
+/// device is appended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShellFileSystem {
-    /// Its name for mount(8).
+    /// The name of the file system for mount(8).
     pub driver: String,
-    /// The options of the mount, separated by commas.
+    /// The mount options, separated by commas.
     pub options: String,
-    /// What makes it.
+    /// The program that makes the file system.
     pub make: String,
-    /// What repairs it after a crash, and the exit codes besides 0 with which it has.
+    /// The program that repairs the file system after a crash, and its exit codes besides 0 that
+    /// mean success.
     pub repair: Option<(String, Vec<i32>)>,
-    /// What must find nothing once it was recovered, mounted and unmounted; and words by which it
-    /// says that it has, whatever its exit code.
+    /// The program that must find no error after recovery, mount and unmount. The second text, in
+    /// the program's output, means an error regardless of the exit code.
     pub strict: Option<(String, Option<String>)>,
 }

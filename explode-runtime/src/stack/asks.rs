@@ -1,8 +1,9 @@
-//! What a component asks of explode: choices (EX-11), and crash checks at this very moment (EX-66).
+//! Requests of a component to explode: choices (EX-11), and crash checks in the middle of an
+//! operation (EX-66).
 //!
-//! A request leaves a mark in the log of events. The driver of the stack goes through the disks at
-//! the mark at its next turn. So a component can ask in the middle of an operation that the checker
-//! has called.
+//! A request for crash checks puts a mark into the event log. The driver of the stack goes through
+//! the crash disks at the mark at its next turn. So a component can make the request in the middle
+//! of an operation that the checker has called.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -14,33 +15,33 @@ use crate::devices::{Devices, HostId};
 use crate::events::asked;
 use crate::verdict::{Broken, BrokenKind};
 
-/// By this a component asks explode; clones ask the same. It is taken from [`Below`](super::Below),
-/// and can be kept while the component is mounted.
+/// The handle for the requests of a component. Clones share one stack. A component takes it from
+/// [`Below`](super::Below) and can keep it while it is mounted.
 #[derive(Clone, Default)]
 pub struct Asks {
     desk: Option<Rc<Desk>>,
     component: Rc<str>,
 }
 
-/// Keeps the requests of a stack.
+/// The state of the requests of one stack.
 pub(super) struct Desk {
     devices: Devices,
     hears: Cell<Hears>,
-    /// The host of the stack, where there are several.
+    /// The host of the stack. `None` unless there are several hosts.
     host: Cell<Option<HostId>>,
-    /// Was there a request since the mutate began?
+    /// True if there was a request for crash checks since the mutate began.
     asked: Cell<bool>,
-    /// What must not have been asked.
+    /// The first request that was refused.
     refused: RefCell<Option<Broken>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Hears {
-    /// No mutate runs: a request has no effect.
+    /// No mutate runs. A request has no effect.
     Idle,
-    /// A mutate runs: its driver hears.
+    /// A mutate runs. Its driver handles requests.
     Mutate,
-    /// This is the stack of a crash disk: a request is refused.
+    /// The stack of a crash disk. A request is refused.
     Never,
 }
 
@@ -56,7 +57,7 @@ impl Desk {
         })
     }
 
-    /// A mutate begins (`on`), or has ended.
+    /// Records the start (`on`) or the end of a mutate.
     pub fn listen(&self, on: bool) {
         if self.hears.get() != Hears::Never {
             self.hears.set(if on { Hears::Mutate } else { Hears::Idle });
@@ -66,27 +67,27 @@ impl Desk {
         }
     }
 
-    /// Was there a request since the mutate began?
+    /// Returns true if there was a request for crash checks since the mutate began.
     pub fn has_asked(&self) -> bool {
         self.asked.get()
     }
 
-    /// The stack is one of several, on this host.
+    /// Sets the host of the stack, if there are several.
     pub fn is_on(&self, host: HostId) {
         self.host.set(Some(host));
     }
 
-    /// The stack stands on a crash disk.
+    /// Marks the stack as one on a crash disk. Requests are refused from now on.
     pub fn is_of_crash(&self) {
         self.hears.set(Hears::Never);
     }
 
-    /// The first request that was refused.
+    /// Returns the first request that was refused.
     pub fn refused(&self) -> Option<Broken> {
         self.refused.borrow().clone()
     }
 
-    /// Refuses a request.
+    /// Records a refusal. Only the first is kept.
     pub fn refuse(&self, why: Broken) {
         self.refused.borrow_mut().get_or_insert(why);
     }
@@ -97,18 +98,19 @@ impl Asks {
         Asks { desk: Some(Rc::clone(desk)), component: component.into() }
     }
 
-    /// Does a mutate run on this stack? Only then a request has an effect.
+    /// Returns true while a mutate runs on this stack. Only then does a request for crash checks
+    /// have an effect.
     pub fn are_heard(&self) -> bool {
         self.hears() == Hears::Mutate
     }
 
-    /// Chooses one of `options` ways: 0, 1, ... `options` - 1; every one of them will be tried.
-    /// Traces have the choice under `name` and the component's name.
+    /// Chooses one of the numbers below `options`. Each of them is tried in time. Traces record the
+    /// choice under `name` and the component's name.
     ///
-    /// In a mutate, and while the stack starts or stops, it is one sequence with the choices of the
-    /// checker and of the kernel. On the stack of a crash disk, while the first file systems are
-    /// made, and while the checker looks at the system for itself, the answer is 0, and there is no
-    /// choice point.
+    /// In a mutate, and while the stack starts or stops, the choice is part of one sequence with
+    /// the choices of the checker and of the kernel. There is no choice point and the result is 0
+    /// on the stack of a crash disk, while the first file systems are made, and while the checker
+    /// examines the system on its own account.
     ///
     /// # Panics
     /// If `options` is 0.
@@ -130,12 +132,12 @@ impl Asks {
         choose_lent(&ChoicePoint::action(options, label)) as usize
     }
 
-    /// Asks for checks of every disk that a crash at this very moment could leave. The checker's
-    /// `check` has `name` as its only argument, in epoch `now`. It is called later: when the
-    /// checker asks for crash checks the next time, or when `mutate` has returned.
+    /// Requests checks of every crash disk at this moment. The checker's `check` gets `name` as its
+    /// only argument, in epoch `now`. It is called later: at the checker's next request for crash
+    /// checks, or after `mutate` has returned.
     ///
-    /// While no mutate runs it has no effect. On the stack of a crash disk it is an error of the
-    /// component.
+    /// While no mutate runs, the request has no effect. On the stack of a crash disk it is an error
+    /// of the component.
     pub fn check_crashes_now(&self, name: &str) {
         let Some(desk) = &self.desk else { return };
         let refused = match desk.hears.get() {

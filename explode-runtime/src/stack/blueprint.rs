@@ -1,4 +1,4 @@
-//! What of a stack is the same whenever it is built: its layers and their facts.
+//! The part of a stack that all its builds share: its layers and their facts.
 
 use std::rc::Rc;
 
@@ -8,21 +8,20 @@ use super::facts::Facts;
 use super::spec::StackSpec;
 use crate::base::{Factory, Options, UsageError};
 
-/// A stack's description, whose names and options were checked, and whose facts are known. Clones
-/// share it.
+/// A stack's description with checked names and options and known facts. Clones share it.
 #[derive(Clone)]
 pub struct Blueprint {
     pub(super) layers: Rc<[Rc<PlannedLayer>]>,
 }
 
-/// One layer of it.
+/// One layer of a blueprint.
 pub(super) struct PlannedLayer {
     pub name: String,
-    /// The numbers of the layers that it stands on.
+    /// The numbers of the layers directly below.
     pub children: Vec<usize>,
     pub facts: Facts,
     pub first_device: u32,
-    /// For [`Below::buffers`](super::Below::buffers).
+    /// The value of [`Below::buffers`](super::Below::buffers).
     pub buffers: bool,
     maker: LayerMaker,
 }
@@ -34,10 +33,10 @@ enum LayerMaker {
 }
 
 impl Blueprint {
-    /// That of a description, with the components of a first stack.
+    /// Builds the blueprint of a description, and the components of a first stack.
     ///
     /// # Errors
-    /// A name, an option or a child that is not there.
+    /// A component or a child is unknown, or an option is wrong.
     pub(super) fn of(
         spec: &StackSpec,
         components: &Components,
@@ -59,7 +58,7 @@ impl Blueprint {
             layers.push(PlannedLayer { name, children, facts, first_device, buffers: true, maker });
             made.push(component);
         }
-        // Children stand before their parents.
+        // Children precede their parents.
         for at in (0..layers.len()).rev() {
             if !(layers[at].buffers && layers[at].facts.buffers_are_places) {
                 let children = layers[at].children.clone();
@@ -69,7 +68,7 @@ impl Blueprint {
         Ok((Blueprint { layers: layers.into_iter().map(Rc::new).collect() }, made))
     }
 
-    /// The components of one more stack.
+    /// Makes the components of another stack.
     pub(super) fn make(&self) -> Result<Vec<Box<dyn Component>>, UsageError> {
         let component = |layer: &Rc<PlannedLayer>| match &layer.maker {
             LayerMaker::OfReadOptions(make) => Ok(make()),

@@ -1,10 +1,11 @@
-//! The shell commands that a plan or a trace carries, for a person who decides whether they may
+//! The shell commands that a plan or a trace carries. A person can then decide whether they may
 //! run.
 
 use super::spec::StackSpec;
 use crate::base::{OptionValue, Options};
 
-/// The options that only a checker made of shell commands has.
+/// The options by which a checker made of shell commands is recognised: only such a checker has
+/// both.
 const COMMAND_CHECKER: [&str; 2] = ["mutate", "check"];
 
 /// Returns true if these are the options of a checker made of shell commands.
@@ -12,7 +13,7 @@ pub fn is_of_commands(options: &Options) -> bool {
     COMMAND_CHECKER.iter().all(|key| options.contains(key))
 }
 
-/// A shell command, and where it stands.
+/// A shell command and its place in the plan or trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
     /// `LAYER.KEY`, `CHECKER.KEY`, or `CHECKER.mutate NAME`.
@@ -21,11 +22,10 @@ pub struct Carried {
     pub text: String,
 }
 
-/// Returns the commands of a stack and of its checker: those that were given, and those that are
-/// defaults.
+/// Returns the commands of a stack and of its checker, including defaults.
 ///
-/// A text of such a layer or checker that is no command counts as one: the list may be too long,
-/// and is never too short.
+/// Any text in the options of such a layer or checker counts as a command. The list may be too long
+/// but is never too short.
 pub fn carried(stack: &StackSpec, checker: &str, options: &Options) -> Vec<Carried> {
     let mut found = Vec::new();
     for layer in stack.0.iter().filter(|layer| layer.has_commands()) {
@@ -48,7 +48,7 @@ pub fn carried(stack: &StackSpec, checker: &str, options: &Options) -> Vec<Carri
     found
 }
 
-/// One alternative of `mutate`: a table with a name and steps.
+/// Adds the commands of one alternative of `mutate`: a table with a name and steps.
 fn alternative(checker: &str, alternative: &OptionValue, found: &mut Vec<Carried>) {
     let OptionValue::Table(keys) = alternative else {
         return texts(&format!("{checker}.mutate"), alternative, found);
@@ -60,8 +60,8 @@ fn alternative(checker: &str, alternative: &OptionValue, found: &mut Vec<Carried
         .for_each(|(_, steps)| texts(&place, steps, found));
 }
 
-/// Every text in a value but the arguments of `start`, `end` and `crash`, which no shell reads as a
-/// command.
+/// Adds every text in a value except the arguments of `start`, `end` and `crash`, which no shell
+/// runs.
 fn texts(place: &str, value: &OptionValue, found: &mut Vec<Carried>) {
     match value {
         OptionValue::Bool(_) | OptionValue::Int(_) => {}

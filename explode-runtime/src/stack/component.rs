@@ -1,5 +1,4 @@
-//! A storage component: the paper's five methods, what it offers to the layer above, and what is
-//! known of it.
+//! A storage component: the paper's five methods, its surface for the layer above, and its facts.
 
 use std::any::Any;
 use std::cell::LazyCell;
@@ -17,34 +16,34 @@ use crate::devices::DiskSet;
 use crate::events::CallLog;
 use crate::writeset::DeviceRules;
 
-/// What recovery found.
+/// The result of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Nothing to do.
+    /// The system needed no repair.
     Clean,
-    /// Something to repair, and it was.
+    /// The system needed a repair, which succeeded.
     Repaired,
 }
 
-/// What a component offers to the layer above it and to the checker.
+/// The interface that a component offers to the layer above it and to the checker.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Surface {
-    /// What its first child offers.
+    /// The surface of the first child.
     Child,
     /// A simulated block device.
     Disk(RamDisk),
-    /// A block device of the kernel: its node.
+    /// A block device of the kernel, by the path of its node.
     Block(PathBuf),
     /// A file system.
     Files(Rc<dyn Files>),
-    /// Something of its own: a database's connection. Its user knows the type.
+    /// An interface of another type, such as a database connection. Its user knows the type.
     Engine(Rc<dyn Any>),
 }
 
 impl Surface {
-    /// The same; the calls that the component of this name makes on its files get places among the
-    /// events.
+    /// Returns the surface with the calls on its files logged as calls of component `by`. Each gets
+    /// a place among the events.
     pub(super) fn placed(self, log: &CallLog, by: &str) -> Surface {
         match self {
             Surface::Files(files) => Surface::Files(log.below(by, files)),
@@ -65,63 +64,63 @@ impl fmt::Debug for Surface {
     }
 }
 
-/// Where shell commands find a layer.
+/// The paths of a layer for shell commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerPaths {
-    /// What it offers, if that has a path.
+    /// The path of the layer's surface, if it has one.
     pub path: Option<PathBuf>,
-    /// The block device that it is, or is on by way of first children.
+    /// The block device that the layer is, or that is below it by way of first children.
     pub device: Option<PathBuf>,
 }
 
 impl LayerPaths {
-    /// What they are in a script.
+    /// Returns the paths as they are written in a script.
     pub fn in_script() -> LayerPaths {
         LayerPaths { path: Some("$mnt".into()), device: Some("$dev".into()) }
     }
 }
 
-/// The paths of some layers, which are looked up when they are first asked for: few components do.
+/// The paths of some layers. They are looked up on first use, because few components need them.
 pub type LazyLayerPaths<'a> = LazyCell<Vec<LayerPaths>, &'a dyn Fn() -> Vec<LayerPaths>>;
 
-/// What a component stands on when one of its methods is called.
+/// The surroundings of a component when one of its methods is called.
 #[derive(Debug)]
 pub struct Below<'a> {
     /// Each child's surface, in order.
     pub children: &'a [Surface],
-    /// Where a shell command finds each child and the device that it is on, in order.
+    /// The paths of each child for shell commands, in order.
     pub paths: &'a LazyLayerPaths<'a>,
     /// The devices of the stack, for components that are devices.
     pub devices: &'a dyn DiskSet,
     /// The first device of this component, if [`Facts::devices`] is not 0.
     pub first_device: u32,
-    /// True if what is dirty in the kernel's buffer cache counts, for components that are devices.
-    /// False if a component above says that its [buffers are no places](Facts::buffers_are_places).
+    /// True if dirty data in the kernel's buffer cache counts, for components that are devices.
+    /// False if the buffers of a component above [are no places](Facts::buffers_are_places).
     pub buffers: bool,
-    /// A folder for this component alone, for its mount point and what else needs a path; on a
-    /// kernel it is there.
+    /// A folder for this component alone, for its mount point and other paths. With a kernel
+    /// backend the folder exists.
     pub place: &'a Path,
     /// The rules of the devices.
     pub rules: DeviceRules,
-    /// Seeds whatever the component draws at random; the same at each replay.
+    /// The seed for everything that the component draws at random. It is the same at each replay.
     pub seed: u64,
-    /// By this the component asks explode. It is kept at the mount by those who ask in their
-    /// operations.
+    /// The handle for requests to explode. A component that makes requests during operations keeps
+    /// it at mount.
     pub asks: Asks,
 }
 
 impl Below<'_> {
-    /// As [`Asks::choose`].
+    /// Calls [`Asks::choose`].
     pub fn choose(&self, options: usize, name: &str) -> usize {
         self.asks.choose(options, name)
     }
 
-    /// As [`Asks::check_crashes_now`].
+    /// Calls [`Asks::check_crashes_now`].
     pub fn check_crashes_now(&self, name: &str) {
         self.asks.check_crashes_now(name);
     }
 
-    /// The files that the first child offers.
+    /// Returns the files that the first child offers.
     pub fn files(&self) -> Result<Rc<dyn Files>, StepError> {
         match self.children.first() {
             Some(Surface::Files(files)) => Ok(Rc::clone(files)),
@@ -132,7 +131,7 @@ impl Below<'_> {
         }
     }
 
-    /// The block device that child `index` offers.
+    /// Returns the simulated disk that child `index` offers.
     pub fn disk(&self, index: usize) -> Result<RamDisk, StepError> {
         match self.children.get(index) {
             Some(Surface::Disk(disk)) => Ok(disk.clone()),
@@ -143,7 +142,7 @@ impl Below<'_> {
         }
     }
 
-    /// The node of the block device that child `index` offers.
+    /// Returns the node of the block device that child `index` offers.
     pub fn block(&self, index: usize) -> Result<PathBuf, StepError> {
         match self.children.get(index) {
             Some(Surface::Block(node)) => Ok(node.clone()),
@@ -168,7 +167,7 @@ impl fmt::Display for MissingChild<'_> {
 
 /// One layer of storage (EX-26 to EX-32). Every method has a default.
 pub trait Component {
-    /// Makes the system for the first time. The children are mounted.
+    /// Makes the system for the first time. Its children are mounted.
     fn init(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         Ok(())
     }
@@ -178,34 +177,33 @@ pub trait Component {
         Ok(())
     }
 
-    /// Puts the system to rest and drops what it has in memory.
+    /// Unmounts the system and drops its state in memory.
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         Ok(())
     }
 
-    /// Repairs the system after a crash, before it is mounted. The children are mounted. It is not
-    /// called at any other time.
+    /// Repairs the system after a crash, before it is mounted. Its children are mounted. Called at
+    /// no other time.
     fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, StepError> {
         Ok(Recovery::Clean)
     }
 
-    /// The tasks that belong to the system while it is mounted: threads of the kernel and
-    /// processes.
+    /// Returns the tasks that belong to the mounted system: threads of the kernel and processes.
     fn threads(&self) -> Vec<u32> {
         Vec::new()
     }
 
-    /// What the component offers while it is mounted.
+    /// Returns the interface that the component offers while it is mounted.
     fn surface(&self) -> Surface {
         Surface::Child
     }
 
-    /// What is known of the component by its options. It is asked for once per built stack.
+    /// Returns the facts that follow from the component's options. Called once per built stack.
     fn facts(&self) -> Facts {
         Facts::default()
     }
 
-    /// What the component can do now. It is asked for each time.
+    /// Returns what the component can do in its present state. Called for each use.
     fn abilities(&self) -> Abilities<'_> {
         Abilities::default()
     }

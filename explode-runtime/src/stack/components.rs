@@ -1,4 +1,4 @@
-//! Components that can be named.
+//! The components by name.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,50 +11,51 @@ use super::spec::{Layer, StackSpec};
 use crate::base::{Factory, Mode, OptionDef, Options, UsageError};
 use crate::verdict::Profile;
 
-/// A component that can be named in a stack.
+/// The definition of a component that a stack can name.
 #[derive(Clone)]
 pub struct ComponentDef {
     /// The name.
     pub name: Cow<'static, str>,
-    /// One line about it.
+    /// A description of one line.
     pub about: Cow<'static, str>,
-    /// The modes that it can run in.
+    /// The modes in which the component can run.
     pub modes: Vec<Mode>,
-    /// The component that is put below it when it is named alone. `None` for a leaf.
+    /// The component that is put below this one if this one is named alone. `None` for a leaf.
     pub on: Option<Cow<'static, str>>,
     /// The options.
     pub options: Vec<OptionDef>,
-    /// True if users can name it. Otherwise it stands in stack files and traces only.
+    /// True if users can name the component. Otherwise only stack files and traces name it.
     pub listed: bool,
     /// The options that are shell commands.
     pub command_keys: Vec<&'static str>,
-    /// Layers on which it also runs in process.
+    /// The layers on which the component also runs in process.
     pub also_on: Vec<Cow<'static, str>>,
-    /// True if shell commands of the layers above run on it in process.
+    /// True if shell commands of the layers above can run on the component in process.
     pub hosts_commands: bool,
-    /// Makes one.
+    /// Makes a component.
     pub build: Factory<dyn Component>,
-    /// Reads options once for many components. `None`: each reads its own.
+    /// Reads options once for many components. With `None` each component reads its own.
     pub read: Option<OptionsReader>,
 }
 
-/// Makes components whose options were read.
+/// Makes components from options that are already read.
 pub type ComponentMaker = Rc<dyn Fn() -> Box<dyn Component>>;
 
-/// Reads the options of components.
+/// Reads the options of a component and returns a maker.
 pub type OptionsReader = Arc<dyn Fn(&Options) -> Result<ComponentMaker, UsageError> + Send + Sync>;
 
-/// A system that this build does not have.
+/// A system that this build omits.
 #[derive(Clone, Copy, Debug)]
 pub struct FeatureGated {
-    /// The name of its component; those of its targets are that, or go on with `-` or `+`.
+    /// The name of the component. The names of its targets are this name, or begin with it and `-`
+    /// or `+`.
     pub name: &'static str,
-    /// The cargo feature that has it.
+    /// The cargo feature that adds the system.
     pub feature: &'static str,
 }
 
 impl FeatureGated {
-    /// Is this the name of the component, or of a target on it?
+    /// Returns true if `name` is the component or a target on it.
     fn is_named(&self, name: &str) -> bool {
         name.strip_prefix(self.name)
             .is_some_and(|more| more.is_empty() || more.starts_with(['-', '+']))
@@ -62,7 +63,7 @@ impl FeatureGated {
 }
 
 impl ComponentDef {
-    /// A listed component of all modes without options, which stands on nothing.
+    /// Returns a listed leaf component that runs in all modes and has no options.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         about: impl Into<Cow<'static, str>>,
@@ -83,7 +84,7 @@ impl ComponentDef {
         }
     }
 
-    /// As [`new`](ComponentDef::new), for a component of which each crash disk gets one: its
+    /// Like [`new`](ComponentDef::new), for a component that is made for each crash disk: its
     /// options are read once.
     pub fn of_maker(
         name: impl Into<Cow<'static, str>>,
@@ -98,12 +99,12 @@ impl ComponentDef {
         }
     }
 
-    /// Sets the modes that it can run in.
+    /// Sets the modes in which the component can run.
     pub fn modes(self, modes: impl Into<Vec<Mode>>) -> ComponentDef {
         ComponentDef { modes: modes.into(), ..self }
     }
 
-    /// Sets the component that is put below it when it is named alone.
+    /// Sets the component that is put below this one if this one is named alone.
     pub fn on(self, below: impl Into<Cow<'static, str>>) -> ComponentDef {
         ComponentDef { on: Some(below.into()), ..self }
     }
@@ -113,7 +114,7 @@ impl ComponentDef {
         ComponentDef { options: options.into(), ..self }
     }
 
-    /// Users cannot name it.
+    /// Makes the component one that users cannot name.
     pub fn unlisted(self) -> ComponentDef {
         ComponentDef { listed: false, ..self }
     }
@@ -123,28 +124,28 @@ impl ComponentDef {
         ComponentDef { command_keys: keys.into(), ..self }
     }
 
-    /// Sets the layers on which it also runs in process.
+    /// Sets the layers on which the component also runs in process.
     pub fn also_on(self, layers: impl IntoIterator<Item = &'static str>) -> ComponentDef {
         ComponentDef { also_on: layers.into_iter().map(Cow::Borrowed).collect(), ..self }
     }
 
-    /// Shell commands of the layers above run on it in process.
+    /// Declares that shell commands of the layers above can run on the component in process.
     pub fn hosts_commands(self) -> ComponentDef {
         ComponentDef { hosts_commands: true, ..self }
     }
 
-    /// Makes one, its options checked.
+    /// Checks the options and makes a component.
     pub fn make(&self, options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options.check(&self.name, &self.options)?;
         (self.build)(options)
     }
 
-    /// Reads these options, which were checked. Returns `None` if each component reads its own.
+    /// Reads options that are already checked. Returns `None` if each component reads its own.
     pub(super) fn maker(&self, options: &Options) -> Result<Option<ComponentMaker>, UsageError> {
         self.read.as_ref().map(|read| read(options)).transpose()
     }
 
-    /// These options, and the effective values of all others.
+    /// Returns the given options with the effective values of all others.
     pub fn completed(&self, options: &Options) -> Options {
         options.completed(&self.options, |options| (self.build)(options).is_ok())
     }
@@ -160,7 +161,7 @@ impl fmt::Debug for ComponentDef {
 #[derive(Clone, Debug, Default)]
 pub struct Components {
     defs: Vec<ComponentDef>,
-    /// The systems that other builds have.
+    /// The systems that only other builds have.
     pub absent: Vec<FeatureGated>,
 }
 
@@ -170,28 +171,29 @@ impl Components {
         self.defs.push(def);
     }
 
-    /// Those that are listed.
+    /// Returns the listed components.
     pub fn iter(&self) -> impl Iterator<Item = &ComponentDef> + Clone {
         self.defs.iter().filter(|def| def.listed)
     }
 
-    /// Returns true if a layer of the stack is one on which shell commands run in process.
+    /// Returns true if shell commands can run in process on a layer of the stack.
     pub fn host_commands(&self, stack: &StackSpec) -> bool {
         let hosts = |layer: &Layer| self.get(&layer.component).is_ok_and(|def| def.hosts_commands);
         stack.0.iter().any(hosts)
     }
 
-    /// The component of this name, listed or not.
+    /// Returns the component of this name, listed or not.
     ///
     /// # Errors
-    /// There is none.
+    /// No component has the name.
     pub fn get(&self, name: &str) -> Result<&ComponentDef, UsageError> {
         let known = self.iter().map(|def| &*def.name);
         let found = self.defs.iter().find(|def| def.name == name);
         found.ok_or_else(|| self.unknown("component", name, known))
     }
 
-    /// The error about a name that is not there. It says how to get what another build has.
+    /// Returns the error for an unknown name. If another build has the name, the text explains how
+    /// to get it.
     pub fn unknown<'a>(
         &self,
         what: &str,
@@ -208,11 +210,11 @@ impl Components {
         }
     }
 
-    /// What a stack promises, none of it mounted; the same that
-    /// [`Stack::profile`](super::Stack::profile) says.
+    /// Returns the promises of a stack without mounting it. The result is that of
+    /// [`Stack::profile`](super::Stack::profile).
     ///
     /// # Errors
-    /// A name, an option or a child that is not there.
+    /// A component or a child is unknown, or an option is wrong.
     pub fn profile_of(&self, stack: &StackSpec) -> Result<Option<Profile>, UsageError> {
         let facts = |layer: &Layer| Ok(self.get(&layer.component)?.make(&layer.options)?.facts());
         let facts = stack.0.iter().map(facts).collect::<Result<Vec<_>, UsageError>>()?;

@@ -1,4 +1,4 @@
-//! What is known of a component before it is mounted.
+//! The facts of a component that are known before it is mounted.
 
 use std::path::PathBuf;
 
@@ -8,39 +8,39 @@ use crate::faults::kernel::KernelFaults;
 use crate::faults::media::MediaFaults;
 use crate::verdict::Profile;
 
-/// What is known of a component by its options alone. It is asked for once per built stack, and
-/// stays the same while the component is mounted and unmounted. The default describes a component
-/// that needs no devices of its own and promises nothing.
+/// The facts of a component that follow from its options alone. They are read once per built stack
+/// and stay the same while the component is mounted and unmounted. The default describes a
+/// component without devices that promises nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Facts {
-    /// The number of devices that the component takes for itself. Only leaves take any.
+    /// The number of devices that the component takes. Only leaves take any.
     pub devices: u32,
-    /// The name and version of the system, where the version decides what happens.
+    /// The name and version of the system, if its behaviour depends on the version.
     pub version: Option<(&'static str, String)>,
     /// The paths of the programs that the component runs. A guest's image knows the package of
     /// each, and a run reports its version.
     pub programs: Vec<PathBuf>,
-    /// What the system promises, and where that is written.
+    /// The promises of the system and their sources.
     pub promises: Option<Profile>,
-    /// True if the promises hold only as far as the layers below keep theirs. Everything that their
-    /// profile excludes is then excluded here ([`Profile::on`]).
+    /// True if the promises hold only if the layers below keep theirs. Promises that the profile
+    /// below excludes are then excluded here as well ([`Profile::on`]).
     pub promises_as_below: bool,
     /// State that the event log does not show. No crash disk contains changes to it
     /// (fault-model.md, section 8).
     pub unobserved: Option<&'static str>,
-    /// True if the number of each buffer is its place on the devices below. If it is false, dirty
-    /// data in the kernel's buffer cache does not count there, and
-    /// [`unobserved`](Facts::unobserved) must say so.
+    /// True if the number of each buffer is its place on the devices below. If false, dirty data in
+    /// the kernel's buffer cache does not count there, and [`unobserved`](Facts::unobserved) must
+    /// name it.
     pub buffers_are_places: bool,
     /// True if the file system is not empty after `init`. Checkers must then start from the
     /// existing tree.
     pub starts_populated: bool,
     /// True if the component depends only on its devices and its children. If it depends on
     /// anything else (files, a clock, random numbers without a seed), every check on the stack is
-    /// made, because no check can stand for another.
+    /// made, because no verdict can be reused.
     pub reads_only_its_disks: bool,
-    /// What may fail, as the component's options say.
+    /// The faults that the component's options allow.
     pub faults: FaultMenu,
 }
 
@@ -78,12 +78,12 @@ impl Facts {
         Facts { programs: programs.into_iter().collect(), ..self }
     }
 
-    /// Sets the promises. `None` stands for a component without a profile.
+    /// Sets the promises. `None` for a component without a profile.
     pub fn promises(self, promises: impl Into<Option<Profile>>) -> Facts {
         Facts { promises: promises.into(), ..self }
     }
 
-    /// The promises hold only as far as the layers below keep theirs.
+    /// Declares that the promises hold only if the layers below keep theirs.
     pub fn promises_as_below(self) -> Facts {
         Facts { promises_as_below: true, ..self }
     }
@@ -108,7 +108,7 @@ impl Facts {
         Facts { reads_only_its_disks, ..self }
     }
 
-    /// Sets what may go bad on the component's devices before a mutate.
+    /// Sets the faults of the component's devices that may happen before a mutate.
     pub fn media(mut self, media: MediaFaults) -> Facts {
         self.faults.media = media;
         self
@@ -120,7 +120,7 @@ impl Facts {
         self
     }
 
-    /// Sets what the kernel may do on its own between two calls.
+    /// Sets the background work that the kernel may do between two calls.
     pub fn background(mut self, background: BackgroundWork) -> Facts {
         self.faults.background = background;
         self

@@ -1,5 +1,5 @@
-//! What is known of a stack: its promises, its programs, what may fail in it, which of its files
-//! were there at the beginning.
+//! The facts of a stack: its promises, its programs, its possible faults, and the files of its
+//! first start.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -19,31 +19,31 @@ use crate::faults::kernel::KernelFaults;
 use crate::faults::media::{MediaBlock, MediaFaults, MediaView};
 use crate::verdict::{ExcludedPromises, Profile};
 
-/// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck
-/// and fsck.minix put into `lost+found` what they find, and `nilfs_cleanerd` holds on to `.nilfs`.
-/// Checkers ignore them while they are empty.
+/// Paths in the root directory that mkfs creates for the file system itself. e2fsck and fsck.minix
+/// put recovered files into `lost+found`, and `nilfs_cleanerd` holds `.nilfs` open. Checkers ignore
+/// them while they are empty.
 pub const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
 
 impl Stack {
-    /// How many devices it stands on: their numbers are 0 and so on.
+    /// Returns the number of devices of the stack. Devices are numbered from 0.
     pub fn device_count(&self) -> u32 {
         self.levels.iter().map(|level| level.plan.facts.devices).sum()
     }
 
-    /// What the stack promises: the profile of the topmost component that has one, restricted to
-    /// what the layers below keep if it asks for that
-    /// ([`Facts::promises_as_below`](super::Facts::promises_as_below)).
+    /// Returns the promises of the stack: the profile of the topmost component that has one. If
+    /// that component asks for it ([`Facts::promises_as_below`](super::Facts::promises_as_below)),
+    /// the promises that the layers below exclude are excluded.
     pub fn profile(&self) -> Option<Profile> {
         promised(&self.levels.iter().map(MountedLayer::standing).collect::<Vec<_>>())
     }
 
-    /// The promises that the profile excludes.
+    /// Returns the promises that the profile excludes.
     pub fn excluded(&self) -> ExcludedPromises {
         ExcludedPromises::by(self.profile().as_ref())
     }
 
-    /// Describes the contents of a sector of a device, if the component of the device can, or the
-    /// first one that stands on it.
+    /// Describes the contents of a sector of a device. The description comes from the component of
+    /// the device or from the first layer above that has one.
     pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
             let index = device.checked_sub(level.plan.first_device)?;
@@ -55,35 +55,35 @@ impl Stack {
         levels.find_map(|level| level.component.abilities().inspect?.describe_sector(index, sector))
     }
 
-    /// The names and versions of its systems.
+    /// Returns the names and versions of the stack's systems.
     pub fn versions(&self) -> Vec<(&'static str, String)> {
         self.levels.iter().filter_map(|level| level.plan.facts.version.clone()).collect()
     }
 
-    /// The programs that its layers run, by path.
+    /// Returns the paths of the programs that the layers run.
     pub(crate) fn programs(&self) -> Vec<PathBuf> {
         self.levels.iter().flat_map(|level| level.plan.facts.programs.clone()).collect()
     }
 
-    /// Has it a leaf that may go bad?
+    /// Returns true if a leaf has blocks that may go bad.
     pub(crate) fn may_go_bad(&self) -> bool {
         self.levels.iter().any(|level| !level.plan.facts.faults.media.is_sound())
     }
 
-    /// The functions of the kernel that may fail in a mutate.
+    /// Returns the functions of the kernel that may fail in a mutate.
     pub fn failures(&self) -> KernelFaults {
         let all = self.levels.iter().map(|level| level.plan.facts.faults.kernel.clone());
         all.fold(KernelFaults::default(), KernelFaults::and)
     }
 
-    /// What the kernel may do on its own between two calls.
+    /// Returns the background work that the kernel may do between two calls.
     pub(crate) fn between(&self) -> BackgroundWork {
         let all = self.levels.iter().map(|level| level.plan.facts.faults.background);
         all.fold(BackgroundWork::default(), BackgroundWork::and)
     }
 
-    /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for
-    /// sure.
+    /// Returns the blocks that may go bad, layer by layer, bottom first. `durable` holds the
+    /// durable contents of the devices.
     pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(MediaFaults, MediaBlock)> {
         let of = |level: &MountedLayer| {
             let MountedLayer { plan, component, .. } = level;
@@ -99,63 +99,65 @@ impl Stack {
         self.levels.iter().flat_map(of).collect()
     }
 
-    /// True if there were files after the first start: a component declares them
-    /// ([`Facts::starts_populated`](super::Facts::starts_populated)), or they were found there.
+    /// Returns true if the file system was not empty after the first start, because a component
+    /// declares it ([`Facts::starts_populated`](super::Facts::starts_populated)) or files were
+    /// found.
     pub fn starts_populated(&self) -> bool {
         self.starts_populated || self.levels.iter().any(|level| level.plan.facts.starts_populated)
     }
 
-    /// Looks for files that the first start has left.
+    /// Looks for files after the first start.
     pub(crate) fn look_for_files(&mut self) {
         self.starts_populated = !self.names_at_root().is_empty();
     }
 
-    /// Sets what another stack has found after its first start.
+    /// Sets the result of [`look_for_files`](Stack::look_for_files) on another stack.
     pub(crate) fn set_starts_populated(&mut self, starts_populated: bool) {
         self.starts_populated = starts_populated;
     }
 
-    /// The calls that the probe of the checker found missing on another stack of this description.
-    /// The checker omits them.
+    /// Returns the calls that the checker's probe found unsupported on another stack of this
+    /// description. The checker omits them.
     pub fn unsupported_calls(&self) -> &[String] {
         &self.unsupported_calls
     }
 
-    /// Sets what the probe of the checker found.
+    /// Sets the result of the checker's probe.
     pub(crate) fn set_unsupported_calls(&mut self, calls: &[String]) {
         self.unsupported_calls = calls.to_vec();
     }
 
-    /// The names in the root directory of the files that the top component offers, but for
-    /// [`RESERVED`]. None if the top offers no files, or the directory cannot be read.
+    /// Returns the names in the root directory of the top component's files, except [`RESERVED`].
+    /// Empty if the top offers no files or the directory cannot be read.
     pub(crate) fn names_at_root(&self) -> Vec<String> {
         let Surface::Files(files) = self.top() else { return Vec::new() };
         let names = files.readdir("/").unwrap_or_default().into_iter().map(|(name, _)| name);
         names.filter(|name| !RESERVED.iter().any(|path| path[1..] == **name)).collect()
     }
 
-    /// What its components keep where no event shows it, with their names.
-    pub fn hides(&self) -> Vec<(String, &'static str)> {
+    /// Returns the state that no event shows, each with the name of its component.
+    pub fn unobserved(&self) -> Vec<(String, &'static str)> {
         let hidden =
             |level: &MountedLayer| Some((level.plan.name.clone(), level.plan.facts.unobserved?));
         self.levels.iter().filter_map(hidden).collect()
     }
 
-    /// The same where crashes are soft ones. In process every operation is seen.
-    pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
+    /// Returns the state that no event shows under soft crashes. In process every operation is
+    /// logged.
+    pub(crate) fn unobserved_by_soft_crashes(&self) -> Vec<(String, &'static str)> {
         let systems = self.levels.iter().filter(|level| level.file_system().is_some());
         let what =
             "what is stored through a shared mapping (mmap), until crash checks are asked for";
         systems.map(|level| (level.plan.name.clone(), what)).collect()
     }
 
-    /// From now on the calls on its files are written down there, and the commands of its checker.
+    /// Logs the calls on the stack's files and the commands of its checker to `log` from now on.
     pub(crate) fn note(&mut self, log: CallLog) {
         self.log = Some(log);
     }
 
-    /// From now on each of these calls gets a place among the events, and so do the calls that its
-    /// components make on the files below them. Called before the stack is started.
+    /// Gives each of these calls, and each call of a component on the files below it, a place among
+    /// the events from now on. Called before the stack is started.
     pub(crate) fn place_calls(&mut self, log: CallLog) {
         let devices = Rc::downgrade(&self.devices);
         // The pipeline reports a log that cannot be read.
@@ -165,15 +167,15 @@ impl Stack {
         self.placed = Some(log);
     }
 
-    /// Where they are written down, if they are.
+    /// Returns the log of the calls. `None` if they are not logged.
     pub fn log(&self) -> Option<&CallLog> {
         self.log.as_ref()
     }
 
-    /// What a shell does in its place: the bytes of its disk, and the file system on it.
+    /// Returns the shell equivalent of the stack: the bytes of its disk, and the file system on it.
     ///
     /// # Errors
-    /// It is something else; in words.
+    /// A text with the layers if the stack is not a kernel file system on one disk.
     pub(crate) fn as_shell(&self) -> Result<(u64, ShellFileSystem), String> {
         let as_shell =
             |level: &MountedLayer| Some(level.component.abilities().as_shell?.as_shell());
@@ -193,21 +195,21 @@ impl Stack {
         }
     }
 
-    /// The threads that its components have named, each with the name of its layer.
+    /// Returns the threads that the components name, each with the name of its layer.
     pub fn threads(&self) -> Vec<(&str, u32)> {
         let threads = |level: &MountedLayer| level.component.threads();
         let named = self.levels.iter().map(|level| (level.plan.name.as_str(), threads(level)));
         named.flat_map(|(name, threads)| threads.into_iter().map(move |pid| (name, pid))).collect()
     }
 
-    /// The first layer that depends on something besides its devices, if there is one.
+    /// Returns the first layer that does not depend on its disks alone. `None` if all layers do.
     pub fn why_every_check_is_made(&self) -> Option<&str> {
         let layer = self.levels.iter().find(|level| !level.plan.facts.reads_only_its_disks)?;
         Some(&layer.plan.name)
     }
 
-    /// The check of a crash disk without explode, and the block device for it. `None` unless the
-    /// stack is one component on one block device, mounted, and the component has such a check.
+    /// Returns the check of a crash disk without explode and its block device. `None` unless the
+    /// stack is one component on one block device and the component has such a check.
     pub fn baseline(&self) -> Option<(PathBuf, BaselineCheck)> {
         let [device, system] = &self.levels[..] else { return None };
         match device.component.surface() {

@@ -1,9 +1,9 @@
-//! Stacks of storage components, and bringing one back after a crash.
+//! Storage components, stacks of them, and the recovery of a stack after a crash.
 //!
-//! A [`Component`] is one layer: it knows how to make, mount, unmount and repair its system over
-//! its children. A [`Stack`] is built from a [`StackSpec`] any number of times, on any image: once
-//! for the system under test, once for each crash disk. One component is here, on which all that
-//! want files can stand: [`simfiles`].
+//! A [`Component`] is one layer: it makes, mounts, unmounts and repairs its system on its children.
+//! A [`Stack`] is built from a [`StackSpec`] any number of times, on any image: once for the system
+//! under test, and once for each crash disk. One component is defined here, a leaf that offers
+//! files: [`simfiles`].
 
 mod abilities;
 mod as_shell;

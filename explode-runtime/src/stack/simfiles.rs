@@ -1,5 +1,4 @@
-//! Simulated files under the model `posix` (fault-model.md, section 7): the leaf of stacks that
-//! want files.
+//! Simulated files under the model `posix` (fault-model.md, section 7): a leaf that offers files.
 
 mod profile;
 
@@ -17,10 +16,10 @@ use crate::faults::media::{MEDIA_OPTIONS, MediaBlock, MediaFaults, MediaView};
 use crate::stack::ComponentDef;
 use crate::writeset::{Atom, DeviceRules};
 
-/// The name in the registry.
+/// The name of the component in the registry.
 pub const NAME: &str = "simfiles";
 
-/// The definition for the registry.
+/// Returns the definition of the component for the registry.
 pub fn def() -> ComponentDef {
     ComponentDef::new(NAME, "simulated files that promise what POSIX does, and no more", build)
         .modes([Mode::Mem])
@@ -33,7 +32,7 @@ const SYNC: OptionDef = OptionDef {
     default: "false",
 };
 
-/// Every inode is a device, so this many numbers are its own.
+/// The number of devices. Every inode is a device.
 const DEVICES: u32 = 1 << 20;
 
 struct SimFilesComponent {
@@ -48,7 +47,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(Box::new(SimFilesComponent { media, sync, files: None, first_device: 0 }))
 }
 
-/// What is written as a whole: the block, or the sector where sectors tear.
+/// Returns the unit that a crash keeps or loses whole: the block, or the sector if sectors can
+/// tear.
 fn granule(rules: &DeviceRules) -> Granule {
     Granule(match rules.atom {
         Atom::Sector => 512,
@@ -69,7 +69,7 @@ impl Component for SimFilesComponent {
     }
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
-        // A clean end leaves nothing unsynced, as umount(2) does.
+        // A clean unmount syncs everything, as umount(2) does.
         if let Some(files) = self.files.take() {
             files.sync()?;
         }
@@ -94,7 +94,7 @@ impl Inspect for SimFilesComponent {
         self.files.as_ref()?.describe_sector(self.first_device + device, sector)
     }
 
-    /// Names and sizes do not go bad.
+    /// Returns the blocks of files. Names and sizes do not go bad.
     fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
         let files = self.files.iter().flat_map(|files| files.list());
         files.flat_map(|(path, dev, bytes)| medium.file(&path, dev, bytes)).collect()

@@ -1,5 +1,5 @@
-//! The description of a stack: which components it is made of, bottom first, with which options. It
-//! stands in the plan, and in every trace.
+//! The description of a stack: its components, bottom first, and their options. It is part of the
+//! plan and of every trace.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use crate::base::{Options, UsageError};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "LayerText", into = "LayerText")]
 pub struct Layer {
-    /// Its name in this stack.
+    /// The name of the layer in this stack.
     pub name: String,
-    /// Which component it is.
+    /// The name of the component.
     pub component: String,
-    /// The names of the layers that it stands on.
+    /// The names of the layers directly below.
     pub children: Vec<String>,
-    /// Its options.
+    /// The options of the component.
     pub options: Options,
 }
 
-/// The same as it is written, in traces too.
+/// A layer as it is serialised, in traces as well.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LayerText {
@@ -28,10 +28,10 @@ struct LayerText {
     component: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<String>,
-    /// Those that were given.
+    /// The options that were given.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     options: Options,
-    /// What holds for the others.
+    /// The effective values of the other options.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     defaults: Options,
 }
@@ -55,16 +55,16 @@ impl From<Layer> for LayerText {
 /// files and traces.
 pub const COMMANDS: &str = "commands";
 
-/// Of an option whose text has more bytes a line shows only that it is there.
+/// The number of bytes above which an option's text is shown as `...`.
 const LONG: usize = 32;
 
 impl Layer {
-    /// Returns true if it is made of shell commands.
+    /// Returns true if the layer is made of shell commands.
     pub fn has_commands(&self) -> bool {
         self.component == COMMANDS
     }
 
-    /// Returns an error if its name, which is part of paths, leads out of a folder.
+    /// Returns an error if the name, which is part of paths, could lead out of a folder.
     pub(crate) fn check_name(&self) -> Result<(), UsageError> {
         let name = &self.name;
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
@@ -76,9 +76,9 @@ impl Layer {
         Ok(())
     }
 
-    /// Its name with its options, for a line that a person reads: of long texts only that they are
-    /// there, and of a layer made of commands the name alone, for they stand in the stack file, and
-    /// in each trace.
+    /// Returns the name and the options for a person to read. Long texts are shown as `...`. A
+    /// layer made of commands shows its name only, because the stack file and each trace contain
+    /// the commands.
     pub fn shown(&self) -> String {
         if self.has_commands() || self.options.is_empty() {
             return self.name.clone();
@@ -99,7 +99,7 @@ impl Layer {
 pub struct StackSpec(pub Vec<Layer>);
 
 impl StackSpec {
-    /// Puts a component on top of what is there.
+    /// Puts a component on top of the stack.
     #[must_use = "this returns the taller stack"]
     pub fn plug(mut self, component: &str, options: Options) -> StackSpec {
         let children = self.0.last().map(|below| below.name.clone()).into_iter().collect();
@@ -108,7 +108,7 @@ impl StackSpec {
         self
     }
 
-    /// The numbers of the layers that this one stands on: they are before it.
+    /// Returns the numbers of the layers directly below this one. They precede it.
     pub(crate) fn children_of(&self, at: usize) -> Result<Vec<usize>, UsageError> {
         let place = |child: &String| {
             let found = self.0[..at].iter().position(|layer| layer.name == *child);
@@ -117,12 +117,12 @@ impl StackSpec {
         self.0[at].children.iter().map(place).collect()
     }
 
-    /// The names of the layers, bottom first.
+    /// Returns the names of the layers, bottom first.
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|layer| layer.name.as_str()).collect()
     }
 
-    /// Which components they are, bottom first.
+    /// Returns the names of the components, bottom first.
     pub fn components(&self) -> Vec<&str> {
         self.0.iter().map(|layer| layer.component.as_str()).collect()
     }

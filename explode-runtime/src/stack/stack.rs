@@ -1,4 +1,4 @@
-//! Building a stack and calling its layers in order (EX-38).
+//! Builds a stack and calls its layers in order (EX-38).
 //!
 //! First start: per component, bottom up, init then mount. Later starts: mount, bottom up. After a
 //! crash: per component, bottom up, recover then mount. The end: unmount, top down.
@@ -32,13 +32,14 @@ pub struct Stack {
     pub(super) rules: DeviceRules,
     seed: u64,
     pub(super) levels: Vec<MountedLayer>,
-    /// Where the calls on its files are written down, if they are.
+    /// The log of the calls on the stack's files. `None` if they are not logged.
     pub(super) log: Option<CallLog>,
-    /// Where the calls of its components are placed among the events, if they are.
+    /// The log that gives the calls of components a place among the events. `None` if it is not
+    /// wanted.
     pub(super) placed: Option<CallLog>,
-    /// The file system was not empty after the first start.
+    /// True if the file system was not empty after the first start.
     pub(super) starts_populated: bool,
-    /// The calls that the probe of the checker found missing.
+    /// The calls that the checker's probe found unsupported.
     pub(super) unsupported_calls: Vec<String>,
 }
 
@@ -47,15 +48,15 @@ pub(super) struct MountedLayer {
     pub(super) component: Box<dyn Component>,
     place: PathBuf,
     mounted: bool,
-    /// The number of its file system, if the calls on that are followed.
+    /// The number of its file system, if the calls on it are followed.
     followed: Option<u32>,
 }
 
 impl Stack {
-    /// Builds a stack from its description; nothing is mounted yet.
+    /// Builds a stack from its description. Nothing is mounted.
     ///
     /// # Errors
-    /// A name, an option or a child that is not there.
+    /// A component or a child is unknown, or an option is wrong.
     pub fn build(
         spec: &StackSpec,
         components: &Components,
@@ -70,7 +71,7 @@ impl Stack {
     /// Builds another stack of the same description.
     ///
     /// # Errors
-    /// What a component says of its options.
+    /// A component rejects its options.
     pub fn build_again(
         blueprint: &Blueprint,
         devices: Devices,
@@ -113,12 +114,12 @@ impl Stack {
         }
     }
 
-    /// By this more stacks of its description can be built.
+    /// Returns the blueprint, from which more stacks of this description can be built.
     pub(crate) fn blueprint(&self) -> Blueprint {
         self.blueprint.clone()
     }
 
-    /// The first start: init then mount, bottom up.
+    /// Starts the stack for the first time: init then mount, bottom up.
     pub fn start_first(&mut self) -> Result<(), StepError> {
         self.bottom_up(|component, below| {
             component.init(below)?;
@@ -126,16 +127,16 @@ impl Stack {
         })
     }
 
-    /// A later start: mount, bottom up.
+    /// Starts the stack again: mount, bottom up.
     pub fn start(&mut self) -> Result<(), StepError> {
         self.bottom_up(|component, below| component.mount(below))
     }
 
-    /// Mounts, bottom up, no more than it takes to have so many file systems of the kernel; returns
-    /// where they are.
+    /// Mounts layers, bottom up, until `wanted` file systems of the kernel are mounted. Returns
+    /// their mount points.
     ///
     /// # Errors
-    /// There are not so many, or one cannot be mounted.
+    /// The stack has fewer file systems, or a layer cannot be mounted.
     pub(crate) fn start_file_systems(&mut self, wanted: u32) -> Result<Vec<PathBuf>, StepError> {
         let mut found = Vec::new();
         for level in 0..self.levels.len() {
@@ -154,16 +155,17 @@ impl Stack {
         Ok(found)
     }
 
-    /// Has it a file system of the kernel, mounted now?
+    /// Returns true if a file system of the kernel is mounted.
     pub(crate) fn has_file_system(&self) -> bool {
         self.levels.iter().any(|level| level.file_system().is_some())
     }
 
-    /// After a crash: recover then mount, bottom up; each is announced. Failing is the checked
-    /// system's error, unless the component says otherwise.
+    /// Recovers and mounts each layer after a crash, bottom up. Each step is announced first. A
+    /// failure is an error of the checked system unless the component blames the tool.
     ///
     /// # Errors
-    /// The violation `recover-failed` or `mount-failed`, what is broken, or what `announce` says.
+    /// The violation `recover-failed` or `mount-failed`, a failure of the tool, or the error of
+    /// `announce`.
     pub fn recover(
         &mut self,
         announce: &mut dyn FnMut(DiskStage) -> Result<(), CheckError>,
@@ -196,7 +198,7 @@ impl Stack {
         Ok(found)
     }
 
-    /// The end: unmount, top down.
+    /// Stops the stack: unmount, top down.
     pub fn stop(&mut self) -> Result<(), StepError> {
         self.devices.hold_still(false)?;
         for level in (0..self.levels.len()).rev() {
@@ -213,38 +215,39 @@ impl Stack {
         Ok(())
     }
 
-    /// The stack is one of several: choices of its components name this host.
+    /// Sets the host of the stack, if there are several. Choices of its components name the host.
     pub fn set_host(&mut self, host: HostId) {
         self.desk.is_on(host);
     }
 
-    /// A mutate begins on it (`on`), or has ended: only in between its components, and the kernel,
-    /// may ask for crash checks.
+    /// Records the start (`on`) or the end of a mutate. Components and the kernel may request crash
+    /// checks only in between.
     pub(crate) fn listen(&self, on: bool) {
         self.desk.listen(on);
         self.devices.kernel().into_iter().for_each(|kernel| kernel.listen(on));
     }
 
-    /// By this the checker asks for crash checks on behalf of the programs that it runs.
+    /// Returns the handle by which the checker requests crash checks for the programs that it runs.
     pub fn asks(&self) -> Asks {
         Asks::new(&self.desk, "a program of the checker")
     }
 
-    /// Has a component asked for crash checks since the mutate began, or the kernel?
+    /// Returns true if a component or the kernel has requested crash checks since the mutate began.
     pub(crate) fn has_asked(&self) -> bool {
         self.desk.has_asked() || self.devices.kernel().is_some_and(|kernel| kernel.has_asked())
     }
 
-    /// What a component, or the kernel, must not have asked, if one has.
+    /// Returns the first request of a component or of the kernel that was refused.
     pub(crate) fn refused(&self) -> Option<Broken> {
         let of_kernel = || self.devices.kernel().and_then(|kernel| kernel.refused());
         self.desk.refused().or_else(|| of_kernel().map(|fault| BrokenKind::Component.of(fault)))
     }
 
-    /// Brings what the components hold to the devices, as it is, bottom up (a soft crash follows).
+    /// Writes the data that the components hold to the devices, unchanged, bottom up. A soft crash
+    /// follows.
     ///
     /// # Errors
-    /// A component that cannot.
+    /// A component cannot write.
     pub fn settle(&self) -> Result<(), StepError> {
         self.levels.iter().try_for_each(|level| {
             let settle = level.component.abilities().write_out;
@@ -252,7 +255,7 @@ impl Stack {
         })
     }
 
-    /// Where a shell command finds what the top component offers.
+    /// Returns the paths of the top component for shell commands.
     pub fn paths(&self) -> LayerPaths {
         self.levels
             .len()
@@ -260,17 +263,17 @@ impl Stack {
             .map_or_else(LayerPaths::default, |top| paths(&self.levels, top))
     }
 
-    /// The devices.
+    /// Returns the devices.
     pub fn devices(&self) -> &dyn DiskSet {
         &*self.devices
     }
 
-    /// What the top component offers.
+    /// Returns the surface of the top component.
     pub fn top(&self) -> Surface {
         self.levels.len().checked_sub(1).map_or(Surface::Child, |top| self.surface(top))
     }
 
-    /// The files that the top component offers.
+    /// Returns the files that the top component offers.
     pub fn files(&self) -> Result<Rc<dyn Files>, StepError> {
         match self.top() {
             Surface::Files(files) => match &self.log {
@@ -281,7 +284,7 @@ impl Stack {
         }
     }
 
-    /// The block device that the top component offers.
+    /// Returns the simulated disk that the top component offers.
     pub fn disk(&self) -> Result<RamDisk, StepError> {
         match self.top() {
             Surface::Disk(disk) => Ok(disk),
@@ -289,7 +292,7 @@ impl Stack {
         }
     }
 
-    /// The engine that the top component offers.
+    /// Returns the engine that the top component offers.
     pub fn engine<T: Any>(&self) -> Result<Rc<T>, StepError> {
         let wanted = || format!("an engine ({})", last_segment(std::any::type_name::<T>()));
         match self.top() {
@@ -315,8 +318,8 @@ impl Stack {
         Ok(())
     }
 
-    /// Before anything is done on what has just been mounted: its calls are followed, if they are
-    /// wanted.
+    /// Follows the calls on a file system that has just been mounted, if the calls are wanted.
+    /// Called before anything is done on it.
     fn follow(&mut self, level: usize) -> Result<(), StepError> {
         let Some(disks) = self.devices.kernel().filter(|disks| disks.notes_operations()) else {
             return Ok(());
@@ -335,7 +338,7 @@ impl Stack {
         step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T,
     ) -> T {
         let Stack { devices, desk, rules, seed, levels, placed, .. } = self;
-        // Children stand before their parents.
+        // Children precede their parents.
         let (below, above) = levels.split_at_mut(level);
         let below = &*below;
         let MountedLayer { plan, component, place, .. } = &mut above[0];
@@ -373,7 +376,7 @@ impl Stack {
     }
 }
 
-/// What a layer offers, or the layer that it stands on.
+/// Returns the surface of a layer, or of the first layer below it that has one.
 fn surface(levels: &[MountedLayer], level: usize) -> Surface {
     match (levels[level].component.surface(), levels[level].plan.children.first()) {
         (Surface::Child, Some(child)) => surface(levels, *child),
@@ -381,7 +384,7 @@ fn surface(levels: &[MountedLayer], level: usize) -> Surface {
     }
 }
 
-/// Where a shell command finds a layer.
+/// Returns the paths of a layer for shell commands.
 fn paths(levels: &[MountedLayer], level: usize) -> LayerPaths {
     let MountedLayer { plan, component, .. } = &levels[level];
     let child =
@@ -400,7 +403,7 @@ impl MountedLayer {
         (&self.plan.facts, &self.plan.children)
     }
 
-    /// Where its file system is mounted, if it has one of its own.
+    /// Returns the mount point of the layer's file system, if it has one.
     pub(super) fn file_system(&self) -> Option<PathBuf> {
         let path = self.component.abilities().path?;
         let device = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.dev());
@@ -408,9 +411,10 @@ impl MountedLayer {
     }
 }
 
-/// A stack that goes is a machine that stops: nothing that its components do on their way out
-/// matters. In process that is all, unless a component holds something elsewhere; of the kernel's
-/// devices everything is unmounted, so that they can be given other contents.
+/// Dropping a stack models a machine that stops: the devices are fenced first, so later writes of
+/// its components have no effect. In process, layers are unmounted only if one holds resources
+/// elsewhere. On devices of the kernel everything is unmounted, so that the devices can get other
+/// contents.
 impl Drop for Stack {
     fn drop(&mut self) {
         self.devices.fence();
@@ -422,13 +426,13 @@ impl Drop for Stack {
             .iter()
             .any(|level| level.mounted && level.component.abilities().must_unmount)
         {
-            // The next stack has folders of its own: what stays behind here disturbs nothing.
+            // The next stack uses other folders, so leftovers do no harm.
             self.stop().ok();
         }
     }
 }
 
-/// Where the components of a stack have their folders.
+/// Returns the folder that holds the components' folders.
 fn places(devices: &dyn DiskSet) -> &'static Path {
     Path::new(match devices.kernel().map(|disks| disks.side()) {
         None => "/nonexistent",
@@ -443,12 +447,12 @@ impl std::fmt::Debug for Stack {
     }
 }
 
-/// The top of a stack is not what its checker drives.
+/// Returns the error for a stack whose top does not offer what the checker needs.
 fn wrong_top(wanted: &str, found: &Surface) -> StepError {
     StepError::new(format!("this checker needs {wanted}, and the stack's top offers {found:?}"))
 }
 
-/// A type's name without the modules that it is in.
+/// Returns the name of a type without its modules.
 fn last_segment(name: &str) -> &str {
     let path = name.split('<').next().unwrap_or(name);
     path.rsplit("::").next().unwrap_or(path)

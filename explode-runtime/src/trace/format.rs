@@ -17,103 +17,103 @@ use crate::verdict::{StepName, Verdict};
 /// The format that this version writes and reads.
 const FORMAT: u32 = 1;
 
-/// One finding with everything that leads to it.
+/// A finding with everything that leads to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// 1.
+    /// The format of the file, which is 1.
     pub format: u32,
     /// The version of explode that wrote it.
     pub explode: String,
-    /// Versions of the systems checked, by name.
+    /// The versions of the checked systems, by name.
     pub versions: BTreeMap<String, String>,
     /// The target's name.
     pub target: String,
-    /// Where it ran.
+    /// The mode of the run.
     #[serde(rename = "in")]
     pub mode: Mode,
-    /// The stack, bottom first, with what holds for the options that were not given.
+    /// The stack, bottom first, with the defaults of the options that were not given.
     pub stack: StackSpec,
     /// The checker's name.
     pub checker: String,
-    /// The checker's options, as they were given.
+    /// The checker's options that were given.
     pub checker_options: Options,
-    /// What holds for those that were not.
+    /// The defaults of the checker's options that were not given.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub checker_defaults: Options,
-    /// The effective options of the run, its seed included.
+    /// The effective options of the run, including its seed.
     pub options: RunSettings,
-    /// The identity of the pristine disks, 32 hexadecimal digits; the stack's description makes
-    /// them anew.
+    /// The identity of the pristine disks, in 32 hexadecimal digits. The stack's description makes
+    /// them again.
     pub pristine: String,
-    /// Every answer since then.
+    /// Every choice from the pristine disks on.
     pub choices: Vec<Choice>,
-    /// How many calls of mutate they belong to.
+    /// The number of calls of mutate that made the choices.
     pub mutates: u32,
-    /// After which of these calls there was a chop.
+    /// The calls of mutate, by number, after which there was a chop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chops: Vec<u32>,
-    /// Index, from 0, of the request for crash checks that found it.
+    /// The index of the request for crash checks that found the error, from 0.
     pub interval: u64,
-    /// When the crash was; null without a crash.
+    /// The epoch of the crash. Null without a crash.
     pub epoch: Option<Epoch>,
     /// The arguments of the check.
     pub args: Vec<String>,
-    /// Hash of all events up to there, 32 hexadecimal digits.
+    /// The hash of all events up to the error, in 32 hexadecimal digits.
     pub log: String,
-    /// The disk that the crash left; null without a crash.
+    /// The disk that the crash left. Null without a crash.
     pub crash_disk: Option<CrashDiskRecord>,
     /// The disks that crashes during recovery left, each during the recovery of the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recovery: Vec<CrashDiskRecord>,
-    /// The step that has ended the process or the guest, or did not end; absent if the error was
-    /// seen from within.
+    /// The step that ended the process or the guest, or that hung. Absent if the process itself
+    /// found the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died: Option<StepName>,
-    /// How bad.
+    /// The verdict of the error.
     pub verdict: Verdict,
-    /// Which bug.
+    /// The signature, which identifies the bug.
     pub signature: String,
-    /// The profile excludes it.
+    /// True if the profile excludes the finding.
     pub by_design: bool,
-    /// What was expected and what was found.
+    /// The expected and the actual result.
     pub message: String,
-    /// A keyed hash of all other keys, 64 hexadecimal digits; absent if the trace carries no
-    /// commands, or no key was there.
+    /// A keyed hash of all other keys, in 64 hexadecimal digits. Absent if the trace contains no
+    /// commands, or if there was no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
 }
 
-/// A crash disk, as what it has kept of the write set.
+/// A crash disk, recorded as the pieces of the write set that it has kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrashDiskRecord {
     /// The identity of the image, 32 hexadecimal digits.
     pub id: String,
-    /// `[device, first sector, version]` of each piece kept; version 1 is the oldest pending one of
-    /// its range.
+    /// The kept pieces, each as `[device, first sector, version]`. Version 1 is the oldest pending
+    /// one of its range.
     pub blocks: Vec<(u32, u64, u32)>,
 }
 
-/// A trace that cannot be read.
+/// An error of reading a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file itself.
+    /// The file cannot be read.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// Not the JSON of a trace; the message has line and column.
+    /// The text is not the JSON of a trace. The message has line and column.
     #[error("not a trace: {0}")]
     Json(#[from] serde_json::Error),
-    /// Another format.
+    /// The trace has another format.
     #[error("format {0}, and this explode reads format {FORMAT}; use the version that wrote it")]
     Format(u32),
-    /// What stands in it contradicts itself.
+    /// The trace contradicts itself.
     #[error("not a trace: {0}; the file is damaged, or was edited by hand")]
     Damaged(String),
 }
 
 impl Trace {
-    /// The trace of an error.
+    /// Returns the trace of an error.
     pub fn of(plan: &Plan, origin: &RunOrigin, error: &FoundError) -> Trace {
         let way = &error.way;
         let record = |(id, kept): &(String, Vec<KeptPiece>)| CrashDiskRecord {
@@ -152,12 +152,13 @@ impl Trace {
         }
     }
 
-    /// The shell commands that it carries, which a replay runs.
+    /// Returns the shell commands in the trace, which a replay runs.
     pub fn commands(&self) -> Vec<Carried> {
         self.plan().commands()
     }
 
-    /// Returns the trace with a tag of this secret if it carries commands, else without a tag.
+    /// Returns the trace with a tag of this secret if it contains commands, and without a tag
+    /// otherwise.
     #[must_use = "this returns the tagged trace"]
     pub fn tagged(mut self, secret: Option<&Secret>) -> Trace {
         self.tag = None;
@@ -167,7 +168,7 @@ impl Trace {
         self
     }
 
-    /// Returns true if its tag is that of this secret, and nothing of the trace was changed since.
+    /// Returns true if its tag is that of this secret, and the trace has not changed since.
     pub fn is_tagged_by(&self, secret: &Secret) -> bool {
         let untagged = Trace { tag: None, ..self.clone() };
         self.tag.as_deref().is_some_and(|tag| secret.verifies(Tagged::Trace, &untagged, tag))
@@ -176,7 +177,8 @@ impl Trace {
     /// Reads a trace from a file.
     ///
     /// # Errors
-    /// Those of the file, which may be too long; those of [`from_json`](Trace::from_json).
+    /// Returns the errors of the file, which may be too long, and those of
+    /// [`from_json`](Trace::from_json).
     pub fn read(path: &Path) -> Result<Trace, TraceError> {
         Trace::from_json(&read_at_most(path, MOST_TRACE_BYTES)?)
     }
@@ -184,13 +186,14 @@ impl Trace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// What is wrong with it, with line and column where it is not the JSON of a trace.
+    /// Returns an error that says what is wrong, with line and column if the text is not the JSON
+    /// of a trace.
     pub fn from_json(text: &[u8]) -> Result<Trace, TraceError> {
         #[derive(Deserialize)]
         struct Probe {
             format: u32,
         }
-        // An array of the values, without their names, would do for serde.
+        // serde would also accept an array of the values without their names.
         if text.trim_ascii_start().first() == Some(&b'[') {
             return Err(TraceError::Damaged("a trace is a JSON object".to_owned()));
         }
@@ -202,7 +205,7 @@ impl Trace {
         trace.contradiction().map_or(Ok(trace), |what| Err(TraceError::Damaged(what)))
     }
 
-    /// What in it cannot be, whatever was run.
+    /// Returns the contradiction in the trace that no run can have. `None` if there is none.
     fn contradiction(&self) -> Option<String> {
         let Trace {
             choices,
@@ -263,25 +266,25 @@ impl Trace {
         }
     }
 
-    /// Which promise is broken.
+    /// Returns the name of the broken promise.
     pub fn promise(&self) -> &str {
         self.promised().unwrap_or_default()
     }
 
-    /// The end of the signature; `None` if that is of another checker or verdict.
+    /// Returns the end of the signature. `None` if the signature is of another checker or verdict.
     fn promised(&self) -> Option<&str> {
         let Trace { checker, verdict, signature, .. } = self;
         signature.strip_prefix(&format!("{checker}/{verdict}/"))
     }
 
-    /// The file's text.
+    /// Returns the text of the file.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a trace is plain data");
         text.push('\n');
         text
     }
 
-    /// The plan that it was found with; a default is what it was then.
+    /// Returns the plan with which the trace was found. Its defaults are those of that run.
     pub fn plan(&self) -> Plan {
         Plan {
             target: self.target.clone(),

@@ -1,4 +1,4 @@
-//! Traces: everything that leads to a finding, in one file; and the outcome of a replay.
+//! Traces: one file with everything that leads to a finding, and the outcome of its replay.
 
 mod format;
 mod outcome;

@@ -6,7 +6,7 @@ use super::format::Trace;
 use crate::choose::Divergence;
 use crate::verdict::{Violation, WorkerDeath};
 
-/// Why a replay did not show the error.
+/// The reason for which a replay did not show the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -14,22 +14,22 @@ pub enum NotReproduced {
     /// The step that hung, or ended its process, completed.
     #[serde(rename = "came-to-an-end")]
     StepFinished,
-    /// The process died, in another step or of something else.
+    /// The process died in another step, or for another reason.
     Died,
-    /// A mutate itself has found something else.
+    /// A mutate itself found another violation.
     OtherViolation,
     /// The request for crash checks was not made.
     NoRequest,
     /// No crash leaves the recorded disk.
     NoDisk,
-    /// All that was looked at has kept this promise.
+    /// Everything that was checked has kept this promise.
     NothingWrong,
-    /// It went another way.
+    /// The replay took another path.
     Diverged,
 }
 
 impl NotReproduced {
-    /// All of them.
+    /// Every reason, in the order of the variants.
     pub const ALL: [NotReproduced; 7] = [
         NotReproduced::StepFinished,
         NotReproduced::Died,
@@ -44,22 +44,22 @@ impl NotReproduced {
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplayResult {
-    /// The same verdict, for the same reason.
+    /// The replay found the same verdict, for the same reason.
     Reproduced {
-        /// What was found now.
+        /// The violation that the replay found.
         violation: Violation,
-        /// The log was another one, and a search over the disks of the interval has found it
-        /// (EX-60).
+        /// True if the log was different and a search over the disks of the interval found the
+        /// violation (EX-60).
         by_search: bool,
     },
-    /// The way was the same, the verdict was not; and what was there instead.
+    /// The path was the same but the verdict was not. The text says what was found instead.
     NotReproduced(NotReproduced, String),
-    /// Another way.
+    /// The replay took another path.
     Diverged(Divergence),
 }
 
 impl ReplayResult {
-    /// Why it has not shown the error; none if it has.
+    /// Returns the reason for which the replay has not shown the error. `None` if it has.
     pub fn not_seen(&self) -> Option<NotReproduced> {
         match self {
             ReplayResult::Reproduced { .. } => None,
@@ -70,7 +70,7 @@ impl ReplayResult {
 }
 
 impl Trace {
-    /// What it means for this trace that its replay ended the process, or did not end.
+    /// Returns the result of a replay of this trace that ended its process, or hung.
     pub fn replay_of(&self, death: &WorkerDeath) -> ReplayResult {
         match death.step.name() {
             Some(step) if Some(step) == self.died && !death.killed_externally => {

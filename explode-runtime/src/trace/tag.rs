@@ -1,8 +1,8 @@
-//! Tags: keyed hashes that tell what this user's explode has written from what a stranger has.
+//! Tags: keyed hashes that distinguish files written by this user's explode from those of others.
 //!
-//! A tag is HMAC-SHA-256, under a secret of the user, of a word for the kind of thing and of its
-//! JSON with the keys in order. So a tag holds for everything that decides what is run, and a tag
-//! of one kind is not one of another.
+//! A tag is HMAC-SHA-256, under a secret of the user, of a word for the kind of value and of its
+//! JSON with the keys in order. So a tag covers everything that determines a run, and a tag of one
+//! kind is not valid for another.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use sha2::Sha256;
 #[derive(Clone)]
 pub struct Secret([u8; Secret::BYTES]);
 
-/// What a tag is for.
+/// The kind of value that a tag is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tagged {
     /// A trace, without its tag.
@@ -29,18 +29,19 @@ impl Secret {
     /// The length of a secret.
     pub const BYTES: usize = 32;
 
-    /// The secret of these bytes, which must be random.
+    /// Returns the secret of these bytes, which must be random.
     pub fn new(bytes: [u8; Secret::BYTES]) -> Secret {
         Secret(bytes)
     }
 
-    /// The tag of a value, 64 hexadecimal digits.
+    /// Returns the tag of a value, in 64 hexadecimal digits.
     pub fn tag(&self, kind: Tagged, value: &impl Serialize) -> String {
         let tag = self.mac(kind, value).finalize().into_bytes();
         tag.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns true if `tag` is the tag of this value. Takes the same time wherever they differ.
+    /// Returns true if `tag` is the tag of this value. The time does not depend on where they
+    /// differ.
     pub fn verifies(&self, kind: Tagged, value: &impl Serialize, tag: &str) -> bool {
         bytes(tag).is_some_and(|tag| self.mac(kind, value).verify_slice(&tag).is_ok())
     }
@@ -53,15 +54,15 @@ impl Secret {
         };
         let mut mac = Hmac::new_from_slice(&self.0).expect("a key of any length will do");
         mac.update(kind.as_bytes());
-        // A map of `serde_json` has its keys in order: that of the fields in the code decides
-        // nothing.
+        // A map of `serde_json` has its keys in order, so the order of the fields in the code does
+        // not matter.
         let value = serde_json::to_value(value).expect("what is tagged is plain data");
         mac.update(value.to_string().as_bytes());
         mac
     }
 }
 
-/// The bytes of 64 hexadecimal digits.
+/// Returns the bytes of 64 hexadecimal digits. `None` for any other text.
 fn bytes(tag: &str) -> Option<Vec<u8>> {
     let digits = tag.len() == 64 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
     let pairs = digits.then(|| (0..64).step_by(2))?;
@@ -91,7 +92,7 @@ mod tests {
         let (secret, other) = (Secret::new([7; 32]), Secret::new([8; 32]));
         let value = Value { z: 1, a: "b" };
         let tag = secret.tag(Tagged::Trace, &value);
-        // The keys are in order, whatever the order in the code:
+        // The keys are in order, whatever their order in the code:
         // `printf 'explode trace\n{"a":"b","z":1}'`, with openssl dgst -sha256 -mac HMAC -macopt
         // hexkey:0707...
         assert_eq!(tag, "1c848db872f0052a1a7cae2e48ddef466b6c3ca2e3646c5ffbc2c5df6801c465");

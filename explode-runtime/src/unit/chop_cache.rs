@@ -1,12 +1,10 @@
-//! Chops (EX-53): now and then a stack is unmounted, its disks become the new beginning, and it is
-//! mounted again.
+//! Chops (EX-53): after some mutates a stack is unmounted, and a new stack is mounted on its disks.
 //!
-//! A chop is part of the way to a state, and of a trace: every run of that path chops there,
-//! because what was written before a chop is durable after it, and no crash reorders it any more.
-//! What a chop saves is work: the disks that it leaves are kept here, with a copy of the checker,
-//! so that a state behind it is restored from there. They are only a cache. Where there is none, or
-//! the checker has no copies, the way is gone from the pristine disks on, chops included, and leads
-//! to the same.
+//! A chop is part of the path to a state and of a trace: every run of the path has it. Everything
+//! written before a chop is durable after it, so no later crash reorders it. A chop saves work: its
+//! disks are kept here with a copy of the checker, and a state after the chop is restored from
+//! there. The kept states are only a cache. Without one, or if the checker cannot be copied, the
+//! path is run from the pristine disks, chops included, with the same result.
 
 use std::collections::BTreeMap;
 
@@ -19,26 +17,26 @@ use crate::choose::{Choice, choices_hash};
 use crate::explore::State;
 use crate::trace::Position;
 
-/// So many chopped states are kept. States with a chop in common are mostly explored one after the
-/// other.
+/// The number of chopped states that are kept. States with a common chop are mostly explored in a
+/// row.
 const KEPT: usize = 128;
 
-/// After which calls of mutate there is a chop.
+/// The calls of mutate after which there is a chop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ChopPoints {
-    /// After each so many, if another one follows.
+    /// After each N-th call, if another one follows.
     Every(u32),
-    /// After these, as a trace has them.
+    /// After these calls, as a trace lists them.
     At(Vec<u32>),
 }
 
 impl ChopPoints {
-    /// Those of a run with this option.
+    /// Returns the chops of a run with this value of `--chop`.
     pub fn of(chop: Option<u32>) -> ChopPoints {
         chop.map_or_else(|| ChopPoints::At(Vec::new()), ChopPoints::Every)
     }
 
-    /// Is there one after so many calls, of which this is not the last?
+    /// Returns true if there is a chop after `mutates` calls and before the next.
     pub fn is_between(&self, mutates: u32) -> bool {
         match self {
             ChopPoints::Every(period) => mutates > 0 && mutates.is_multiple_of(*period),
@@ -46,21 +44,21 @@ impl ChopPoints {
         }
     }
 
-    /// Is there one after the last call of all? A trace that ends in a chop has one.
+    /// Returns true if there is a chop after the last call, which only a trace can have.
     pub fn is_last(&self, mutates: u32) -> bool {
         matches!(self, ChopPoints::At(list) if list.contains(&mutates))
     }
 }
 
-/// A state right after a chop.
+/// A state directly after a chop.
 pub(super) struct ChopState {
-    /// What the devices hold.
+    /// The contents of the devices.
     pub image: Image,
-    /// The checker, which has no part of the stack.
+    /// The checker, which shares nothing with the stack.
     pub checker: Box<dyn Checker>,
-    /// How far it is.
+    /// The position of the state.
     pub place: Position,
-    /// How many choices led there.
+    /// The number of choices before the state.
     pub choices: usize,
 }
 
@@ -76,8 +74,7 @@ impl ChopState {
     }
 }
 
-/// Chopped states by the way that leads there; the one that was not wanted longest is the first to
-/// go.
+/// Chopped states by the path to them. The least recently used one is dropped first.
 #[derive(Default)]
 pub(super) struct ChopCache {
     states: BTreeMap<u128, (ChopState, u64)>,
@@ -85,7 +82,7 @@ pub(super) struct ChopCache {
 }
 
 impl ChopCache {
-    /// Keeps a state; `choices` lead to it.
+    /// Keeps a state that these choices lead to.
     pub fn keep(&mut self, choices: &[Choice], chopped: ChopState) {
         self.uses += 1;
         self.states.insert(PathHash::of(choices).key(chopped.place.mutates), (chopped, self.uses));
@@ -95,7 +92,8 @@ impl ChopCache {
         }
     }
 
-    /// A copy of the last chopped state on the way to `state`, if one is here.
+    /// Returns a copy of the last chopped state on the path to `state`. `None` if no such state is
+    /// kept.
     pub fn last_before(&mut self, state: &State, chops: &ChopPoints) -> Option<ChopState> {
         let fits = |chopped: &ChopState| {
             chopped.place.mutates <= state.depth && chopped.choices <= state.choices.len()
@@ -128,7 +126,7 @@ impl std::fmt::Debug for ChopCache {
     }
 }
 
-/// A hash of choices that is made one choice after the other.
+/// A hash of choices that is extended choice by choice.
 #[derive(Clone, Copy, Debug, Default)]
 struct PathHash(u128);
 
@@ -142,7 +140,7 @@ impl PathHash {
         PathHash(xxh3_128(&both.map(u128::to_le_bytes).concat()))
     }
 
-    /// Of the state that this leads to by so many calls of mutate: some make no choices.
+    /// Returns the key of the state after `mutates` calls of mutate. Some calls make no choices.
     fn key(self, mutates: u32) -> u128 {
         self.0 ^ u128::from(mutates)
     }
@@ -195,7 +193,7 @@ mod tests {
         cache.keep(&choices(values), chopped);
     }
 
-    /// Mutates and choices of the state that was found.
+    /// Returns the mutates and choices of the state that was found.
     fn find(cache: &mut ChopCache, values: &[u32], depth: u32) -> Option<(u32, usize)> {
         let state = State { choices: choices(values), depth };
         cache

@@ -1,5 +1,4 @@
-//! Runs the mutates of a unit: answers their choices, makes their crash checks, and tells apart
-//! what goes wrong.
+//! Runs the mutates of a unit: makes their choices and crash checks, and classifies their errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,7 +10,7 @@ use super::lent::Lent;
 use super::sources::{Asking, Sources};
 use super::stop::UnitStop;
 use crate::base::{StepError, panic_words};
-use crate::check::{BeforeMutate, Checker, CrashRequest, Cx, DiskCheck, Driver, Whole};
+use crate::check::{Checker, CrashRequest, Cx, DiskCheck, Driver, LogPlace, Whole};
 use crate::choose::{Choice, ChoicePoint, lend};
 use crate::crash::Instants;
 use crate::events::Event;
@@ -23,21 +22,22 @@ use crate::stack::Stack;
 use crate::trace::Position;
 use crate::verdict::{Broken, CheckError, WorkerStep};
 
-/// A unit that runs, as its mutates see it.
+/// A running unit as the driver of its mutates.
 pub(super) struct UnitDriver<'a, 'w, 'r> {
     pub asking: &'a Asking<'w>,
     pub pipeline: CrashPipeline<'r>,
-    /// Where the unit is.
+    /// The position of the unit.
     pub place: Position,
-    /// Calls of mutate that were explored.
+    /// The number of calls of mutate that were explored.
     pub operations: u64,
     sources: &'a Sources,
-    /// Are crash checks of this mutate made, or was that done before?
+    /// True if this mutate is explored. False if it is replayed, so that its crash checks are
+    /// skipped.
     explored: bool,
-    /// The first contradiction of the log: from there on the write set is wrong, and no disk of it
-    /// is looked at.
+    /// The first contradiction of the log. After it the write set is wrong, and no crash disk of it
+    /// is checked.
     contradiction: Option<StepError>,
-    /// What crash checks could not do. It is never excused.
+    /// The first failure of the crash checks themselves. It always ends the unit.
     unchecked: Option<Broken>,
 }
 
@@ -59,7 +59,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         }
     }
 
-    /// Announces a step that may hang or end this process.
+    /// Announces a step that may hang or kill this process.
     pub fn before(&mut self, step: WorkerStep) {
         let chooser = self.asking.chooser.get();
         let so_far = UnitProgress {
@@ -70,12 +70,12 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         self.asking.work.get_mut().before(step, &so_far);
     }
 
-    /// Called when a stack of the unit was started.
+    /// Prepares the sources of choices after a stack of the unit was started.
     pub fn started(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.sources.started(stack)
     }
 
-    /// Calls mutate, for the `mutates`th time; `explored` if its crash checks are made.
+    /// Calls mutate number `mutates`. Its crash checks are made if it is `explored`.
     pub fn mutate(
         &mut self,
         mutates: u32,
@@ -108,12 +108,12 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         self.ended(result)
     }
 
-    /// What a mutate that returned this means for the unit.
+    /// Returns the effect of a mutate's result on the unit.
     fn ended(&mut self, result: Result<(), CheckError>) -> Result<(), UnitStop> {
         if let Some(trouble) = self.sources.trouble() {
             return Err(UnitStop::Broken(trouble.into()));
         }
-        // The caller looks at the divergence first.
+        // The caller examines the divergence first.
         if self.asking.has_diverged() {
             return Err(UnitStop::Stopped);
         }
@@ -127,22 +127,22 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
             Ok(()) => Ok(()),
             Err(CheckError::Stop) => Err(UnitStop::Stopped),
             Err(CheckError::Violation(violation)) => Err(UnitStop::Violated(violation, self.place)),
-            // What cannot be done after a block has gone bad, or a function has failed, says
-            // nothing; there is no way on from here.
+            // After a block has gone bad or a function has failed, a failed operation is no error.
+            // The unit cannot continue.
             Err(CheckError::Broken(_)) if self.has_gone_bad() => Err(UnitStop::Stopped),
             Err(CheckError::Broken(why)) => Err(UnitStop::Broken(why)),
         }
     }
 
-    /// Has a block gone bad, or a function of the kernel failed?
+    /// Returns true if a block has gone bad or a function of the kernel has failed.
     pub fn has_gone_bad(&self) -> bool {
         let chooser = self.asking.chooser.get();
         let made = chooser.made();
         media::faults(made).next().is_some() || failed(made).next().is_some()
     }
 
-    /// A state was reached, `depth` mutates from the first. Returns true if the unit shall go on;
-    /// the answer counts only if there are `more` mutates.
+    /// Reports the state after `depth` mutates. Returns true if the unit continues. The result
+    /// counts only if there are `more` mutates.
     pub fn reached(&mut self, checker: &dyn Checker, depth: u32, more: bool) -> bool {
         let bytes = checker.get_sig();
         let arrival = ReachedState {
@@ -155,19 +155,18 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         self.asking.work.get_mut().reached(arrival, bytes.as_deref(), more)
     }
 
-    /// What the checker says of the state; by default the way to it, so that no two states are
-    /// equal (EX-20).
+    /// Returns the signature of the state: the checker's, or the path to the state by default, so
+    /// that no two states are equal (EX-20).
     fn signature(&self, bytes: Option<&[u8]>, depth: u32) -> u128 {
         let chooser = self.asking.chooser.get();
         let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
         let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
-        // What these have changed is part of the state, and no checker sees it.
+        // The faults are part of the state, and no checker sees them.
         self.sources.add_state(chooser.made(), &mut signature);
         xxh3_128(&signature)
     }
 
-    /// Checks the disks at each open request since the last turn, with the checker as it is now
-    /// (EX-66).
+    /// Checks the crash disks at each open request, with the present state of the checker (EX-66).
     fn answer_requests(
         &mut self,
         stack: &Stack,
@@ -175,7 +174,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     ) -> Result<(), CheckError> {
         while let Some(name) = self.pipeline.next_request(stack.devices())? {
             let args = [name];
-            let (begin, at) = (&args[..], Some(BeforeMutate::Request));
+            let (begin, at) = (&args[..], Some(LogPlace::Request));
             self.check(
                 stack,
                 &CrashRequest { checker, when: Instants::Now, begin, args: begin, at },
@@ -192,8 +191,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         let choices = chooser.made();
         let here = UnitProgress { choices, operations: self.operations, place: self.place };
         self.place.interval += 1;
-        // After a divergence nothing says anything any more, nor where the kernel's choices are not
-        // known.
+        // After a divergence, or without knowledge of the kernel's choices, a check would prove
+        // nothing.
         let checked = if chooser.diverged().is_some() || self.sources.trouble().is_some() {
             Err(CheckError::Stop)
         } else if self.explored {

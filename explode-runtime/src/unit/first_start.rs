@@ -1,4 +1,4 @@
-//! The first start of a stack: makes the system, puts it to rest, and keeps its disks.
+//! The first start of a stack: makes the system, unmounts it, and keeps its disks.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use crate::unit::chop_cache::ChopPoints;
 use crate::verdict::Profile;
 
 impl<'a> Runner<'a> {
-    /// The first start: makes the system, puts it to rest, and keeps its disks.
+    /// Starts the system of a plan for the first time, unmounts it, and keeps its disks.
     ///
     /// # Errors
-    /// Wrong names and options, or a component that cannot even start.
+    /// A name or an option is wrong, a component cannot start, or the checker refuses the stack.
     pub fn start(
         registry: &'a Registry,
         plan: &Plan,
@@ -29,14 +29,14 @@ impl<'a> Runner<'a> {
         let mut stack = build(registry, plan, backend, Image::new(), Recording::Off)?;
         let broken = |fault: StepError| RunError::from(fault.of("the first start failed"));
         stack.start_first().map_err(broken)?;
-        // What cannot be probed is refused here, not in the middle of the run.
+        // A function that cannot be probed is refused here and not in the middle of the run.
         if let Some(disks) = stack.devices().kernel() {
             disks.probe(&stack.failures())?;
         }
-        let (profile, mut hides) = (stack.profile(), stack.hides());
+        let (profile, mut unobserved) = (stack.profile(), stack.unobserved());
         if plan.settings.soft {
             may_crash_softly(&stack)?;
-            hides = stack.hides_softly();
+            unobserved = stack.unobserved_by_soft_crashes();
         }
         let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
         stack.look_for_files();
@@ -53,7 +53,7 @@ impl<'a> Runner<'a> {
         let pristine = stack.devices().image().map_err(broken)?;
         let blueprint = stack.blueprint();
         drop(stack);
-        let leaves_out = if let Some(probe) = checker.abilities().probe {
+        let unsupported_calls = if let Some(probe) = checker.abilities().probe {
             let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
             stack.set_starts_populated(begins_with_files);
             stack.start().map_err(broken)?;
@@ -77,8 +77,8 @@ impl<'a> Runner<'a> {
             backend,
             pristine,
             profile,
-            unobserved: hides,
-            unsupported_calls: leaves_out,
+            unobserved,
+            unsupported_calls,
             starts_populated: begins_with_files,
             why_every_check_is_made: not_skipping,
             reads_log: facts.reads_log,
@@ -90,7 +90,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Soft crashes on a kernel repeat the calls on a file system, and know nothing else.
+/// Returns an error if the stack cannot have soft crashes. On a kernel they repeat the calls on a
+/// file system and reproduce nothing else.
 fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
     let why = match stack.devices().kernel() {
         Some(_) if !stack.has_file_system() => {
@@ -104,7 +105,7 @@ fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
     Err(UsageError(format!("soft crashes in a guest or on this machine's kernel {why}")))
 }
 
-/// How many names of files a refusal shows.
+/// The number of file names in the text of a refusal.
 const SHOWN: usize = 3;
 
 /// Returns an error if the profile excludes all promises that the checker is about.
@@ -147,8 +148,8 @@ fn not_empty(
     )))
 }
 
-/// Versions of what decides a result: this program, what the components say of theirs, and what the
-/// backend knows of their programs.
+/// Returns the versions that decide a result: of this program, of the components' systems, and of
+/// their programs in the backend.
 fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
     let ours = ("explode", env!("CARGO_PKG_VERSION").to_owned());
     let systems = stack.versions().into_iter().chain([ours]);
@@ -156,7 +157,7 @@ fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
     systems.chain(backend.versions(&stack.programs())).collect()
 }
 
-/// Why no check can stand for another, if that is so.
+/// Returns the reason why every check is made. `None` if verdicts can be reused.
 fn why_every_check_is_made(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> Option<String> {
     if !plan.settings.skip {
         return Some("--no-skip".to_owned());

@@ -1,4 +1,4 @@
-//! Who makes the crash checks of a unit, and what is said to it of how far the unit is.
+//! The interface of a unit to its caller: choices, crash checks, and progress.
 
 use crate::check::CrashRequest;
 use crate::choose::{Choice, ChoicePoint};
@@ -9,38 +9,37 @@ use crate::stack::Stack;
 use crate::trace::Position;
 use crate::verdict::{CheckError, WorkerStep};
 
-/// Who makes the crash checks of a unit, hears of its states and answers its choices.
+/// Makes the choices and the crash checks of a unit, and receives its states.
 pub trait UnitHooks {
-    /// The answer to a point past the end of the script.
+    /// Makes the choice at a point past the end of the script.
     fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32;
 
-    /// The answers that it will give next, as far as they are known: the kernel's own choices
-    /// cannot wait for them.
+    /// Returns the next choices, if they are known. The kernel's own choices cannot wait for them.
     fn ahead(&self) -> Vec<Choice> {
         Vec::new()
     }
 
-    /// The kernel has chosen, past the end of the script and by what was known
-    /// [`ahead`](UnitHooks::ahead), if anything.
+    /// Reports a choice of the kernel past the end of the script. It follows
+    /// [`ahead`](UnitHooks::ahead) if that returned any.
     fn chosen(&mut self, _choice: &Choice) {}
 
-    /// Where the calls on the stack are written down, if they are.
+    /// Returns the log for the calls on the stack. `None` if they are not logged.
     fn log(&self) -> Option<CallLog> {
         None
     }
 
-    /// Shall the unit end before its next step?
+    /// Returns true if the unit must end before its next step.
     fn stop(&mut self) -> bool {
         false
     }
 
-    /// A step that may hang, or end this process, comes next.
+    /// Announces a step that may hang or kill this process.
     fn before(&mut self, _step: WorkerStep, _so_far: &UnitProgress<'_>) {}
 
-    /// A checker asks for crash checks, in a mutate that is being explored.
+    /// Makes the crash checks that a checker requests in an explored mutate.
     ///
     /// # Errors
-    /// [`CheckError::Stop`] when this state is not to be explored further.
+    /// [`CheckError::Stop`] if this state is not explored further.
     fn crashes(
         &mut self,
         pipeline: &mut CrashPipeline<'_>,
@@ -49,19 +48,19 @@ pub trait UnitHooks {
         so_far: &UnitProgress<'_>,
     ) -> Result<(), CheckError>;
 
-    /// A mutate has returned, or the checker has begun (depth 0): in this state, whose signature
-    /// has these bytes if the checker gives any. Shall the unit go on? The answer counts only if
-    /// there are `more` mutates.
+    /// Receives the state after a mutate, or after the checker's `init` (depth 0). `signature` has
+    /// the checker's own bytes, if it gives any. Returns true if the unit continues. The result
+    /// counts only if there are `more` mutates.
     fn reached(&mut self, arrival: ReachedState, signature: Option<&[u8]>, more: bool) -> bool;
 }
 
-/// How far a unit is.
+/// The progress of a unit.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitProgress<'a> {
-    /// Every choice made.
+    /// All choices so far.
     pub choices: &'a [Choice],
-    /// Calls of mutate that were explored.
+    /// The number of calls of mutate that were explored.
     pub operations: u64,
-    /// Where it is.
+    /// The position of the unit.
     pub place: Position,
 }

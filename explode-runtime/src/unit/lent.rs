@@ -1,4 +1,4 @@
-//! The sequence of choices as components see it (EX-11).
+//! The sequence of choices for components (EX-11).
 
 use super::sources::{Asking, Sources};
 use crate::choose::{ChoicePoint, Lendable};
@@ -7,14 +7,14 @@ use crate::stack::Stack;
 /// The sequence of a unit, lent to the components of its stack.
 pub(super) struct Lent<'a, 'w> {
     pub asking: &'a Asking<'w>,
-    /// In a mutate: what else chooses, and the stack. Otherwise the stack starts or stops, and
-    /// nothing else chooses.
+    /// The other sources of choices and the stack, in a mutate. `None` while the stack starts or
+    /// stops, when nothing else chooses.
     pub mutate: Option<(&'a Sources, &'a Stack)>,
 }
 
 impl Lendable for Lent<'_, '_> {
-    /// In a mutate a choice is made only in the turn of the checked system: what the checker does
-    /// for itself is not checked.
+    /// Makes a choice. In a mutate it is made only in the turn of the checked system, because what
+    /// the checker does on its own account is not checked.
     fn choose(&self, point: &ChoicePoint<'_>) -> Option<u32> {
         let Some((sources, stack)) = self.mutate else { return self.asking.choose_if_free(point) };
         if !sources.is_kernel_turn() {

@@ -1,17 +1,17 @@
-//! Running a unit of work: restore a state by replay, then call mutate (EX-48, EX-51, EX-52).
+//! Runs a unit of work: restores a state by replay, then calls mutate (EX-48, EX-51, EX-52).
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `system.rs` | a system under test, as workers see it |
-//! | `runner.rs` | the first system: a stack with its checker |
-//! | `first_start.rs` | the first start of the stack: its pristine disks, and what it can do |
+//! | `system.rs` | the interface of a system under test to workers |
+//! | `runner.rs` | the standard system: a stack with its checker |
+//! | `first_start.rs` | the first start of the stack: its pristine disks and its facts |
 //! | `steps.rs` | a unit, step by step |
-//! | `driver.rs` | its mutates: their choices and their crash checks |
-//! | `sources/` | what chooses besides the checker |
+//! | `driver.rs` | the mutates of a unit: their choices and crash checks |
+//! | `sources/` | the sources of choices besides the checker |
 //! | `lent.rs` | the choices of components |
-//! | `hooks.rs` | who makes the crash checks |
-//! | `chop_cache.rs` | places where a path is cut, and remembered |
-//! | `stop.rs` | how a unit ended |
+//! | `hooks.rs` | the interface of a unit to its caller |
+//! | `chop_cache.rs` | the points where a path is chopped, and the states kept there |
+//! | `stop.rs` | the result of a unit |
 
 mod chop_cache;
 mod driver;

@@ -10,11 +10,12 @@ use crate::plan::{Plan, Registry, RunOrigin};
 use crate::stack::Blueprint;
 use crate::verdict::Profile;
 
-/// Runs units of one plan, each on its own stack, from the pristine disks that it made once.
+/// Runs units of one plan, each on its own stack. All start from the pristine disks, which were
+/// made once.
 #[derive(Debug)]
 pub struct Runner<'a> {
     pub(super) registry: &'a Registry,
-    /// With the effective values of all options.
+    /// The plan with the effective values of all options.
     pub(super) plan: Plan,
     pub(super) blueprint: Blueprint,
     pub(super) backend: &'a dyn Backend,
@@ -22,7 +23,7 @@ pub struct Runner<'a> {
     pub(super) profile: Option<Profile>,
     pub(super) unobserved: Vec<(String, &'static str)>,
     pub(super) unsupported_calls: Vec<String>,
-    /// There are files after the first start.
+    /// True if the file system was not empty after the first start.
     pub(super) starts_populated: bool,
     pub(super) why_every_check_is_made: Option<String>,
     pub(super) reads_log: bool,
@@ -33,47 +34,47 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// What the stack promises.
+    /// Returns the promises of the stack. `None` without a profile.
     pub fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }
 
-    /// What the stack keeps where no event shows it.
-    pub fn hides(&self) -> &[(String, &'static str)] {
+    /// Returns the state of the stack that no event shows.
+    pub fn unobserved(&self) -> &[(String, &'static str)] {
         &self.unobserved
     }
 
-    /// What the stack does not have, and the checker does without.
-    pub fn leaves_out(&self) -> &[String] {
+    /// Returns the calls that the stack does not support and the checker omits.
+    pub fn unsupported_calls(&self) -> &[String] {
         &self.unsupported_calls
     }
 
-    /// Why every check has to be made; none if one can stand for another.
+    /// Returns the reason why every check is made. `None` if verdicts can be reused.
     pub fn not_skipping(&self) -> Option<&str> {
         self.why_every_check_is_made.as_deref()
     }
 
-    /// From now on units end with their events, and each is run from the pristine disks on.
+    /// Makes each unit return its events from now on, and run from the pristine disks.
     pub fn keep_events(&mut self) {
         self.keep_events = true;
     }
 
-    /// From now on there are chops after these calls of mutate, whatever the plan says.
+    /// Sets chops after these calls of mutate, in place of those of the plan.
     pub fn chop_at(&mut self, mutates: &[u32]) {
         self.chops = ChopPoints::At(mutates.to_vec());
     }
 
-    /// What is the same of every stack of the plan.
+    /// Returns the part that all stacks of the plan share.
     pub fn blueprint(&self) -> &Blueprint {
         &self.blueprint
     }
 
-    /// The disks that every way begins with.
+    /// Returns the disks on which every path begins.
     pub fn pristine(&self) -> &Image {
         &self.pristine
     }
 
-    /// What it began with.
+    /// Returns the versions and defaults that the run started with.
     pub fn origin(&self) -> &RunOrigin {
         &self.origin
     }

@@ -1,5 +1,5 @@
-//! A unit, step by step: what it has reached before is replayed without checks, and each mutate
-//! after that is explored.
+//! A unit, step by step: mutates up to its state are replayed without checks, and each later mutate
+//! is explored.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,8 +23,8 @@ use crate::stack::Stack;
 use crate::verdict::{BrokenKind, WorkerStep};
 
 impl Runner<'_> {
-    /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of
-    /// the others.
+    /// Runs a unit. The mutates of its state are replayed without checks. `work` makes the checks
+    /// of the others.
     pub fn run(&self, unit: &Unit, work: &mut dyn UnitHooks) -> UnitRun {
         let Unit { state, mutates, .. } = unit;
         let _span = info_span!("unit", id = %unit.id(), depth = state.depth, mutates).entered();
@@ -53,22 +53,23 @@ impl Runner<'_> {
     }
 }
 
-/// A unit on its way.
+/// A unit in progress.
 struct UnitSteps<'a, 'w, 'r> {
     runner: &'a Runner<'r>,
     unit: &'a Unit,
     driver: UnitDriver<'a, 'w, 'r>,
-    /// Not before the first `init`, nor after a chop that failed, which has called `finish` itself.
+    /// The mounted stack. `None` before the first `init`, and after a failed chop, which has called
+    /// `finish` itself.
     running: Option<RunningStack>,
 }
 
-/// A stack that is mounted, and its checker between `init` and `finish`.
+/// A mounted stack, and its checker between `init` and `finish`.
 struct RunningStack {
     stack: Stack,
     checker: Box<dyn Checker>,
 }
 
-/// How many blocks of a disk hold something.
+/// Returns the number of blocks with contents.
 fn blocks(image: &Image) -> usize {
     let disks = image.devices().filter_map(|dev| image.disk(dev));
     disks.map(|disk| disk.blocks().count()).sum()
@@ -78,12 +79,12 @@ fn broken(fault: StepError) -> UnitStop {
     UnitStop::Broken(fault.into())
 }
 
-/// What was made before cannot be made again.
+/// Returns the error for a checker or a stack that was made before and cannot be made again.
 fn not_made(error: impl std::fmt::Display) -> UnitStop {
     UnitStop::Broken(BrokenKind::Tool.of(error))
 }
 
-/// Calls the checker's `finish`. A panic in it is an error like any other.
+/// Calls the checker's `finish`. A panic counts as an error.
 fn finish(checker: &mut dyn Checker, stack: &Stack) -> Result<(), StepError> {
     let finished = catch_unwind(AssertUnwindSafe(|| checker.finish(stack)));
     finished.unwrap_or_else(|panic| {
@@ -91,8 +92,8 @@ fn finish(checker: &mut dyn Checker, stack: &Stack) -> Result<(), StepError> {
     })
 }
 
-/// Returns the checker that goes on behind a chop, if it is another one. A panic in the checker is
-/// an error like any other.
+/// Returns the checker that continues after a chop. `None` if it is the same one. A panic counts as
+/// an error.
 fn after_chop(checker: &dyn Checker, stack: &Stack) -> Result<Option<Box<dyn Checker>>, StepError> {
     let chop = || checker.abilities().chop.map(|checker| checker.chop(stack)).transpose();
     catch_unwind(AssertUnwindSafe(chop)).unwrap_or_else(|panic| {
@@ -101,24 +102,24 @@ fn after_chop(checker: &dyn Checker, stack: &Stack) -> Result<Option<Box<dyn Che
 }
 
 impl UnitSteps<'_, '_, '_> {
-    /// Goes all the way, and calls the checker's `finish` wherever it ends. If `finish` fails, too,
-    /// what has ended the way before stays the reason.
+    /// Runs the whole unit and then calls the checker's `finish`. An error of `finish` does not
+    /// replace an earlier reason.
     fn go(&mut self) -> Result<(), UnitStop> {
         let went = self.begin().and_then(|()| self.mutates());
         let Some(RunningStack { stack, mut checker }) = self.running.take() else { return went };
         self.driver.before(WorkerStep::Finish);
         let _span = debug_span!("finish").entered();
         let finished = finish(checker.as_mut(), &stack);
-        // What goes away now is unmounted where it must be.
+        // Dropping the stack unmounts it where that is necessary.
         drop(checker);
         drop(stack);
         self.driver.before(WorkerStep::Between);
         went?;
-        // As in a mutate, what cannot be done after that says nothing.
+        // After a fault a failed operation is no error, as in a mutate.
         if self.driver.has_gone_bad() { Ok(()) } else { finished.map_err(broken) }
     }
 
-    /// Makes the mutates, and the chops among them.
+    /// Calls the mutates, with the chops between them.
     fn mutates(&mut self) -> Result<(), UnitStop> {
         let known = self.unit.state.depth;
         if known == 0 {
@@ -142,7 +143,7 @@ impl UnitSteps<'_, '_, '_> {
         if self.runner.chops.is_last(self.depths()) { self.chop(false) } else { Ok(()) }
     }
 
-    /// Calls of mutate in all.
+    /// Returns the total number of calls of mutate.
     fn depths(&self) -> u32 {
         self.unit.state.depth + self.unit.mutates
     }
@@ -151,7 +152,7 @@ impl UnitSteps<'_, '_, '_> {
         if self.driver.asking.work.get_mut().stop() { Err(UnitStop::Stopped) } else { Ok(()) }
     }
 
-    /// The system as it was at the last chop that is remembered, or as it is at first.
+    /// Starts the system in the state of the last chop that is kept, or on the pristine disks.
     fn begin(&mut self) -> Result<(), UnitStop> {
         let Runner { registry, plan, pristine, chops, chopped, .. } = self.runner;
         self.driver.before(WorkerStep::Between);
@@ -179,7 +180,8 @@ impl UnitSteps<'_, '_, '_> {
         self.init(stack, checker)
     }
 
-    /// The stack has been mounted. From now on its calls are written down, if they are wanted.
+    /// Calls the checker's `init` on a mounted stack. From now on the stack's calls are logged, if
+    /// that is wanted.
     fn init(&mut self, mut stack: Stack, mut checker: Box<dyn Checker>) -> Result<(), UnitStop> {
         debug_span!("init").in_scope(|| checker.init(&stack)).map_err(broken)?;
         if let Some(log) = self.driver.asking.work.get_mut().log() {
@@ -189,7 +191,7 @@ impl UnitSteps<'_, '_, '_> {
         Ok(())
     }
 
-    /// Reports the state; the answer may be to stop here.
+    /// Reports the state. The unit may have to stop there.
     fn reached(&mut self, depth: u32) -> Result<(), UnitStop> {
         let more = depth < self.depths();
         let Some(RunningStack { checker, .. }) = &self.running else { return Ok(()) };
@@ -197,8 +199,8 @@ impl UnitSteps<'_, '_, '_> {
         if go_on || !more { Ok(()) } else { Err(UnitStop::Stopped) }
     }
 
-    /// Puts the stack to rest, and starts one on the disks that it leaves. A chop between two calls
-    /// of mutate is remembered if the checker can be.
+    /// Unmounts the stack and starts another one on its disks. After a chop between two calls of
+    /// mutate the state is kept, if the checker can be copied.
     fn chop(&mut self, is_between: bool) -> Result<(), UnitStop> {
         let Some(RunningStack { mut stack, mut checker }) = self.running.take() else {
             return Ok(());
@@ -207,7 +209,7 @@ impl UnitSteps<'_, '_, '_> {
         self.driver.place.chops += 1;
         self.driver.before(self.driver.place.chop());
         let chopped = after_chop(checker.as_ref(), &stack);
-        // If both fail, the chop's error stays the reason.
+        // If both fail, the error of the chop is reported.
         let finished = finish(checker.as_mut(), &stack);
         let rest = chopped.and_then(|next| finished.map(|()| next)).and_then(|next| {
             if let Some(next) = next {
@@ -218,7 +220,7 @@ impl UnitSteps<'_, '_, '_> {
         let image = rest.and_then(|()| self.driver.pipeline.follow(stack.devices()));
         let image = image.and_then(|()| stack.devices().image());
         let image = image.map_err(|fault| broken(fault.of("a chop failed")))?;
-        // There is one set of devices for the system that is being driven.
+        // The system under test has only one set of devices.
         drop(stack);
         self.driver.pipeline.chop(image.clone());
         if let Some(checker) = is_between.then(|| checker.fork()).flatten() {
@@ -234,27 +236,27 @@ impl UnitSteps<'_, '_, '_> {
         self.init(stack, checker)
     }
 
-    /// Lends the sequence of choices to a stack that starts, or that stops for a chop. A unit that
-    /// ends lends it no more: there would be choices after its last state.
+    /// Lends the sequence of choices to a stack that starts, or stops for a chop. The end of a unit
+    /// does not lend it, because there would be choices after its last state.
     fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
         lend(&Lent { asking: self.driver.asking, mutate: None }, work)
     }
 
-    /// A stack that is started on these disks; `step` is announced before it is mounted.
+    /// Returns a stack started on these disks. `step` is announced before it is mounted.
     fn start_on(&mut self, image: Image, step: Option<WorkerStep>) -> Result<Stack, UnitStop> {
         let Runner {
             registry,
             plan,
             backend,
             starts_populated: begins_with_files,
-            unsupported_calls: leaves_out,
+            unsupported_calls,
             ..
         } = self.runner;
         let _span = debug_span!("start", blocks = blocks(&image)).entered();
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
         let mut stack = build(registry, plan, *backend, image, recording).map_err(not_made)?;
         stack.set_starts_populated(*begins_with_files);
-        stack.set_unsupported_calls(leaves_out);
+        stack.set_unsupported_calls(unsupported_calls);
         if let Some(log) = self.driver.asking.work.get_mut().log() {
             stack.place_calls(log);
         }

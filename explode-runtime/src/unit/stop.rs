@@ -1,4 +1,4 @@
-//! How a unit ended, and what leads to an error.
+//! The result of a unit, and the reasons why it ended.
 
 use explode_ramdisk::Event;
 
@@ -6,28 +6,28 @@ use crate::choose::{Choice, Divergence};
 use crate::trace::Position;
 use crate::verdict::{Broken, Violation};
 
-/// How a unit ended.
+/// The result of a unit.
 #[derive(Debug)]
 pub struct UnitRun {
-    /// Every choice made.
+    /// All choices made.
     pub choices: Vec<Choice>,
-    /// Calls of mutate that were explored.
+    /// The number of calls of mutate that were explored.
     pub operations: u64,
-    /// What ended it early, if anything did.
+    /// The reason why the unit ended early. `None` if it completed.
     pub early: Option<UnitStop>,
-    /// Every event from the pristine disks on, up to the last look at the log; empty unless they
-    /// are kept.
+    /// Every event from the pristine disks to the last reading of the log. Empty unless events are
+    /// kept.
     pub events: Vec<Event>,
 }
 
-/// Why a unit ended before its last mutate returned.
+/// The reason why a unit ended before its last mutate returned.
 #[derive(Debug)]
 pub enum UnitStop {
-    /// Crash checks have found something, or the unit was asked to end.
+    /// Crash checks made a finding, or the caller stopped the unit.
     Stopped,
-    /// A mutate has seen a broken promise itself, without a crash.
+    /// A mutate itself found a broken promise, without a crash.
     Violated(Violation, Position),
-    /// It did not go the way of its script.
+    /// The choices did not follow the script.
     Diverged(Box<Divergence>),
     /// The checker, a component or the tool failed.
     Broken(Broken),

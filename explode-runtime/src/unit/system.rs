@@ -1,5 +1,5 @@
-//! A system under test, as workers see it. A stack with its checker is the first; a world of
-//! several hosts is another.
+//! The interface of a system under test to workers. The standard system is a stack with its
+//! checker. Another one can have several hosts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,59 +16,59 @@ use crate::explore::Unit;
 use crate::plan::{Plan, Registry, RunOrigin};
 use crate::verdict::Profile;
 
-/// A system under test. A run of it is a pure function of the answers to its choices.
+/// A system under test. A run is a pure function of its choices.
 pub trait System {
-    /// Runs a unit: goes to its state by its script, then makes its mutates.
+    /// Runs a unit: reaches its state by its script, then makes its mutates.
     ///
-    /// Every point is answered by the script, and past its end by `work`. After each mutate, and
-    /// before the first one, it calls [`UnitHooks::reached`]; wherever a crash is to be looked at
-    /// [`UnitHooks::crashes`], with the stack and the pipeline of the host that crashes. Where
-    /// hosts differ, the arguments of a check name its host: equal disks with equal arguments are
-    /// checked once. Nothing else may decide what it does: no clock, no random number, no earlier
-    /// unit.
+    /// The script makes the choice at each point, and `work` past its end. The system calls
+    /// [`UnitHooks::reached`] before the first mutate and after each one. It calls
+    /// [`UnitHooks::crashes`] for each crash to check, with the stack and the pipeline of the host
+    /// that crashes. If hosts differ, the arguments of a check must name its host, because equal
+    /// disks with equal arguments are checked once. Nothing else may influence a run: no clock, no
+    /// random number, no earlier unit.
     fn run(&self, unit: &Unit, work: &mut dyn UnitHooks) -> UnitRun;
 
-    /// What is known of it.
+    /// Returns the facts of the system.
     fn about(&self) -> SystemFacts<'_>;
 
-    /// From now on units end with their events, and each is run from the pristine disks on.
+    /// Makes each unit return its events from now on, and run from the pristine disks.
     fn keep_events(&mut self);
 
-    /// From now on there are chops after these calls of mutate, whatever the plan says.
+    /// Sets chops after these calls of mutate, in place of those of the plan.
     fn chop_at(&mut self, mutates: &[u32]);
 }
 
-/// What is known of a system once it has started.
+/// The facts of a system that has started.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemFacts<'a> {
-    /// What it promises.
+    /// The promises of the system. `None` without a profile.
     pub profile: Option<&'a Profile>,
-    /// State that the event log does not show: the layer, and what it is.
+    /// State that the event log does not show: the name of the layer, and a description.
     pub unobserved: &'a [(String, &'static str)],
-    /// The calls that it does not have.
+    /// The calls that the system does not support.
     pub unsupported_calls: &'a [String],
-    /// Why every check has to be made; none if one can stand for another.
+    /// The reason why every check is made. `None` if verdicts can be reused.
     pub why_every_check_is_made: Option<&'a str>,
-    /// The disks that every run begins with.
+    /// The disks on which every run begins.
     pub pristine: &'a Image,
-    /// What a run begins with.
+    /// The versions and defaults that the run started with.
     pub origin: &'a RunOrigin,
 }
 
-/// A system, or why it cannot be opened.
+/// A system, or the reason why it cannot be opened.
 pub type OpenedSystem<'a> = Result<Box<dyn System + 'a>, RunError>;
 
 /// Opens the system of a plan in a backend.
 pub type OpenSystem =
     dyn for<'a> Fn(&'a Registry, &Plan, &'a dyn Backend) -> OpenedSystem<'a> + Send + Sync;
 
-/// Systems that are more than a stack with its checker, by the names of their checkers. A registry
-/// holds them as an [extension](Registry::extensions).
+/// Systems other than a stack with its checker, by the names of their checkers. A registry holds
+/// them as an [extension](Registry::extensions).
 #[derive(Clone, Default)]
 pub struct Systems(BTreeMap<String, Arc<OpenSystem>>);
 
 impl Systems {
-    /// Registers a system: a plan with this checker is run by what `open` returns.
+    /// Registers a system. `open` is called for each plan with this checker.
     pub fn register(
         &mut self,
         checker: &str,
@@ -91,11 +91,11 @@ impl fmt::Debug for Systems {
     }
 }
 
-/// Starts the system of a plan: the one that is registered under the name of its checker, or its
-/// stack with its checker.
+/// Opens the system of a plan: the one registered under the name of its checker, or its stack with
+/// its checker.
 ///
 /// # Errors
-/// Wrong names and options, or a component that cannot start.
+/// A name or an option is wrong, a component cannot start, or the checker refuses the stack.
 pub fn open<'a>(
     registry: &'a Registry,
     plan: &Plan,
@@ -116,8 +116,8 @@ impl System for Runner<'_> {
     fn about(&self) -> SystemFacts<'_> {
         SystemFacts {
             profile: self.profile(),
-            unobserved: self.hides(),
-            unsupported_calls: self.leaves_out(),
+            unobserved: self.unobserved(),
+            unsupported_calls: self.unsupported_calls(),
             why_every_check_is_made: self.not_skipping(),
             pristine: self.pristine(),
             origin: self.origin(),

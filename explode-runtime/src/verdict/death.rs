@@ -1,23 +1,23 @@
-//! How a worker ended.
+//! The death of a worker.
 
 use super::step::{StepName, WorkerStep};
 use super::verdict::{Verdict, Violation};
 
-/// A worker is gone: it died, or had to be ended.
+/// The end of a worker that died, or had to be killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerDeath {
-    /// What it was about to do.
+    /// The step that the worker was about to do.
     pub step: WorkerStep,
-    /// What is said if it does so each time; none if that depends on the step.
+    /// The verdict if the death can be repeated. `None` if the verdict depends on the step.
     pub verdict: Option<Verdict>,
-    /// How it ended.
+    /// The way in which the worker ended, in words.
     pub message: String,
-    /// True if it was ended from outside, so that this says nothing of the step.
+    /// True if the worker was killed from outside, so that the death says nothing about the step.
     pub killed_externally: bool,
 }
 
 impl WorkerDeath {
-    /// What is said of the checked system, if this happens each time.
+    /// Returns the violation of the checked system, if the death can be repeated.
     pub fn violation(&self, step: StepName) -> Violation {
         let verdict = self.verdict.unwrap_or(match step {
             StepName::Recover => Verdict::RecoverFailed,

@@ -1,49 +1,49 @@
-//! What a check demands of a file system, in words that a shell can test.
+//! The demands of a check on a file system, in a form that a shell can test.
 
 use serde::{Deserialize, Serialize};
 
-/// What must be so after a crash.
+/// A condition that must hold after a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShellDemand {
-    /// There is a directory.
+    /// A directory is at the path.
     Directory(String),
-    /// There is nothing.
+    /// The path is free.
     Nothing(String),
-    /// There is a file, and it holds one of these.
+    /// A file is at the path, and it has one of these contents.
     File(String, Vec<FileContents>),
-    /// There is nothing, or a file that holds one of these.
+    /// The path is free, or a file with one of these contents is there.
     Perhaps(String, Vec<FileContents>),
-    /// There is a symbolic link, and it holds this.
+    /// A symbolic link with this target is at the path.
     Symlink(String, String),
-    /// What is there has this mode.
+    /// The file at the path has this mode.
     Mode(String, u32),
-    /// What is there has these extended attributes, by their names, and no others that users give.
+    /// The file at the path has these extended attributes, by name, and no other user attributes.
     Xattrs(String, Vec<(String, Vec<u8>)>),
-    /// This command of the shell ends with 0; it finds the epoch, the arguments and what was
-    /// completed in its environment.
+    /// A shell command ends with 0. Its environment has the epoch, the arguments and the completed
+    /// alternatives.
     Command {
-        /// With `$mnt` and `$dev` where the file system and its device are.
+        /// The command, with `$mnt` and `$dev` in place of the file system and its device.
         text: String,
-        /// Names and values.
+        /// The environment, as names and values.
         environment: Vec<(String, String)>,
-        /// The alternatives that were completed, one a line.
+        /// The alternatives that were completed, one on each line.
         done: String,
     },
 }
 
-/// What of a file must be so.
+/// The contents that a file must have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileContents {
-    /// The smallest size that it may have, in bytes, and the largest if there is one.
+    /// The smallest size of the file, in bytes.
     pub least: u64,
-    /// The largest.
+    /// The largest size of the file, in bytes. `None` if it has no limit.
     pub most: Option<u64>,
-    /// Where bytes begin, and which.
+    /// The parts of the file, each with its offset and its bytes.
     pub parts: Vec<(u64, Vec<u8>)>,
 }
 
 impl FileContents {
-    /// Exactly these bytes.
+    /// Returns the contents that are exactly these bytes.
     pub fn exactly(bytes: &[u8]) -> FileContents {
         let size = bytes.len() as u64;
         FileContents { least: size, most: Some(size), parts: vec![(0, bytes.to_vec())] }

@@ -1,24 +1,25 @@
-//! Why a mutate or a check ended early.
+//! The reasons for which a mutate or a check ends early.
 
 use std::fmt;
 
 use super::verdict::Violation;
 use crate::base::{Broken, BrokenKind, StepError};
 
-/// Why a mutate or a check ended early.
+/// The reason for which a mutate or a check ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckError {
     /// The checked system broke a promise.
     Violation(Violation),
-    /// The checker, a component or the tool failed; nothing is said of the checked system.
+    /// The checker, a component or the tool failed. This says nothing about the checked system.
     Broken(Broken),
-    /// A crash check has said all there is to say: pass it on, this state is not explored further.
+    /// A crash check has reported its result. The caller passes this on, and the state is not
+    /// explored further.
     Stop,
 }
 
 impl CheckError {
-    /// The checker or a component failed.
+    /// Returns the error of a checker or a component that failed.
     pub fn broken(message: impl fmt::Display) -> CheckError {
         BrokenKind::Component.of(message).into()
     }

@@ -1,5 +1,5 @@
-//! What is said of a system: verdicts, violations, what it promises and what it demands, and the
-//! steps in which a worker can end.
+//! The judgements of a system: verdicts, violations, promises and demands, and the steps in which a
+//! worker can end.
 
 mod death;
 mod demand;

@@ -1,57 +1,57 @@
-//! Guarantee profiles: what a system promises, each line with its source.
+//! Guarantee profiles: the promises of a system, each line with its source.
 //!
-//! A checker judges by the strictest reading; the profile then says whether that was promised at
-//! all. What it excludes keeps its verdict, is counted as "by design", and is no finding (EX-104).
-//! Two rules keep an exclusion from saying too much:
+//! A checker judges by the strictest reading. The profile then decides whether the system promised
+//! that at all. A result that the profile excludes keeps its verdict, is counted as "by design",
+//! and is not a finding (EX-104). Two rules limit the effect of an exclusion:
 //!
-//! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be
-//!   excluded reports one that is kept, if there is one ([`ExcludedPromises`]);
-//! * a promise that is empty is not kept: a run of a checker that says what it is about
-//!   ([`CheckerFacts::about`](crate::check::CheckerFacts::about)) is refused if all of that is
-//!   excluded ([`Profile::excludes_all`]).
+//! * An exclusion hides no other error. If a disk breaks several promises, a checker with promises
+//!   that may be excluded reports one that is not excluded, if there is one ([`ExcludedPromises`]).
+//! * A check without promises does not count as a pass. A run of a checker that declares its
+//!   promises ([`CheckerFacts::about`](crate::check::CheckerFacts::about)) is refused if all of
+//!   them are excluded ([`Profile::excludes_all`]).
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a system promises.
+/// The promises of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The system, with the settings that matter.
+    /// The name of the system, with the settings that matter.
     pub system: String,
-    /// The lines; a promise without a line is held to.
+    /// The lines of the profile. A promise without a line must be kept.
     pub promises: Vec<Promise>,
 }
 
 /// One line of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// Which promise: the word that checkers use
+    /// The name of the promise, as checkers use it
     /// ([`Violation::promise`](super::Violation::promise)).
     pub name: &'static str,
-    /// Is it promised? If not, breaking it is by design.
+    /// True if the system makes the promise. Otherwise breaking it is by design.
     pub kept: bool,
-    /// The system's own words.
+    /// The words of the system's documentation.
     pub quote: &'static str,
-    /// Where they stand.
+    /// The place of these words.
     pub source: &'static str,
 }
 
 impl Profile {
-    /// The line that says that breaking this promise is by design.
+    /// Returns the line by which breaking this promise is by design. `None` without such a line.
     pub fn excludes(&self, promise: &str) -> Option<&Promise> {
         self.promises.iter().find(|line| line.name == promise && !line.kept)
     }
 
-    /// The line that excludes the first of these promises, if all are excluded; none if there are
-    /// no promises.
+    /// Returns the line that excludes the first of these promises, if all are excluded. `None`
+    /// otherwise, and if there are no promises.
     pub fn excludes_all(&self, promises: &[&str]) -> Option<&Promise> {
         let excluded: Option<Vec<&Promise>> =
             promises.iter().map(|promise| self.excludes(promise)).collect();
         excluded?.first().copied()
     }
 
-    /// That of a system which stands on another one, and keeps a promise only as far as that does:
-    /// what is excluded below is excluded, with the words from there.
+    /// Returns the profile of this system on another one. It keeps a promise only if the other
+    /// does: a promise that `below` excludes is excluded, with the words of `below`.
     #[must_use = "this returns the profile of both"]
     pub fn on(self, below: &Profile) -> Profile {
         let excluded_here = ExcludedPromises::by(Some(&self));
@@ -66,31 +66,31 @@ impl Profile {
         Profile { system: format!("{} on {}", self.system, below.system), promises }
     }
 
-    /// One of its lines, for a person: whose it is, the words, and where they stand.
+    /// Returns a line for a person, with its system, words and source.
     pub fn cite(&self, line: &Promise) -> String {
         format!("{}: {line}", self.system)
     }
 }
 
-/// The words, and where they stand.
+/// Shows the words and their source.
 impl fmt::Display for Promise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\" ({})", self.quote, self.source)
     }
 }
 
-/// The promises that a stack's profile excludes, as a checker remembers them from its `init` on.
+/// The promises that a stack's profile excludes, which a checker keeps from its `init` on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExcludedPromises(BTreeSet<&'static str>);
 
 impl ExcludedPromises {
-    /// Those of a profile.
+    /// Returns the excluded promises of a profile.
     pub fn by(profile: Option<&Profile>) -> ExcludedPromises {
         let lines = profile.into_iter().flat_map(|profile| &profile.promises);
         ExcludedPromises(lines.filter(|line| !line.kept).map(|line| line.name).collect())
     }
 
-    /// Is breaking this promise by design?
+    /// Returns true if breaking this promise is by design.
     pub fn contains(&self, promise: &str) -> bool {
         self.0.contains(promise)
     }

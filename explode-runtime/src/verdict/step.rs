@@ -1,14 +1,13 @@
-//! The steps of a worker that may hang, or end it.
+//! The steps of a worker that may hang or kill it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a worker is about to do.
+/// The step that a worker is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum WorkerStep {
-    /// Work of the tool's own, which may take any time: restoring disks, going through
-    /// combinations.
+    /// Work of the tool that may take any time: restoring disks, or enumerating combinations.
     Between,
     /// The first start of the stack.
     FirstStart,
@@ -18,41 +17,41 @@ pub enum WorkerStep {
     Init,
     /// A call of mutate, or its part after a request for crash checks.
     Mutate {
-        /// Calls so far, this one included.
+        /// The number of calls so far, including this one.
         mutates: u32,
-        /// Requests for crash checks so far.
+        /// The number of requests for crash checks so far.
         interval: u64,
     },
-    /// Something with a crash disk.
+    /// A stage of a crash disk's check.
     Disk {
         /// The key of its check.
         key: u128,
-        /// How many crashes during recovery led to it.
+        /// The number of crashes during recovery that led to the disk.
         crashes: u32,
-        /// What happens to the disk.
+        /// The stage of the check.
         stage: DiskStage,
     },
-    /// A chop: the stack is unmounted, and mounted again.
+    /// A chop: the stack is stopped and started again on its disks.
     Chop {
-        /// After so many calls of mutate.
+        /// The number of calls of mutate before the chop.
         mutates: u32,
     },
     /// The checker's finish.
     Finish,
 }
 
-/// What is done with a crash disk.
+/// A stage of the check of a crash disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DiskStage {
-    /// A component recovers.
+    /// The recovery of a component.
     Recover,
-    /// A component is mounted.
+    /// The mount of a component.
     Mount,
-    /// The checker looks.
+    /// The check of the checker.
     Check,
 }
 
-/// The kind of a step, as traces and signatures name it.
+/// The kind of a step, as traces and signatures record it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -76,7 +75,7 @@ pub enum StepName {
 }
 
 impl WorkerStep {
-    /// Its kind; none between steps.
+    /// Returns the kind of the step. `None` between steps.
     pub fn name(self) -> Option<StepName> {
         match self {
             WorkerStep::Between => None,

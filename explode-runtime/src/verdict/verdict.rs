@@ -4,45 +4,45 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What became of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// All promises kept.
+    /// All promises are kept.
     Ok,
-    /// Recovery had to fix something, within its promise.
+    /// Recovery repaired something, within the system's promise.
     Repaired,
-    /// Something promised is gone.
+    /// Promised data is gone.
     Lost,
-    /// Wrong contents or structure.
+    /// Contents or structure are wrong.
     Corrupt,
-    /// Something is there that never was, or was gone for good.
+    /// Data is there that never existed, or that was durably removed.
     Resurrected,
-    /// Recovery gave up.
+    /// Recovery failed.
     RecoverFailed,
-    /// It could not be mounted after recovery.
+    /// The mount after recovery failed.
     MountFailed,
-    /// The checker's own words.
+    /// The check failed with a message of the checker, or the process died in a step.
     CheckFailed,
-    /// The guest's kernel has given up.
+    /// The guest's kernel panicked.
     KernelPanic,
-    /// The guest's kernel has gone wrong, and says where.
+    /// The guest's kernel reported an oops or a bug.
     KernelOops,
-    /// The guest's kernel has warned of itself.
+    /// The guest's kernel printed a warning.
     KernelWarn,
     /// A step did not end within the deadline.
     Hang,
     /// A replay took another path.
     Diverged,
-    /// The tool, a component or the machine failed: nothing is said of the checked system.
+    /// The tool, a component or the machine failed. This says nothing about the checked system.
     Broken,
     /// A requirement is missing.
     Unsupported,
 }
 
 impl Verdict {
-    /// The word of the reports and traces.
+    /// Returns the word for the verdict in reports and traces.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -70,20 +70,20 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A broken promise, as a checker sees it.
+/// A broken promise, as a checker reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// How bad.
+    /// The verdict of the violation.
     pub verdict: Verdict,
-    /// Which promise: the same word for the same kind of error, whatever the details. Profiles and
-    /// signatures go by it.
+    /// The name of the promise: one word for one kind of error, whatever the details. Profiles and
+    /// signatures use it.
     pub promise: String,
-    /// What was expected and what was found, for a person.
+    /// The expected and the actual result, for a person.
     pub message: String,
 }
 
 impl Violation {
-    /// A violation of `promise`.
+    /// Returns a violation of `promise`.
     pub fn new(
         verdict: Verdict,
         promise: impl Into<String>,
@@ -92,7 +92,7 @@ impl Violation {
         Violation { verdict, promise: promise.into(), message: message.into() }
     }
 
-    /// Its signature under a checker: findings with the same one are one bug.
+    /// Returns the signature under a checker. Findings with one signature are one bug.
     pub fn signature(&self, checker: &str) -> String {
         format!("{checker}/{}/{}", self.verdict, self.promise)
     }

@@ -1,25 +1,25 @@
-//! Diagnostics of a worker: spans and lines of log. A supervisor that does not ask for them gets
-//! no message about them.
+//! The diagnostics of a worker: spans and log lines. They are sent only if the supervisor requests
+//! them.
 //!
-//! A [`Span`] has the time of the worker's clock. With its spans a worker sends when it heard the
-//! word that it obeys; the supervisor knows when it sent that word, and so moves the spans to its
-//! own clock. They end up at most one transfer too early, and within the time in which the
-//! supervisor waited for the worker.
+//! A [`Span`] has the time of the worker's clock. With its spans a worker sends the time at which
+//! it received its current order. The supervisor knows when it sent that order, and moves the spans
+//! to its own clock. A moved span is at most one transfer too early, and lies within the time in
+//! which the supervisor waited for the worker.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a worker did, from its begin to its end; or an event.
+/// An action of a worker from its begin to its end, or an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// What was done.
+    /// The name of the action or the event.
     pub name: String,
-    /// The thread that did it: each thread of a process has a number, from 0.
+    /// The number of the thread that did it. The threads of a process have numbers from 0.
     pub lane: u32,
-    /// When it began, in nanoseconds.
+    /// The time of its begin, in nanoseconds.
     pub begin: u64,
-    /// How long it took, in nanoseconds; none for an event.
+    /// The duration in nanoseconds; `None` for an event.
     pub nanos: Option<u64>,
-    /// More about it.
+    /// Further data, by name.
     pub fields: Vec<(String, Field)>,
 }
 
@@ -32,38 +32,38 @@ pub enum Field {
     Text(String),
 }
 
-/// Which diagnostics are wanted.
+/// The diagnostics that the supervisor wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiagnosticsWanted {
-    /// Spans are kept and sent.
+    /// True if spans are kept and sent.
     pub spans: bool,
-    /// Which lines are logged, as in `RUST_LOG`; empty for none.
+    /// The filter for log lines, as in `RUST_LOG`; empty for no lines.
     pub log: String,
 }
 
-/// What a worker sends of its diagnostics.
+/// The diagnostics that a worker sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakenDiagnostics {
     /// The spans that have closed since the last time.
     pub spans: Vec<Span>,
-    /// The lines of log that the worker cannot write to standard error.
+    /// The log lines that the worker cannot write to standard error.
     pub lines: String,
 }
 
 /// The diagnostics of the process that a worker runs in.
 pub trait Diagnostics {
-    /// Begins to keep what is wanted.
+    /// Begins to keep the wanted diagnostics.
     fn begin(&self, wanted: &DiagnosticsWanted);
 
-    /// The time of the clock of spans, in nanoseconds.
+    /// Returns the time of the clock of spans, in nanoseconds.
     fn now(&self) -> u64;
 
-    /// Returns what was kept since the last call. With `all` false: none if it is better to wait
-    /// for more.
+    /// Returns the diagnostics since the last call. `None` if there are none or, with `all` false,
+    /// if it is better to wait for more.
     fn take(&self, all: bool) -> Option<TakenDiagnostics>;
 }
 
-/// No diagnostics: for workers that are not asked for any.
+/// The diagnostics of a worker that keeps none.
 #[derive(Clone, Copy, Debug)]
 pub struct NoDiagnostics;
 
@@ -79,18 +79,18 @@ impl Diagnostics for NoDiagnostics {
     }
 }
 
-/// The supervisor's side: asks workers for diagnostics, and gets them.
+/// The supervisor's side of diagnostics: requests them from workers and receives them.
 pub trait Observer {
-    /// What each worker is asked for.
+    /// Returns the diagnostics that each worker is to keep.
     fn wanted(&self) -> DiagnosticsWanted;
 
-    /// Returns the number of a new worker.
+    /// Returns the number for a new worker.
     fn hired(&self) -> u32;
 
-    /// The time of the supervisor's clock of spans, in nanoseconds.
+    /// Returns the time of the supervisor's clock of spans, in nanoseconds.
     fn now(&self) -> u64;
 
-    /// Receives what a worker has sent; its spans have the time of the supervisor's clock.
+    /// Receives the diagnostics of a worker. Their spans have the time of the supervisor's clock.
     fn observed(&self, worker: u32, taken: TakenDiagnostics);
 }
 
@@ -124,7 +124,7 @@ mod tests {
         // A guest that has just booted, and one whose clock is ahead.
         assert_eq!(taken(&[100, 130]).moved(100, 5000), taken(&[5000, 5030]));
         assert_eq!(taken(&[9000, 9001]).moved(9000, 50), taken(&[50, 51]));
-        // What was closed before the word was heard.
+        // A span that ended before the order was received.
         assert_eq!(taken(&[10]).moved(100, 50), taken(&[0]));
     }
 }

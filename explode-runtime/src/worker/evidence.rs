@@ -1,4 +1,4 @@
-//! What a worker that stands still says for a script.
+//! The evidence about a crash that a script needs.
 
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image};
 use serde::{Deserialize, Serialize};
@@ -7,40 +7,41 @@ use crate::events::LoggedCall;
 use crate::stack::ShellFileSystem;
 use crate::verdict::ShellDemand;
 
-/// Everything that a script needs, besides the trace and its story.
+/// The data that a script needs, besides the trace and its story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What was done, up to the crash.
+    /// The calls up to the crash.
     pub done: Vec<LoggedCall>,
-    /// The bytes of the disk, and the file system on it; or why no shell can do it.
+    /// The size of the disk in bytes and the file system on it, or the reason why a shell cannot
+    /// mount it.
     pub plain: Result<(u64, ShellFileSystem), String>,
-    /// What the check demands, if a shell can test it.
+    /// The demands of the check; `None` if a shell cannot test them.
     pub demands: Option<Vec<ShellDemand>>,
-    /// The disks.
+    /// The contents of the disks, or the reason why they are not available.
     pub disks: Result<DiskContents, String>,
-    /// The crash disk is what is there if all writes are dropped from the crash on, and those
-    /// before it are not: it has everything that was submitted by then, and nothing else. Never so
-    /// of a crash during recovery.
+    /// True if the crash disk has everything that was submitted before the crash, and nothing else.
+    /// Dropping all writes from the crash on then leaves this disk. Always false for a crash during
+    /// recovery.
     pub submitted: bool,
 }
 
 /// A block of 4096 bytes: its number, and its bytes.
 pub type ChangedBlock = (u64, Vec<u8>);
 
-/// The disks of a crash, as what makes each of them different.
+/// The contents of the disks of a crash, each as the difference from another disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskContents {
     /// The blocks of the pristine disk that are not zeroes.
     pub pristine: Vec<ChangedBlock>,
-    /// Those that the crash disk has, and the pristine one does not.
+    /// The blocks of the crash disk that differ from the pristine disk.
     pub crash: Vec<ChangedBlock>,
-    /// Those that the disk to compare with has, and the crash disk does not; none without such a
-    /// disk.
+    /// The blocks of the disk to compare with that differ from the crash disk; `None` without such
+    /// a disk.
     pub other: Option<Vec<ChangedBlock>>,
 }
 
 impl DiskContents {
-    /// Of a stack on one device.
+    /// Returns the contents of these disks. The stack must be on one device.
     pub(crate) fn of(
         pristine: &Image,
         crash: Option<&Image>,
@@ -60,7 +61,7 @@ impl DiskContents {
     }
 }
 
-/// The blocks in which a disk differs from the one before.
+/// Returns the blocks of a disk that differ from the disk before.
 fn changes(before: &Disk, after: &Disk) -> Vec<ChangedBlock> {
     let mut numbers = after.changed_blocks(before);
     numbers.sort_unstable();

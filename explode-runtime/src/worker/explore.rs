@@ -1,6 +1,6 @@
-//! The checks of a unit, where its worker is: every new crash disk of each request is recovered and
-//! checked, and so are those that a crash during its recovery leaves; but for disks whose verdict
-//! is [known from another](crate::judge::equivalence::unit).
+//! The checks of a unit, in the worker. Recovers and checks every new crash disk of each request,
+//! and every disk that a crash during its recovery leaves. Disks whose verdict is [known from
+//! another disk](crate::judge::equivalence::unit) are skipped.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ use crate::verdict::{
     Broken, BrokenKind, CheckError, DiskStage, Profile, StepName, Violation, WorkerStep,
 };
 
-/// Runs a unit, makes its checks, and notes their results.
+/// Runs a unit, makes its checks, and collects their results.
 pub(super) struct UnitExplorer<'a> {
     plan: &'a Plan,
     profile: Option<&'a Profile>,
@@ -43,25 +43,25 @@ pub(super) struct UnitExplorer<'a> {
     listener: &'a mut dyn UnitListener,
     skipping: Option<Equivalence>,
     result: UnitResult,
-    /// The part of the result that has not ended yet.
+    /// The segment of the result that has not ended yet.
     segment: Segment,
     put: MemoPut,
-    /// The states that it has met, where that may end it.
+    /// The states that the unit has met; empty unless a bound on states can end the unit.
     states: HashSet<u128, KeyHasherBuilder>,
-    /// How many checks of crash disks were made.
+    /// The number of checks of crash disks that were made.
     checked: u64,
 }
 
-/// One crash disk of a request, with what its checks need of the unit.
+/// A crash disk of a request, with the data of the unit that its checks need.
 struct Checking<'e, 'a> {
     examiner: &'e mut UnitExplorer<'a>,
     has: Here<'e>,
     candidate: &'e CandidateDisk<'e>,
-    /// Whose checks can stand for each other: equal epochs, arguments and check_keys.
+    /// The key of the checks that can stand for each other: equal epochs, arguments and check_keys.
     tree: u128,
-    /// The verdict that a check made all the same must have.
+    /// The verdict that a spot check must have; `None` if the check is not a spot check.
     spot_check: Option<KnownVerdict>,
-    /// The checks that are being made: the outermost, and those of crashes during its recovery.
+    /// The checks that are being made: the outermost, then those of crashes during its recovery.
     open: Vec<Open>,
 }
 
@@ -69,11 +69,11 @@ struct Checking<'e, 'a> {
 #[derive(Default)]
 struct Open {
     entry: MemoEntry,
-    /// The unit had to end before the check was made.
+    /// True if the unit had to end before the check was complete.
     stopped: bool,
 }
 
-/// Where a request stands.
+/// The place of a request for crash checks on the path of the unit.
 #[derive(Clone, Copy)]
 struct Here<'a> {
     choices: &'a [Choice],
@@ -140,7 +140,7 @@ impl<'a> UnitExplorer<'a> {
         self.result.segments.push(Segment { choices: choices as u64, operations, ..segment });
     }
 
-    /// Calls of mutate in the parts that have ended.
+    /// Returns the number of calls of mutate in the segments that have ended.
     fn operations(&self) -> u64 {
         self.result.segments.iter().map(|segment| segment.operations).sum()
     }
@@ -153,7 +153,7 @@ impl<'a> UnitExplorer<'a> {
         Rc::new(Shown { violation, by_design, died })
     }
 
-    /// The index of the error of this violation; the way to it is asked for only if it is the first
+    /// Returns the index of this violation's error. Calls `way` only if the violation is the first
     /// of its signature.
     fn error(&mut self, shown: &Shown, way: impl FnOnce() -> Witness) -> u32 {
         let errors = &mut self.result.errors;
@@ -167,7 +167,7 @@ impl<'a> UnitExplorer<'a> {
         index as u32
     }
 
-    /// Puts a check that is remembered into the result.
+    /// Puts a remembered check into the result.
     fn put(&mut self, key: u128) {
         self.memo.put_disk(key, &mut self.put, &self.result.errors, &mut self.segment);
     }
@@ -177,7 +177,7 @@ impl<'a> UnitExplorer<'a> {
         self.result.stopped
     }
 
-    /// Says what comes next; if the worker is wary of it, with all that is known so far.
+    /// Announces the next step. Sends a snapshot of the unit first, if the order requests one.
     fn announce(&mut self, step: WorkerStep, operations: u64, way: impl FnOnce() -> Witness) {
         if self.order.snapshot_before.contains(&step) {
             let way = way();
@@ -192,7 +192,7 @@ impl<'a> UnitExplorer<'a> {
 }
 
 impl Here<'_> {
-    /// What leads over a disk of this candidate, and then over these.
+    /// Returns the witness of a disk: this check, then the disks of `path`.
     fn way_over(
         &self,
         candidate: &CandidateDisk<'_>,
@@ -214,7 +214,7 @@ impl Here<'_> {
 }
 
 impl Checking<'_, '_> {
-    /// What ended earlier workers is not checked again.
+    /// Returns the outcome of a check that killed earlier workers; `None` for other checks.
     fn past(&self, check: &Check<'_>) -> Option<CheckOutcome> {
         let is_it = |past: &&FatalCheck| past.key == check.key && past.crashes == check.crashes();
         let past = self.examiner.order.past.iter().find(is_it)?;
@@ -225,8 +225,8 @@ impl Checking<'_, '_> {
         Some(CheckOutcome { died, ..CheckOutcome::known(judgement, Arc::default()) })
     }
 
-    /// A violation was met at this check, or over these disks from there: it is an error of the
-    /// result, and of all checks that have led there.
+    /// Records a violation that was met at this check, or over the disks of `path` from there. It
+    /// is an error of the result, and of all checks that led to it.
     fn met(&mut self, check: &Check<'_>, shown: &Rc<Shown>, path: &[DiskName]) {
         let way = self.has.way_over(self.candidate, check, path);
         self.examiner.error(shown, || way);
@@ -237,8 +237,8 @@ impl Checking<'_, '_> {
         }
     }
 
-    /// Compares a check that was made with one that could have stood for it, or remembers it for
-    /// others.
+    /// Compares a spot check with the known verdict. Any other check is remembered, so that it can
+    /// stand for later ones.
     fn compare(&mut self, check: &Check<'_>, image: &Image, judged: CheckOutcome) -> CheckOutcome {
         let deeper = check.crashes() < check.crash.depth;
         let disk = check.disk.map_or_else(|| image.identity(), CrashDisk::identity);
@@ -252,7 +252,7 @@ impl Checking<'_, '_> {
             return judged;
         };
         if judged.judgement == CheckEnding::Stopped {
-            // It was stopped, and the verdict is known.
+            // The spot check was stopped, so the known verdict counts.
             return CheckOutcome::known(known.judgement(), known.recovery.unwrap_or_default());
         }
         if let Some(difference) = known.difference(&judged, deeper) {
@@ -449,7 +449,7 @@ impl UnitHooks for UnitExplorer<'_> {
                     open: Vec::new(),
                 };
                 sound &= match recalled {
-                    // Found from another state, it ends this one, too (EX-47).
+                    // A violation that was found from another state also ends this state (EX-47).
                     Some(recalled) => {
                         let check = Check { crash: &crash, key, disk: Some(disk), before: &[] };
                         recalled
@@ -475,8 +475,8 @@ impl UnitHooks for UnitExplorer<'_> {
         if sound && !self.result.stopped { Ok(()) } else { Err(CheckError::Stop) }
     }
 
-    /// The run ends at so many states as its bound says: a unit that has met as many by itself need
-    /// not go on.
+    /// Records a reached state. Returns true if the unit goes on. The run ends at a bound on
+    /// states, so a unit that has met as many states by itself need not go on.
     fn reached(&mut self, arrival: ReachedState, signature: Option<&[u8]>, more: bool) -> bool {
         let bound = self.plan.settings.states.filter(|_| more || !self.states.is_empty());
         if bound.is_some() {

@@ -7,17 +7,17 @@ use nix::errno::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A message is at most this long. Memory is not allocated by the length that a message announces:
-/// it grows with what has come.
+/// The maximal length of a message in bytes. Memory grows with the bytes that have arrived, not
+/// with the length that a message announces.
 pub const FRAME_MAX: usize = 1 << 30;
 
-/// So many bytes are read at once.
+/// The number of bytes that are read at once.
 const READ_BYTES: usize = 1 << 16;
 
-/// A message as it goes over the wire.
+/// Encodes a message as it is sent on the stream.
 ///
 /// # Errors
-/// It is longer than [`FRAME_MAX`].
+/// The message is longer than [`FRAME_MAX`].
 pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = postcard::to_extend(message, vec![0; 4]).map_err(io::Error::other)?;
     let length = frame.len() - 4;
@@ -28,25 +28,26 @@ pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// Takes messages out of what has come.
+/// Takes messages out of the bytes that have arrived.
 #[derive(Debug, Default)]
 pub struct FrameReader {
     bytes: Vec<u8>,
-    /// What lies before this is taken.
+    /// The number of bytes that are taken.
     at: usize,
 }
 
 impl FrameReader {
-    /// More has come.
+    /// Adds bytes that have arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..std::mem::take(&mut self.at));
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Reads what is there, and waits if nothing is. False: the other side has ended.
+    /// Reads the bytes that have arrived, and waits if there are none. Returns false at the end of
+    /// the stream.
     ///
     /// # Errors
-    /// Those of the stream.
+    /// The stream fails.
     pub fn fill(&mut self, from: BorrowedFd<'_>) -> io::Result<bool> {
         let mut bytes = [0; READ_BYTES];
         loop {
@@ -65,10 +66,10 @@ impl FrameReader {
         }
     }
 
-    /// The next message, if all of it has come.
+    /// Returns the next message; `None` if not all of it has arrived.
     ///
     /// # Errors
-    /// It is none; the stream is worth nothing from here on.
+    /// The bytes are not a message. The stream cannot be used further.
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let nonsense = |why: &dyn std::fmt::Display| {
             io::Error::new(io::ErrorKind::InvalidData, format!("what came is no message: {why}"))
@@ -169,7 +170,8 @@ mod tests {
         ]
     }
 
-    /// Reads what comes in pieces, until it ends or makes no sense.
+    /// Reads messages from bytes that arrive in pieces. Returns false if the bytes are not
+    /// messages.
     fn read<T: DeserializeOwned>(bytes: &[u8], piece: usize) -> (Vec<T>, bool) {
         let mut reader = FrameReader::default();
         let mut messages = Vec::new();
@@ -212,7 +214,7 @@ mod tests {
             piece in 1_usize..50) {
             read::<FromWorker>(&bytes, piece);
             read::<ToWorker>(&bytes, piece);
-            // The same where it looks like one whole message.
+            // The same bytes as one whole message.
             let framed = [&(bytes.len() as u32).to_le_bytes()[..], &bytes].concat();
             read::<FromWorker>(&framed, piece);
             read::<ToWorker>(&framed, piece);

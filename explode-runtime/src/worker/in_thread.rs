@@ -1,4 +1,4 @@
-//! The worker that is this very thread: for users of the library, without deadlines.
+//! The worker that runs in the caller's thread: for users of the library, without deadlines.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ struct Working<'a> {
 }
 
 impl<'a> InThreadWorkers<'a> {
-    /// For a plan, in a backend.
+    /// Creates the workers of a plan in a backend. No worker is started yet.
     pub fn new(
         registry: &'a Registry,
         plan: &'a Plan,
@@ -43,7 +43,7 @@ impl<'a> InThreadWorkers<'a> {
         InThreadWorkers { registry, plan, backend, working: None }
     }
 
-    /// As [`Workers::start`].
+    /// Starts the worker, as [`Workers::start`] does.
     ///
     /// # Errors
     /// Those of [`open`].
@@ -54,13 +54,14 @@ impl<'a> InThreadWorkers<'a> {
             system.keep_events();
         }
         let about = system.about();
-        let hides = about.unobserved.iter().map(|(name, what)| format!("{name}: {what}")).collect();
+        let unobserved =
+            about.unobserved.iter().map(|(name, what)| format!("{name}: {what}")).collect();
         let not_skipping = about.why_every_check_is_made.map(str::to_owned);
-        let leaves_out = about.unsupported_calls.to_vec();
+        let unsupported_calls = about.unsupported_calls.to_vec();
         let started = WorkerStarted {
             origin: about.origin.clone(),
-            unobserved: hides,
-            unsupported_calls: leaves_out,
+            unobserved,
+            unsupported_calls,
             why_every_check_is_made: not_skipping,
         };
         let memo = Memo::new(self.plan.settings.crash_depth);
@@ -68,7 +69,7 @@ impl<'a> InThreadWorkers<'a> {
         Ok(started)
     }
 
-    /// These checks are merged.
+    /// Adds merged checks to the memo of the worker.
     pub(super) fn add(&mut self, known: &KnownChecks) {
         self.working.iter_mut().for_each(|working| working.memo.learn(known));
     }
@@ -76,7 +77,7 @@ impl<'a> InThreadWorkers<'a> {
     /// Runs a unit.
     ///
     /// # Panics
-    /// Before it has begun.
+    /// If the worker is not started.
     pub(super) fn unit(
         &mut self,
         order: &UnitOrder,
@@ -99,7 +100,7 @@ impl<'a> InThreadWorkers<'a> {
     /// Runs a probe.
     ///
     /// # Panics
-    /// Before it has begun.
+    /// If the worker is not started.
     pub(super) fn probe(&self, order: &ProbeOrder, talk: &mut dyn ProbeChannel) -> ProbeResult {
         let Working { system, .. } = self.working.as_ref().expect(STARTED);
         run_probe(&**system, order, talk)

@@ -1,4 +1,4 @@
-//! What a worker reports while it runs.
+//! The reports that a worker sends while it runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,21 +16,21 @@ pub struct WorkerStarted {
     pub unobserved: Vec<String>,
     /// Calls that the stack does not have, and that the checker omits.
     pub unsupported_calls: Vec<String>,
-    /// Why every check is run; `None` if checks with a known verdict are skipped.
+    /// The reason why every check is made; `None` if checks with a known verdict are skipped.
     pub why_every_check_is_made: Option<String>,
 }
 
 /// Receives a unit's progress and answers its requests.
 pub trait UnitListener {
-    /// Receives a choice past the end of the script, if [asked
-    /// for](super::UnitOrder::stream_choices).
+    /// Receives a choice past the end of the script, if the order [requests
+    /// it](super::UnitOrder::stream_choices).
     fn chose(&mut self, _choice: &Choice) {}
 
-    /// Receives the next step, and how many checks the unit has made. Called more often than once a
-    /// step, so that the listener can watch the time.
+    /// Receives the next step and the number of checks that the unit has made. Called more than
+    /// once for each step, so that the listener can watch the time.
     fn next_step(&mut self, step: WorkerStep, checked: u64);
 
-    /// Receives everything that is known before a step at which a worker has died.
+    /// Receives a snapshot of the unit before a step at which a worker has died.
     fn snapshot_before(&mut self, _step: WorkerStep, _snapshot: UnitSnapshot) {}
 
     /// Returns true if the unit must end before its next check.

@@ -1,9 +1,8 @@
-//! What a worker remembers of its checks: which ones are merged, and the results of the others.
+//! The checks that a worker remembers: those that are merged, and the results of the others.
 //!
-//! The verdict of a check is a function of its key, so a check that is remembered is not made
-//! again. One that is merged is left out of results; one that is not is in the result of each unit
-//! that asks for it, with its whole result, because the units may be merged in another order than
-//! that in which they were run.
+//! The verdict of a check is a function of its key, so a remembered check is not made again. A
+//! merged check is left out of results. Any other check is in the result of each unit that asks for
+//! it, with its whole result, because the units may be merged in another order than they were run.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -15,28 +14,28 @@ use crate::judge::DiskName;
 use crate::trace::FoundError;
 use crate::verdict::{StepName, Violation};
 
-/// What a worker remembers of its checks.
+/// The checks that a worker remembers.
 #[derive(Debug)]
 pub(super) struct Memo {
-    /// How many crashes during recovery are followed.
+    /// The number of crashes during recovery that are followed.
     depth: u32,
     merged: SeenChecks,
-    /// Those that are not merged, by number.
+    /// The results of the checks that are not merged, by the number of the check.
     own: HashMap<u128, OwnMemo, KeyHasherBuilder>,
-    /// Those that the unit that was run last has put into its result.
+    /// The checks that the last unit has put into its result.
     last: KnownChecks,
 }
 
-/// A check that is not merged.
+/// The result of a check that is not merged.
 #[derive(Clone, Debug)]
 pub(super) enum OwnMemo {
-    /// It is sound, and nothing follows.
+    /// The check is sound, and no check follows from it.
     Plain(MemoSource),
-    /// All others.
+    /// Any other result.
     More(Rc<MemoEntry>),
 }
 
-/// How the verdict of a check was found.
+/// The source of a check's verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum MemoSource {
     #[default]
@@ -49,15 +48,15 @@ pub(super) enum MemoSource {
 pub(super) struct MemoEntry {
     pub key: u128,
     pub how: MemoSource,
-    /// The violation that it has shown itself.
+    /// The violation that the check itself has shown.
     pub shows: Option<Rc<Shown>>,
     /// The numbers of the checks of crashes during its recovery.
     pub nested: Vec<u128>,
     pub left_out: ExactCount,
-    /// It or one that follows from it has shown a violation that is not by design.
+    /// True if the check, or one that follows from it, has shown a violation that is not by design.
     pub is_unsound: bool,
-    /// The first violation of each signature, its own or of one that follows, with the disks that
-    /// lead there from it.
+    /// The first violation of each signature that the check or one that follows from it has shown,
+    /// with the disks that lead there from this check.
     pub firsts: Vec<(Rc<Shown>, Vec<DiskName>)>,
 }
 
@@ -69,12 +68,12 @@ pub(super) struct Shown {
     pub died: Option<StepName>,
 }
 
-/// What is remembered of a check.
+/// A check as the memo has it.
 #[derive(Clone, Debug)]
 pub(super) enum Recalled {
-    /// It is merged; is it unsound?
+    /// The check is merged. True if it is unsound.
     Merged(bool),
-    /// It is not.
+    /// The check is not merged.
     Own(OwnMemo),
 }
 
@@ -87,7 +86,7 @@ impl Recalled {
         }
     }
 
-    /// The first violation of each signature, unless that is merged.
+    /// Returns the first violation of each signature; empty if the check is merged.
     pub fn firsts(&self) -> &[(Rc<Shown>, Vec<DiskName>)] {
         match self {
             Recalled::Own(OwnMemo::More(entry)) => &entry.firsts,
@@ -97,7 +96,7 @@ impl Recalled {
 }
 
 impl MemoEntry {
-    /// Adds a violation that was met over these disks, if none of its signature was.
+    /// Adds a violation that was met over these disks, unless one of its signature is present.
     pub fn add_first(&mut self, shown: &Rc<Shown>, path: &[DiskName]) {
         let is_like = |(known, _): &(Rc<Shown>, Vec<DiskName>)| known.is_like(shown);
         if !self.firsts.iter().any(is_like) {
@@ -107,7 +106,7 @@ impl MemoEntry {
 }
 
 impl Shown {
-    /// Is it one of the same signature?
+    /// Returns true if both violations have one signature.
     pub fn is_like(&self, other: &Shown) -> bool {
         (self.violation.verdict, &self.violation.promise)
             == (other.violation.verdict, &other.violation.promise)
@@ -115,7 +114,7 @@ impl Shown {
 }
 
 impl Memo {
-    /// Nothing is known; so many crashes during recovery are followed.
+    /// Creates an empty memo. `depth` is the number of crashes during recovery that are followed.
     pub fn new(depth: u32) -> Memo {
         Memo {
             depth,
@@ -125,7 +124,7 @@ impl Memo {
         }
     }
 
-    /// These checks are merged.
+    /// Adds merged checks and forgets their results.
     pub fn learn(&mut self, known: &KnownChecks) {
         self.merged.learn(known);
         if !self.own.is_empty() {
@@ -134,7 +133,7 @@ impl Memo {
         }
     }
 
-    /// A unit begins; if the last one `counts`, all of its result is merged.
+    /// Begins a unit. If the last one `counts`, its whole result is merged.
     pub fn begin(&mut self, counts: bool) {
         let last = std::mem::take(&mut self.last);
         if counts {
@@ -142,12 +141,12 @@ impl Memo {
         }
     }
 
-    /// A unit has ended that has put these checks into its result.
+    /// Ends a unit that has put these checks into its result.
     pub fn end(&mut self, put: MemoPut) {
         self.last = put.known;
     }
 
-    /// What is remembered of the check of a crash disk.
+    /// Returns the remembered check of a crash disk.
     pub fn disk(&self, key: u128) -> Option<Recalled> {
         let number = nested_key(key, self.depth);
         if self.merged.has(key) {
@@ -156,8 +155,8 @@ impl Memo {
         self.own.get(&number).cloned().map(Recalled::Own)
     }
 
-    /// What is remembered of the check of a disk that a crash during recovery leaves, where so many
-    /// `further` crashes are followed.
+    /// Returns the remembered check of a disk that a crash during recovery leaves. From this disk,
+    /// `further` more crashes are followed.
     pub fn nested(&self, key: u128, further: u32) -> Option<Recalled> {
         let number = nested_key(key, further);
         if self.merged.has_crash_crash(number) {
@@ -166,7 +165,7 @@ impl Memo {
         if let Some(own) = self.own.get(&number) {
             return Some(Recalled::Own(own.clone()));
         }
-        // Where nothing further is followed, the check of a crash disk says it all.
+        // If no further crash is followed, the check of the crash disk holds the whole result.
         if further > 0 {
             return None;
         }
@@ -177,7 +176,7 @@ impl Memo {
         Some(Recalled::Own(own.alone()))
     }
 
-    /// Remembers a check, of which so many `further` crashes are followed.
+    /// Remembers a check from which `further` crashes during recovery are followed.
     pub fn remember(&mut self, further: u32, entry: MemoEntry) {
         let number = nested_key(entry.key, further);
         let plain = entry.shows.is_none() && entry.nested.is_empty() && entry.left_out.is_zero();
@@ -185,8 +184,8 @@ impl Memo {
         self.own.insert(number, own);
     }
 
-    /// Puts the check of a crash disk into a result, with all that follows from it. Its errors are
-    /// there.
+    /// Puts the check of a crash disk into a result, with all that follows from it. `errors` are
+    /// the errors of that result.
     pub fn put_disk(
         &self,
         key: u128,
@@ -224,7 +223,7 @@ impl Memo {
         match self.own.get(&number) {
             Some(OwnMemo::More(entry)) => self.put_entry(number, entry, put, errors, into),
             Some(OwnMemo::Plain(_)) => {}
-            // Known as a crash disk: its number is its key.
+            // The check of a crash disk holds the result. The number is its key.
             None => {
                 if let Some(OwnMemo::More(entry)) = self.own.get(&nested_key(number, self.depth)) {
                     put_shown(entry, put, errors, into);
@@ -270,7 +269,7 @@ impl OwnMemo {
         }
     }
 
-    /// The same without what follows from it.
+    /// Returns the result without the checks that follow from it.
     fn alone(&self) -> OwnMemo {
         let OwnMemo::More(entry) = self else { return self.clone() };
         let Some(shown) = &entry.shows else { return OwnMemo::Plain(entry.how) };

@@ -1,13 +1,13 @@
-//! Workers: they run the system. This is how their supervisor sees them
+//! Workers run the system under check. This module is the supervisor's interface to them
 //! (`docs/internals/architecture.md`).
 //!
 //! A worker has the stack, the write set, the disks and the checks. It runs one [`UnitOrder`] after
-//! the other, and reports to its [`UnitListener`] what it is [about to do](UnitListener::next_step)
-//! before each step that may hang or kill it. The whole result of a unit is its
-//! [`UnitResult`]: until then nothing of it counts, so that a unit that is repeated counts once.
+//! the other. Before each step that may hang or kill the worker, it reports the [next
+//! step](UnitListener::next_step) to its [`UnitListener`]. The whole result of a unit is its
+//! [`UnitResult`]. Nothing of the unit counts before that, so a unit that is repeated counts once.
 //!
-//! A [`Workers`] is where workers come from: this very thread ([`InThreadWorkers`]), or processes
-//! and guests on the other side of a wire ([`RemoteWorkers`]).
+//! [`Workers`] starts workers: in the caller's thread ([`InThreadWorkers`]), or in processes and
+//! guests at the other end of a stream ([`RemoteWorkers`]).
 
 mod diagnostics;
 mod evidence;

@@ -1,51 +1,53 @@
-//! What a worker is to do.
+//! The orders that a worker carries out.
 
 use serde::{Deserialize, Serialize};
 
 use crate::explore::Unit;
 use crate::verdict::{Broken, StepName, Violation, WorkerStep};
 
-/// What a worker is to do.
+/// An order to run a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitOrder {
-    /// The unit that it runs.
+    /// The unit to run.
     pub unit: Unit,
-    /// Checks that have ended earlier workers, and what is said of them: they are not made again.
+    /// Checks that killed earlier workers, with their outcomes. The worker does not make them
+    /// again.
     pub past: Vec<FatalCheck>,
-    /// Steps that have ended a worker once: before each, all that is known so far is said.
+    /// Steps that have killed a worker. Before each of them the worker sends a snapshot of the
+    /// unit.
     pub snapshot_before: Vec<WorkerStep>,
-    /// Shall the listener hear of each choice past the end of the script? What a unit has chosen
-    /// when it dies is not known else.
+    /// True if the worker reports each choice past the end of the script. Without these reports,
+    /// the choices of a unit are lost if its worker dies.
     pub stream_choices: bool,
-    /// Shall it get a sketch of each state?
+    /// True if each reached state carries a sketch.
     pub sketches: bool,
-    /// The whole result of this worker's last unit is merged.
+    /// True if the whole result of this worker's last unit is merged.
     pub last_counts: bool,
 }
 
 impl UnitOrder {
-    /// To run a unit.
+    /// Returns the order to run a unit, with all options off.
     pub fn new(unit: &Unit) -> UnitOrder {
         UnitOrder { unit: unit.clone(), ..UnitOrder::default() }
     }
 }
 
-/// A check that is not made again.
+/// A check that the worker does not make again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FatalCheck {
     /// The key of the check.
     pub key: u128,
-    /// How many crashes during recovery led to its disk.
+    /// The number of crashes during recovery that led to its disk.
     pub crashes: u32,
-    /// What is said of it.
+    /// The outcome of the check.
     pub outcome: DeathOutcome,
 }
 
-/// What is said of a step that has ended workers.
+/// The outcome of a step that has killed workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeathOutcome {
-    /// It does so each time: an error of the checked system, in this step.
+    /// An error of the checked system. The step killed a worker in a replay as well.
     Error(Violation, StepName),
-    /// It does so now and then.
+    /// A failure of the tool. The step killed workers, but not in a replay.
     Broken(Broken),
 }

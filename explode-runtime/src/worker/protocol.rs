@@ -1,4 +1,4 @@
-//! What goes between supervisor and worker.
+//! The messages between supervisor and worker.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,63 +14,63 @@ use crate::trace::{ReplayResult, Trace};
 use crate::verdict::{Broken, BrokenKind, WorkerStep};
 use crate::worker::probe::{ProbeCommand, ProbeOrder, ProbeReply};
 
-/// What the supervisor says.
+/// A message to the worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToWorker {
-    /// Keep these diagnostics from now on; not answered. At most once, before all else.
+    /// Keep these diagnostics from now on. At most once, before all other messages. No reply.
     Observe(DiagnosticsWanted),
-    /// Start the stack of a plan; with the events of each unit, if they are wanted.
+    /// Start the stack of a plan. If true, results have the events of their units.
     Start(#[serde(with = "as_json")] Box<Plan>, bool),
-    /// These checks are merged.
+    /// Remember that these checks are merged. No reply.
     Know(KnownChecks),
     /// Run a unit.
     Run(Box<UnitOrder>),
     /// Replay a trace.
     Replay(#[serde(with = "as_json")] Box<Trace>),
-    /// Run a way, and stand still at a disk of it; after [`ToWorker::Start`].
+    /// Run a path and stop at a disk of it. After [`ToWorker::Start`].
     Probe(#[serde(with = "as_json")] Box<ProbeOrder>),
-    /// What to do next while the system stands still.
+    /// The next command, while the system stands still.
     Next(ProbeCommand),
-    /// The unit shall end before its next check; not answered.
+    /// End the unit before its next check. No reply.
     Stop,
 }
 
-/// What the worker says.
+/// A message from the worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromWorker {
-    /// It is there, of this version. The first message of all.
+    /// The worker is ready. It has this version. This is the first message.
     Ready(String),
-    /// Its diagnostics, if they are wanted, and when it heard the word that it obeys, in
-    /// nanoseconds of its clock.
+    /// The time at which the worker received its current order, in nanoseconds of its clock, and
+    /// its diagnostics. Only if they are wanted.
     Observed(u64, Box<TakenDiagnostics>),
-    /// Its stack has started.
+    /// The stack has started.
     Started(WorkerStarted),
     /// The requested start or replay has failed.
     Failed(WorkerError),
     /// A choice past the end of the script.
     Chose(#[serde(with = "as_json")] Choice),
-    /// The next step, and how many checks the unit has made; where there is no page for it.
+    /// The next step and the number of checks that the unit has made. Only without a page.
     AboutTo(WorkerStep, u64),
-    /// All that is known before a step that it is wary of.
+    /// A snapshot of the unit before a step at which a worker has died.
     Wary(WorkerStep, Box<UnitSnapshot>),
     /// The unit has ended.
     End(Box<UnitResult>),
     /// The result of a replay.
     Replayed(#[serde(with = "as_json")] ReplayResult),
-    /// Something about a probe.
+    /// A reply of a probe.
     Probe(#[serde(with = "as_json")] Box<ProbeReply>),
 }
 
-/// Why something could not be done.
+/// The reason why an order failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerError {
     /// Wrong names or options.
     Usage(String),
     /// A requirement is missing.
     Missing(String),
-    /// The checker does not go with the stack.
+    /// The checker does not support the stack.
     Unsupported(String),
-    /// A profile excludes all promises that the checker is about, by this line.
+    /// A profile excludes all promises that the checker tests, with this line.
     NotPromised(String),
     /// The tool, a component or a worker failed.
     Broken(Broken),

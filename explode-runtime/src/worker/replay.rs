@@ -21,11 +21,11 @@ use crate::trace::{CrashDiskRecord, NotReproduced, ReplayResult, Trace};
 use crate::unit::{UnitHooks, UnitProgress, UnitStop, open};
 use crate::verdict::{CheckError, DiskStage, Violation, WorkerStep};
 
-/// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the
-/// process does so.
+/// Replays a trace in this process, in this backend. If the trace is of a step that hangs or kills
+/// its process, this process hangs or dies.
 ///
 /// # Errors
-/// A trace that names what is not there, or a component that cannot start.
+/// The trace names an unknown item, or a component cannot start.
 pub fn replay(
     registry: &Registry,
     trace: &Trace,
@@ -34,7 +34,7 @@ pub fn replay(
     replay_heard(registry, trace, backend, &mut |_| {})
 }
 
-/// The same; `hear` hears of each step before it is taken.
+/// Replays a trace like [`replay`]. `hear` receives each step before it is taken.
 pub(crate) fn replay_heard(
     registry: &Registry,
     trace: &Trace,
@@ -102,18 +102,18 @@ fn not_seen(reason: NotReproduced, why: impl Into<String>) -> ReplayResult {
 }
 
 impl CrashDiskRecord {
-    /// Is this the disk?
+    /// Returns true if this is the recorded disk.
     pub(crate) fn is(&self, disk: &CrashDisk<'_>) -> bool {
         disk.identity().to_string() == self.id && names(&disk.kept()) == self.blocks
     }
 }
 
-/// Goes from a crash disk through crashes during recovery to the check, and looks whether it shows
+/// Follows a crash disk through crashes during recovery to the check, and tests whether it shows
 /// the trace's error.
 struct RecordedWitness<'a> {
     trace: &'a Trace,
     hear: &'a mut dyn FnMut(WorkerStep),
-    /// Only the recorded way will do; else any way of as many crashes.
+    /// True if only the recorded path counts; false if any path with as many crashes counts.
     exactly: bool,
     found: Option<Violation>,
 }
@@ -162,19 +162,20 @@ impl JudgeHooks for RecordedWitness<'_> {
     }
 }
 
-/// Looks for the trace's crash disk in the trace's interval.
+/// Searches the trace's interval for the trace's crash disk.
 struct DiskSearch<'a> {
     trace: &'a Trace,
     hear: &'a mut dyn FnMut(WorkerStep),
     past_end: Option<Divergence>,
     found: Option<Violation>,
-    /// How many disks were checked; none before the trace's interval.
+    /// The number of disks that were checked; `None` before the trace's interval.
     looked: Option<u64>,
     by_search: bool,
 }
 
 impl UnitHooks for DiskSearch<'_> {
-    /// The trace has every answer up to the finding: a point that asks for more is on another way.
+    /// Answers a point past the end of the trace. The trace has every answer up to the finding, so
+    /// such a point is on another path.
     fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let asked = Some((point.options, point.kind, point.label.clone()));
         let index = self.trace.choices.len();

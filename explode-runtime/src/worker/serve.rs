@@ -1,4 +1,4 @@
-//! The worker's side of the wire: it carries out orders until the supervisor is gone.
+//! The worker's side of the connection: carries out orders until the supervisor is gone.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,9 +23,9 @@ use crate::worker::probe::ProbeChannel;
 use crate::worker::probe::{ProbeCommand, ProbeReply};
 use crate::worker::replay::replay_heard;
 
-/// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are
-/// announced on the page, or on the stream if there is none. Spans and lines of log come from
-/// `diagnostics`, if the supervisor asks for them.
+/// Serves a supervisor over two streams, which may be one, with the backends of this program. Steps
+/// are announced on the page, or on the stream if there is no page. Spans and log lines come from
+/// `diagnostics`, if the supervisor requests them.
 ///
 /// # Errors
 /// A message cannot be decoded or is not expected, or the stream fails. A closed stream is not an
@@ -48,7 +48,7 @@ struct Server<'a, W> {
     registry: &'a Registry,
     backends: &'a dyn Backends,
     wire: SupervisorLink<'a, W>,
-    /// One for all: EKM serves one user at a time, and disks that are there need not be made again.
+    /// The backend of all orders. EKM serves one user at a time, and existing disks are used again.
     backend: Option<Rc<dyn Backend>>,
 }
 
@@ -84,7 +84,7 @@ impl<W: Write> Server<'_, W> {
         replay_heard(self.registry, trace, &*backend, &mut hear).map(FromWorker::Replayed)
     }
 
-    /// Runs units of a plan; returns the first word that is not about it.
+    /// Runs units of a plan. Returns the first message that is not about the plan.
     fn work(&mut self, plan: &Plan, keep_events: bool) -> io::Result<Option<ToWorker>> {
         let registry = self.registry;
         let backend = match self.backend(plan.mode) {
@@ -113,7 +113,7 @@ impl<W: Write> Server<'_, W> {
                     self.wire.check()?;
                     self.wire.end(&FromWorker::Probe(Box::new(ProbeReply::Ended(probed))))?;
                 }
-                // It came when the unit had ended already.
+                // The message arrived after the unit had ended.
                 Some(ToWorker::Stop) => {}
                 other => return Ok(other),
             }
@@ -133,11 +133,11 @@ impl<W: Write> Server<'_, W> {
     }
 }
 
-/// The diagnostics, and whether they are wanted.
+/// The diagnostics of this process, and whether the supervisor wants them.
 struct Observing<'a> {
     diagnostics: &'a dyn Diagnostics,
     wanted: bool,
-    /// When the last word was heard.
+    /// The time at which the last message arrived, in nanoseconds.
     since: u64,
 }
 
@@ -147,21 +147,21 @@ impl Observing<'_> {
         self.wanted = true;
     }
 
-    /// A word was heard.
+    /// Notes that a message has arrived.
     fn heard(&mut self) {
         if self.wanted {
             self.since = self.diagnostics.now();
         }
     }
 
-    /// What is to be sent, if anything.
+    /// Returns the diagnostics to send; `None` if there is nothing to send.
     fn take(&self, all: bool) -> Option<FromWorker> {
         let taken = self.wanted.then(|| self.diagnostics.take(all)).flatten();
         taken.map(|taken| FromWorker::Observed(self.since, Box::new(taken)))
     }
 }
 
-/// The supervisor, as the listener of a unit.
+/// The connection to the supervisor. It is the listener of a unit.
 struct SupervisorLink<'a, W> {
     input: OwnedFd,
     reader: FrameReader,
@@ -169,7 +169,7 @@ struct SupervisorLink<'a, W> {
     page: Option<&'a StepPage>,
     observing: Observing<'a>,
     stop: bool,
-    /// Why nothing can be said any more; the unit is stopped.
+    /// The error that ended the connection. The unit is then stopped.
     failed: Option<io::Error>,
 }
 
@@ -179,14 +179,14 @@ impl<W: Write> SupervisorLink<'_, W> {
         self.output.flush()
     }
 
-    /// Says how an order has ended, after the diagnostics of it.
+    /// Sends the result of an order, after the diagnostics of the order.
     fn end(&mut self, said: &FromWorker) -> io::Result<()> {
         let observed = self.observing.take(true);
         observed.map_or(Ok(()), |observed| self.send(&observed))?;
         self.send(said)
     }
 
-    /// The next word; none when the supervisor is gone.
+    /// Returns the next message; `None` when the supervisor is gone.
     fn receive(&mut self) -> io::Result<Option<ToWorker>> {
         loop {
             if let Some(word) = self.reader.take()? {
@@ -199,14 +199,14 @@ impl<W: Write> SupervisorLink<'_, W> {
         }
     }
 
-    /// Says something while a unit runs.
+    /// Sends a message while a unit runs.
     fn notify(&mut self, said: &FromWorker) {
         if self.failed.is_none() {
             self.failed = self.send(said).err();
         }
     }
 
-    /// Says something while a unit runs, and hears what `answer` takes of the words that come.
+    /// Sends a message while a unit runs, and waits for a message that `answer` accepts.
     fn request<T>(
         &mut self,
         said: &FromWorker,
@@ -229,12 +229,13 @@ impl<W: Write> SupervisorLink<'_, W> {
         None
     }
 
-    /// Could everything be said?
+    /// Returns the error that ended the connection, if it has ended.
     fn check(&mut self) -> io::Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Takes a word that is there already; while no question is open it can only be to stop.
+    /// Receives messages that have arrived already. Without an open request they can only be to
+    /// stop.
     fn glance(&mut self) -> io::Result<()> {
         let mut fds = [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)];
         if poll(&mut fds, PollTimeout::ZERO)? > 0 && !self.reader.fill(self.input.as_fd())? {

@@ -1,9 +1,9 @@
-//! A page of memory that supervisor and worker share: what the worker is about to do, and whether
-//! it shall stop.
+//! A page of memory that supervisor and worker share. It holds the worker's next step and the
+//! supervisor's request to stop.
 //!
-//! An announcement costs some stores, and stays when the worker dies. There is one writer; it
-//! writes to the slot that is not the newest, then counts. A reader that finds the same count
-//! before and after has read a whole slot.
+//! An announcement costs a few stores and survives the death of the worker. There is one writer. It
+//! writes to the slot that is not the newest, then increments the count. A reader that finds the
+//! same count before and after has read a whole slot.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -17,45 +17,46 @@ use crate::verdict::WorkerStep;
 
 const BYTES: usize = 4096;
 const WORDS: usize = BYTES / 8;
-/// Where things are, in words.
+/// The offsets of the fields, in words.
 const COUNT: usize = 0;
 const STOP: usize = 1;
 const SLOTS: [usize; 2] = [8, 24];
-/// The words of a slot: how many checks were made, then the step in postcard's form.
+/// The number of words of a step in postcard's form. In a slot they follow the number of checks.
 const STEP_WORDS: usize = 8;
 
-/// The page.
+/// A mapping of the shared page.
 #[derive(Debug)]
 pub struct StepPage {
     at: NonNull<AtomicU64>,
 }
 
 impl StepPage {
-    /// A new page in an empty file, which is best in memory.
+    /// Creates the page in an empty file. A file in memory is best.
     ///
     /// # Errors
-    /// There is no memory.
+    /// The file cannot be resized or mapped.
     pub fn create(file: &File) -> Result<StepPage, Errno> {
         nix::unistd::ftruncate(file, BYTES as i64)?;
         StepPage::map(file)
     }
 
-    /// The page of a file that [`StepPage::create`] has made.
+    /// Maps the page of a file that [`StepPage::create`] has prepared.
     ///
     /// # Errors
-    /// It is no such file.
+    /// The file does not have the size of a page, or cannot be mapped.
     pub fn map(file: &File) -> Result<StepPage, Errno> {
         if file.metadata().map_or(0, |metadata| metadata.len()) != BYTES as u64 {
             return Err(Errno::EINVAL);
         }
         let length = NonZeroUsize::new(BYTES).ok_or(Errno::EINVAL)?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice; nothing of ours is there.
+        // SAFETY: the kernel chooses the address of this new mapping, so it overlaps no memory in
+        // use.
         let at = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, file, 0)? };
         Ok(StepPage { at: at.cast() })
     }
 
-    /// The worker: what comes next, and how many checks the unit has made.
+    /// Announces the next step and the number of checks that the unit has made. For the worker.
     pub fn announce(&self, step: WorkerStep, checked: u64) {
         let words = self.words();
         let count = words[COUNT].load(Ordering::Relaxed).wrapping_add(1);
@@ -69,8 +70,8 @@ impl StepPage {
         words[COUNT].store(count, Ordering::Release);
     }
 
-    /// The supervisor: how many announcements there were, the newest one, and how many checks the
-    /// unit has made.
+    /// Returns the number of announcements, the newest step, and the number of checks that the unit
+    /// has made. For the supervisor.
     pub fn announced(&self) -> (u64, WorkerStep, u64) {
         let words = self.words();
         loop {
@@ -84,18 +85,18 @@ impl StepPage {
             std::sync::atomic::fence(Ordering::Acquire);
             if words[COUNT].load(Ordering::Relaxed) == count {
                 let step = if count == 0 { None } else { postcard::from_bytes(&bytes).ok() };
-                // A worker that writes where it must not may leave anything here.
+                // A worker that writes to a wrong address may leave any bytes here.
                 return (count, step.unwrap_or(WorkerStep::Between), checked);
             }
         }
     }
 
-    /// The supervisor: the unit shall end before its next check, or not.
+    /// Sets whether the unit must end before its next check. For the supervisor.
     pub fn set_stop(&self, stop: bool) {
         self.words()[STOP].store(stop.into(), Ordering::Relaxed);
     }
 
-    /// The worker: shall it?
+    /// Returns true if the unit must end before its next check. For the worker.
     pub fn stop(&self) -> bool {
         self.words()[STOP].load(Ordering::Relaxed) != 0
     }
@@ -109,8 +110,8 @@ impl StepPage {
 
 impl Drop for StepPage {
     fn drop(&mut self) {
-        // SAFETY: this very mapping, and there is no reference into it. An error could only mean
-        // that it is not one.
+        // SAFETY: this is the mapping of self, and there is no reference into it. munmap fails only
+        // if the range is not a mapping.
         unsafe { munmap(self.at.cast(), BYTES) }.ok();
     }
 }

@@ -1,7 +1,7 @@
-//! Workers in threads of this process: for tests in programs that are not explode, where a process
-//! of its own is not to be had.
+//! Workers in threads of this process: for tests in programs that are not explode and cannot start
+//! it as a child process.
 //!
-//! A thread cannot be ended from outside. One that hangs is left behind, and goes on until the
+//! A thread cannot be killed from outside. A thread that hangs is left behind and runs until the
 //! process ends.
 
 use std::fs::File;
@@ -21,13 +21,13 @@ use crate::devices::InProcess;
 use crate::plan::Registry;
 use crate::verdict::BrokenKind;
 
-/// A thread whose stream has ended is waited for so long.
+/// The minimal time to wait for a thread after its stream has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Starts a worker.
+/// Starts a worker in a new thread.
 ///
 /// # Errors
-/// There are no more threads or files to be had.
+/// No thread or file can be created.
 pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Transport>, RunError> {
     let started = move || -> io::Result<OwnThread> {
         let (ours, its) = UnixStream::pair()?;
@@ -50,7 +50,7 @@ fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<
     serve(registry, &InProcess, input, stream, Some(&page), &NoDiagnostics)
 }
 
-/// A thread that serves.
+/// The thread of a worker, as the supervisor sees it.
 struct OwnThread {
     stream: UnixStream,
     page: StepPage,
@@ -59,7 +59,7 @@ struct OwnThread {
 }
 
 impl OwnThread {
-    /// Ends the stream, waits until the thread has ended, and returns how it ended.
+    /// Ends the stream, waits for the thread for at most `patience`, and returns how it ended.
     fn finish(&mut self, patience: Duration) -> String {
         // The thread may have closed its side already.
         self.stream.shutdown(Shutdown::Both).ok();
@@ -92,7 +92,7 @@ impl Transport for OwnThread {
         Some(&self.page)
     }
 
-    /// Of a thread it is not asked.
+    /// Returns zero. The waiting time of a thread is not measured.
     fn kept_waiting(&self) -> Duration {
         Duration::ZERO
     }

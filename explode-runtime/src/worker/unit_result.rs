@@ -1,5 +1,5 @@
-//! The result of a unit: a function of the unit and of the run's options, the same from every
-//! worker. But a worker leaves out checks that it knows to be merged already.
+//! The result of a unit: a function of the unit and of the run's options, equal in every worker,
+//! except that a worker leaves out checks that it knows to be merged.
 
 use explode_ramdisk::Event;
 use serde::{Deserialize, Serialize};
@@ -11,82 +11,83 @@ use crate::explore::ReachedState;
 use crate::trace::{FoundError, Witness};
 use crate::verdict::Broken;
 
-/// The result of a unit, as far as it went.
+/// The result of a unit, up to the point that the unit has reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitResult {
     /// Every choice made, those of its state included.
     #[serde(with = "as_json")]
     pub choices: Vec<Choice>,
-    /// Its parts, in order: up to the beginning of the checker if that is explored, then one for
-    /// each mutate.
+    /// The segments, in order. The first ends when the checker has begun, if that is explored. Each
+    /// of the others is one call of mutate.
     pub segments: Vec<Segment>,
     /// The first error of each signature.
     pub errors: Vec<FoundError>,
-    /// It had to stop early: its counts are not those of the whole unit.
+    /// True if the unit had to stop early. Its counts are then not those of the whole unit.
     pub stopped: bool,
-    /// It met as many states as the run may reach, and did not do what follows.
+    /// True if the unit met as many states as the run may reach, and omitted the rest.
     pub is_cut: bool,
-    /// Every event from the pristine disks on; empty unless they are kept.
+    /// Every event from the pristine disks on; empty unless events are kept.
     #[serde(with = "as_json")]
     pub events: Vec<Event>,
 }
 
-/// A part of a unit that ends where a state is reached, or the unit ends.
+/// A part of a unit that ends at a reached state, or at the end of the unit.
 ///
-/// A check is here if it is not merged, as far as the worker knows: once, with all that a crash
-/// during its recovery leads to. Its number is [that of its key and of how many further crashes are
-/// followed](crate::dedup::nested_key).
+/// A segment has the checks that are not merged, if the worker knows that: each check once, with
+/// all that a crash during its recovery leads to. The number of a check is made from [its key and
+/// the number of further crashes that are followed](crate::dedup::nested_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
-    /// How many choices were made by its end, those of the unit's state included.
+    /// The number of choices made by its end, those of the unit's state included.
     pub choices: u64,
-    /// Calls of mutate: 0 or 1.
+    /// The number of calls of mutate: 0 or 1.
     pub operations: u64,
-    /// The sum over all emissions.
+    /// The number of crash disks of all emissions.
     #[serde(with = "as_json")]
     pub crash_disks: ExactCount,
-    /// Disks that no sample met.
+    /// The number of disks that sampling left out.
     #[serde(with = "as_json")]
     pub left_out: ExactCount,
     /// The keys of checks that were made.
     pub checked: KeyList,
-    /// The keys of checks whose verdict was known from another.
+    /// The keys of checks whose verdict was known from another check.
     pub equivalent: KeyList,
-    /// The keys of checks that a stop has left.
+    /// The keys of checks that were not made because the unit stopped.
     pub pending: KeyList,
     /// The numbers of the checks of crashes during recovery.
     pub nested: KeyList,
-    /// How many disks of crashes during its recovery no sample met, by the number of a check.
+    /// The number of crash-crash disks that sampling left out, by the number of the check.
     pub nested_left_out: Vec<LeftOut>,
-    /// The numbers of checks that have shown an error, or after which a crash during recovery has.
+    /// The numbers of checks that have shown an error, or from which a check that has shown one
+    /// follows.
     pub unsound: KeyList,
     /// The keys of checks that have shown an error, by the index of the error.
     pub shown: Vec<(u32, KeyList)>,
-    /// Errors that were seen without a check, by their index.
+    /// The indices of errors that were seen without a check.
     pub seen: Vec<u32>,
-    /// What was broken, with how often.
+    /// The failures of the tool or a component, each with the number of times it happened.
     pub broken: Vec<(Broken, u64)>,
-    /// The state that it ends with.
+    /// The state at the end of the segment; `None` if the segment does not end at a state.
     pub arrival: Option<ReachedState>,
 }
 
-/// How many disks of crashes during its recovery no sample met, of a check.
+/// The number of crash-crash disks of a check that sampling left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The number of the check.
     pub number: u128,
-    /// How many.
+    /// The number of disks.
     #[serde(with = "as_json")]
     pub count: ExactCount,
 }
 
 impl UnitResult {
-    /// One more failure of the tool or a component.
+    /// Adds a failure of the tool or a component.
     pub fn add_broken(&mut self, broken: Broken) {
         self.last().add_broken(broken);
     }
 
-    /// An error that was seen without a check.
+    /// Adds an error that was seen without a check.
     pub fn add_error(&mut self, error: FoundError) {
         let known = self.errors.iter().position(|known| known.is_like(&error.violation));
         let index = known.unwrap_or(self.errors.len());
@@ -96,7 +97,7 @@ impl UnitResult {
         self.last().seen.push(index as u32);
     }
 
-    /// The part that its last events belong to.
+    /// Returns the segment that has not ended. Begins one if necessary.
     fn last(&mut self) -> &mut Segment {
         if self.segments.last().is_none_or(|segment| segment.arrival.is_some()) {
             self.segments
@@ -105,7 +106,7 @@ impl UnitResult {
         self.segments.last_mut().expect("it was just pushed")
     }
 
-    /// About how much memory it takes, in bytes.
+    /// Returns the approximate size of the result in memory, in bytes.
     pub fn weight(&self) -> usize {
         let keys = |keys: &KeyList| keys.0.len() * size_of::<u128>();
         let of = |segment: &Segment| {
@@ -121,7 +122,7 @@ impl UnitResult {
 }
 
 impl Segment {
-    /// One more failure of the tool or a component.
+    /// Adds a failure of the tool or a component.
     pub fn add_broken(&mut self, broken: Broken) {
         match self.broken.iter_mut().find(|(known, _)| *known == broken) {
             Some((_, times)) => *times += 1,
@@ -129,7 +130,7 @@ impl Segment {
         }
     }
 
-    /// A check of this key has shown an error.
+    /// Notes that the check of this key has shown an error.
     pub(super) fn add_shown(&mut self, error: u32, key: u128) {
         match self.shown.iter_mut().find(|(known, _)| *known == error) {
             Some((_, keys)) => keys.0.push(key),
@@ -138,11 +139,11 @@ impl Segment {
     }
 }
 
-/// What is known of a unit before one of its steps.
+/// A snapshot of a unit before one of its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitSnapshot {
-    /// Its result so far.
+    /// The result so far.
     pub result: UnitResult,
-    /// What leads to the step.
+    /// The choices and disks that lead to the step.
     pub way: Witness,
 }

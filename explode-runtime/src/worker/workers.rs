@@ -1,4 +1,4 @@
-//! The workers of a run, as the supervisor sees them.
+//! The supervisor's interface to the workers of a run.
 
 use super::listener::{UnitListener, WorkerStarted};
 use super::order::UnitOrder;
@@ -9,19 +9,20 @@ use crate::verdict::{BrokenKind, Verdict, WorkerDeath, WorkerStep};
 
 /// Starts workers and hands units to them. At most one runs at a time.
 pub trait Workers {
-    /// Starts a worker in place of the one before. It knows no checks yet.
+    /// Starts a worker in place of the previous one. The new worker knows no merged checks. With
+    /// `keep_events` each result of a unit has its events.
     ///
     /// # Errors
     /// [`StartError`].
     fn start(&mut self, keep_events: bool) -> Result<WorkerStarted, StartError>;
 
-    /// Sends the worker the checks that are merged.
+    /// Sends the worker checks that are merged.
     ///
     /// # Errors
     /// The worker is gone.
     fn learn(&mut self, known: &KnownChecks) -> Result<(), WorkerDeath>;
 
-    /// Lets the worker run a unit.
+    /// Runs a unit in the worker. `listener` receives its progress.
     ///
     /// # Errors
     /// The worker is gone.
@@ -38,10 +39,10 @@ pub trait Workers {
     }
 }
 
-/// Why a worker could not be started.
+/// The reason why a worker could not be started.
 #[derive(Debug)]
 pub enum StartError {
-    /// The worker reported why.
+    /// The worker, or the program that starts it, reported an error.
     Refused(RunError),
     /// The worker died.
     Died(WorkerDeath),

@@ -1,10 +1,11 @@
-//! The most that a write set takes.
+//! The limits of a write set.
 
-/// Most writes with PREFLUSH in flight at once: they make 2^k worlds.
+/// The largest number k of writes with PREFLUSH in flight at once. They make 2^k worlds.
 pub(super) const MOST_UNSTARTED: usize = 16;
-/// Most pending pieces: in blocks of 4096 bytes, 4 GiB that were written and not flushed.
+/// The largest number of pending pieces. In blocks of 4096 bytes they are 4 GiB of unflushed data.
 pub(super) const MOST_PIECES: u64 = 1 << 20;
-/// Most pending pieces, counted in each world.
+/// The largest number of pending pieces, counted in each world.
 pub(super) const MOST_IN_WORLDS: u64 = 1 << 21;
-/// Most pieces that the requests in flight write or flush, counted for each request.
+/// The largest number of pieces that the requests in flight write or flush, counted for each
+/// request.
 pub(super) const MOST_IN_FLIGHT: u64 = 1 << 24;

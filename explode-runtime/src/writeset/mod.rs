@@ -1,9 +1,10 @@
-//! The write set: what could be on the disks, or not, if the machine stopped now.
+//! The write set: the data that may be on the disks, or not, if the machine stops now.
 //!
-//! It is the fault model of `docs/model/fault-model.md` as a state: per device the durable contents
-//! D and the pending pieces. The log's events change it ([`WriteSet::apply`]); which disks it
-//! allows is asked through its [`PreflushWorld`]s. It knows nothing of emissions, limits or checks
-//! (`crash/` does), only when one is due: [`WriteSet::shrinks`]. Spec: EX-67 to EX-77.
+//! It is the fault model of `docs/model/fault-model.md` as a state: for each device the durable
+//! contents D and the pending pieces. The events of the log change it ([`WriteSet::apply`]). Its
+//! [`PreflushWorld`]s give the disks that it allows. Emissions, limits and checks are the work of
+//! `crash/`, which asks the write set only whether an emission is due: [`WriteSet::shrinks`]. Spec:
+//! EX-67 to EX-77.
 
 mod event_error;
 mod limits;

@@ -8,22 +8,23 @@ use rangemap::RangeSet;
 
 use super::piece::Piece;
 
-/// Pieces by serial number: a larger number is a newer piece. No piece here is empty.
+/// The pieces by serial number. A larger number is a newer piece. No piece in this map is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingPieces {
     pub pieces: BTreeMap<u64, Rc<Piece>>,
-    /// Sectors whose only-dirty pieces are hidden.
+    /// The sectors that are locked. Pieces on them that are only dirty are hidden.
     pub locked: RangeSet<u64>,
-    /// Which pieces touch a chunk of the device; may name pieces that have lost their sectors
-    /// there. A piece stands in few chunks, those of its own [`level`].
+    /// The pieces that touch each chunk of the device, by [`level`] and number of the chunk. An
+    /// entry may name a piece that has lost its sectors there. A piece is in at most two chunks,
+    /// those of its own level.
     index: BTreeMap<u32, BTreeMap<u64, BTreeSet<u64>>>,
 }
 
-/// The chunks of level n have 2^n sectors; those of the lowest level have eight.
+/// The lowest level. The chunks of level n have 2^n sectors.
 const LOWEST: u32 = 3;
 
 impl PendingPieces {
-    /// The newest piece that shares a sector with `new`, if it is the same.
+    /// Returns the newest piece that shares a sector with `new`, if it is equal to `new`.
     pub fn find(&self, new: &Piece) -> Option<u64> {
         let span = new.span();
         let newest = self.chunks(&span).filter_map(|touching| {
@@ -32,13 +33,13 @@ impl PendingPieces {
         newest.max().filter(|serial| self.pieces[serial].same_as(new))
     }
 
-    /// The pieces that have a sector of the range, oldest first.
+    /// Returns the pieces that have a sector of the range, oldest first.
     pub fn overlapping(&self, range: &Range<u64>) -> Vec<u64> {
         let touching: BTreeSet<u64> = self.chunks(range).flatten().copied().collect();
         touching.into_iter().filter(|serial| self.pieces[serial].overlaps(range)).collect()
     }
 
-    /// The pieces that were made with a sector of the range, oldest first.
+    /// Returns the pieces that had a sector of the range when they were made, oldest first.
     pub fn made_with(&self, range: &Range<u64>) -> Vec<u64> {
         let touches = |piece: &Piece| {
             piece.made_with().start < range.end && range.start < piece.made_with().end
@@ -46,7 +47,7 @@ impl PendingPieces {
         self.pieces.iter().filter(|(_, piece)| touches(piece)).map(|(serial, _)| *serial).collect()
     }
 
-    /// The pieces that a flush submitted now makes durable, oldest first.
+    /// Returns the pieces that a flush submitted now makes durable, oldest first.
     pub fn acknowledged(&self) -> Vec<u64> {
         self.pieces
             .iter()
@@ -55,13 +56,13 @@ impl PendingPieces {
             .collect()
     }
 
-    /// Does the piece touch a locked sector? It does if it was made with it: a buffer is locked as
-    /// a whole.
+    /// Returns true if the piece had a locked sector when it was made, because a buffer is locked
+    /// as a whole.
     pub fn is_locked(&self, piece: &Piece) -> bool {
         self.locked.overlaps(&piece.made_with())
     }
 
-    /// A piece that is known to be there.
+    /// Returns a piece that is known to be pending.
     pub fn piece(&mut self, serial: u64) -> &mut Piece {
         Rc::make_mut(self.pieces.get_mut(&serial).expect("the piece is pending"))
     }
@@ -77,7 +78,7 @@ impl PendingPieces {
         Some(piece)
     }
 
-    /// Takes the range's sectors out of a piece; an empty piece goes.
+    /// Removes the sectors of the range from a piece. A piece that becomes empty is removed.
     pub fn take(&mut self, serial: u64, range: &Range<u64>) {
         let piece = self.piece(serial);
         let before = piece.span();
@@ -92,14 +93,14 @@ impl PendingPieces {
         }
     }
 
-    /// Takes the range's sectors out of all pieces older than `serial`.
+    /// Removes the sectors of the range from all pieces older than `serial`.
     pub fn take_from_older(&mut self, serial: u64, range: &Range<u64>) {
         for older in self.overlapping(range).into_iter().take_while(|other| *other < serial) {
             self.take(older, range);
         }
     }
 
-    /// Hides the pieces of the same range as `new` for good.
+    /// Marks the pieces with the same sectors as `new` as replaced, which hides them for good.
     pub fn replace_older(&mut self, new: &Piece) {
         for serial in self.overlapping(&new.span()) {
             let piece = self.piece(serial);
@@ -107,8 +108,8 @@ impl PendingPieces {
         }
     }
 
-    /// The chunks of the index that a range touches; costs what is there, not the length of the
-    /// range.
+    /// Returns the chunks of the index that a range touches. The cost depends on the number of
+    /// entries, not on the length of the range.
     fn chunks(&self, range: &Range<u64>) -> impl Iterator<Item = &BTreeSet<u64>> {
         let range = range.clone();
         self.index
@@ -142,14 +143,14 @@ impl PendingPieces {
     }
 }
 
-/// The level whose chunks are as long as a range, or up to twice as long, so that the range touches
-/// two of them at most.
+/// Returns the level whose chunks are as long as a range, or up to twice as long. The range then
+/// touches at most two of them.
 fn level(span: &Range<u64>) -> u32 {
     let sectors = (span.end - span.start).max(1);
     sectors.next_power_of_two().trailing_zeros().max(LOWEST)
 }
 
-/// The chunks of a level that a range of sectors touches.
+/// Returns the numbers of the chunks of a level that a range of sectors touches.
 fn numbers(range: &Range<u64>, level: u32) -> Range<u64> {
     if range.is_empty() { 0..0 } else { range.start >> level..((range.end - 1) >> level) + 1 }
 }

@@ -12,38 +12,38 @@ use rangemap::RangeSet;
 
 use super::rules::{Atom, DeviceRules};
 
-/// One pending piece of a device, and what has happened to it.
+/// A pending piece of a device, with its state.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    /// The sectors that it still has: its range.
+    /// The sectors that the piece still has: its range.
     pub sectors: RangeSet<u64>,
-    /// The sectors that it had at first.
+    /// The sectors that the piece had when it was made.
     made_with: Range<u64>,
     contents: PieceContents,
-    /// Each sector's share of an identity, computed when first asked for.
+    /// The share of each sector in the identity of a disk, computed on first use.
     identities: OnceCell<Box<[Identity]>>,
-    /// The bytes as a block of a disk, if they are just one; made when first asked for.
+    /// The bytes as a block of a disk, if they are exactly one. Made on first use.
     block: OnceCell<Option<Block>>,
-    /// No request has ever carried it.
+    /// True if no request has ever carried the piece.
     pub only_dirty: bool,
-    /// A request that carried it has completed without an error.
+    /// True if a request that carried the piece has completed without an error.
     pub acknowledged: bool,
-    /// A request that carried it has completed with an error.
+    /// True if a request that carried the piece has completed with an error.
     pub failed: bool,
-    /// A newer version hides it for good (`--replace-versions`).
+    /// True if a newer version hides the piece for good (`--replace-versions`).
     pub replaced: bool,
-    /// The requests that carry it now.
+    /// The requests that carry the piece now.
     pub carriers: Vec<u64>,
-    /// The instant from which on it has been visible in some world, if it is.
+    /// The first instant at which the piece is visible in some world, if it is visible.
     pub since: u64,
-    /// The instant of the first request that carried it, if there was one.
+    /// The instant of the first request that carried the piece. `None` without one.
     pub submitted: Option<u64>,
 }
 
-/// What a piece writes. Zeroes take no memory, however many sectors they fill.
+/// The contents of a piece. Zeroes take no memory, whatever their number of sectors.
 #[derive(Clone, Debug)]
 enum PieceContents {
-    /// The bytes of all sectors that the piece was made with.
+    /// The bytes of all sectors that the piece had when it was made.
     Data(Bytes),
     Zeroes,
 }
@@ -51,9 +51,9 @@ enum PieceContents {
 /// The bytes of some sectors of a piece.
 #[derive(Clone, Copy, Debug)]
 pub enum PieceBytes<'a> {
-    /// These.
+    /// The bytes themselves.
     Data(&'a [u8]),
-    /// Zeroes.
+    /// Zeroes in every sector.
     Zeroes,
 }
 
@@ -75,7 +75,7 @@ impl Piece {
         }
     }
 
-    /// What it writes to some of its sectors.
+    /// Returns the bytes that the piece writes to some of its sectors.
     pub fn written(&self, sectors: &Range<u64>) -> PieceBytes<'_> {
         let at = |sector: u64| (sector - self.made_with.start) as usize * SECTOR_BYTES;
         match &self.contents {
@@ -86,7 +86,7 @@ impl Piece {
         }
     }
 
-    /// Writes the sectors that it still has to a disk.
+    /// Writes the sectors that the piece still has to a disk.
     pub fn write_to(&self, disk: &mut Disk) {
         for range in self.sectors.iter() {
             match self.written(range) {
@@ -96,12 +96,13 @@ impl Piece {
         }
     }
 
-    /// Does it write zeroes?
+    /// Returns true if the piece writes zeroes.
     pub fn is_zeroes(&self) -> bool {
         matches!(self.contents, PieceContents::Zeroes)
     }
 
-    /// The number and the bytes of the block that it is, if it still has all of one and no more.
+    /// Returns the number and the bytes of a block, if the piece is exactly one and still has all
+    /// of it.
     pub fn block(&self) -> Option<(u64, &Block)> {
         let PieceContents::Data(data) = &self.contents else { return None };
         let block = self
@@ -114,7 +115,7 @@ impl Piece {
         Some((first / SECTORS_PER_BLOCK, block.as_ref().filter(|_| aligned)?))
     }
 
-    /// The share of one of its sectors in the identity of a disk.
+    /// Returns the share of one of its sectors in the identity of a disk.
     pub fn identity(&self, sector: u64) -> Identity {
         let PieceContents::Data(data) = &self.contents else { return Identity::default() };
         let first = self.made_with.start;
@@ -125,12 +126,12 @@ impl Piece {
         all[(sector - first) as usize]
     }
 
-    /// Does it have any of these sectors?
+    /// Returns true if the piece has a sector of the range.
     pub fn overlaps(&self, range: &Range<u64>) -> bool {
         !range.is_empty() && self.sectors.overlaps(range)
     }
 
-    /// The same sectors with the same bytes?
+    /// Returns true if the other piece has the same sectors and the same bytes.
     pub fn same_as(&self, other: &Piece) -> bool {
         let all_zero = |data: &[u8]| data.iter().all(|byte| *byte == 0);
         let same = |range: &Range<u64>| match (self.written(range), other.written(range)) {
@@ -142,19 +143,19 @@ impl Piece {
         self.sectors == other.sectors && self.sectors.iter().all(same)
     }
 
-    /// The sectors that it had at first; never none.
+    /// Returns the sectors that the piece had when it was made. The range is never empty.
     pub fn made_with(&self) -> Range<u64> {
         self.made_with.clone()
     }
 
-    /// The smallest contiguous range around its sectors.
+    /// Returns the smallest contiguous range around its sectors.
     pub fn span(&self) -> Range<u64> {
         let first = self.sectors.first().map_or(self.made_with.start, |range| range.start);
         first..self.sectors.last().map_or(first, |range| range.end)
     }
 }
 
-/// Cuts the bytes of an event into new pieces, in order of sectors (fault-model.md, section 2).
+/// Cuts the bytes of an event into new pieces, in the order of sectors (fault-model.md, section 2).
 pub(super) fn cut(
     sector: u64,
     payload: &Payload,
@@ -179,13 +180,13 @@ pub(super) fn cut(
     })
 }
 
-/// How many pieces [`cut`] makes.
+/// Returns the number of pieces that [`cut`] makes.
 pub(super) fn pieces_of(sector: u64, len: u64, rules: &DeviceRules) -> u64 {
     let (unit, sectors) = (unit(rules), len / SECTOR_BYTES as u64);
     if sectors == 0 { 0 } else { (sector + sectors - 1) / unit - sector / unit + 1 }
 }
 
-/// The sectors between two places where pieces are cut.
+/// Returns the number of sectors between two places at which pieces are cut.
 fn unit(rules: &DeviceRules) -> u64 {
     match rules.atom {
         Atom::Block => u64::from(rules.block_bytes) / SECTOR_BYTES as u64,

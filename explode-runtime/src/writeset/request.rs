@@ -1,18 +1,18 @@
-//! Requests that are in flight.
+//! The requests that are in flight.
 
-/// A request on its way.
+/// A request in flight.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight {
     pub dev: u32,
     pub submitted: u64,
-    /// The pieces that it carries; none for a flush.
+    /// The pieces that the request carries. Empty for a flush.
     pub pieces: Vec<u64>,
     pub fua: bool,
-    /// What its flush makes durable, if it has one.
+    /// The pieces that its flush makes durable. Empty if it has no flush.
     pub flushes: Vec<u64>,
-    /// Its own pieces can be on the disk. False only for a write with PREFLUSH whose flush has not
-    /// ended.
+    /// True if its own pieces can be on the disk. False only for a write with PREFLUSH whose flush
+    /// has not ended.
     pub started: bool,
-    /// How many pieces it wrote and flushed when it was submitted.
+    /// The number of pieces that the request wrote and flushed when it was submitted.
     pub size: u64,
 }

@@ -1,19 +1,19 @@
-//! The rules of the device that a crash interrupts.
+//! The rules of the devices in a crash.
 
 use serde::{Deserialize, Serialize};
 
-/// When is a completed write durable?
+/// The time at which a completed write becomes durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Completion {
-    /// At its completion: EXPLODE's rule, corrected.
+    /// A write is durable at its completion: EXPLODE's rule, corrected.
     Durable,
-    /// At a later flush: a disk with a write cache.
+    /// A write is durable at a later flush: the rule of a disk with a write cache.
     #[default]
     Volatile,
 }
 
-/// What does a crash keep or lose whole?
+/// The unit that a crash keeps or loses whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Atom {
@@ -26,17 +26,17 @@ pub enum Atom {
     Request,
 }
 
-/// The rules of the device that a crash interrupts.
+/// The rules of the devices in a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceRules {
-    /// When a completed write is durable.
+    /// The time at which a completed write becomes durable.
     pub completion: Completion,
-    /// What is kept or lost whole.
+    /// The unit that a crash keeps or loses whole.
     pub atom: Atom,
-    /// Bytes of a block; a multiple of 512.
+    /// The size of a block in bytes, a multiple of 512.
     pub block_bytes: u32,
-    /// A new version hides the older ones of its range (FiSC's rule).
+    /// True if a new version hides the older ones of its range (FiSC's rule).
     pub replace_versions: bool,
 }
 

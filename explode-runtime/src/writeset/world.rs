@@ -1,4 +1,4 @@
-//! What a write set allows at this instant, world by world.
+//! The disks that a write set allows at this instant, world by world.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,79 +12,82 @@ use super::piece::{Piece, PieceBytes};
 use super::request::InFlight;
 use super::write_set::WriteSet;
 
-/// One world: a set of writes with PREFLUSH whose flush has ended, the others' has not.
+/// One world: a set of writes with PREFLUSH whose flush has ended. The flushes of all others have
+/// not.
 #[derive(Clone, Debug)]
 pub struct PreflushWorld {
-    /// The durable contents D.
+    /// The durable contents D in this world.
     pub durable: Image,
     /// The ranges with at least one visible version, by device and first sector.
     pub slots: Vec<VersionedRange>,
-    /// The instant from which on this world has been possible.
+    /// The first instant at which this world is possible.
     pub since: u64,
 }
 
-/// One range of a device with its visible versions. A crash leaves none of them in it, or one.
+/// A range of a device with its visible versions. A crash leaves one of them in it, or the contents
+/// of D.
 #[derive(Clone, Debug)]
 pub struct VersionedRange {
-    /// The device.
+    /// The device of the range.
     pub dev: u32,
-    /// Its sectors.
+    /// The sectors of the range.
     pub sectors: RangeSet<u64>,
-    /// Its visible versions, oldest first.
+    /// The visible versions of the range, oldest first.
     pub versions: Vec<VisibleVersion>,
 }
 
 /// A visible version of a range.
 #[derive(Clone, Debug)]
 pub struct VisibleVersion {
-    /// 1 is the oldest pending piece of the range, visible or not.
+    /// The number of the version. 1 is the oldest pending piece of the range, visible or not.
     pub number: u32,
-    /// The order in which pieces reach the disk.
+    /// The serial number of the piece. Pieces reach the disk in this order.
     pub serial: u64,
-    /// The instant from which on it has been visible.
+    /// The first instant at which the version is visible.
     pub since: u64,
-    /// The instant of the first request that carried it, if there was one.
+    /// The instant of the first request that carried the version. `None` without one.
     pub submitted: Option<u64>,
     piece: Rc<Piece>,
 }
 
 impl VisibleVersion {
-    /// What it writes to some of its sectors.
+    /// Returns the bytes that the version writes to some of its sectors.
     pub fn written(&self, sectors: &Range<u64>) -> PieceBytes<'_> {
         self.piece.written(sectors)
     }
 
-    /// Does it write zeroes?
+    /// Returns true if the version writes zeroes.
     pub fn is_zeroes(&self) -> bool {
         self.piece.is_zeroes()
     }
 
-    /// The number and the bytes of the block that it is, if it is just one.
+    /// Returns the number and the bytes of the block, if the version is exactly one.
     pub fn block(&self) -> Option<(u64, &Block)> {
         self.piece.block()
     }
 
-    /// The share of one of its sectors in the identity of a disk.
+    /// Returns the share of one of its sectors in the identity of a disk.
     pub fn identity(&self, sector: u64) -> Identity {
         self.piece.identity(sector)
     }
 }
 
 impl VersionedRange {
-    /// The first sector.
+    /// Returns the first sector of the range.
     pub fn first_sector(&self) -> u64 {
         self.sectors.first().map_or(0, |range| range.start)
     }
 }
 
 impl WriteSet {
-    /// The instants at which the writes with PREFLUSH were submitted whose flush may have ended or
-    /// not, oldest first.
+    /// Returns the instants at which the writes with PREFLUSH were submitted whose flush may have
+    /// ended or not, oldest first.
     pub fn unstarted(&self) -> Vec<u64> {
         self.waiting().into_iter().map(|(submitted, _)| submitted).collect()
     }
 
-    /// Those writes: instant of the submit and id, oldest first.
+    /// Returns the writes of [`unstarted`](WriteSet::unstarted): the instant of the submit and the
+    /// id, oldest first.
     fn waiting(&self) -> Vec<(u64, u64)> {
         let waiting = self.requests.iter().filter(|(_, request)| !request.started);
         let mut waiting: Vec<(u64, u64)> =
@@ -93,9 +96,9 @@ impl WriteSet {
         waiting
     }
 
-    /// The worlds of this instant: world i is the one in which the flushes of the
-    /// [`unstarted`](WriteSet::unstarted) writes in the bits of i have ended. In the first none has
-    /// ended, in the last all have.
+    /// Returns the worlds of this instant. In world i the flushes of those
+    /// [`unstarted`](WriteSet::unstarted) writes have ended that are bits of i. In the first world
+    /// none has ended, in the last all have.
     pub fn worlds(&self) -> Vec<PreflushWorld> {
         let waiting = self.waiting();
         let subsets = 0..1u32 << waiting.len();
@@ -106,7 +109,8 @@ impl WriteSet {
         worlds.collect()
     }
 
-    /// The world in which the flushes of these requests, in the order of their submits, have ended.
+    /// Returns the world in which the flushes of these requests have ended. They are in the order
+    /// of their submits.
     fn after_flushes(&self, ended: impl Iterator<Item = u64>) -> PreflushWorld {
         let mut set = Cow::Borrowed(self);
         let mut since = 0;

@@ -1,4 +1,4 @@
-//! The durable contents and the pending pieces of all devices, changed by the events of a log.
+//! The durable contents and the pending pieces of all devices, as the events of a log change them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::piece::{Piece, cut, pieces_of};
 use super::request::InFlight;
 use super::rules::{Completion, DeviceRules};
 
-/// The state of all devices; see the documentation of [`writeset`](super).
+/// The state of all devices. See the documentation of [`writeset`](super).
 #[derive(Clone, Debug)]
 pub struct WriteSet {
     rules: DeviceRules,
@@ -23,12 +23,12 @@ pub struct WriteSet {
     next_serial: u64,
     instant: u64,
     most_pieces: u64,
-    /// What the requests write and flush: the sum over them.
+    /// The sum of [`InFlight::size`] over all requests.
     in_flight: u64,
 }
 
 impl WriteSet {
-    /// Devices that durably hold `base`, with nothing pending.
+    /// Returns the write set of devices that durably hold `base`, with nothing pending.
     pub fn new(base: Image, rules: DeviceRules) -> WriteSet {
         WriteSet {
             rules,
@@ -42,24 +42,25 @@ impl WriteSet {
         }
     }
 
-    /// Takes no event that would leave more pieces pending than this, or than are supported anyway.
+    /// Limits the number of pending pieces. An event that would exceed it, or the general limit, is
+    /// refused.
     #[must_use = "this returns the write set with the limit"]
     pub fn at_most(self, pieces: u64) -> WriteSet {
         WriteSet { most_pieces: pieces.min(MOST_PIECES), ..self }
     }
 
-    /// This instant, with `image` durable and nothing pending.
+    /// Returns a write set at the same instant, with `image` durable and nothing pending.
     pub(crate) fn settled(&self, image: Image) -> WriteSet {
         let most_pieces = self.most_pieces;
         WriteSet { instant: self.instant, most_pieces, ..WriteSet::new(image, self.rules) }
     }
 
-    /// The number of events applied so far, marks left out: the name of this instant.
+    /// Returns the number of events applied so far, without marks. It identifies this instant.
     pub fn instant(&self) -> u64 {
         self.instant
     }
 
-    /// Applies one event. After an error the write set is as it was.
+    /// Applies one event. An error leaves the write set unchanged.
     pub fn apply(&mut self, event: &Event) -> Result<(), Contradiction> {
         self.may_apply(event)?;
         if !matches!(event, Event::Mark { .. }) {
@@ -82,14 +83,14 @@ impl WriteSet {
         Ok(())
     }
 
-    /// The durable contents D.
+    /// Returns the durable contents D.
     pub fn durable(&self) -> &Image {
         &self.durable
     }
 
-    /// What the devices hold if nothing is written to them any more, and no power fails: everything
-    /// that was submitted, requests in flight included, and nothing that is only dirty. It may be
-    /// no crash disk.
+    /// Returns the contents of the devices if nothing more is written and no power fails:
+    /// everything that was submitted, including requests in flight, and nothing that is only dirty.
+    /// A crash may be unable to leave this image.
     pub fn submitted(&self) -> Image {
         let mut image = self.durable.clone();
         for (dev, pending) in &self.devices {
@@ -101,13 +102,13 @@ impl WriteSet {
         image
     }
 
-    /// Is nothing pending of these sectors?
+    /// Returns true if no piece of these sectors is pending.
     pub fn is_settled(&self, dev: u32, sectors: &Range<u64>) -> bool {
         self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())
     }
 
-    /// Sectors of the medium go bad (fault-model.md, section 11). A piece that reaches them makes
-    /// them good again.
+    /// Makes sectors of the medium bad (fault-model.md, section 11). A piece that is written to
+    /// them makes them good again.
     pub fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
         self.durable.disk_mut(dev).damage(sectors, fault);
     }
@@ -142,13 +143,13 @@ impl WriteSet {
         }
     }
 
-    /// Are there not too many pieces with those of this payload?
+    /// Checks that the pieces of this payload do not exceed the limits of pending pieces.
     fn may_hold(&self, dev: u32, sector: u64, payload: &Payload) -> Result<(), Contradiction> {
         let there: u64 = self.devices.values().map(|pending| pending.pieces.len() as u64).sum();
         let cut_in = pieces_of(sector, payload.len(), &self.rules);
         let mut pieces = there + cut_in;
         if pieces > self.most_pieces && cut_in <= self.most_pieces {
-            // Only now it is worth the time to look which of them are pending already.
+            // Only now it is worth the time to find the pieces that are pending already.
             let pending = self.devices.get(&dev);
             let found = |new: &Piece| pending.is_some_and(|pending| pending.find(new).is_some());
             pieces -= cut(sector, payload, &self.rules).filter(found).count() as u64;
@@ -164,7 +165,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// Is not too much in flight with a request for so many pieces?
+    /// Checks that a request for `pieces` pieces does not exceed the limit of pieces in flight.
     fn may_carry(&self, dev: u32, pieces: u64, flags: Flags) -> Result<(), Contradiction> {
         let pending = self.devices.get(&dev).filter(|_| flags.preflush);
         let most =
@@ -181,11 +182,11 @@ impl WriteSet {
         }
     }
 
-    /// Does this event remove or hide a visible version, or change D? Then the disks of now are due
-    /// before it.
+    /// Returns true if this event removes or hides a visible version, or changes D. The disks of
+    /// the instant before it are then due.
     ///
-    /// It is enough to ask this of the world in which no flush has ended: what another one shows
-    /// besides is carried by a request, and only completions take that away.
+    /// The test needs only the world in which no flush has ended. Anything more that another world
+    /// shows is carried by a request, and only completions remove it.
     pub fn shrinks(&self, event: &Event) -> bool {
         let dirty_visible = |pending: &PendingPieces, serial: &u64| {
             let piece = &pending.pieces[serial];
@@ -205,7 +206,7 @@ impl WriteSet {
                     .any(|serial| dirty_visible(pending, serial))
             }),
             Event::Submit { dev, sector, payload, flags, .. } if flags.preflush => {
-                // A piece that was visible as dirty waits behind the flush.
+                // A piece that was visible as dirty is hidden until the flush ends.
                 let Some(pending) = self.devices.get(dev) else { return false };
                 if pieces_of(*sector, payload.len(), &self.rules) > self.most_pieces {
                     // The event will be refused.
@@ -224,10 +225,10 @@ impl WriteSet {
         }
     }
 
-    /// Does this event end a world whose disks all remain possible, in another one? The failure of
-    /// a write with PREFLUSH does: what its flush might have made durable may be there or not, as
-    /// before the flush. No disk is lost, so no emission is due, but in which epochs that world has
-    /// had its disks is to be noted now.
+    /// Returns true if this event merges one world into another and all its disks remain possible.
+    /// The failure of a write with PREFLUSH does this: the pieces of its flush may be durable or
+    /// not, as before the flush. No disk is lost, so no emission is due. But the epochs of that
+    /// world's disks must be recorded now.
     pub fn merges(&self, event: &Event) -> bool {
         let Event::Complete { id, error: true } = event else { return false };
         let undone =
@@ -235,7 +236,7 @@ impl WriteSet {
         self.requests.get(id).is_some_and(undone)
     }
 
-    /// Hides the pieces that a later state has no more, or has hidden for good.
+    /// Hides the pieces that a later state no longer has, or has hidden for good.
     pub fn hide_what_is_gone(&mut self, later: &WriteSet) {
         for (dev, pending) in &mut self.devices {
             let there = later.devices.get(dev);
@@ -263,7 +264,8 @@ impl WriteSet {
         self.start(id, dev, serials, flags);
     }
 
-    /// Notes that these pieces are visible from `instant` on, before they are made so.
+    /// Records that these pieces are visible from `instant` on. It is called before they become
+    /// visible.
     pub(super) fn show(&mut self, dev: u32, serials: &[u64], instant: u64) {
         let Some(pending) = self.devices.get(&dev) else { return };
         let there =
@@ -299,8 +301,8 @@ impl WriteSet {
     fn complete(&mut self, id: u64, error: bool) {
         let request = self.requests[&id].clone();
         let durable = self.durable_at_completion(&request);
-        // The write's pieces have been visible since its submit, in the world that stays; after a
-        // failure that is so only if the flush, which now counts for nothing, had nothing to do.
+        // In the world that remains, the pieces have been visible since the submit. After a failure
+        // this holds only if the flush, which now has no effect, had nothing to make durable.
         let undone = error && self.still(request.dev, &request.flushes);
         self.show(
             request.dev,
@@ -324,7 +326,7 @@ impl WriteSet {
         }
     }
 
-    /// Is any of these pieces still pending?
+    /// Returns true if any of these pieces is still pending.
     fn still(&self, dev: u32, serials: &[u64]) -> bool {
         let pending = self.devices.get(&dev);
         pending
@@ -335,8 +337,8 @@ impl WriteSet {
         request.fua || self.rules.completion == Completion::Durable
     }
 
-    /// D takes the pieces' sectors, in order, and older pieces lose them. What is gone already
-    /// changes nothing.
+    /// Writes the pieces to D, in order, and removes their sectors from older pieces. Pieces that
+    /// are no longer pending are skipped.
     pub(super) fn make_durable(&mut self, dev: u32, serials: &[u64]) {
         let pending = self.devices.entry(dev).or_default();
         for serial in serials {
@@ -364,7 +366,7 @@ impl WriteSet {
         }
     }
 
-    /// Shows the pieces that touch no locked sector any more.
+    /// Unlocks a range and shows the pieces that touch no locked sector any more.
     fn unlock(&mut self, dev: u32, range: Range<u64>) {
         if range.is_empty() {
             return;
@@ -382,8 +384,8 @@ impl WriteSet {
         }
     }
 
-    /// The serial numbers of the event's pieces: pending ones where they are there, appended ones
-    /// else.
+    /// Returns the serial numbers of the event's pieces. A piece that is not pending yet is
+    /// appended.
     fn found_or_appended(&mut self, dev: u32, sector: u64, payload: &Payload) -> Vec<u64> {
         let (rules, instant) = (self.rules, self.instant);
         let mut serials = Vec::new();
@@ -403,8 +405,8 @@ impl WriteSet {
         serials
     }
 
-    /// Can a crash leave the piece on the disk, in the world that `requests` describe?
-    /// (fault-model.md, section 4)
+    /// Returns true if a crash can leave the piece on the disk, in the world that `requests`
+    /// describe (fault-model.md, section 4).
     pub(super) fn visible(&self, pending: &PendingPieces, piece: &Piece) -> bool {
         let reached = if piece.only_dirty {
             !pending.is_locked(piece)

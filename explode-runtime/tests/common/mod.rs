@@ -58,11 +58,11 @@ pub fn plan(depth: u32) -> Plan {
     Plan::of(&registry, &target).expect("its component is there")
 }
 
-/// What a run said.
+/// The messages, the result and the traces of a run.
 pub struct Said {
     pub messages: Vec<Message>,
     pub result: Result<Summary, RunError>,
-    /// Each trace that was written.
+    /// Every trace that was written.
     pub traces: Vec<Trace>,
 }
 
@@ -71,7 +71,7 @@ impl Said {
         self.result.as_ref().expect("the run came to an end")
     }
 
-    /// The findings as first told.
+    /// Returns the findings as they were first reported.
     pub fn findings(&self) -> Vec<&Finding> {
         let mut seen = Vec::new();
         let found = self.messages.iter().filter_map(|message| match message {
@@ -88,12 +88,12 @@ impl Said {
     }
 }
 
-/// Runs a plan; each finding is replayed in this process.
+/// Runs a plan. Each finding is replayed in this process.
 pub fn run(registry: &Registry, plan: &Plan) -> Said {
     run_by(None, registry, plan)
 }
 
-/// The same, by a strategy of the test's own if there is one.
+/// Runs a plan with a strategy of the test; `None` uses the strategy of the plan.
 pub fn run_by(strategy: Option<Box<dyn Strategy>>, registry: &Registry, plan: &Plan) -> Said {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut messages = Vec::new();

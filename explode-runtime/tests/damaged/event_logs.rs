@@ -5,13 +5,13 @@ use proptest::prelude::*;
 
 use crate::{config, damaged, garbage, limit_memory};
 
-/// An event of a range, whatever its numbers, as a pattern.
+/// The pattern of an event of a range, with any numbers.
 const RANGE: &str = concat!(
     "\\{\"e\":\"(clean|lock|unlock)\",\"dev\":[0-9]{1,11},\"sector\":-?[0-9]{1,21}(e[0-9]{1,3})?,",
     "\"len\":[0-9]{1,21}\\}",
 );
 
-/// A log with each kind of event.
+/// Returns a log with each kind of event.
 fn sound() -> Vec<u8> {
     let data = || vec![b'A'; 512].into();
     let submit = |id, payload, flags| Event::Submit { id, dev: 0, sector: 8, payload, flags };
@@ -32,7 +32,7 @@ fn sound() -> Vec<u8> {
     log
 }
 
-/// Reads it. What is read can be written and read again, has no more bytes than the log, and names
+/// Reads a log. The events can be written and read again, have no more bytes than the log, and name
 /// lines of it.
 fn survives(log: &[u8]) {
     limit_memory();
@@ -68,7 +68,7 @@ fn the_log_itself_is_sound() {
     assert_eq!(read_jsonl(&sound()[..]).unwrap().len(), 10);
 }
 
-/// Nothing is allocated for a length that only stands there.
+/// A length in a log allocates nothing by itself.
 #[test]
 fn a_length_is_a_number_and_no_memory() {
     limit_memory();
@@ -88,7 +88,7 @@ proptest! {
     #[test]
     fn garbage_is_survived(bytes in garbage()) {
         survives(&bytes);
-        // The same where it looks like an event, and like its data.
+        // The same bytes in place of an event's name, and in place of its data.
         survives(&[b"{\"e\":\"mark\",\"name\":\"", &bytes[..], b"\"}"].concat());
         survives(&[b"{\"e\":\"dirty\",\"dev\":0,\"sector\":0,\"data\":\"", &bytes[..],
             b"\"}"].concat());

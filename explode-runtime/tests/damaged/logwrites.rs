@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::{config, damaged, garbage, limit_memory};
 
-/// A log of three entries: two writes and a flush.
+/// Returns a log of three entries: two writes and a flush.
 fn sound() -> Vec<u8> {
     let mut log = Vec::new();
     write_logwrites(&mut log, &[(0, vec![b'A'; 1024].into()), (8, vec![b'B'; 512].into())])
@@ -15,7 +15,7 @@ fn sound() -> Vec<u8> {
     log
 }
 
-/// A superblock that claims this.
+/// Returns a superblock with these claims.
 fn superblock(version: u64, entries: u64, sector_bytes: u32) -> Vec<u8> {
     let words = [LOG_WRITES_MAGIC, version, entries].map(u64::to_le_bytes).concat();
     let mut bytes = [&words[..], &sector_bytes.to_le_bytes()].concat();
@@ -23,8 +23,8 @@ fn superblock(version: u64, entries: u64, sector_bytes: u32) -> Vec<u8> {
     bytes
 }
 
-/// Reads it. What is read has no more bytes than the log, and no more entries than it has sectors;
-/// an error lies within it.
+/// Reads a log. The events have no more bytes than the log, and there are no more entries than it
+/// has sectors. An error lies within the log.
 fn survives(log: &[u8]) {
     limit_memory();
     match read_logwrites(log) {
@@ -55,7 +55,7 @@ fn the_log_itself_is_sound() {
     assert_eq!(read_logwrites(&sound()[..]).unwrap().len(), 6);
 }
 
-/// Numbers of a header that no file can keep are no memory, and no time.
+/// Numbers of a header that no file can satisfy cost no memory and no time.
 #[test]
 fn a_header_promises_what_it_likes() {
     let entries = &sound()[512..];
@@ -77,7 +77,7 @@ proptest! {
     #[test]
     fn garbage_is_survived(bytes in garbage(), entries in any::<u64>(), sector in 0_u32..18) {
         survives(&bytes);
-        // The same behind a sound superblock, and one that claims other sectors.
+        // The same bytes after a sound superblock, and after one that claims other sectors.
         survives(&[superblock(1, entries, 512), bytes.clone()].concat());
         survives(&[superblock(1, entries, 1 << sector), bytes].concat());
     }
@@ -87,7 +87,7 @@ proptest! {
         survives(&log);
     }
 
-    /// An entry that says anything, with no data behind it that would be worth mentioning.
+    /// An entry with any fields, and with almost no data after it.
     #[test]
     fn any_entry_is_survived(fields in any::<[u64; 4]>(), shifts in any::<[u8; 4]>(),
         known in any::<bool>(), sector in 9_u32..17) {

@@ -1,6 +1,6 @@
-//! Readers of files that others write: whatever stands in them, they neither panic nor take more
-//! memory than what has come is worth. A sound file is damaged as disks, editors and copies that
-//! were cut short do it.
+//! Readers of files that others write. Whatever the contents, they do not panic, and take memory
+//! only in proportion to the input. A sound file is damaged in the way of disks, editors and
+//! incomplete copies.
 
 mod event_logs;
 mod logwrites;
@@ -10,28 +10,28 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Bytes of address space for this program: a reader that believes a large number in a small file
-/// ends it.
+/// The bytes of address space of this program. A reader that trusts a large number in a small file
+/// ends the program.
 const MEMORY_BYTES: u64 = 2 << 30;
 
-/// From here on this process has no more than [`MEMORY_BYTES`].
+/// Limits the memory of this process to [`MEMORY_BYTES`] from here on.
 fn limit_memory() {
     let (_, hard) = getrlimit(Resource::RLIMIT_AS).unwrap();
     setrlimit(Resource::RLIMIT_AS, MEMORY_BYTES, hard).unwrap();
 }
 
-/// Something that happens to a file.
+/// A change that damages a file.
 #[derive(Clone, Debug)]
 enum Damage {
-    /// A byte has other bits.
+    /// Bits of a byte differ.
     Flip(Index, u8),
-    /// It ends early.
+    /// The file ends early.
     End(Index),
-    /// A piece is missing.
+    /// A part is missing.
     Cut(Index, Index),
-    /// A piece stands there twice.
+    /// A part is there twice.
     Double(Index, Index),
-    /// A number of eight bytes, at a multiple of four.
+    /// A number of eight bytes is written at a multiple of four.
     Number(Index, u64),
 }
 
@@ -65,7 +65,7 @@ impl Damage {
     }
 }
 
-/// A file that was `sound`, after one to four of them.
+/// Returns the `sound` file with one to four damages.
 fn damaged(sound: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let numbers =
         prop_oneof![any::<u64>(), (0_u32..64).prop_map(|bit| 1 << bit), Just(0), Just(u64::MAX)];
@@ -83,12 +83,12 @@ fn damaged(sound: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Any bytes at all.
+/// Returns any bytes.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..2000)
 }
 
-/// Failures are printed, not kept in files.
+/// Prints failures and does not keep them in files.
 fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }

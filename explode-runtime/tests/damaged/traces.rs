@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::{config, damaged, garbage, limit_memory};
 
-/// A trace with every key that one can have.
+/// A trace with every key that a trace can have.
 const SOUND: &str = r#"{
   "format": 1, "explode": "0.1.0", "versions": { "sqlite": "3.50.2" },
   "target": "sqlite-off", "in": "mem",
@@ -32,7 +32,7 @@ const SOUND: &str = r#"{
   "message": "in step check: no end within the deadline of 30 s"
 }"#;
 
-/// Reads it. What is read can be written and read again.
+/// Reads a trace. The result can be written and read again.
 fn survives(text: &[u8]) {
     limit_memory();
     match Trace::from_json(text) {
@@ -61,7 +61,7 @@ proptest! {
         survives(&text);
     }
 
-    /// Each number of it is another one.
+    /// One number of the trace is replaced by another.
     #[test]
     fn numbers_are_survived(at in any::<prop::sample::Index>(),
         number in "-?[0-9]{1,40}(\\.[0-9]{1,3})?(e[0-9]{1,3})?") {
@@ -78,7 +78,7 @@ proptest! {
         survives(text.as_bytes());
     }
 
-    /// Deep nesting, wherever it stands.
+    /// Deep nesting at any place of the trace.
     #[test]
     fn nesting_is_survived(at in any::<prop::sample::Index>(), bracket in "[\\[{]|\\{\"a\":",
         depth in 1_usize..20_000) {

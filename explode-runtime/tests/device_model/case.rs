@@ -1,4 +1,4 @@
-//! A log to simulate, with an interval and everything else that the simulation asks for.
+//! A log to simulate, with an interval and all other inputs of the simulation.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use explode_ramdisk::{Event, Payload};
 use super::machine::Machine;
 use super::{Outcome, Rules, instants, row, simulate, tokens};
 
-/// Devices of every case.
+/// The number of devices of every case.
 pub const DEVICES: u32 = 2;
 
-/// What [`simulate`] is given.
+/// The inputs of [`simulate`].
 #[derive(Clone)]
 pub struct Case {
     pub rules: Rules,
@@ -30,7 +30,7 @@ impl Case {
     }
 }
 
-/// One line per event, tokens for bytes, so that a failure can be read.
+/// One line per event, with tokens for bytes, so that a failure can be read.
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?}", self.rules)?;

@@ -1,5 +1,5 @@
-//! What a crash can leave in one state of the storage: worlds, visible pieces, disks, combinations
-//! (sections 3 to 6).
+//! The disks that a crash can leave in one state of the storage: worlds, visible pieces, disks,
+//! combinations (sections 3 to 6).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use super::machine::{Machine, Piece, PieceId, Place};
 use super::{Disk, Token};
 
 impl Machine {
-    /// The PREFLUSH writes in flight whose flush may or may not have ended.
+    /// Returns the PREFLUSH writes in flight whose flush may or may not have ended.
     pub fn waiting(&self) -> BTreeSet<u64> {
         self.requests.iter().filter(|(_, request)| request.waits).map(|(id, _)| *id).collect()
     }
 
-    /// The state in the world where the flushes of these writes have ended, and no others.
+    /// Returns the state in the world where the flushes of these writes have ended, and no others.
     pub fn world(&self, ended: &BTreeSet<u64>) -> Machine {
         let mut in_order: Vec<u64> = ended.iter().copied().collect();
         in_order.sort_by_key(|id| self.requests[id].number);
@@ -23,7 +23,7 @@ impl Machine {
         world
     }
 
-    /// Every world, as the set of the writes whose flush has ended in it.
+    /// Returns every world, as the set of the writes whose flush has ended in it.
     pub fn worlds(&self) -> Vec<BTreeSet<u64>> {
         let mut subsets = vec![BTreeSet::new()];
         for id in self.waiting() {
@@ -36,7 +36,7 @@ impl Machine {
         subsets
     }
 
-    /// Can a crash in this world leave the piece on the disk?
+    /// Returns true if a crash in this world can leave the piece on the disk.
     pub fn is_visible(&self, piece: &Piece) -> bool {
         if piece.replaced {
             return false;
@@ -48,7 +48,7 @@ impl Machine {
         piece.acknowledged || piece.failed || piece.in_flight.iter().any(started)
     }
 
-    /// The visible pieces of this world, oldest first.
+    /// Returns the visible pieces of this world, oldest first.
     pub fn visible(&self) -> impl Iterator<Item = (PieceId, &Piece)> {
         self.pieces
             .iter()
@@ -56,16 +56,16 @@ impl Machine {
             .filter(|(_, piece)| self.is_visible(piece))
     }
 
-    /// The disks of all worlds. The pieces of `without` are never kept.
+    /// Returns the disks of all worlds. The pieces of `without` are never kept.
     pub fn disks(&self, without: &BTreeSet<PieceId>) -> BTreeSet<Disk> {
         let worlds = self.worlds();
         worlds.iter().flat_map(|ended| self.world(ended).disks_of_this_world(without)).collect()
     }
 
-    /// Each subset of the visible pieces, in order, over what is durable.
+    /// Returns each subset of the visible pieces, applied in order to the durable contents.
     ///
-    /// This says nothing of ranges: of two versions of one range that are both kept the newer one
-    /// is seen.
+    /// Ranges play no role here: if two versions of one range are kept, the newer one hides the
+    /// older.
     pub fn disks_of_this_world(&self, without: &BTreeSet<PieceId>) -> BTreeSet<Disk> {
         let mut disks = BTreeSet::from([self.durable.clone()]);
         for (_, piece) in self.visible().filter(|(id, _)| !without.contains(id)) {
@@ -76,7 +76,7 @@ impl Machine {
         disks
     }
 
-    /// The visible versions of each range, in this world.
+    /// Returns the number of visible versions of each range, in this world.
     pub fn versions(&self) -> BTreeMap<Vec<Place>, u128> {
         let mut versions = BTreeMap::new();
         for (_, piece) in self.visible() {
@@ -85,7 +85,7 @@ impl Machine {
         versions
     }
 
-    /// The product over all ranges of (1 + visible versions), summed over the worlds.
+    /// Returns the product over all ranges of (1 + visible versions), summed over the worlds.
     pub fn combinations(&self) -> u128 {
         let product = |world: Machine| {
             world.versions().values().map(|versions| 1 + versions).product::<u128>()
@@ -93,12 +93,13 @@ impl Machine {
         self.worlds().iter().map(|ended| product(self.world(ended))).sum()
     }
 
-    /// Does the event between these two states remove or hide a visible version, or change D?
+    /// Returns true if the event between these two states removes or hides a visible version, or
+    /// changes D.
     ///
-    /// D changes when a piece becomes durable, whatever its bytes: a carried piece goes for no
-    /// other reason. Versions are asked of each world: a world goes on as the world in which the
-    /// same flushes have ended, as far as their writes are still in flight. A version that the
-    /// event replaces (`replace_versions`) does not count.
+    /// D changes when a piece becomes durable, whatever its bytes. A carried piece is never removed
+    /// for another reason. Versions are compared in each world. A world continues as the world in
+    /// which the same flushes have ended, except those whose writes are no longer in flight. A
+    /// version that the event replaces (`replace_versions`) does not count.
     pub fn loses_something(&self, after: &Machine) -> bool {
         let durable =
             self.pieces.iter().any(|(id, piece)| piece.carried && !after.pieces.contains_key(id));

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::machine::{Machine, PieceId, Place};
 use super::{Disk, Token};
 
-/// A piece that a disk keeps: its sectors with their contents.
+/// A piece that a disk keeps: its sectors and their contents.
 type Kept = BTreeMap<Place, Token>;
 
 impl Machine {
-    /// The disk that keeps nothing and has ended no flush, and the one that keeps the newest of
-    /// everything and has ended all.
+    /// Returns the disk that keeps nothing and has ended no flush, and the disk that keeps the
+    /// newest of everything and has ended all flushes.
     pub fn ends(&self) -> [Disk; 2] {
         let last = self.world(&self.waiting());
         [self.durable.clone(), with(&last.durable, last.newest(PieceId::MAX).into_values())]
     }
 
-    /// The disks of the three families.
+    /// Returns the disks of the three families.
     pub fn directed(&self) -> BTreeSet<Disk> {
         let mut disks = self.prefixes();
         let last = self.world(&self.waiting());
@@ -36,8 +36,8 @@ impl Machine {
         disks
     }
 
-    /// The visible pieces up to each one, in the world of those flushes that came before any of
-    /// them.
+    /// Returns, for each visible piece, the disk with the newest versions up to that piece. In its
+    /// world the flushes have ended that were submitted up to the latest request of those pieces.
     fn prefixes(&self) -> BTreeSet<Disk> {
         let worlds = self.worlds_in_order();
         let pieces = worlds.iter().flat_map(|world| world.visible());
@@ -52,7 +52,7 @@ impl Machine {
         pieces.keys().map(|last| prefix(*last)).collect()
     }
 
-    /// The newest visible version of each range, among the pieces up to `last`.
+    /// Returns the newest visible version of each range, among the pieces up to `last`.
     fn newest(&self, last: PieceId) -> BTreeMap<Vec<Place>, (PieceId, Kept)> {
         let pieces = self.visible().filter(|(id, _)| *id <= last);
         let with_range = pieces.map(|(id, piece)| {
@@ -61,8 +61,8 @@ impl Machine {
         with_range.collect()
     }
 
-    /// The worlds: the later a flush was submitted, the later come the worlds in which it has
-    /// ended.
+    /// Returns the worlds in order. The later a flush was submitted, the later are the worlds in
+    /// which it has ended.
     fn worlds_in_order(&self) -> Vec<Machine> {
         let mut waiting: Vec<u64> = self.waiting().into_iter().collect();
         waiting.sort_by_key(|id| self.requests[id].number);
@@ -76,7 +76,7 @@ impl Machine {
     }
 }
 
-/// What is durable, with these pieces, the older ones first.
+/// Returns the durable contents with these pieces, the older ones applied first.
 fn with(durable: &Disk, pieces: impl IntoIterator<Item = (PieceId, Kept)>) -> Disk {
     let pieces: BTreeMap<PieceId, Kept> = pieces.into_iter().collect();
     let mut disk = durable.clone();

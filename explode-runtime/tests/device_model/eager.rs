@@ -1,9 +1,9 @@
-//! The worlds of PREFLUSH in the obvious way: whenever a flush could end, the state is forked, and
-//! all states go on.
+//! The worlds of PREFLUSH in the direct way: whenever a flush can end, the state is forked, and all
+//! states continue.
 //!
-//! `crash` derives the worlds of an instant from one state, by ending flushes then and there
-//! (section 3, "PREFLUSH"). Here a flush ends when it ends, and everything that follows happens to
-//! a state in which it has. Both must leave the same disks.
+//! `crash` derives the worlds of an instant from one state, by ending flushes at that instant
+//! (section 3, "PREFLUSH"). Here a flush ends when it ends, and all later events happen to a state
+//! in which it has ended. Both must leave the same disks.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use explode_ramdisk::Event;
 use super::machine::Machine;
 use super::{Disks, epochs, events};
 
-/// The disks of an interval that begins in `machine`'s state after `before`; `None` if there are
-/// more than `most` states.
+/// Returns the disks of an interval of a log that begins in the state of `machine`; `None` if there
+/// are more than `most` states.
 pub fn disks(
     machine: Machine,
     log: &[Event],
@@ -37,12 +37,12 @@ pub fn disks(
     Some(disks)
 }
 
-/// The event happens to each state, and then some of the flushes that can end do so.
+/// Applies the event to each state, then ends any of the flushes that can end.
 fn step(states: &BTreeSet<Machine>, event: &Event, most: usize) -> Option<BTreeSet<Machine>> {
     let mut next = BTreeSet::new();
     for state in states {
-        // A PREFLUSH write that fails applies no flush: the worlds in which its flush had ended are
-        // no more.
+        // A PREFLUSH write that fails applies no flush, so the worlds in which its flush had ended
+        // do not continue.
         if let Event::Complete { id, error: true } = event
             && state.requests[id].preflush
             && !state.requests[id].waits
@@ -60,7 +60,7 @@ fn step(states: &BTreeSet<Machine>, event: &Event, most: usize) -> Option<BTreeS
     Some(next)
 }
 
-/// A state knows which flushes have ended, so it is one world: those that wait have not.
+/// Returns the disks of a state. It is one world, because the flushes that wait have not ended.
 fn disks_of_one_state(state: &Machine) -> BTreeSet<super::Disk> {
     state.disks_of_this_world(&BTreeSet::new())
 }

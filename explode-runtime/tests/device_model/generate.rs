@@ -1,5 +1,5 @@
-//! Random scripts: few sectors, few contents and a few favourite ranges, so that pieces meet; every
-//! kind of event.
+//! Random scripts of every kind of event. Sectors, contents and favourite ranges are few, so that
+//! pieces overlap.
 
 use explode_ramdisk::Flags;
 use proptest::collection::vec;
@@ -11,10 +11,11 @@ use super::case::{Case, DEVICES};
 use super::script::{Action, Script, Spot, Write};
 use super::{Atom, Rules, Token};
 
-/// The seed unless PROPTEST_RNG_SEED names another: what CI runs is the same each time.
+/// The seed unless PROPTEST_RNG_SEED names another. CI runs the same cases each time.
 const SEED: u64 = 0x5eed;
 
-/// Makes as many cases as PROPTEST_CASES says, else `cases`, always the same ones.
+/// Returns a runner for PROPTEST_CASES cases, or `cases` without that variable. The cases are
+/// always the same.
 pub fn runner(cases: u32) -> TestRunner {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
     let cases = number("PROPTEST_CASES")
@@ -25,7 +26,7 @@ pub fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed))
 }
 
-/// Random logs under these rules, with blocks of 1024 or 4096 bytes.
+/// Returns random logs under these rules, with blocks of 1024 or 4096 bytes.
 pub fn cases(durable: bool, atom: Atom, replace_versions: bool) -> impl Strategy<Value = Case> {
     let rules = select(vec![4096, 1024]).prop_map(move |block_bytes| Rules {
         durable,
@@ -36,7 +37,7 @@ pub fn cases(durable: bool, atom: Atom, replace_versions: bool) -> impl Strategy
     let base = prop_oneof![Just(vec![0]), vec(select(vec![0, b'A', b'z']), 1..5)];
     let most_combinations = prop_oneof![3 => Just(32), 3 => Just(192), 1 => Just(1024)];
     let actions = vec(action(), 0..60);
-    // Every other log is made of some kinds only: what is rare among all kinds is common there.
+    // Every other log has only some kinds of events. A kind that is rare among all is common there.
     let off =
         prop_oneof![Just(0), any::<u16>(), (any::<u16>(), any::<u16>()).prop_map(|(a, b)| a & b)];
     let from = prop_oneof![Just(0), 0..30usize];

@@ -1,9 +1,9 @@
-//! One state of the storage, and what each event of `docs/model/fault-model.md`, section 3, makes
-//! of it.
+//! One state of the storage, and the effect of each event of `docs/model/fault-model.md`, section
+//! 3, on it.
 //!
-//! All devices are in one [`Machine`]: a sector is named by its [`Place`], and as no event spans
-//! two devices nothing else is needed to keep them apart. A sector's contents are one [`Token`],
-//! the byte that fills it.
+//! All devices are in one [`Machine`]. A [`Place`] names a sector. No event spans two devices, so
+//! nothing else has to keep them apart. The contents of a sector are one [`Token`], the byte that
+//! fills it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,48 +11,49 @@ use explode_ramdisk::{Event, Flags, Payload};
 
 use super::{Atom, Disk, Rules, SECTOR, Token, tokens};
 
-/// Device and sector.
+/// A device and a sector of it.
 pub type Place = (u32, u64);
-/// A piece's place in the order of age: a newer piece has a larger one. Never used twice.
+/// The number of a piece in the order of age: a newer piece has a larger one. A number is never
+/// used twice.
 pub type PieceId = usize;
 
 /// Bytes that a crash keeps or loses whole.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Piece {
-    /// The sectors that it still has; their places are its range.
+    /// The sectors that the piece still has. Their places are its range.
     pub sectors: BTreeMap<Place, Token>,
-    /// The places that it had at first: a lock on one of them is a lock on it.
+    /// The places that the piece had at first. A lock on one of them locks the piece.
     pub made_with: BTreeSet<Place>,
-    /// Has a request ever carried it? If not, it is "only dirty".
+    /// True if a request has ever carried the piece; otherwise it is "only dirty".
     pub carried: bool,
-    /// The number of the first request that carried it.
+    /// The number of the first request that carried the piece.
     pub first_request: Option<usize>,
-    /// The requests that carry it now.
+    /// The requests that carry the piece now.
     pub in_flight: BTreeSet<u64>,
-    /// A request that carried it has completed without an error.
+    /// True if a request that carried the piece has completed without an error.
     pub acknowledged: bool,
-    /// A request that carried it has completed with an error.
+    /// True if a request that carried the piece has completed with an error.
     pub failed: bool,
-    /// A newer version hides it (`replace_versions`).
+    /// True if a newer version hides the piece (`replace_versions`).
     pub replaced: bool,
 }
 
 /// A write, a flush (which has no pieces), or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Request {
-    /// Requests are numbered in the order of their submits.
+    /// The number of the request, in the order of submits.
     pub number: usize,
     pub pieces: Vec<PieceId>,
     pub fua: bool,
-    /// Has data, and a flush that comes first.
+    /// True if the request has data, and a flush that comes first.
     pub preflush: bool,
-    /// The pieces that its flush makes durable.
+    /// The pieces that the flush of the request makes durable.
     pub remembered: Vec<PieceId>,
-    /// PREFLUSH, and the flush has not ended.
+    /// True if the request is PREFLUSH and its flush has not ended.
     pub waits: bool,
 }
 
-/// Everything that decides which disks a crash can leave.
+/// The state that decides which disks a crash can leave.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machine {
     pub rules: Rules,
@@ -77,7 +78,7 @@ impl Machine {
         }
     }
 
-    /// What the event does.
+    /// Applies an event.
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Dirty { dev, sector, data } => {
@@ -159,14 +160,14 @@ impl Machine {
         }
     }
 
-    /// The flush of a PREFLUSH write ends, and the write starts.
+    /// Ends the flush of a PREFLUSH write. The write then starts.
     pub fn end_flush(&mut self, id: u64) {
         let remembered = self.requests[&id].remembered.clone();
         self.make_durable(&remembered);
         self.requests.get_mut(&id).expect("looked up above").waits = false;
     }
 
-    /// Cuts the bytes, and finds or appends each piece.
+    /// Cuts the bytes into pieces, and finds or appends each piece.
     fn write(&mut self, dev: u32, sector: u64, contents: &[Token]) -> Vec<PieceId> {
         let mut cut: BTreeMap<u64, BTreeMap<Place, Token>> = BTreeMap::new();
         for (at, token) in (sector..).zip(contents) {
@@ -211,7 +212,8 @@ impl Machine {
         id
     }
 
-    /// Oldest first: D takes the sectors of each that is still there, and older pieces lose them.
+    /// Makes pieces durable, oldest first. D takes the sectors of each piece that still exists, and
+    /// older pieces lose them.
     fn make_durable(&mut self, pieces: &[PieceId]) {
         for id in BTreeSet::from_iter(pieces) {
             let Some(piece) = self.pieces.remove(id) else { continue };

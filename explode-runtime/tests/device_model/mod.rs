@@ -1,16 +1,16 @@
 //! A simulation of the fault model by brute force, written from `docs/model/fault-model.md` alone.
 //!
-//! It shares no code with the engine and knows none of its short cuts: at *every* instant, in every
-//! world, it keeps every subset of the visible pieces, each sector on its own. It is slow, and
-//! meant to be obviously right. The engine is compared with it (`device_model.rs`), and it is
-//! compared with the golden disks (`device_model_golden.rs`).
+//! It shares no code and no short cuts with the engine. At *every* instant, in every world, it
+//! keeps every subset of the visible pieces, each sector on its own. It is slow, and meant to be
+//! obviously right. The engine is compared with it (`device_model.rs`), and it is compared with the
+//! golden disks (`device_model_golden.rs`).
 //!
-//! - `machine`: one state of the storage, and what each event makes of it
-//! - `crash`: what a crash can leave in one state
+//! - `machine`: one state of the storage, and the effect of each event on it
+//! - `crash`: the disks that a crash can leave in one state
 //! - `directed`: the part of a sample that is not random
 //! - this file: instants, epochs, emissions
-//! - `eager`: the worlds of PREFLUSH once more, by forking the state whenever a flush could end
-//! - `generate`, `script`, `case`: random logs; `seen`: what they met
+//! - `eager`: the worlds of PREFLUSH again, by forking the state whenever a flush can end
+//! - `generate`, `script`, `case`: random logs; `seen`: the situations that they met
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -28,29 +28,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_ramdisk::Event;
 use machine::Machine;
 
-/// Bytes of a sector.
+/// The bytes of a sector.
 pub const SECTOR: u64 = 512;
 
-/// What fills a sector: all its 512 bytes are this one.
+/// The contents of a sector, whose 512 bytes all have this value.
 pub type Token = u8;
 
-/// The contents of all devices: for each, one token a sector.
+/// The contents of all devices: one token per sector of each device.
 pub type Disk = Vec<Vec<Token>>;
 
-/// What the simulation can be asked to assume of the device.
+/// The assumptions of the simulation about the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rules {
-    /// Completion rule `durable`; else `volatile`.
+    /// True for completion rule `durable`; false for `volatile`.
     pub durable: bool,
-    /// Where an event's bytes are cut.
+    /// The size into which an event's bytes are cut.
     pub atom: Atom,
-    /// For [`Atom::Block`].
+    /// The size of a block in bytes, for [`Atom::Block`].
     pub block_bytes: u64,
-    /// FiSC's rule, that misses disks.
+    /// True for FiSC's rule, which misses disks.
     pub replace_versions: bool,
 }
 
-/// Where an event's bytes are cut.
+/// The size into which an event's bytes are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Atom {
     Block,
@@ -58,7 +58,7 @@ pub enum Atom {
     Request,
 }
 
-/// Where in an interval an instant is.
+/// The place of an instant in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Epoch {
     Begin,
@@ -69,14 +69,14 @@ pub enum Epoch {
 /// All disks that a crash in an interval can leave, with their epochs.
 pub type Disks = BTreeMap<Disk, BTreeSet<Epoch>>;
 
-/// What the simulation says of an interval.
+/// The result of the simulation of an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub disks: Disks,
     pub crash_disks: u128,
 }
 
-/// Simulates a log up to the end of an interval: `interval` is the index of its first event, and
+/// Simulates a log up to the end of an interval. `interval` is the index of its first event, and
 /// one past its last.
 pub fn simulate(
     log: &[Event],
@@ -99,7 +99,7 @@ pub fn simulate(
     Outcome { disks, crash_disks }
 }
 
-/// The states s0 ... sn of an interval of n events; marks are none.
+/// Returns the states s0 ... sn of an interval of n events, marks not counted.
 pub fn instants(
     log: &[Event],
     interval: (usize, usize),
@@ -121,12 +121,13 @@ pub fn instants(
     instants
 }
 
-/// The events of the interval that count.
+/// Returns the events of the interval, without marks.
 pub fn events(log: &[Event], interval: (usize, usize)) -> impl Iterator<Item = &Event> {
     log[interval.0..interval.1].iter().filter(|event| !matches!(event, Event::Mark { .. }))
 }
 
-/// The instants at which section 6 looks: before each event that loses something, and at the last.
+/// Returns the emissions of section 6: the instant before each event that loses something, and the
+/// last instant.
 pub fn emissions(instants: &[Machine]) -> BTreeSet<usize> {
     let last = instants.len() - 1;
     let mut emissions: BTreeSet<usize> =
@@ -135,7 +136,7 @@ pub fn emissions(instants: &[Machine]) -> BTreeSet<usize> {
     emissions
 }
 
-/// The epochs of the instant s`at` of s0 ... s`n`.
+/// Returns the epochs of the instant s`at` of s0 ... s`n`.
 pub fn epochs(at: usize, n: usize) -> impl Iterator<Item = Epoch> {
     let begin = (at == 0).then_some(Epoch::Begin);
     let in_between = (at > 0 && at < n).then_some(Epoch::InBetween);
@@ -143,14 +144,14 @@ pub fn epochs(at: usize, n: usize) -> impl Iterator<Item = Epoch> {
     [begin, in_between, end].into_iter().flatten()
 }
 
-/// The pieces that `replace_versions` hides from the emission that ends these instants: it misses
-/// what they could leave.
+/// Returns the pieces that `replace_versions` hides from the emission that ends these instants. The
+/// emission misses the disks with them.
 fn replaced(until_emission: &[Machine]) -> BTreeSet<machine::PieceId> {
     let pieces = until_emission.iter().flat_map(|machine| &machine.pieces);
     pieces.filter(|(_, piece)| piece.replaced).map(|(id, _)| *id).collect()
 }
 
-/// The durable contents before the first event.
+/// Returns the durable contents before the first event.
 pub fn blank(sectors_per_device: u64, devices: u32, base: &[Vec<u8>]) -> Disk {
     let zeroes = || vec![0; sectors_per_device as usize];
     (0..devices as usize)
@@ -158,7 +159,7 @@ pub fn blank(sectors_per_device: u64, devices: u32, base: &[Vec<u8>]) -> Disk {
         .collect()
 }
 
-/// One token a sector.
+/// Returns one token per sector.
 pub fn tokens(bytes: &[u8]) -> Vec<Token> {
     let token = |sector: &[u8]| {
         assert!(sector.iter().all(|byte| *byte == sector[0]), "a sector is filled with one byte");
@@ -167,18 +168,18 @@ pub fn tokens(bytes: &[u8]) -> Vec<Token> {
     bytes.chunks(SECTOR as usize).map(token).collect()
 }
 
-/// The bytes that tokens stand for.
+/// Returns the bytes of these tokens.
 pub fn bytes(tokens: &[Token]) -> Vec<u8> {
     tokens.iter().flat_map(|token| [*token; SECTOR as usize]).collect()
 }
 
-/// One character a sector, as in the golden files: `.` is zeroes, `|` stands between devices.
+/// Returns one character per sector, as in the golden files: `.` is zeroes, `|` separates devices.
 pub fn picture(disk: &Disk) -> String {
     let devices: Vec<String> = disk.iter().map(|tokens| row(tokens)).collect();
     devices.join("|")
 }
 
-/// One device of a [`picture`].
+/// Returns one device of a [`picture`].
 pub fn row(tokens: &[Token]) -> String {
     tokens.iter().map(|token| if *token == 0 { '.' } else { char::from(*token) }).collect()
 }

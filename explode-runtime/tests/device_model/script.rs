@@ -1,9 +1,9 @@
-//! Random logs are written as a script of actions, and any script makes a valid log.
+//! Random logs, written as scripts of actions. Every script makes a valid log.
 //!
-//! An action names what it needs by an index modulo what there is (the request to complete, the
-//! bytes to write again), so that every part of a script is a script, and shrinking is leaving
-//! actions out. An action that would need too many disks is left out by the same rule: it is brute
-//! force that has to follow.
+//! An action names its operand by an index modulo the number of candidates (the request to
+//! complete, the bytes to write again). Every part of a script is therefore a script, and shrinking
+//! omits actions. An action that would need too many disks is omitted as well, because brute force
+//! has to follow it.
 
 use explode_ramdisk::{Event, Flags, Payload};
 
@@ -14,25 +14,25 @@ use super::{Rules, SECTOR, Token, blank, bytes};
 const LARGEST_ID: u64 = 6;
 const MOST_WAITING: usize = 3;
 
-/// How to make a log.
+/// The inputs from which a log is made.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub rules: Rules,
     pub sectors: u64,
-    /// What is durable before the first event: one token a sector, repeated.
+    /// The durable contents before the first event: one token per sector, repeated.
     pub base: Vec<Token>,
     pub actions: Vec<Action>,
-    /// Bit n: actions of kind n are left out.
+    /// The kinds of actions that are omitted: bit n for kind n.
     pub off: u16,
-    /// Where the mark `from` is, modulo what there is, and how many events later `to`, or as many
-    /// as there are.
+    /// The index of the mark `from`, modulo the number of places for it, and the number of events
+    /// from there to the mark `to`. The end of the log limits it.
     pub from: usize,
     pub to: usize,
-    /// The largest number of combinations that an instant may have.
+    /// The maximal number of combinations of an instant.
     pub most_combinations: u128,
 }
 
-/// One step of a [`Script`].
+/// A step of a [`Script`].
 #[derive(Clone, Debug)]
 pub enum Action {
     Dirty(Write),
@@ -58,7 +58,7 @@ pub struct Spot {
     pub sectors: u64,
 }
 
-/// A range and what is written: the tokens, repeated.
+/// A range and the tokens to write, repeated.
 #[derive(Clone, Debug)]
 pub struct Write {
     pub spot: Spot,
@@ -66,7 +66,7 @@ pub struct Write {
 }
 
 impl Script {
-    /// The log that this script makes.
+    /// Returns the log that this script makes.
     pub fn case(&self) -> Case {
         let device =
             self.base.iter().copied().cycle().take(self.sectors as usize).collect::<Vec<Token>>();
@@ -90,7 +90,7 @@ impl Script {
         Case { rules: self.rules, sectors: self.sectors, base, log, interval: (from + 1, to + 1) }
     }
 
-    /// What the action is after this log, if it can be.
+    /// Returns the event of the action after this log; `None` if there is no such event.
     fn event(&self, action: &Action, log: &[Event], machine: &Machine) -> Option<Event> {
         let free = (1..=LARGEST_ID).find(|id| !machine.requests.contains_key(id));
         let submit = |dev, sector, payload, flags: &Flags| {
@@ -162,7 +162,7 @@ impl Script {
 }
 
 impl Action {
-    /// The bit of [`Script::off`].
+    /// Returns the bit of the action in [`Script::off`].
     fn kind(&self) -> u32 {
         match self {
             Action::Dirty(_) => 0,
@@ -182,7 +182,7 @@ impl Action {
     }
 }
 
-/// Device, sector and bytes of one of the log's events that have bytes.
+/// Returns device, sector and bytes of one of the log's events with bytes.
 fn earlier(log: &[Event], which: usize) -> Option<(u32, u64, Vec<u8>)> {
     let with_bytes = log.iter().filter_map(|event| match event {
         Event::Dirty { dev, sector, data } => Some((*dev, *sector, data.to_vec())),
@@ -192,6 +192,6 @@ fn earlier(log: &[Event], which: usize) -> Option<(u32, u64, Vec<u8>)> {
         _ => None,
     });
     let all: Vec<_> = with_bytes.collect();
-    // The latest first, so that small indexes find what is most likely still pending.
+    // The latest comes first, so that small indices find what is probably still pending.
     all.into_iter().rev().cycle().nth(which % log.len().max(1))
 }

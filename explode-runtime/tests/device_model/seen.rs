@@ -1,5 +1,5 @@
-//! What random logs met: a generator that never makes what matters tests nothing ("sometimes"
-//! assertions).
+//! The situations that random logs met. A generator that never makes the important ones tests
+//! nothing ("sometimes" assertions).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,13 +10,13 @@ use super::case::Case;
 use super::events;
 use super::machine::Machine;
 
-/// How often each thing of interest was met.
+/// The number of times that each situation was met.
 #[derive(Debug, Default)]
 pub struct Seen {
     counts: BTreeMap<&'static str, u64>,
 }
 
-/// Fewer logs (PROPTEST_CASES) need not meet everything.
+/// The number of logs that must meet everything. Fewer logs (PROPTEST_CASES) need not.
 const ENOUGH: u64 = 256;
 /// Every kind of event.
 const KINDS: [&str; 16] = [
@@ -39,12 +39,12 @@ const KINDS: [&str; 16] = [
 ];
 const WORLDS: &str = "several worlds";
 const ONLY_ENDED: &str = "disk only if a flush has ended";
-/// Not under rule `durable`, where a flush changes nothing but that the write may start.
+/// Not required under rule `durable`, where a flush only lets the write start.
 const ONLY_NOT_ENDED: &str = "disk only if a flush has not ended";
 const SUPERSEDED: &str = "completion of a superseded piece";
-/// Not under `replace_versions`.
+/// Not required under `replace_versions`.
 const VERSIONS: &str = "two versions of one range";
-/// Only there.
+/// Required only under `replace_versions`.
 const REPLACED: &str = "replaced version";
 
 impl Seen {
@@ -52,7 +52,7 @@ impl Seen {
         *self.counts.entry(what).or_default() += count as u64;
     }
 
-    /// Notes the events of a case, and the situations in its interval.
+    /// Counts the events of a case, and the situations in its interval.
     pub fn look_at(&mut self, case: &Case) {
         self.add("logs", 1);
         let mut ids = BTreeSet::new();
@@ -86,7 +86,7 @@ impl Seen {
         self.add(ONLY_ENDED, usize::from(!ended.is_subset(&not_ended)));
     }
 
-    /// Panics if enough logs under these rules never met something that they can meet.
+    /// Panics if enough logs under these rules never met a situation that they can meet.
     pub fn require_all(&self, durable: bool, replace_versions: bool) {
         if self.counts.get("logs").is_none_or(|logs| *logs < ENOUGH) {
             return;
@@ -103,7 +103,7 @@ impl Seen {
     }
 }
 
-/// Does the event complete a write of which a sector has been taken away meanwhile?
+/// Returns true if the event completes a write with a piece that no longer exists.
 fn is_superseded(state: &Machine, event: &Event) -> bool {
     let Event::Complete { id, .. } = event else { return false };
     state.requests[id].pieces.iter().any(|piece| !state.pieces.contains_key(piece))

@@ -1,5 +1,5 @@
-//! Blocks that go bad, as choices (EX-112, EX-118): a mirror over two disks outlives each, if it
-//! looks.
+//! Blocks that go bad, as choices (EX-112, EX-118). A mirror over two disks survives each of them
+//! if it tests its reads.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -19,7 +19,8 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use common::Said;
 use mirror::{BLOCK, BLOCKS, Mirror};
 
-/// Fills one of two blocks; both hold what they were filled with, before a crash and after it.
+/// A checker that fills one of two blocks. Both must hold what they were filled with, before a
+/// crash and after it.
 #[derive(Default)]
 struct Holds {
     before: [u8; 2],
@@ -64,7 +65,8 @@ impl Checker for Holds {
     }
 }
 
-/// Two mutates on a mirror of this kind whose disks have such faults, so many on a path.
+/// Runs two mutates on a mirror of this kind. Its disks have these faults, at most `most` on a
+/// path.
 fn run(kind: &str, faults: &str, most: u64) -> Said {
     run_to(2, kind, faults, most)
 }
@@ -73,7 +75,7 @@ fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
     run_by(&StrategyName::Exhaust, depth, kind, faults, most)
 }
 
-/// The same by a strategy; walks end at 12 states.
+/// Runs the mirror with a strategy. Walks end at 12 states.
 fn run_by(strategy: &StrategyName, depth: u32, kind: &str, faults: &str, most: u64) -> Said {
     let checker = CheckerDef::new("test", "a checker for tests", |_: &Options| {
         Ok(Box::new(Holds::default()))
@@ -111,22 +113,23 @@ fn run_by(strategy: &StrategyName, depth: u32, kind: &str, faults: &str, most: u
     common::run(&registry, &plan)
 }
 
-/// States, operations, choices of two or more options, findings, and what was broken.
+/// Returns the counts of states, operations, choices of two or more options, findings, and
+/// failures.
 fn counts(said: &Said) -> [u64; 5] {
     let summary = said.summary();
     [&summary.states, &summary.operations, &summary.choices, &summary.findings, &summary.broken]
         .map(|count| u64::try_from(&count.0).unwrap())
 }
 
-/// The first mutate has nothing that could go bad; then each disk has one block, so there are 1 + 2
-/// ways, and two blocks to fill: 2 + 2 x 3 x 2 operations; a state is a way.
+/// In the first mutate no block can go bad. Then each disk has one block, so there are 1 + 2
+/// options, and two blocks to fill: 2 + 2 x 3 x 2 operations. Each path is a state.
 #[test]
 fn each_block_that_holds_something_is_an_option() {
     assert_eq!(counts(&run("plain", "none", 1)), [7, 6, 6, 0, 0]);
     let said = run("plain", "unreadable", 1);
     assert_eq!(counts(&said), [15, 14, 26, 0, 0]);
     assert!(said.summary().complete);
-    // Both kinds of both blocks: 1 + 4 ways.
+    // Both kinds of both blocks: 1 + 4 options.
     assert_eq!(counts(&run("checksums", "both", 1)), [23, 22, 42, 0, 0]);
 }
 
@@ -146,7 +149,7 @@ fn garbage_is_caught_unless_there_are_checksums() {
     assert_eq!(counts(&run("checksums", "garbage", 1)), [15, 14, 26, 0, 0]);
 }
 
-/// The seeded bug: what a read that has failed leaves behind is taken for what was read.
+/// The seeded bug: the mirror uses the buffer of a failed read.
 #[test]
 fn a_mirror_that_does_not_look_is_found_and_replayed() {
     let said = run("careless", "unreadable", 1);
@@ -157,8 +160,8 @@ fn a_mirror_that_does_not_look_is_found_and_replayed() {
     assert_eq!(counts(&run("careless", "none", 1))[3..], [0, 0], "sound disks do not show it");
 }
 
-/// Two bad blocks are more than a mirror can take: it reports an error, which is neither a finding
-/// nor broken.
+/// Two bad blocks are too many for a mirror. It reports an error, which is neither a finding nor
+/// broken.
 #[test]
 fn both_copies_unreadable_is_an_error_and_no_finding() {
     let said = run_to(3, "plain", "unreadable", 2);
@@ -166,7 +169,7 @@ fn both_copies_unreadable_is_an_error_and_no_finding() {
     assert_eq!([findings, broken], [0, 0]);
 }
 
-/// Walks draw where a block goes bad among the places that an earlier walk has met: the bug is
+/// Walks draw the block that goes bad among the places that an earlier walk has met. The bug is
 /// found, and replays.
 #[test]
 fn walks_draw_what_goes_bad() {

@@ -1,5 +1,5 @@
-//! Two disks that hold the same, as one: a mirror with or without checksums, and one that does not
-//! look whether it could read.
+//! Two disks with equal contents as one: a mirror with or without checksums, and one that does not
+//! test its reads.
 
 use std::rc::Rc;
 
@@ -11,12 +11,12 @@ use explode_runtime::stack::{
 };
 use nix::errno::Errno;
 
-/// Bytes of a block.
+/// The bytes of a block.
 pub const BLOCK: usize = 4096;
-/// Blocks of the mirror.
+/// The number of blocks of the mirror.
 pub const BLOCKS: u64 = 2;
 
-/// A disk of so many blocks that may go bad.
+/// Returns a disk of [`BLOCKS`] blocks that may go bad.
 pub fn disk() -> ComponentDef {
     ComponentDef::new("disk", "a disk for tests", |options| {
         Ok(Box::new(Disk { media: MediaFaults::of(options)?, disk: None }))
@@ -53,7 +53,7 @@ impl Inspect for Disk {
     }
 }
 
-/// The mirror over two of them.
+/// Returns the mirror over two disks.
 pub fn mirror() -> ComponentDef {
     ComponentDef::new("mirror", "two disks as one, for tests", |options| {
         let words =
@@ -72,7 +72,7 @@ pub fn mirror() -> ComponentDef {
 enum Kind {
     Plain,
     Checksums,
-    /// It takes what a read that has failed leaves behind for what it has read.
+    /// Uses the buffer of a failed read.
     Careless,
 }
 
@@ -83,7 +83,7 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Fills a block, durably: the first disk, then the second.
+    /// Fills a block durably: on the first disk, then on the second.
     pub fn write(&self, block: u64, letter: u8) {
         let mut bytes = vec![letter; BLOCK];
         if self.kind == Kind::Checksums {
@@ -96,13 +96,13 @@ impl Mirror {
         });
     }
 
-    /// What the block was filled with; 0 if it never was.
+    /// Returns the contents of the block; zeroes if it was never filled.
     pub fn read(&self, block: u64) -> Result<Vec<u8>, Errno> {
         let bytes = self.copy(0, block).or_else(|_| self.copy(1, block))?;
         Ok(bytes[..BLOCK - 8].to_vec())
     }
 
-    /// One of the copies, if it can be read and is sound.
+    /// Returns one of the copies, if it can be read and is sound.
     fn copy(&self, disk: usize, block: u64) -> Result<Vec<u8>, Errno> {
         let mut bytes = vec![0; BLOCK];
         let read = self.disks[disk].try_read(block * 8, &mut bytes);
@@ -118,7 +118,7 @@ impl Mirror {
         }
     }
 
-    /// Makes both copies the same: the first wins if it is sound.
+    /// Makes both copies equal. The first wins if it is sound.
     fn resync(&self) -> Recovery {
         let mut found = Recovery::Clean;
         for block in 0..BLOCKS {

@@ -1,4 +1,4 @@
-//! What of a bad block a crash can leave: it is bad until a write has reached it.
+//! A bad block on crash disks: it is bad until a write has reached it.
 
 use explode_ramdisk::{Disk, Event, Flags, Image, Payload, ReadFault};
 use explode_runtime::crash::{Instants, SampleLimits, walk};
@@ -8,8 +8,8 @@ fn image(letter: u8) -> Image {
     Image::from_iter([(0, Disk::from_bytes(&[letter; 8192]))])
 }
 
-/// For each crash disk of now, in order: whether block 0 can be read, and its first byte. Its image
-/// has the identity that the disk reports.
+/// Returns for each crash disk of this instant, in order, whether block 0 can be read, and its
+/// first byte. The image must have the identity that the disk reports.
 fn disks(write_set: &WriteSet) -> Vec<(bool, u8)> {
     let mut found = Vec::new();
     walk(&mut write_set.clone(), &[], Instants::Now, &SampleLimits::default(), |disk| {
@@ -34,7 +34,7 @@ fn flush(id: u64) -> [Event; 2] {
     [Event::Flush { id, dev: 0 }, Event::Complete { id, error: false }]
 }
 
-/// A scrub writes what was there: the same bytes, and another disk.
+/// A scrub writes the same bytes again, and leaves another disk.
 #[test]
 fn a_block_is_bad_until_a_write_has_reached_it() {
     let mut write_set = WriteSet::new(image(1), DeviceRules::default());
@@ -56,7 +56,7 @@ fn a_block_is_bad_until_a_write_has_reached_it() {
     });
 }
 
-/// Of a block in part overwritten the rest stays bad.
+/// If a bad block is overwritten in part, the rest stays bad.
 #[test]
 fn each_sector_heals_by_itself() {
     let mut disk = Disk::from_bytes(&[1; 4096]);

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Each mutant is met by several of the property test's parts in a third of these, with other seeds
-/// too.
+/// The number of cases. With a third of them each mutant is found by several parts of the property
+/// test, also with other seeds.
 const CASES: &str = "256";
-/// The copy's own manifest. `lto` would optimise across the parts of a crate, and so take twice the
-/// time for each mutant.
+/// The manifest of the copy. `lto` would optimise across the parts of a crate, and so take twice
+/// the time for each mutant.
 const WORKSPACE: &str = r#"
 [workspace]
 members = ["ramdisk", "explode-runtime"]
@@ -21,26 +21,26 @@ debug = false
 lto = "off"
 
 "#;
-/// What of the engine makes crash disks of events. The rest of it would be built anew with each
-/// mutant, and is not tested here.
+/// The modules of the engine that make crash disks of events. The others would be built again with
+/// each mutant, and are not tested here.
 const MODULES: [&str; 3] = ["crash", "events", "writeset"];
-/// What the property test says when engine and simulation differ.
+/// The text of the property test when engine and simulation differ.
 const DIFFERENCE: &str = "engine and simulation";
 
-/// The crates `explode-ramdisk` and `explode-runtime`, the latter with [`MODULES`] and the test
-/// `device_model` alone.
+/// A copy of the crates `explode-ramdisk` and `explode-runtime`. The latter has only [`MODULES`]
+/// and the test `device_model`.
 pub struct EngineCopy {
     root: PathBuf,
     target: PathBuf,
-    /// Held while the copy is in use: another run waits.
+    /// The lock on the copy while it is in use. Another run waits.
     _lock: File,
 }
 
-/// What the property test says of the copy.
+/// The outcome of the property test on the copy.
 #[derive(Debug)]
 pub enum Outcome {
     Passes,
-    /// So many of its tests fail, and some of them because engine and simulation differ.
+    /// This number of tests fail, some of them because engine and simulation differ.
     Differs {
         tests: usize,
     },
@@ -49,7 +49,7 @@ pub enum Outcome {
 }
 
 impl EngineCopy {
-    /// Makes the copy, or makes good the one of an earlier run.
+    /// Makes the copy, or updates that of an earlier run.
     pub fn make() -> EngineCopy {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
         fs::create_dir_all(&folder).expect("a folder below the target directory");
@@ -63,7 +63,7 @@ impl EngineCopy {
         for path in there.keys().filter(|path| !wanted.contains_key(*path)) {
             fs::remove_file(copy.root.join(path)).expect("an old file of the copy");
         }
-        // A file that has not changed keeps its time, and cargo what it has built of it.
+        // A file that has not changed keeps its time, so that cargo keeps what it has built of it.
         for (path, bytes) in wanted.iter().filter(|(path, bytes)| there.get(*path) != Some(bytes)) {
             let path = copy.root.join(path);
             fs::create_dir_all(path.parent().expect("the copy's folder"))
@@ -73,12 +73,12 @@ impl EngineCopy {
         copy
     }
 
-    /// The text of a file below `explode-runtime/src`.
+    /// Returns the text of a file below `explode-runtime/src`.
     pub fn source(&self, file: &str) -> String {
         fs::read_to_string(self.path(file)).expect(file)
     }
 
-    /// Changes that text.
+    /// Replaces the text of a file below `explode-runtime/src`.
     pub fn set_source(&self, file: &str, text: &str) {
         fs::write(self.path(file), text).expect(file);
     }
@@ -108,8 +108,8 @@ impl EngineCopy {
         self.root.join("explode-runtime/src").join(file)
     }
 
-    /// Runs `cargo test` on the copy, from the workspace so that its configuration counts. Always
-    /// the same logs, and no shrinking: that there is a difference is enough.
+    /// Runs `cargo test` on the copy, from the workspace so that its configuration counts. The logs
+    /// are always the same, and there is no shrinking, because any difference is enough.
     fn cargo_test(&self, more: &[&str]) -> Output {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
         let mut command = Command::new(cargo);
@@ -133,7 +133,7 @@ impl EngineCopy {
     }
 }
 
-/// The copy's files.
+/// Returns the files of the copy.
 fn wanted() -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for module in MODULES {
@@ -151,7 +151,7 @@ fn wanted() -> BTreeMap<PathBuf, Vec<u8>> {
     }
     let modules = MODULES.map(|module| format!("pub mod {module};\n"));
     add("explode-runtime/src/lib.rs", modules.concat());
-    // Benches, and what only they need, are left out, and what the other modules need.
+    // Benches are omitted with what only they need, and so is what only the other modules need.
     let not_benches = |path: &str| sections(&text(path), |header| header != "[[bench]]");
     let without = |manifest: &str, unwanted: &dyn Fn(&str) -> bool| {
         manifest.lines().filter(|line| !unwanted(line)).map(with_end).collect::<String>()
@@ -177,7 +177,7 @@ fn wanted() -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// The sections of a manifest whose header is wanted.
+/// Returns the sections of a manifest whose header is wanted.
 fn sections(manifest: &str, wanted: impl Fn(&str) -> bool) -> String {
     let mut in_wanted = false;
     let mut kept = String::new();
@@ -196,7 +196,7 @@ fn with_end(line: &str) -> String {
     format!("{line}\n")
 }
 
-/// Adds the files of a folder, if there is one, by their paths from `root`.
+/// Adds the files of a folder, if it exists, by their paths from `root`.
 fn read_folder(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     let Ok(entries) = fs::read_dir(root.join(folder)) else { return };
     for entry in entries {
@@ -210,7 +210,7 @@ fn read_folder(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>
     }
 }
 
-/// What fits on a screen.
+/// Returns the first lines, which fit on a screen.
 fn beginning(said: &str) -> String {
     said.lines().take(40).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! The most different state first.
+//! The strategy that explores the most different state first.
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
@@ -9,8 +9,8 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
 use crate::common::{self, Said};
 
-/// A log that grows by one of eight words. Seven of them change little: one counter each. The
-/// eighth is another word each time, and after four of them the log breaks.
+/// A log that grows by one of eight words. Seven of them change one counter each. The eighth is a
+/// new word each time, and after four of them the log breaks.
 #[derive(Default)]
 struct Words {
     small: [u8; 7],
@@ -52,7 +52,7 @@ fn explore(strategy: StrategyName, states: Option<u64>) -> Said {
     common::run(&common::registry(words), &plan)
 }
 
-/// How many states must be known before the rare one is found.
+/// Returns the number of states that must be known before the rare one is found.
 fn states_needed(strategy: &StrategyName) -> u64 {
     let finds = |states: u64| explore(strategy.clone(), Some(states)).findings().len() == 1;
     let (mut without, mut with) = (0, 2000);
@@ -71,7 +71,8 @@ fn a_rare_state_is_reached_sooner_than_breadth_first() {
     assert_eq!(needed, [33, 495, 496]);
 }
 
-/// It covers what breadth first covers, in another order, the same each time.
+/// The strategy covers what breadth first covers, in another order. The order is the same each
+/// time.
 #[test]
 fn everything_is_covered() {
     let summary = |strategy| {

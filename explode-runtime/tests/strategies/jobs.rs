@@ -1,4 +1,5 @@
-//! Random walks with more workers: each of them runs units, and the run is the same.
+//! Random walks with more workers. Each of them runs units, and the results of the run do not
+//! change.
 
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -16,10 +17,10 @@ use explode_runtime::worker::{
 use crate::common;
 use crate::own::nothing;
 
-/// Longer than a unit takes, on a busy machine too.
+/// A time longer than a unit takes, also on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// How many units the supervisor's worker has run, and how many the others.
+/// The numbers of units that the supervisor's worker and the other workers have run.
 #[derive(Default)]
 struct Units {
     ran: Mutex<[usize; 2]>,
@@ -30,9 +31,9 @@ struct Units {
 struct Counted<'a> {
     workers: RemoteWorkers<'a>,
     units: &'a Units,
-    /// 0 is the supervisor's.
+    /// The index of the worker's count: 0 for the supervisor's worker.
     number: usize,
-    /// Its second unit waits until others have run one.
+    /// True if its second unit waits until another worker has run one.
     waits: bool,
 }
 
@@ -68,7 +69,8 @@ impl Workers for Counted<'_> {
     }
 }
 
-/// The summary of a run with one or two workers, and the units that they have run.
+/// Returns the summary of a run with one or two workers, and the numbers of units that they have
+/// run.
 fn run(registry: &Registry, plan: &Plan, jobs: usize) -> (Summary, [usize; 2]) {
     let units = Units::default();
     let mut confirm = |_: &std::path::Path| Confirmation::Reproduced;
@@ -107,7 +109,7 @@ fn two_workers_share_the_walks() {
         assert!(units > 30 && none == 0, "{strategy:?}: {units} units");
         let (summary, [own, others]) = run(&registry, &plan, 2);
         assert_eq!(format!("{summary:?}"), format!("{whole:?}"), "{strategy:?}");
-        // No unit that the other worker has run is run again.
+        // A unit that the other worker has run is not run again.
         assert!(
             others > 0 && own < units && own + others >= units,
             "{strategy:?}: {own} and {others} of {units}"

@@ -1,4 +1,4 @@
-//! Strategies: each one's order and guarantee on toys whose states are known by number.
+//! Strategies: the order and the guarantee of each, on toys with known numbers of states.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,17 +1,17 @@
-//! What states take that wait.
+//! The memory of waiting states.
 
 use explode_runtime::choose::{Choice, ChoiceKind, ChoicePoint, Label};
 use explode_runtime::explore::{
     Exhaust, FinishedUnit, Frontier, MostDifferent, Novelty, ReachedState, Sketch, State, Strategy,
 };
 
-/// The most that a waiting state may take, in bytes.
+/// The maximal memory of a waiting state, in bytes.
 const MOST: usize = 100;
-/// The most without a sketch.
+/// The maximal memory of a waiting state without a sketch, in bytes.
 const PLAIN: usize = 20;
 
-/// Runs units until so many states wait. Each is new: `make` makes the choices of a mutate, by the
-/// script and then as it likes.
+/// Runs units until `waiting` states wait. Each is new. `make` makes the choices of a mutate: those
+/// of the script first, then its own.
 fn fill_by(strategy: &mut Exhaust, waiting: usize, make: impl Fn(&[Choice]) -> Vec<Choice>) {
     while strategy.waiting() < waiting {
         let unit = strategy.next().expect("there are that many");
@@ -31,7 +31,7 @@ fn fill_by(strategy: &mut Exhaust, waiting: usize, make: impl Fn(&[Choice]) -> V
     }
 }
 
-/// The same, where each mutate chooses among `options`.
+/// Runs units whose mutates choose among `options`, until `waiting` states wait.
 fn fill(strategy: &mut Exhaust, options: u32, waiting: usize) {
     let point = ChoicePoint::action(options, Label::named("toy"));
     fill_by(strategy, waiting, |script| {
@@ -39,13 +39,13 @@ fn fill(strategy: &mut Exhaust, options: u32, waiting: usize) {
     });
 }
 
-/// The calls among which a mutate chooses, and the most points of the kernel in one of them: ext4
-/// has 18 in fsync, HFS 38.
+/// The number of calls that a mutate chooses from, and the maximal number of points of the kernel
+/// in a call: ext4 has 18 in fsync, HFS 38.
 const CALLS: u32 = 16;
 const POINTS: usize = 40;
 
-/// The points of each call. Each is at its own place: a function under a stack, and some of them on
-/// an object. What fails has a name.
+/// Returns the points of each call. Each has its own place: a function under a stack, and for some
+/// of them an object.
 fn points_of_the_kernel() -> Vec<Vec<Label>> {
     let label = |call: u32, at: usize| Label {
         site: format!("slab function_{at}_of_the_kernel"),
@@ -55,8 +55,8 @@ fn points_of_the_kernel() -> Vec<Vec<Label>> {
     (0..CALLS).map(|call| (0..POINTS).map(|at| label(call, at)).collect()).collect()
 }
 
-/// The choices of a mutate that makes a call. Each of its functions may fail, one at most: from
-/// there on all run normally, and are no points.
+/// Returns the choices of a mutate that makes a call. Each function of the call may fail, but at
+/// most one. After a failure all functions run normally, and are not points.
 fn makes_a_call(labels: &[Vec<Label>], script: &[Choice]) -> Vec<Choice> {
     let mut answers = script.iter().map(|choice| choice.value);
     let call = answers.next().unwrap_or(0);
@@ -77,7 +77,7 @@ fn makes_a_call(labels: &[Vec<Label>], script: &[Choice]) -> Vec<Choice> {
     made
 }
 
-/// All states that are nine mutates deep, where each has four choices; those before them are
+/// All states at depth nine wait, with four choices in each mutate. The states before them are
 /// explored.
 #[test]
 fn a_state_that_waits_takes_little_memory() {
@@ -88,7 +88,7 @@ fn a_state_that_waits_takes_little_memory() {
     assert!(bytes <= states * PLAIN, "{bytes} bytes for {states} states");
 }
 
-/// With its sketch, and those of the states that were explored.
+/// A waiting state with its sketch, and with the sketches of the states that were explored.
 #[test]
 fn so_does_one_that_waits_until_it_is_the_most_different() {
     let frontier = Box::<MostDifferent>::default() as Box<dyn Frontier>;
@@ -98,8 +98,8 @@ fn so_does_one_that_waits_until_it_is_the_most_different() {
     assert!(bytes <= states * MOST, "{bytes} bytes for {states} states");
 }
 
-/// With choices of the kernel: many in a mutate, at many places. The choices themselves, which are
-/// kept once, take half a megabyte: it is few states for which they count.
+/// Choices of the kernel: many in a mutate, at many places. The choices themselves are kept once
+/// and take half a megabyte, which counts only for a small number of states.
 #[test]
 fn so_does_one_with_choices_of_the_kernel() {
     let labels = points_of_the_kernel();

@@ -12,11 +12,11 @@ use explode_runtime::verdict::CheckError;
 use crate::common;
 
 thread_local! {
-    /// The way of each mutate that returned.
+    /// The path of each mutate that returned.
     static WAYS: RefCell<Vec<Vec<usize>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A counter of two digits below 4: each step turns one of them. It has a signature or not.
+/// A counter of two digits below 4. Each step increments one of them. It has a signature or not.
 #[derive(Default)]
 struct Digits {
     digits: [usize; 2],
@@ -52,14 +52,15 @@ fn unsigned(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 type Build = fn(&Options) -> Result<Box<dyn Checker>, UsageError>;
 
-/// States and operations, and the ways in the order in which they were explored.
+/// Returns the numbers of states and operations, and the paths in the order in which they were
+/// explored.
 fn explore(build: Build, strategy: &StrategyName, depth: u32) -> (u64, u64, Vec<Vec<usize>>) {
     let mut plan = common::plan(depth);
     plan.settings.strategy = strategy.clone();
     let said = common::run(&common::registry(build), &plan);
     let ways = WAYS.with_borrow_mut(std::mem::take);
-    // A unit restores its state by the way to it: the last mutate of each is the one that is
-    // explored.
+    // A unit restores its state by the path to it, so the last mutate of each unit is the one that
+    // is explored.
     let last = |at: &usize| ways.get(at + 1).is_none_or(|next| next.len() <= ways[*at].len());
     let explored = (0..ways.len()).filter(last).map(|at| ways[at].clone()).collect();
     let summary = said.summary();
@@ -71,8 +72,8 @@ fn explore(build: Build, strategy: &StrategyName, depth: u32) -> (u64, u64, Vec<
 const ORDERS: [StrategyName; 3] =
     [StrategyName::Exhaust, StrategyName::Dfs, StrategyName::Different];
 
-/// Without signatures no two ways lead to one state: 1 + 2 + 4 + ... + 64 states, and an operation
-/// for each but the first.
+/// Without signatures each path is a state: 1 + 2 + 4 + ... + 64 states, and one operation for each
+/// except the first.
 #[test]
 fn without_signatures_every_way_is_a_state() {
     for strategy in ORDERS {
@@ -84,18 +85,18 @@ fn without_signatures_every_way_is_a_state() {
     }
 }
 
-/// With signatures there are 16 states, and two operations from each that is reached less than
-/// `depth` deep: the state of digits a and b is a + b deep.
+/// With signatures there are 16 states, and two operations from each state at a depth less than
+/// `depth`. The state of digits a and b is at depth a + b.
 #[test]
 fn with_signatures_every_state_is_explored_once() {
-    // How many states are so deep: 1 2 3 4 3 2 1.
+    // The numbers of states by depth: 1 2 3 4 3 2 1.
     for (depth, states, operations) in
         [(1, 3, 2), (3, 10, 12), (4, 13, 20), (6, 16, 30), (7, 16, 32), (20, 16, 32)]
     {
         for strategy in [StrategyName::Exhaust, StrategyName::Different] {
             let (found, made, _) = explore(signed, &strategy, depth);
-            // The most different state can be reached by a way that is not the shortest, and is
-            // explored again by that.
+            // The most different state can be reached by a path that is not the shortest. It is
+            // explored again by the shortest.
             assert_eq!(found, states, "{strategy} {depth}");
             assert!(if strategy == StrategyName::Exhaust {
                 made == operations
@@ -108,8 +109,8 @@ fn with_signatures_every_state_is_explored_once() {
     }
 }
 
-/// EX-2: breadth first all children of a state come before any grandchild; each state is exhausted
-/// in one go.
+/// EX-2: breadth first, all children of a state come before any grandchild, and each state is
+/// exhausted at once.
 #[test]
 fn breadth_first_exhausts_a_state_before_the_next() {
     let (_, _, explored) = explore(unsigned, &StrategyName::Exhaust, 5);
@@ -120,7 +121,7 @@ fn breadth_first_exhausts_a_state_before_the_next() {
     }
 }
 
-/// Depth first a new state is explored at once: the order is that of a dictionary.
+/// Depth first, a new state is explored at once, so the order is that of a dictionary.
 #[test]
 fn depth_first_goes_down_before_it_goes_on() {
     let (_, _, explored) = explore(unsigned, &StrategyName::Dfs, 5);
@@ -128,8 +129,8 @@ fn depth_first_goes_down_before_it_goes_on() {
     assert!(explored.is_sorted());
 }
 
-/// Depth first with signatures, by hand: 0 1 2 3 of one digit, then the other digit from the
-/// deepest state up.
+/// Depth first with signatures, worked out by hand: 0 1 2 3 of one digit, then the other digit from
+/// the deepest state up.
 #[test]
 fn depth_first_with_signatures_has_its_order() {
     let (states, operations, explored) = explore(signed, &StrategyName::Dfs, 20);

@@ -1,4 +1,4 @@
-//! A strategy of a caller's own, without a change of the engine.
+//! A strategy of the caller, without a change of the engine.
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
@@ -12,7 +12,8 @@ use explode_runtime::verdict::CheckError;
 
 use crate::common;
 
-/// Types one word on a keyboard of ten keys: each is a choice of five, then of two.
+/// A strategy that types one word on a keyboard of ten keys. Each key is a choice of five, then of
+/// two.
 pub struct Typed {
     answers: Vec<u8>,
     done: bool,
@@ -38,7 +39,7 @@ impl Strategy for Typed {
     }
 }
 
-/// Answers with one number after the other.
+/// Answers with the numbers in turn.
 struct InTurn(std::vec::IntoIter<u8>);
 
 impl Answers for InTurn {
@@ -47,7 +48,7 @@ impl Answers for InTurn {
     }
 }
 
-/// The registry of a checker, with the policy of [`Typed`].
+/// Returns the registry of a checker, with the policy of [`Typed`].
 pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
     let mut registry = common::registry(build);
     registry.policies.register("typed", |data| {
@@ -57,7 +58,7 @@ pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> 
     registry
 }
 
-/// Makes choices, and drives nothing.
+/// A checker that makes choices and does nothing else.
 struct Nothing;
 
 impl Checker for Nothing {
@@ -88,7 +89,7 @@ fn it_decides_what_is_done() {
     );
 }
 
-/// A trace of it must not name another strategy; and its name alone is not enough to run it.
+/// A trace of the strategy must not name another strategy. Its name alone is not enough to run it.
 #[test]
 fn it_has_a_name_of_its_own() {
     let registry = common::registry(nothing);
@@ -101,7 +102,7 @@ fn it_has_a_name_of_its_own() {
     assert!(error.contains("typed is defined by another program"), "{error}");
 }
 
-/// Without its policy the unit cannot be run, and that is said.
+/// Without its policy the unit cannot be run, and the run reports that.
 #[test]
 fn an_unregistered_policy_is_broken() {
     let mut plan = common::plan(3);

@@ -10,13 +10,13 @@ fn answers(policy: &Policy) -> Box<dyn Answers> {
     Policies::default().answers(policy).unwrap()
 }
 
-/// A walk by priorities of a seed.
+/// Returns the policy of each walk by priorities, for a seed.
 fn pct(seed: u64, d: u32, k: u32) -> impl Fn(u64) -> Policy {
     move |walk| Policy::Pct { seed, walk, d, k }
 }
 
-/// Runs four threads of six steps each to their end, as a policy says; the order in which they ran.
-/// A thread that has ended is no option any more.
+/// Runs four threads of six steps each to their end, as a policy decides. Returns the order in
+/// which they ran. A thread that has ended is not an option.
 fn schedule(policy: &Policy) -> Vec<usize> {
     let mut answers = answers(policy);
     let mut left = [STEPS; THREADS];
@@ -41,7 +41,7 @@ fn schedule(policy: &Policy) -> Vec<usize> {
     }
 }
 
-/// When thread `thread` took its step `step`, both from 0.
+/// Returns the position of step `step` of thread `thread` in the order, all from 0.
 fn at(order: &[usize], thread: usize, step: usize) -> usize {
     let steps = order.iter().enumerate().filter(|(_, ran)| **ran == thread);
     steps.map(|(at, _)| at).nth(step).unwrap()
@@ -57,21 +57,21 @@ fn two_orders(order: &[usize]) -> bool {
     at(order, 0, 2) < at(order, 1, 0) && at(order, 1, STEPS - 1) < at(order, 0, 3)
 }
 
-/// Depth 3: thread 1 is interrupted there by thread 2, too.
+/// Depth 3: in addition, thread 2 interrupts thread 1 there.
 fn three_orders(order: &[usize]) -> bool {
     two_orders(order)
         && at(order, 1, 1) < at(order, 2, 0)
         && at(order, 2, STEPS - 1) < at(order, 1, 2)
 }
 
-/// Does it show itself in this order?
+/// A test whether the bug shows in this order.
 type Bug = fn(&[usize]) -> bool;
 
 fn found(policy: impl Fn(u64) -> Policy, bug: Bug) -> u32 {
     (1..=WALKS).map(|walk| u32::from(bug(&schedule(&policy(walk.into()))))).sum()
 }
 
-/// Each bug is found by at least 1 / (n k^(d-1)) of the walks. The counts are exact: the seed
+/// At least 1 / (n k^(d-1)) of the walks find each bug. The counts are exact, because the seed
 /// decides.
 #[test]
 fn each_walk_finds_a_bug_with_the_guaranteed_probability() {
@@ -89,7 +89,7 @@ fn each_walk_finds_a_bug_with_the_guaranteed_probability() {
     assert_eq!(counts, [(9964, 271), (406, 42), (11, 0)]);
 }
 
-/// Fewer changes than a bug needs cannot find it, however many walks there are.
+/// Walks with fewer changes than a bug needs cannot find it, at any number of walks.
 #[test]
 fn a_bug_that_is_too_deep_is_not_found() {
     let k = (THREADS * STEPS) as u32;
@@ -117,7 +117,7 @@ fn priorities_are_a_random_order() {
     );
 }
 
-/// What has no identities is data, and drawn uniformly.
+/// A point without identities is data, and is drawn uniformly.
 #[test]
 fn points_without_identities_are_drawn() {
     let mut answers = answers(&pct(1, 3, 10)(1));

@@ -1,4 +1,4 @@
-//! Beginning with the way of a trace.
+//! Runs that begin with the path of a trace.
 
 use std::cell::RefCell;
 
@@ -17,8 +17,8 @@ thread_local! {
     static WAYS: RefCell<Vec<Vec<usize>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Ten keys; one word of five opens it, and another one that differs in its end has a bug of its
-/// own.
+/// A lock with ten keys. One word of five keys opens it. Another word that differs at its end has
+/// another bug.
 #[derive(Default)]
 struct Lock {
     way: Vec<usize>,
@@ -46,7 +46,7 @@ fn lock(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Lock::default()))
 }
 
-/// A plan that begins with the way of the trace of `known`.
+/// Returns a plan that begins with the path of the trace of `known`.
 fn beginning(depth: u32) -> Plan {
     let mut plan = common::plan(5);
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
@@ -68,8 +68,9 @@ fn beginning(depth: u32) -> Plan {
     plan
 }
 
-/// The way itself, then its last step's others, then those of the one before with all that follows
-/// them: the second bug is found after 1 + 10 + 10 + 7 * 10 + 9 units, of 111110 in all.
+/// The path itself comes first, then the other options of its last step, then those of the step
+/// before with all that follows them. The second bug is found after 1 + 10 + 10 + 7 * 10 + 9 units,
+/// of 111110 in all.
 #[test]
 fn what_is_near_the_way_comes_first() {
     let mut plan = beginning(5);
@@ -79,18 +80,17 @@ fn what_is_near_the_way_comes_first() {
         said.findings().iter().map(|finding| finding.signature.as_str()).collect();
     assert_eq!(found, ["test/check-failed/known", "test/check-failed/near"]);
     assert!(!said.summary().complete);
-    // What was found this way replays like everything else; its trace has the way that the run
-    // began with.
+    // A finding of this run replays like any other. Its trace has the path that the run began with.
     assert_eq!(said.traces[1].options.prefix, plan.settings.prefix);
-    // The mutates of all units in order, those that restore a state included: the way, and five for
-    // each of ten.
+    // The mutates of all units in order, those that restore a state included: the path, then five
+    // for each of ten units.
     let ways = WAYS.with_borrow_mut(std::mem::take);
     assert_eq!(ways[4], [3, 1, 4, 1, 5]);
     let ends = (0..10).map(|unit| ways[5 + 5 + 5 * unit + 4].clone());
     assert_eq!(ends.map(|way| way[4]).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
 }
 
-/// At the end everything is covered, as breadth first.
+/// At the end everything is covered, as with breadth first.
 #[test]
 fn everything_is_covered_at_the_end() {
     let registry = common::registry(lock);
@@ -107,12 +107,12 @@ fn everything_is_covered_at_the_end() {
     let (near, plain) = (common::run(&registry, &plan), common::run(&registry, &common::plan(3)));
     let (near, plain) = (near.summary(), plain.summary());
     assert_eq!((&near.states, &plain.states), (&1111.into(), &1111.into()));
-    // The three mutates of the way are explored twice: once as a whole, once with all others.
+    // The three mutates of the path are explored twice: once as a whole, once among all others.
     assert_eq!((&near.operations, &plain.operations), (&1113.into(), &1110.into()));
     assert!(near.complete && plain.complete);
 }
 
-/// A way that does not fit is said to be none.
+/// A path that does not fit is reported as broken.
 #[test]
 fn a_way_of_something_else_is_broken() {
     let mut plan = beginning(5);

@@ -1,4 +1,4 @@
-//! Random walks that go by weights.
+//! Random walks by weights.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ fn drawn(seed: u64, weights: &[u32], options: u32) -> Vec<u32> {
     times
 }
 
-/// Within four standard deviations of what the weights say, and the same for the same seed.
+/// The draws are within four standard deviations of the weights, and the same for the same seed.
 #[test]
 fn options_are_drawn_by_their_weights() {
     for (weights, expected) in [(&[1, 3, 0, 6][..], [1000, 3000, 0, 6000]), (&[], [2500; 4])] {
@@ -43,7 +43,7 @@ thread_local! {
     static STEPS: RefCell<[u32; 3]> = const { RefCell::new([0; 3]) };
 }
 
-/// Mostly reads, seldom writes; never, by a walk, what is broken.
+/// A checker that mostly reads and seldom writes. Its third option is broken. Walks never draw it.
 struct Reads {
     writes: u32,
 }
@@ -71,8 +71,8 @@ fn reads(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Reads { writes: 0 }))
 }
 
-/// What is found replays without the generator: the trace has the draws. Who exhausts finds what
-/// weighs nothing, too.
+/// A finding of a walk replays without the generator, because the trace has the draws. Exhaustive
+/// exploration also finds the option of weight zero.
 #[test]
 fn what_walks_find_replays() {
     let mut plan = common::plan(40);

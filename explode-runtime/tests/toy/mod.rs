@@ -1,6 +1,5 @@
-//! Systems made of a random number: what they read next, what they write, and what they say of it
-//! is decided by what they have read so far, and by nothing else, unless an option makes them
-//! remember.
+//! Systems made from a random number. Their reads, writes and verdicts are decided by what they
+//! have read so far and by nothing else, unless an option makes them remember something.
 
 use std::cell::Cell;
 
@@ -41,7 +40,7 @@ fn checker() -> CheckerDef {
     .options(OPTIONS)
 }
 
-/// The options of the toy of this seed.
+/// Returns the options of the toy with this seed.
 pub fn options(seed: u64) -> Options {
     Options::none().with("seed", seed)
 }
@@ -54,7 +53,8 @@ pub fn registry() -> Registry {
     }
 }
 
-/// Two steps of it; one if it remembers, which its replays would not.
+/// Returns a plan of depth two, and of depth one for a toy that remembers, because a replay of its
+/// path does not repeat what it remembers.
 pub fn plan(options: &Options) -> Plan {
     CALLS.set(0);
     let target = Target {
@@ -73,11 +73,11 @@ pub fn plan(options: &Options) -> Plan {
 }
 
 thread_local! {
-    /// What lies outside of all disks.
+    /// The number of calls so far. It is outside of all disks.
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// One in three calls.
+/// Returns true for each third call.
 fn each_third() -> bool {
     CALLS.replace(CALLS.get() + 1) % 3 == 2
 }
@@ -118,7 +118,8 @@ impl Nature {
         mix(self.seed, salt)
     }
 
-    /// Goes from block to block as what was read there leads it. Returns the last number.
+    /// Reads block after block. The contents of each decide the next one, and the writes. Returns
+    /// the last number.
     fn wander(self, disk: &RamDisk, salt: u64, writes: bool) -> u64 {
         let mut at = self.number(salt);
         for _ in 0..2 + self.number(salt + 1) % 4 {
@@ -205,7 +206,7 @@ impl Checker for Toss {
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let disk = stack.disk()?;
         if self.nature.memory != Memory::Nothing {
-            // What it reads is all that can be seen of it.
+            // Skipping sees only this read.
             disk.read(0, &mut [0; SECTOR_BYTES]);
             let forgets = self.nature.memory == Memory::Check && each_third();
             let lost = Violation::new(Verdict::Lost, "memory", "each third one");
@@ -219,7 +220,7 @@ impl Checker for Toss {
         }
     }
 
-    /// Half of the toys say what their check depends on: here, on nothing else.
+    /// Half of the toys report what their check depends on. Here that is nothing besides the disk.
     fn check_key(&self) -> Option<Vec<u8>> {
         self.nature.number(3).is_multiple_of(2).then(Vec::new)
     }

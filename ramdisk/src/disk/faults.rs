@@ -10,7 +10,7 @@ use crate::fault::{garbage, mark};
 use crate::{Identity, ReadFault, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identity};
 
 impl Disk {
-    /// Sectors go bad.
+    /// Makes sectors of the medium bad.
     pub fn damage(&mut self, sectors: Range<u64>, fault: ReadFault) {
         match fault {
             ReadFault::Garbage { seed } => {
@@ -27,12 +27,12 @@ impl Disk {
         }
     }
 
-    /// The sectors that cannot be read, in order.
+    /// Returns the sectors that cannot be read, in order.
     pub fn unreadable(&self) -> impl Iterator<Item = u64> + '_ {
         self.unreadable.iter().flat_map(|set| set.iter().copied())
     }
 
-    /// `EIO` if one of `len` bytes from `offset` on cannot be read.
+    /// Returns `EIO` if one of `len` bytes from `offset` on cannot be read.
     pub fn readable(&self, offset: u64, len: usize) -> Result<(), Errno> {
         let Some(set) = &self.unreadable else { return Ok(()) };
         let sector = SECTOR_BYTES as u64;
@@ -44,9 +44,11 @@ impl Disk {
         }
     }
 
-    /// What each sector of a range adds to the disk's identity, its fault included, in order.
-    /// Sectors that add nothing, since they hold zeroes and can be read, are left out. Costs what
-    /// is there, not the length of the range.
+    /// Returns the share of each sector of a range in the disk's identity, its fault included, in
+    /// order.
+    ///
+    /// Readable sectors of zeroes add nothing and are omitted. The cost depends on the blocks that
+    /// are present, not on the length of the range.
     pub fn shares(&self, range: Range<u64>) -> Vec<(u64, Identity)> {
         let mut shares = Vec::new();
         let blocks = range.start / SECTORS_PER_BLOCK..range.end.div_ceil(SECTORS_PER_BLOCK);
@@ -65,8 +67,8 @@ impl Disk {
         shares
     }
 
-    /// Sectors are written, and good again; returns what their faults had added to the identity,
-    /// which is left as it is.
+    /// Makes written sectors readable again. Returns the share of their faults in the identity. The
+    /// caller updates the identity.
     pub(super) fn heal(&mut self, sectors: Range<u64>) -> Identity {
         let mut had = Identity::default();
         let Some(set) = &mut self.unreadable else { return had };

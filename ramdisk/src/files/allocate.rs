@@ -1,5 +1,5 @@
-//! fallocate and clones of files, as writes: simulated files have no blocks to give or to share, so
-//! only what is seen is done.
+//! fallocate(2) and clones of files, as writes. Simulated files have no blocks to allocate or to
+//! share, so only the visible effects are simulated.
 
 use nix::errno::Errno;
 
@@ -8,8 +8,9 @@ use super::tree::Tree;
 use super::{Fallocate, Result};
 
 impl Tree {
-    /// As fallocate(2). `EINVAL` for nothing, and where whole granules before the end of the file
-    /// are asked for; `EFBIG`.
+    /// Changes a range of a file like fallocate(2). `EINVAL` for an empty range, and for a collapse
+    /// or an insert whose range is not whole granules before the end of the file. `EFBIG` beyond
+    /// the largest file.
     pub fn fallocate(
         &mut self,
         file: InodeNumber,
@@ -51,7 +52,7 @@ impl Tree {
         }
     }
 
-    /// Writes what a file holds to another one, which is empty (`EINVAL`).
+    /// Writes the contents of a file to another file, which must be empty (`EINVAL`).
     pub fn clone_file(&mut self, from: InodeNumber, to: InodeNumber) -> Result<()> {
         if self.inode(to).size() > 0 {
             return Err(Errno::EINVAL);

@@ -1,10 +1,10 @@
-//! What an inode has besides contents and names: its mode, its extended attributes, and the target
-//! of a symbolic link.
+//! The attributes of an inode: its mode, its extended attributes, and the target of a symbolic
+//! link.
 //!
-//! They lie on the inode's device and nowhere else: the mode in the sector behind the size's
-//! ([`MODE_SECTOR`]), each extended attribute in one of the sectors behind that
-//! ([`XATTR_SECTORS`]), chosen by its name. So each is a version of its own, which a crash keeps or
-//! loses by itself. A sector of zeroes is the mode that a new inode has, or no attribute. The
+//! They are stored only on the device of the inode. The mode is in the sector behind that of the
+//! size ([`MODE_SECTOR`]). Each extended attribute is in one of the sectors behind the mode
+//! ([`XATTR_SECTORS`]), chosen by a hash of its name. Each is therefore a version that a crash
+//! keeps or loses separately. A sector of zeroes is the mode of a new inode, or no attribute. The
 //! target of a symbolic link is in the first sector.
 //!
 //! | sector | bytes |
@@ -28,12 +28,13 @@ pub const MODE_SECTOR: u64 = SIZE_SECTOR + 1;
 /// The sectors that hold extended attributes.
 pub const XATTR_SECTORS: Range<u64> = MODE_SECTOR + 1..MODE_SECTOR + 1 + (1 << 32);
 
-/// That a mode was set.
+/// The bit that marks a mode that was set.
 const SET: u16 = 1 << 15;
-/// The bits of a mode.
+/// The permission bits of a mode.
 const MODE: u16 = 0o7777;
 
-/// What stands in a sector, if it is one of these.
+/// Returns the contents of a sector in words. `None` if the sector holds neither a mode nor an
+/// attribute.
 pub fn what(sector: u64) -> Option<&'static str> {
     match sector {
         MODE_SECTOR => Some("the mode"),
@@ -43,8 +44,8 @@ pub fn what(sector: u64) -> Option<&'static str> {
 }
 
 impl Tree {
-    /// Makes a symbolic link: its name, and what it holds. `ENAMETOOLONG` if that is more than 510
-    /// bytes, `ENOENT` for nothing.
+    /// Makes a symbolic link at `place` with the target `target`. `ENAMETOOLONG` if the target is
+    /// longer than 510 bytes, `ENOENT` if it is empty.
     pub fn create_symlink(&mut self, place: &TreePosition<'_>, target: &str) -> Result<()> {
         if target.is_empty() {
             return Err(Errno::ENOENT);
@@ -56,8 +57,8 @@ impl Tree {
         Ok(())
     }
 
-    /// What a symbolic link holds; `EINVAL` for anything else, `EIO` for what
-    /// [`create_symlink`](Tree::create_symlink) has not made.
+    /// Returns the target of a symbolic link. `EINVAL` for any other kind of inode, `EIO` if the
+    /// sector was not written by [`create_symlink`](Tree::create_symlink).
     pub fn target(&self, number: InodeNumber) -> Result<String> {
         if self.inode(number).kind() != FileKind::Symlink {
             return Err(Errno::EINVAL);
@@ -68,13 +69,13 @@ impl Tree {
         String::from_utf8(target.to_vec()).map_err(|_| Errno::EIO)
     }
 
-    /// Sets a mode.
+    /// Sets the mode of an inode.
     pub fn set_mode(&mut self, number: InodeNumber, mode: u32) {
         let mode = mode as u16 & MODE | SET;
         self.dirty_attribute(number, MODE_SECTOR, &[&mode.to_le_bytes()]);
     }
 
-    /// A mode: what was set, or that of a new inode.
+    /// Returns the mode of an inode. The mode of a new inode if none was set.
     pub fn mode(&self, number: InodeNumber) -> Result<u32> {
         let sector = self.sector(number, MODE_SECTOR)?;
         let mode = u16::from_le_bytes([sector[0], sector[1]]);
@@ -87,7 +88,7 @@ impl Tree {
     }
 
     /// Sets an extended attribute. `ENOSPC` if it does not fit into a sector, or if another name
-    /// has the same one.
+    /// has the same sector.
     pub fn set_attribute(&mut self, number: InodeNumber, name: &str, value: &[u8]) -> Result<()> {
         let at = sector_of(name);
         let other = self.sector(number, at)?;
@@ -104,7 +105,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes an extended attribute away; `ENODATA` if it is not there.
+    /// Removes an extended attribute. `ENODATA` if there is no such attribute.
     pub fn remove_attribute(&mut self, number: InodeNumber, name: &str) -> Result<()> {
         if self.attributes(number)?.iter().all(|(other, _)| other != name) {
             return Err(Errno::ENODATA);
@@ -113,7 +114,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The extended attributes, names in order.
+    /// Returns the extended attributes in order of their names.
     pub fn attributes(&self, number: InodeNumber) -> Result<Vec<(String, Vec<u8>)>> {
         let dev = self.device(number);
         self.storage.note(ReadRange::Device { dev });
@@ -131,20 +132,20 @@ impl Tree {
         Ok(sector)
     }
 
-    /// Changes a sector, to what is known to fit.
+    /// Changes a sector of attributes. The caller has checked that the parts fit.
     fn dirty_attribute(&mut self, number: InodeNumber, at: u64, parts: &[&[u8]]) {
         self.inode_mut(number).dirty_attributes.insert(at);
         self.storage.dirty(self.device(number), at, sector(parts).expect("it fits"));
     }
 }
 
-/// The sector of an attribute: by the FNV-1a of its name, 32 bits.
+/// Returns the sector of an attribute: the first one plus the 32-bit FNV-1a hash of its name.
 fn sector_of(name: &str) -> u64 {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     XATTR_SECTORS.start + u64::from(name.bytes().fold(0x811c_9dc5, step))
 }
 
-/// The parts, one after the other, and zeroes behind them, if they fit.
+/// Returns a sector of the concatenated parts, filled up with zeroes. `None` if they do not fit.
 fn sector(parts: &[&[u8]]) -> Option<Bytes> {
     let mut bytes = parts.concat();
     (bytes.len() <= SECTOR_BYTES).then(|| {

@@ -1,4 +1,4 @@
-//! One call on files, as plain data: to make it, to print it, to ask which paths it names.
+//! Calls on files as plain data, which can be applied, printed and searched for paths.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::call_text::CallText;
 use super::{Fallocate, OpenFlags, Synced};
 
-/// The path of an open file that has lost its name, or never had one.
+/// The path of an open file that has lost its name or never had one.
 pub const NAMELESS: &str = "?";
 
 /// A call that changes or syncs files. Paths are absolute; offsets, lengths and sizes are in bytes.
@@ -21,58 +21,59 @@ pub enum FsCall {
     Open { path: String, flags: OpenFlags },
     /// open(2) with `O_TMPFILE`: a file without a name.
     OpenUnnamed { directory: String },
-    /// close(2).
+    /// Closes a file: close(2).
     Close { path: String },
-    /// A write of bytes, by one of several methods.
+    /// Writes bytes, by one of several methods.
     Pwrite { path: String, offset: u64, data: Vec<u8>, method: WriteMethod },
-    /// ftruncate(2).
+    /// Sets the size of a file: ftruncate(2).
     Ftruncate { path: String, size: u64 },
-    /// fallocate(2).
+    /// Changes a range of a file: fallocate(2).
     Fallocate { path: String, mode: Fallocate, offset: u64, len: u64 },
     /// `FICLONE`: the second file shares the contents of the first.
     Clone { from: String, to: String },
     /// fsync(2) of a file.
     Fsync { path: String },
-    /// fdatasync(2).
+    /// Makes the data of a file durable: fdatasync(2).
     Fdatasync { path: String },
     /// fsync(2) of a directory.
     FsyncDir { path: String },
-    /// All of these files become durable: `Files::sync`, of a kernel's file system syncfs(2).
+    /// All of these files become durable: `Files::sync`, or syncfs(2) on a file system of the
+    /// kernel.
     Syncfs,
     /// sync(2) of the machine.
     Sync,
-    /// mkdir(2).
+    /// Makes a directory: mkdir(2).
     Mkdir { path: String },
-    /// rmdir(2).
+    /// Removes a directory: rmdir(2).
     Rmdir { path: String },
-    /// unlink(2).
+    /// Removes a name: unlink(2).
     Unlink { path: String },
-    /// link(2).
+    /// Adds a name: link(2).
     Link { from: String, to: String },
     /// linkat(2) of an open file, with `AT_EMPTY_PATH`.
     LinkOpen { from: String, to: String },
-    /// rename(2).
+    /// Renames a node: rename(2).
     Rename { from: String, to: String },
     /// renameat2(2) with `RENAME_NOREPLACE`.
     RenameNoReplace { from: String, to: String },
     /// renameat2(2) with `RENAME_EXCHANGE`.
     Exchange { from: String, to: String },
-    /// symlink(2); `target` is text, and no path of these files.
+    /// symlink(2). `target` is any text, not a path of these files.
     Symlink { target: String, path: String },
-    /// chmod(2): the bits 07777.
+    /// chmod(2) with the bits 07777.
     Chmod { path: String, mode: u32 },
-    /// setxattr(2).
+    /// Sets an extended attribute: setxattr(2).
     Setxattr { path: String, name: String, value: Vec<u8> },
-    /// removexattr(2).
+    /// Removes an extended attribute: removexattr(2).
     Removexattr { path: String, name: String },
 }
 
-/// How bytes are written.
+/// The method of a write.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub enum WriteMethod {
-    /// pwrite(2).
+    /// A plain pwrite(2).
     #[default]
     Plain,
     /// pwrite(2) to a file that is open with `O_DSYNC`.
@@ -93,7 +94,7 @@ impl From<Synced> for WriteMethod {
 }
 
 impl FsCall {
-    /// The paths that the call names, in its order; none for a sync of everything.
+    /// Returns the paths that the call names, in its order. An empty list for a sync of everything.
     pub fn paths(&self) -> Vec<&str> {
         match self {
             FsCall::Syncfs | FsCall::Sync => Vec::new(),
@@ -122,7 +123,7 @@ impl FsCall {
         }
     }
 
-    /// Returns true if the call changes nothing, and makes what was changed durable.
+    /// Returns true if the call changes nothing and makes earlier changes durable.
     pub fn is_sync(&self) -> bool {
         match self {
             FsCall::Fsync { .. }
@@ -152,14 +153,14 @@ impl FsCall {
         }
     }
 
-    /// pwrite(2).
+    /// Returns a plain pwrite(2).
     pub fn pwrite(path: &str, offset: u64, data: Vec<u8>) -> FsCall {
         FsCall::Pwrite { path: path.to_owned(), offset, data, method: WriteMethod::Plain }
     }
 }
 
-/// One line, as `pwrite /db 0+4096` or `rename /a /b`: the system call, its paths, and what else
-/// tells it from others.
+/// Writes one line such as `pwrite /db 0+4096` or `rename /a /b`: the system call, its paths, and
+/// its further arguments.
 impl fmt::Display for FsCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text().fmt(f)
@@ -167,7 +168,7 @@ impl fmt::Display for FsCall {
 }
 
 impl FsCall {
-    /// The call in words, its offset and length apart.
+    /// Returns the call in words, with its offset and length in a separate field.
     pub fn text(&self) -> CallText {
         let of = |call: &str, path: &str| CallText::bare(&format!("{call} {}", OneLine(path)));
         let two = |call: &str, from: &str, to: &str| {

@@ -1,8 +1,8 @@
-//! The contents of files: reading, writing, changing the size.
+//! Reads, writes and changes of size of the contents of files.
 //!
-//! Bytes stay on the device: nothing here holds a file. What lies on the device beyond a file's
-//! size is not seen, and must be written as zeroes before the file grows over it; a write does that
-//! for the granules that it touches.
+//! The bytes of files are on the devices only, not in memory. Bytes on the device beyond the size
+//! of a file are not visible. They must be overwritten with zeroes before the file grows over them.
+//! A write does that for the granules that it touches.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ use crate::{ReadRange, SECTOR_BYTES, ZERO_SECTOR};
 const SECTOR: u64 = SECTOR_BYTES as u64;
 
 impl Tree {
-    /// Fills `buf` from a file's byte `offset` on, up to the end of the file; returns how many
-    /// bytes that is. `EIO` where the medium cannot be read.
+    /// Fills `buf` from a file's byte `offset` on, up to the end of the file. Returns the number of
+    /// bytes. `EIO` if the medium cannot be read.
     pub fn read(&self, file: InodeNumber, offset: u64, buf: &mut [u8]) -> Result<usize> {
         let left = self.inode(file).size().saturating_sub(offset);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
@@ -27,10 +27,9 @@ impl Tree {
         Ok(len)
     }
 
-    /// Writes `data` at byte `offset`: what it leaves out between the old end and itself becomes
-    /// zeroes, then the granules that it touches are written whole, then the size if it grew.
-    /// `EFBIG` beyond the largest file; `EIO` where what is around the data in a granule cannot be
-    /// read.
+    /// Writes `data` at byte `offset`. First the gap between the old end of the file and the data
+    /// becomes zeroes, then the touched granules are written whole, then the size if it grew.
+    /// `EFBIG` beyond the largest file. `EIO` if the rest of a touched granule cannot be read.
     pub fn write(&mut self, file: InodeNumber, offset: u64, data: &[u8]) -> Result<()> {
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= self.granule.most());
         let end = end.ok_or(Errno::EFBIG)?;
@@ -46,8 +45,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Sets a file's size; `EFBIG` beyond the largest file, `EIO` where the granule at the old end
-    /// cannot be read.
+    /// Sets the size of a file. `EFBIG` beyond the largest file, `EIO` if the granule at the old
+    /// end cannot be read.
     pub fn resize(&mut self, file: InodeNumber, size: u64) -> Result<()> {
         if size > self.granule.most() {
             return Err(Errno::EFBIG);
@@ -69,8 +68,7 @@ impl Tree {
         self.storage.dirty(self.device(file), SIZE_SECTOR, Bytes::copy_from_slice(&sector));
     }
 
-    /// The bytes of a range of a file, as they are seen, with `data` over them from byte `offset`
-    /// on.
+    /// Returns the visible bytes of a range of a file, with `data` over them from byte `offset` on.
     fn patched(
         &self,
         file: InodeNumber,
@@ -87,9 +85,9 @@ impl Tree {
         Ok(bytes.into())
     }
 
-    /// Writes zeroes to the granules of a range that begins at the end of the file, where they hold
-    /// something else. Only the first of them has bytes to read, so a call that fails has changed
-    /// nothing.
+    /// Writes zeroes to those granules of the gap that hold other bytes. The gap begins at the end
+    /// of the file. Only its first granule has visible bytes to read, so a call that fails has
+    /// changed nothing.
     fn clear_gap(&mut self, file: InodeNumber, gap: Range<u64>) -> Result<()> {
         if gap.is_empty() {
             return Ok(());
@@ -102,7 +100,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The granules, in sectors, that hold a byte that is not zero in a range of a file's device.
+    /// Returns the granules, in sectors, that hold a non-zero byte in a range of a file's device.
     fn granules_in_use(&self, file: InodeNumber, range: Range<u64>) -> Runs {
         let mut runs = Runs::default();
         let image = self.storage.peek();

@@ -1,4 +1,4 @@
-//! What stands in a sector of a device, in words.
+//! Descriptions of the contents of sectors.
 
 use super::attributes;
 use super::inode::{DirEntry, InodeBody, InodeNumber, SIZE_SECTOR};
@@ -6,8 +6,8 @@ use super::tree::{ROOT, Tree};
 use crate::SECTOR_BYTES;
 
 impl Tree {
-    /// What stands in a sector of an inode's device: contents of a file, its size, a name, a mode,
-    /// or an attribute; none for what nothing is known of.
+    /// Describes a sector of an inode's device: contents of a file, its size, a name, a mode or an
+    /// attribute. `None` if the contents are unknown.
     pub fn describe_sector(&self, number: InodeNumber, sector: u64) -> Option<String> {
         let inode = self.inodes.get(&number)?;
         let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
@@ -37,8 +37,8 @@ impl Tree {
         }
     }
 
-    /// A path that leads to an inode, as `leads` has it: the first one, names in order, directories
-    /// before what is in them.
+    /// Returns the first path that leads to an inode, where `leads` returns the inode of a name.
+    /// The search is in order of names, and a directory comes before its contents.
     fn path_of(
         &self,
         wanted: InodeNumber,

@@ -1,6 +1,6 @@
-//! One inode of the simulated file system, as it is in memory.
+//! The in-memory part of an inode of the simulated file system.
 //!
-//! The bytes of a file are not here: they are read from its device each time.
+//! It does not hold the bytes of a file. They are read from its device each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -11,48 +11,48 @@ use super::runs::Runs;
 /// The number of an inode; 0 is the root directory.
 pub type InodeNumber = u32;
 
-/// The sector of a file's device that holds its size; contents end before it.
+/// The sector of a file's device that holds its size. The contents end before it.
 pub const SIZE_SECTOR: u64 = 1 << 40;
 
 /// A file, a directory or a symbolic link.
 #[derive(Debug)]
 pub struct Inode {
-    /// What it is, and what is remembered of it.
+    /// The kind of inode, with the state that only this kind has.
     pub body: InodeBody,
-    /// Names that lead to it; one more for the root, which has none.
+    /// The number of names that lead to it, plus one for the root, which has no name.
     pub links: u32,
-    /// Open handles.
+    /// The number of open handles.
     pub handles: u32,
-    /// The directories that have lost a name of it and are not synced since: there the name can
-    /// come back.
+    /// The directories in which the inode has lost a name since their last sync. The name can come
+    /// back there after a crash.
     pub lingers_in: BTreeSet<InodeNumber>,
-    /// Contents or slots that were changed and not synced since.
+    /// The sectors of contents or slots that were changed since the last sync.
     pub dirty: Runs,
-    /// Was the size changed, and not synced since?
+    /// True if the size was changed since the last sync.
     pub dirty_size: bool,
-    /// The sectors of its mode and extended attributes that were changed and not synced since.
+    /// The sectors of the mode and of extended attributes that were changed since the last sync.
     pub dirty_attributes: BTreeSet<u64>,
 }
 
-/// What only one kind of inode has.
+/// The state that only one kind of inode has.
 #[derive(Debug)]
 pub enum InodeBody {
-    /// A file of so many bytes.
+    /// A file with its size in bytes.
     File { size: u64 },
     /// A directory.
     Directory(Directory),
-    /// A symbolic link; what it holds is on its device.
+    /// A symbolic link. Its target is on its device.
     Symlink,
 }
 
 /// The names of a directory.
 #[derive(Debug, Default)]
 pub struct Directory {
-    /// Each name that this mount has seen here. A name keeps its slot when it goes.
+    /// Each name that this mount has seen here. A removed name keeps its slot.
     pub names: BTreeMap<String, DirEntry>,
-    /// The slot of the next name that is new here.
+    /// The slot of the next new name.
     pub next_slot: u64,
-    /// The inodes that have lost a name here since the last sync: those that linger in this
+    /// The inodes that have lost a name here since the last sync. Their `lingers_in` contains this
     /// directory.
     pub removed: BTreeSet<InodeNumber>,
 }
@@ -60,16 +60,16 @@ pub struct Directory {
 /// One name of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct DirEntry {
-    /// Its sector of the directory's device.
+    /// The sector of the directory's device that holds the name.
     pub slot: u64,
-    /// The inode it leads to, if it is there.
+    /// The inode that the name leads to. `None` if the name is removed.
     pub leads_to: Option<InodeNumber>,
-    /// The inode it led to last, whether it does so or not.
+    /// The last inode that the name led to, even if the name is removed.
     pub led_to: Option<InodeNumber>,
 }
 
 impl Inode {
-    /// An empty one that nothing leads to.
+    /// Returns an empty inode without names.
     pub fn new(kind: FileKind) -> Inode {
         let body = match kind {
             FileKind::File => InodeBody::File { size: 0 },
@@ -87,7 +87,7 @@ impl Inode {
         }
     }
 
-    /// What it is.
+    /// Returns the kind of the inode.
     pub fn kind(&self) -> FileKind {
         match self.body {
             InodeBody::File { .. } => FileKind::File,
@@ -96,7 +96,7 @@ impl Inode {
         }
     }
 
-    /// Bytes of a file; 0 for anything else.
+    /// Returns the size of a file in bytes. 0 for any other kind.
     pub fn size(&self) -> u64 {
         match self.body {
             InodeBody::File { size } => size,
@@ -104,14 +104,14 @@ impl Inode {
         }
     }
 
-    /// Is anything not synced?
+    /// Returns true if the inode has changes since its last sync.
     pub fn is_dirty(&self) -> bool {
         self.dirty_size || !self.dirty.is_empty() || !self.dirty_attributes.is_empty()
     }
 
-    /// Takes what is not synced, in order, as ranges of sectors that are written at a time: a run
-    /// of contents, the size, one slot, the mode, or one extended attribute. Slots that touch stay
-    /// apart, for a crash keeps or loses each by itself.
+    /// Takes the changes since the last sync, in order, as ranges of sectors that are written at a
+    /// time: a run of contents, the size, one slot, the mode, or one extended attribute. Adjacent
+    /// slots are separate ranges, because a crash keeps or loses each separately.
     pub fn take_dirty(&mut self) -> Vec<Range<u64>> {
         let attributes = std::mem::take(&mut self.dirty_attributes);
         self.take_dirty_data()
@@ -120,7 +120,8 @@ impl Inode {
             .collect()
     }
 
-    /// The same without mode and extended attributes.
+    /// Takes the changes like [`take_dirty`](Inode::take_dirty), without the mode and extended
+    /// attributes.
     pub fn take_dirty_data(&mut self) -> Vec<Range<u64>> {
         let runs = std::mem::take(&mut self.dirty);
         let size = std::mem::take(&mut self.dirty_size).then_some(SIZE_SECTOR..SIZE_SECTOR + 1);
@@ -130,24 +131,25 @@ impl Inode {
         }
     }
 
-    /// Returns true if it cannot be reached, in this mount or after a crash.
+    /// Returns true if the inode cannot be reached, in this mount or after a crash.
     pub fn is_lost(&self) -> bool {
         self.links == 0 && self.handles == 0 && self.lingers_in.is_empty()
     }
 }
 
 impl Directory {
-    /// The inode that a name leads to.
+    /// Returns the inode that a name leads to. `None` if there is no such name.
     pub fn find(&self, name: &str) -> Option<InodeNumber> {
         self.names.get(name).and_then(|name| name.leads_to)
     }
 
-    /// Does no name lead anywhere?
+    /// Returns true if no name leads to an inode.
     pub fn is_empty(&self) -> bool {
         self.names.values().all(|name| name.leads_to.is_none())
     }
 
-    /// Makes `name` lead to `target`, in memory; returns its slot and where it led before.
+    /// Makes `name` lead to `target` in memory. Returns its slot and the inode that it led to
+    /// before.
     pub fn point(&mut self, name: &str, target: Option<InodeNumber>) -> (u64, Option<InodeNumber>) {
         if let Some(known) = self.names.get_mut(name) {
             known.led_to = target.or(known.led_to);

@@ -1,4 +1,4 @@
-//! Every file that is there.
+//! The list of all files.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::inode::InodeBody;
 use super::tree::{ROOT, Tree};
 
 impl Tree {
-    /// Every file that a path leads to, once: the first path in alphabetical order, level by level;
-    /// its device; its size in bytes.
+    /// Returns every file that a path leads to once, with its path, its device and its size in
+    /// bytes. The path is the first one level by level, in alphabetical order.
     pub fn list(&self) -> Vec<(String, u32, u64)> {
         let mut files = Vec::new();
         let mut met = BTreeSet::from([ROOT]);

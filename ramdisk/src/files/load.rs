@@ -1,8 +1,9 @@
-//! Reading the tree from the devices, whatever a crash has left of it.
+//! Loads the tree from the devices after a crash or a clean shutdown.
 //!
-//! What a crash can leave, and must work: a name whose inode has nothing on its device; a directory
-//! that two names lead to, even along a cycle (each inode is loaded once); inodes that no name
-//! leads to (they stay out, and their numbers stay used). What no crash can leave is `EIO`.
+//! A crash can leave the following, and a load must accept it: a name whose inode has nothing on
+//! its device; a directory with two names, even in a cycle (each inode is loaded once); inodes
+//! without names (they are not loaded and their numbers stay used). Contents that no crash can
+//! leave are an error (`EIO`).
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use super::{FileKind, Result, slot};
 use crate::{Disk, Image, ReadRange, Storage, ZERO_SECTOR};
 
 impl Tree {
-    /// The tree that `storage` holds. `EINVAL` for a granule that is not whole sectors, or device
-    /// numbers that do not fit into 32 bits; `EIO` for a damaged sector.
+    /// Loads the tree that `storage` holds. `EINVAL` if the granule is not whole sectors or the
+    /// device numbers do not fit into 32 bits. `EIO` for a damaged sector.
     pub fn load(storage: Storage, base: u32, granule: Granule) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
@@ -47,7 +48,7 @@ impl Tree {
                 }
             }
         }
-        // Only the creation of an inode looks at this.
+        // No note of these reads: only the creation of an inode depends on them, and it notes them.
         let used = image
             .devices()
             .filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
@@ -57,7 +58,7 @@ impl Tree {
     }
 }
 
-/// The names of a directory, and what each leads to.
+/// Returns the names of a directory, and the kind and number of each inode that they lead to.
 fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(FileKind, InodeNumber)>)> {
     let mut directory = Directory::default();
     let mut targets = Vec::new();
@@ -82,7 +83,8 @@ fn read_size(disk: Option<&Disk>, granule: Granule) -> Result<u64> {
     fits.then_some(size).ok_or(Errno::EIO)
 }
 
-/// Equal images must load alike, so a disk that was written and is all zeroes again does not count.
+/// Returns true if a device holds anything but zeroes. Equal images must load alike, so a disk that
+/// was written and is all zeroes again does not count.
 fn holds_something(image: &Image, dev: u32) -> bool {
     image.disk(dev).is_some_and(Disk::holds_something)
 }

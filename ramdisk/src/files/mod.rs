@@ -1,5 +1,5 @@
-//! Files: the calls that a checked system may make, and a simulated file system that promises no
-//! more than POSIX.
+//! The file calls of a checked system, and a simulated file system that gives no guarantee beyond
+//! POSIX.
 
 mod allocate;
 mod attributes;
@@ -35,36 +35,36 @@ pub type Result<T> = std::result::Result<T, Errno>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fd(pub u32);
 
-/// How to open a file (`open(2)`).
+/// The flags for opening a file (`open(2)`).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct OpenFlags {
-    /// Make the file if it is not there (`O_CREAT`).
+    /// True if a missing file is created (`O_CREAT`).
     pub create: bool,
-    /// Fail with `EEXIST` if it is there (`O_EXCL`).
+    /// True if the call fails with `EEXIST` when the file exists (`O_EXCL`).
     pub exclusive: bool,
-    /// Cut it to nothing (`O_TRUNC`).
+    /// True if the file is truncated to size 0 (`O_TRUNC`).
     pub truncate: bool,
 }
 
 impl OpenFlags {
-    /// An existing file, as it is.
+    /// Opens an existing file without changes.
     pub const EXISTING: OpenFlags = OpenFlags { create: false, exclusive: false, truncate: false };
-    /// The file, made if it is not there.
+    /// Opens a file, and creates it if it does not exist.
     pub const CREATE: OpenFlags = OpenFlags { create: true, exclusive: false, truncate: false };
 }
 
-/// Which writes through an open file are durable when they return (`open(2)`).
+/// The durability of writes through an open file (`open(2)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Synced {
-    /// `O_DSYNC`: as though fdatasync followed each of them.
+    /// `O_DSYNC`: each write is durable when it returns, as if fdatasync followed.
     Data,
-    /// `O_SYNC`: as though fsync followed.
+    /// `O_SYNC`: each write is durable when it returns, as if fsync followed.
     All,
 }
 
-/// What some files can do, and others cannot.
+/// An ability that some implementations of [`Files`] have and others do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FsAbility {
     /// [`Files::syncfs`].
@@ -73,88 +73,89 @@ pub enum FsAbility {
     OpenSynced,
     /// [`Files::write_mapped`].
     Mapped,
-    /// They are mounted so that every change is durable when its call returns (`MS_SYNCHRONOUS`).
+    /// The files are mounted so that every change is durable when its call returns
+    /// (`MS_SYNCHRONOUS`).
     Synchronous,
 }
 
-/// What kind of node a name leads to.
+/// The kind of node that a name leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symbolic link. It holds a text, and no path is resolved through it.
+    /// A symbolic link. Its target is text, and no path is resolved through it.
     Symlink,
 }
 
-/// What `renameat2(2)` does besides giving a node another name.
+/// The mode of a `renameat2(2)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Renaming {
-    /// The other name must not be there (`RENAME_NOREPLACE`).
+    /// The new name must not exist (`RENAME_NOREPLACE`).
     NoReplace,
-    /// Both are there, and change places (`RENAME_EXCHANGE`).
+    /// Both names exist and are exchanged (`RENAME_EXCHANGE`).
     Exchange,
 }
 
-/// What `fallocate(2)` does with a range of a file.
+/// The operation of `fallocate(2)` on a range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Fallocate {
-    /// It has blocks, and the file reaches at least to its end.
+    /// Allocates blocks for the range, and extends the file to its end.
     Allocate,
-    /// It has blocks (`FALLOC_FL_KEEP_SIZE`): nothing of that is seen.
+    /// Allocates blocks for the range without a visible change (`FALLOC_FL_KEEP_SIZE`).
     KeepSize,
-    /// It is zeroes, as far as the file reaches (`FALLOC_FL_PUNCH_HOLE`).
+    /// Fills the part of the range before the end of the file with zeroes (`FALLOC_FL_PUNCH_HOLE`).
     PunchHole,
-    /// It is zeroes, and the file reaches at least to its end (`FALLOC_FL_ZERO_RANGE`).
+    /// Fills the range with zeroes, and extends the file to its end (`FALLOC_FL_ZERO_RANGE`).
     ZeroRange,
-    /// It is gone, and what was behind it comes nearer (`FALLOC_FL_COLLAPSE_RANGE`); whole blocks,
-    /// before the end of the file.
+    /// Removes the range and moves the bytes behind it to its start (`FALLOC_FL_COLLAPSE_RANGE`).
+    /// The range is whole blocks before the end of the file.
     CollapseRange,
-    /// As many zeroes are put before it (`FALLOC_FL_INSERT_RANGE`); whole blocks, before the end of
-    /// the file.
+    /// Inserts a range of zeroes and moves the bytes from its start on behind it
+    /// (`FALLOC_FL_INSERT_RANGE`). The range is whole blocks and begins before the end of the file.
     InsertRange,
 }
 
-/// What `stat(2)` says, as far as checkers ask.
+/// The fields of `stat(2)` that checkers use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// The kind of node.
     pub kind: FileKind,
     /// The inode number.
     pub inode: u32,
-    /// Bytes of a file; 0 for anything else.
+    /// The size of a file in bytes. 0 for any other kind.
     pub size: u64,
-    /// Names that lead to it.
+    /// The number of names that lead to the node.
     pub links: u32,
 }
 
-/// The POSIX calls of a file system under test (EX-96). Paths are absolute, `/` between names;
-/// errors are errno values.
+/// The POSIX calls of a file system under test (EX-96). Paths are absolute, with `/` between names.
+/// Errors are errno values.
 ///
-/// Simulated files implement it, and so can a mounted directory: a checker that sees only this runs
-/// on both.
+/// Simulated files implement it, and a mounted directory can implement it. A checker that uses only
+/// this trait runs on both.
 pub trait Files {
     /// Opens a file for reading and writing.
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd>;
-    /// Closes it; `EBADF` if it is not open.
+    /// Closes an open file. `EBADF` if it is not open.
     fn close(&self, fd: Fd) -> Result<()>;
-    /// Reads at a byte offset; returns how many bytes, fewer than asked for only at the end of the
-    /// file.
+    /// Reads at a byte offset. Returns the number of bytes, which is smaller than `buf` only at the
+    /// end of the file.
     fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize>;
     /// Writes all of `data` at a byte offset.
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()>;
     /// Sets the size in bytes.
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()>;
-    /// Asks about an open file.
+    /// Returns the status of an open file.
     fn fstat(&self, fd: Fd) -> Result<Stat>;
     /// Makes an open file's contents and size durable.
     fn fsync(&self, fd: Fd) -> Result<()>;
-    /// Makes an open file's contents durable, and what is needed to read them.
+    /// Makes an open file's contents durable, with the metadata that is needed to read them.
     fn fdatasync(&self, fd: Fd) -> Result<()>;
-    /// Asks about a path.
+    /// Returns the status of a path.
     fn stat(&self, path: &str) -> Result<Stat>;
-    /// The names in a directory, in order.
+    /// Returns the names in a directory in order, each with the kind of its node.
     fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>>;
     /// Makes a directory.
     fn mkdir(&self, path: &str) -> Result<()>;
@@ -162,72 +163,73 @@ pub trait Files {
     fn rmdir(&self, path: &str) -> Result<()>;
     /// Gives a file a second name.
     fn link(&self, from: &str, to: &str) -> Result<()>;
-    /// Takes a name away.
+    /// Removes a name.
     fn unlink(&self, path: &str) -> Result<()>;
-    /// Gives a node another name; an existing file or empty directory at `to` is replaced.
+    /// Renames a node. An existing file or empty directory at `to` is replaced.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
-    /// `fsync(2)` of a directory: its names become durable.
+    /// Makes the names in a directory durable (`fsync(2)` of the directory).
     fn sync_dir(&self, path: &str) -> Result<()>;
-    /// `sync(2)`: everything becomes durable. Of a file system of the kernel, as `syncfs(2)` does
-    /// it.
+    /// Makes everything durable: `sync(2)`, or `syncfs(2)` on a file system of the kernel.
     fn sync(&self) -> Result<()>;
 
-    /// Can they do this? What they cannot is `EOPNOTSUPP`.
+    /// Returns true if the files have an ability. Calls that need a missing ability return
+    /// `EOPNOTSUPP`.
     fn can(&self, _ability: FsAbility) -> bool {
         false
     }
-    /// `sync(2)` as it is, of all file systems of the machine.
+    /// Calls `sync(2)`, which makes all file systems of the machine durable.
     fn sync_machine(&self) -> Result<()> {
         self.sync()
     }
-    /// `syncfs(2)`: everything in this file system becomes durable.
+    /// Makes everything in this file system durable (`syncfs(2)`).
     fn syncfs(&self) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// Opens a file; what is written through it is durable when the write returns.
+    /// Opens a file so that each write through it is durable when it returns.
     fn open_synced(&self, _path: &str, _flags: OpenFlags, _synced: Synced) -> Result<Fd> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// Stores `data` at a byte offset through a shared mapping, and `msync(2)` of what was stored
-    /// with `MS_SYNC`. `EINVAL` beyond the end of the file.
+    /// Stores `data` at a byte offset through a shared mapping, then calls `msync(2)` with
+    /// `MS_SYNC` on the range. `EINVAL` beyond the end of the file.
     fn write_mapped(&self, _fd: Fd, _offset: u64, _data: &[u8]) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
 
-    /// `symlink(2)`: makes a symbolic link that holds `target`, which is text like any other.
+    /// Makes a symbolic link with any text as its `target` (`symlink(2)`).
     fn symlink(&self, _target: &str, _path: &str) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// `readlink(2)`; nothing if a crash has left the name alone.
+    /// Returns the target of a symbolic link (`readlink(2)`). An empty text if a crash has kept the
+    /// name and lost the target.
     fn readlink(&self, _path: &str) -> Result<String> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// `chmod(2)` of a file or directory: the bits 07777.
+    /// Sets the bits 07777 of the mode of a file or directory (`chmod(2)`).
     fn chmod(&self, _path: &str, _mode: u32) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// The bits 07777 of a mode; of a new file 0644, of a new directory 0755.
+    /// Returns the bits 07777 of a mode. 0644 for a new file, 0755 for a new directory.
     fn mode(&self, _path: &str) -> Result<u32> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// `setxattr(2)` of a file or directory: a new attribute or a new value of one.
+    /// Sets an extended attribute of a file or directory, new or existing (`setxattr(2)`).
     fn setxattr(&self, _path: &str, _name: &str, _value: &[u8]) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// `removexattr(2)`; `ENODATA` if it is not there.
+    /// Removes an extended attribute (`removexattr(2)`). `ENODATA` if there is no such attribute.
     fn removexattr(&self, _path: &str, _name: &str) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// The extended attributes of a file or directory whose names begin with `user.`, names in
-    /// order, each with its value.
+    /// Returns the extended attributes of a file or directory whose names begin with `user.`, in
+    /// order of names, each with its value.
     fn xattrs(&self, _path: &str) -> Result<Vec<(String, Vec<u8>)>> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// `renameat2(2)`.
+    /// Renames with a mode (`renameat2(2)`).
     fn rename_with(&self, _from: &str, _to: &str, _how: Renaming) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// Makes a file without a name in a directory's file system, and opens it (`O_TMPFILE`).
+    /// Opens a new file without a name in the file system of a directory (`O_TMPFILE`).
     fn open_unnamed(&self, _directory: &str) -> Result<Fd> {
         Err(Errno::EOPNOTSUPP)
     }
@@ -235,16 +237,16 @@ pub trait Files {
     fn link_open(&self, _fd: Fd, _to: &str) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// `fallocate(2)`; `offset` and `len` in bytes.
+    /// Changes a range of a file (`fallocate(2)`). `offset` and `len` are in bytes.
     fn fallocate(&self, _fd: Fd, _how: Fallocate, _offset: u64, _len: u64) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
-    /// `FICLONE`: a file that is empty shares the contents of another one.
+    /// Makes an empty file share the contents of another one (`FICLONE`).
     fn clone_file(&self, _from: Fd, _to: Fd) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
 
-    /// A file's whole contents.
+    /// Returns the whole contents of a file.
     fn read_file(&self, path: &str) -> Result<Vec<u8>> {
         let fd = self.open(path, OpenFlags::EXISTING)?;
         let mut bytes = vec![0; self.fstat(fd)?.size as usize];

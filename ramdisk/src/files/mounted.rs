@@ -8,13 +8,13 @@ use super::tree::{ROOT, Tree, TreePosition};
 use super::{Fd, FileKind, OpenFlags, Result, Stat, Synced};
 use crate::Storage;
 
-/// The tree and who has what of it open.
+/// The tree and its open handles.
 #[derive(Debug)]
 pub struct MountedSimFiles {
     pub tree: Tree,
-    /// Is every change durable at once?
+    /// True if every change is durable when its call returns.
     pub synchronous: bool,
-    /// Each open handle.
+    /// The open handles by number. `None` for a number that is free.
     open: Vec<Option<Handle>>,
 }
 
@@ -26,7 +26,7 @@ struct Handle {
 }
 
 impl MountedSimFiles {
-    /// Nothing is open; errors as [`Tree::load`].
+    /// Mounts the tree with no open handles. The errors are those of [`Tree::load`].
     pub fn new(storage: Storage, base: u32, granule: Granule) -> Result<MountedSimFiles> {
         Ok(MountedSimFiles {
             tree: Tree::load(storage, base, granule)?,
@@ -35,7 +35,7 @@ impl MountedSimFiles {
         })
     }
 
-    /// The file of a handle; `EBADF`.
+    /// Returns the file of a handle. `EBADF` if it is not open.
     pub fn file(&self, fd: Fd) -> Result<InodeNumber> {
         Ok(self.handle(fd)?.file)
     }
@@ -44,7 +44,7 @@ impl MountedSimFiles {
         self.open.get(fd.0 as usize).copied().flatten().ok_or(Errno::EBADF)
     }
 
-    /// Opens a file, by the smallest number that is free.
+    /// Opens a file under the smallest free number.
     pub fn open(&mut self, path: &str, flags: OpenFlags, synced: Option<Synced>) -> Result<Fd> {
         let place = self.tree.place(path)?;
         let there = place.map_or(Some(ROOT), |place| place.inode);
@@ -64,7 +64,7 @@ impl MountedSimFiles {
         Ok(self.hold(file, synced))
     }
 
-    /// A handle of a file, by the smallest number that is free.
+    /// Opens a handle of a file under the smallest free number.
     pub fn hold(&mut self, file: InodeNumber, synced: Option<Synced>) -> Fd {
         self.tree.inode_mut(file).handles += 1;
         let fd = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
@@ -73,7 +73,7 @@ impl MountedSimFiles {
         Fd(fd as u32)
     }
 
-    /// Writes through a handle, durably if it was opened so.
+    /// Writes through a handle. The write is durable if the file was opened with `synced`.
     pub fn write(&mut self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let Handle { file, synced } = self.handle(fd)?;
         self.tree.write(file, offset, data)?;
@@ -85,7 +85,7 @@ impl MountedSimFiles {
         Ok(())
     }
 
-    /// Closes a handle. A file that cannot be reached then is forgotten.
+    /// Closes a handle, and forgets the file if it can no longer be reached.
     pub fn close(&mut self, fd: Fd) -> Result<()> {
         let file = self.file(fd)?;
         self.open[fd.0 as usize] = None;
@@ -94,13 +94,14 @@ impl MountedSimFiles {
         Ok(())
     }
 
-    /// What is known of an inode.
+    /// Returns the status of an inode.
     pub fn stat(&self, inode: InodeNumber) -> Stat {
         let found = self.tree.inode(inode);
         Stat { kind: found.kind(), inode, size: found.size(), links: found.links }
     }
 
-    /// Where a path ends, and what is there; `ENOENT` for nothing, `at_root` for the root.
+    /// Returns the position of an existing path, with its inode and kind. `ENOENT` if nothing is
+    /// there, `at_root` for the root.
     pub fn existing<'p>(
         &self,
         path: &'p str,
@@ -111,13 +112,13 @@ impl MountedSimFiles {
         Ok((place, number, self.tree.inode(number).kind()))
     }
 
-    /// Where a path ends, if nothing is there; else `EEXIST`.
+    /// Returns the position of a path that does not exist, else `EEXIST`.
     pub fn vacant<'p>(&self, path: &'p str) -> Result<TreePosition<'p>> {
         let place = self.tree.place(path)?.ok_or(Errno::EEXIST)?;
         if place.inode.is_some() { Err(Errno::EEXIST) } else { Ok(place) }
     }
 
-    /// Gives a node another name: the new one is written first, then the old.
+    /// Renames a node. The new name is written before the old one.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (old, moved, kind) = self.existing(from, Errno::EBUSY)?;
         let new = self.tree.place(to)?.ok_or(Errno::EBUSY)?;
@@ -138,7 +139,7 @@ impl MountedSimFiles {
         self.tree.point(&old, None)
     }
 
-    /// Has two names change places: each is written, the first one first.
+    /// Exchanges two names. Both are written, the first one first.
     pub fn exchange(&mut self, one: &str, other: &str) -> Result<()> {
         let (first, node, _) = self.existing(one, Errno::EBUSY)?;
         let (second, opposite, _) = self.existing(other, Errno::EBUSY)?;
@@ -152,8 +153,8 @@ impl MountedSimFiles {
         self.tree.point(&second, Some(node))
     }
 
-    /// A path's inode, if it is a file or directory; symbolic links have no attributes (`EPERM`, as
-    /// xattr(7) has it).
+    /// Returns the inode of a path if it is a file or directory. Symbolic links have no attributes
+    /// (`EPERM`, see xattr(7)).
     pub fn with_attributes(&self, path: &str) -> Result<InodeNumber> {
         let number = self.tree.lookup(path)?;
         if self.tree.inode(number).kind() == FileKind::Symlink {
@@ -163,7 +164,7 @@ impl MountedSimFiles {
         }
     }
 
-    /// `ENOTEMPTY` for a directory with names, `ENOTDIR` for a file.
+    /// Checks that a directory is empty. `ENOTEMPTY` if it has names, `ENOTDIR` if it is a file.
     pub fn must_be_empty(&self, directory: InodeNumber) -> Result<()> {
         if self.tree.directory(directory)?.is_empty() { Ok(()) } else { Err(Errno::ENOTEMPTY) }
     }

@@ -5,27 +5,28 @@ use std::collections::BTreeMap;
 use super::call::{FsCall, NAMELESS, WriteMethod};
 use super::{Fd, Files, OpenFlags, Renaming, Result, Synced};
 
-/// The path of each open file, and how a write to it writes.
+/// The path of each open file, and the method of writes to it.
 #[derive(Clone, Debug, Default)]
 pub struct OpenFiles(BTreeMap<Fd, (String, WriteMethod)>);
 
 impl OpenFiles {
-    /// A file has been opened.
+    /// Records that a file was opened.
     pub fn opened(&mut self, fd: Fd, path: &str, method: WriteMethod) {
         self.0.insert(fd, (path.to_owned(), method));
     }
 
-    /// A file is being closed.
+    /// Records that a file is closed.
     pub fn closed(&mut self, fd: Fd) {
         self.0.remove(&fd);
     }
 
-    /// The path that an open file has, or [`NAMELESS`], and how a write to it writes.
+    /// Returns the path of an open file, or [`NAMELESS`], and the method of writes to it.
     pub fn get(&self, fd: Fd) -> (String, WriteMethod) {
         self.0.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), WriteMethod::Plain))
     }
 
-    /// An open file has been linked to a path, which it has from now on if it had none.
+    /// Records that an open file was linked to a path. If the file had no path, this becomes its
+    /// path.
     pub fn linked(&mut self, fd: Fd, to: &str) {
         let (path, method) = self.get(fd);
         if path == NAMELESS {
@@ -33,13 +34,13 @@ impl OpenFiles {
         }
     }
 
-    /// An open file that has this path, if there is one to which a write writes so.
+    /// Returns an open file with this path and write method. `None` if there is no such file.
     fn at(&self, path: &str, method: WriteMethod) -> Option<Fd> {
         let is = |(_, (open, how)): &(&Fd, &(String, WriteMethod))| open == path && *how == method;
         self.0.iter().find(is).map(|(fd, _)| *fd)
     }
 
-    /// A call has succeeded that may have given open files other paths.
+    /// Updates the paths of open files after a successful call.
     pub fn follow(&mut self, call: &FsCall) {
         match call {
             FsCall::Unlink { path } => self.renamed(path, NAMELESS),
@@ -49,7 +50,7 @@ impl OpenFiles {
             }
             FsCall::RenameNoReplace { from, to } => self.renamed(from, to),
             FsCall::Exchange { from, to } => {
-                // No path is like this one: all others begin with a slash.
+                // Differs from every path, because paths begin with a slash.
                 let between = "between";
                 for (from, to) in [(&**from, between), (to, from), (between, to)] {
                     self.renamed(from, to);
@@ -59,7 +60,7 @@ impl OpenFiles {
         }
     }
 
-    /// Gives open files their new path: the renamed one, and those in a renamed directory.
+    /// Replaces the path of the renamed file, or of the files in the renamed directory.
     fn renamed(&mut self, from: &str, to: &str) {
         for (path, _) in self.0.values_mut() {
             match path.strip_prefix(from) {
@@ -71,23 +72,23 @@ impl OpenFiles {
     }
 }
 
-/// Makes calls one after the other; a file stays open from [`FsCall::Open`] to [`FsCall::Close`],
-/// and calls on its path are made on it. What is open at the end is closed.
+/// A series of calls. A file stays open from [`FsCall::Open`] to [`FsCall::Close`], and calls on
+/// its path use the open file. Files that are open at the end are closed.
 pub struct Session<'a> {
     files: &'a dyn Files,
     open: OpenFiles,
 }
 
 impl<'a> Session<'a> {
-    /// One without open files.
+    /// Returns a session without open files.
     pub fn new(files: &'a dyn Files) -> Session<'a> {
         Session { files, open: OpenFiles::default() }
     }
 
-    /// Makes a call. One on a file that is not open opens it, and closes it afterwards.
+    /// Makes a call. A call on a file that is not open opens it and closes it afterwards.
     ///
     /// # Errors
-    /// That of the first system call that fails.
+    /// The error of the first system call that fails.
     pub fn make(&mut self, call: &FsCall) -> Result<()> {
         let files = self.files;
         match call {
@@ -142,7 +143,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Closes an open file; a path that is not open is closed already.
+    /// Closes an open file. Does nothing if the path is not open.
     fn close(&mut self, path: &str) -> Result<()> {
         let Some(fd) = self.open.at(path, WriteMethod::Plain) else { return Ok(()) };
         self.open.closed(fd);
@@ -153,7 +154,8 @@ impl<'a> Session<'a> {
         self.on(path, WriteMethod::Plain, work)
     }
 
-    /// Works on a file that has been opened so; an error of close(2) comes before one of the work.
+    /// Calls `work` with a file that is open for this write method. An error of close(2) precedes
+    /// one of `work`.
     fn on(
         &self,
         path: &str,
@@ -177,18 +179,18 @@ impl<'a> Session<'a> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         for fd in self.open.0.keys() {
-            // Whatever it says, the file is closed (close(2)).
+            // The file is closed even if close(2) returns an error.
             self.files.close(*fd).ok();
         }
     }
 }
 
 impl FsCall {
-    /// Makes the call. One on an open file opens the file that has the path, and closes it
-    /// afterwards; [`Session`] keeps files open from one call to the next.
+    /// Makes the call. A call on an open file opens the path and closes it afterwards. [`Session`]
+    /// keeps files open between calls.
     ///
     /// # Errors
-    /// That of the first system call that fails.
+    /// The error of the first system call that fails.
     pub fn apply(&self, files: &dyn Files) -> Result<()> {
         Session::new(files).make(self)
     }

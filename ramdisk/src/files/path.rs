@@ -1,20 +1,21 @@
-//! Paths: absolute, `/` between names, and no name that is not plainly one.
+//! Checks of paths: absolute, with `/` between names, and only normal names.
 //!
-//! Nothing here knows which files there are.
+//! The checks do not depend on the files that exist.
 
 use nix::errno::Errno;
 
 use super::Result;
 
-/// Longest name in bytes (`NAME_MAX`).
+/// The longest name in bytes (`NAME_MAX`).
 pub const NAME_BYTES: usize = 255;
-/// Longest path in bytes (`PATH_MAX` without its NUL). It also ends a walk round a cycle of names.
+/// The longest path in bytes (`PATH_MAX` without its NUL). It also limits a walk around a cycle of
+/// names.
 pub const PATH_BYTES: usize = 4095;
 
-/// The names of a path, outermost first; none for the root.
+/// Returns the names of a path, outermost first. An empty list for the root.
 ///
-/// `EINVAL` for a relative path and for a name that is empty, `.`, `..` or holds a NUL;
-/// `ENAMETOOLONG`.
+/// `EINVAL` for a relative path, and for a name that is empty, `.`, `..` or contains a NUL.
+/// `ENAMETOOLONG` for a path or name that is longer than the limits.
 pub fn names(path: &str) -> Result<Vec<&str>> {
     if path.len() > PATH_BYTES {
         return Err(Errno::ENAMETOOLONG);

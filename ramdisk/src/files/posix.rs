@@ -1,8 +1,8 @@
-//! [`SimFiles`]: a file system in memory that promises no more than POSIX does.
+//! A file system in memory that gives no guarantee beyond POSIX.
 //!
-//! Every name, every size and every block of contents is written to a [`Storage`] by itself, and
-//! nothing orders two of them but the syncs: `docs/model/fault-model.md`, section 7. This file is
-//! the handle and its calls; [`MountedSimFiles`] is behind it.
+//! Every name, every size and every block of contents is written to a [`Storage`] separately. Only
+//! syncs order these writes (`docs/model/fault-model.md`, section 7). This file has the handle and
+//! its calls. [`MountedSimFiles`] implements them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,52 +14,54 @@ use super::mounted::MountedSimFiles;
 use super::{Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced};
 use crate::Storage;
 
-/// A simulated file system. Its clones are the same one, with the same open files.
+/// A simulated file system. Its clones refer to the same file system, with the same open files.
 ///
-/// An image of zeroes is an empty one. What is not synced when the last clone goes stays so: to
-/// mount the same storage a second time, call [`sync`](Files::sync) before, as unmounting would.
+/// An image of zeroes is an empty file system. Changes that are not synced when the last clone is
+/// dropped stay unsynced. Before a second mount of the same storage, call [`sync`](Files::sync), as
+/// unmounting would.
 #[derive(Clone, Debug)]
 pub struct SimFiles(Rc<RefCell<MountedSimFiles>>);
 
 impl SimFiles {
-    /// Mounts what `storage` holds on its devices from `base` on, 2^20 of them.
+    /// Mounts the file system on the 2^20 devices of `storage` from `base` on.
     ///
-    /// `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into 32
-    /// bits; `EIO` for contents that no crash can leave.
+    /// `EINVAL` if the granule is not whole sectors or the device numbers do not fit into 32 bits.
+    /// `EIO` for contents that no crash can leave.
     pub fn mount(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
         Ok(SimFiles(Rc::new(RefCell::new(MountedSimFiles::new(storage, base, granule)?))))
     }
 
-    /// The same, mounted so that every change is durable when its call returns.
+    /// Returns the same file system, mounted so that every change is durable when its call returns.
     #[must_use = "this returns the files"]
     pub fn synchronous(self) -> SimFiles {
         self.0.borrow_mut().synchronous = true;
         self
     }
 
-    /// The devices that it lies on.
+    /// Returns the devices of the file system.
     pub fn storage(&self) -> Storage {
         self.0.borrow().tree.storage.clone()
     }
 
-    /// The device of an inode ([`Stat::inode`]).
+    /// Returns the device of an inode ([`Stat::inode`]).
     pub fn device(&self, inode: u32) -> u32 {
         self.0.borrow().tree.device(inode)
     }
 
-    /// What stands in a sector of a device, in words: contents of a file, its size, or a name; none
-    /// if nothing is known of it.
+    /// Describes a sector of a device in words: contents of a file, its size, a name, a mode or an
+    /// attribute. `None` if the contents are unknown.
     pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let mounted = self.0.borrow();
         mounted.tree.describe_sector(device.checked_sub(mounted.tree.base)?, sector)
     }
 
-    /// Every file that a path leads to, once: the first path, its device, its size in bytes.
+    /// Returns every file that a path leads to once, with its first path, its device and its size
+    /// in bytes.
     pub fn list(&self) -> Vec<(String, u32, u64)> {
         self.0.borrow().tree.list()
     }
 
-    /// A call that changes what is seen, whole: an operation of the log. One that fails has changed
+    /// Makes a call that changes files as one operation of the log. A call that fails has changed
     /// nothing.
     fn operation<T>(
         &self,
@@ -113,7 +115,7 @@ impl Files for SimFiles {
         Ok(())
     }
 
-    /// Contents and size; not the mode, and no extended attribute.
+    /// Syncs the contents and the size, but neither the mode nor extended attributes.
     fn fdatasync(&self, fd: Fd) -> Result<()> {
         let mut mounted = self.0.borrow_mut();
         let file = mounted.file(fd)?;
@@ -160,7 +162,7 @@ impl Files for SimFiles {
         })
     }
 
-    /// `EPERM` for a directory, as POSIX has it (Linux says `EISDIR`).
+    /// Returns `EPERM` for a directory, like POSIX. Linux returns `EISDIR`.
     fn unlink(&self, path: &str) -> Result<()> {
         self.operation("unlink", |mounted| {
             let (place, _, kind) = mounted.existing(path, Errno::EPERM)?;
@@ -209,7 +211,7 @@ impl Files for SimFiles {
         self.fdatasync(fd)
     }
 
-    /// `ENAMETOOLONG` for a target of more than 510 bytes.
+    /// Returns `ENAMETOOLONG` for a target of more than 510 bytes.
     fn symlink(&self, target: &str, path: &str) -> Result<()> {
         self.operation("symlink", |mounted| {
             let place = mounted.vacant(path)?;
@@ -235,7 +237,7 @@ impl Files for SimFiles {
         mounted.tree.mode(mounted.with_attributes(path)?)
     }
 
-    /// `ENOSPC` for a name and a value of more than 509 bytes together.
+    /// Returns `ENOSPC` if name and value have more than 509 bytes together.
     fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
         self.operation("setxattr", |mounted| {
             let number = mounted.with_attributes(path)?;
@@ -289,7 +291,7 @@ impl Files for SimFiles {
         })
     }
 
-    /// What is shared lies there twice. `EINVAL` if the other file is not empty.
+    /// Copies the contents instead of sharing them. `EINVAL` if `to` is not empty.
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         self.operation("clone", |mounted| {
             let (from, to) = (mounted.file(from)?, mounted.file(to)?);

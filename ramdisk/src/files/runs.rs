@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The runs of a set of sectors: from each first sector to the one behind its last.
+/// The runs of a set of sectors. Maps the first sector of each run to the sector behind its last
+/// one.
 #[derive(Debug, Default)]
 pub struct Runs(BTreeMap<u64, u64>);
 
 impl Runs {
-    /// Adds sectors, and joins what now touches.
+    /// Adds sectors and joins runs that touch.
     pub fn insert(&mut self, sectors: Range<u64>) {
         let Range { mut start, mut end } = sectors;
         while let Some((&first, &behind)) = self.0.range(..=end).next_back() {
@@ -24,12 +25,12 @@ impl Runs {
         self.0.insert(start, end);
     }
 
-    /// Is nothing in it?
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The runs, in order.
+    /// Returns the runs in order.
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.0.iter().map(|(first, behind)| *first..*behind)
     }

@@ -1,4 +1,4 @@
-//! A slot: the one sector of a directory's device that holds one name and the inode it leads to.
+//! The sector of a directory's device that holds one name and the inode that it leads to.
 //!
 //! | bytes | meaning |
 //! | --- | --- |
@@ -18,7 +18,7 @@ use crate::{SECTOR_BYTES, ZERO_SECTOR};
 
 const NAME_AT: usize = 6;
 
-/// The sector that says: `name` leads to `inode`.
+/// Returns the slot of a name that leads to `inode`.
 ///
 /// # Panics
 /// If the name is longer than 255 bytes.
@@ -36,12 +36,12 @@ pub fn encode(kind: FileKind, inode: u32, name: &str) -> Bytes {
     Bytes::copy_from_slice(&sector)
 }
 
-/// The sector that says: nothing.
+/// Returns the slot of a name that leads nowhere.
 pub fn nothing() -> Bytes {
     Bytes::from_static(&ZERO_SECTOR)
 }
 
-/// What a sector that is not all zeroes says; `EIO` if [`encode`] cannot have made it.
+/// Decodes a slot that is not all zeroes. `EIO` if [`encode`] cannot have written it.
 pub fn decode(sector: &[u8]) -> Result<(FileKind, u32, &str)> {
     let kind = match sector[0] {
         1 => FileKind::File,

@@ -1,15 +1,17 @@
-//! The directory tree: in memory, and as it lies on the devices.
+//! The directory tree in memory and on the devices.
 //!
-//! Inode i is device `base + i` of the storage. A file's contents begin at byte 0 of its device and
-//! its size is one sector far behind them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)); each name
-//! that ever stood in a directory has one sector of the directory's device, a [`slot`]. A symbolic
-//! link's device has its target, and behind the size's sector each has those of its
-//! [`attributes`](super::attributes). A device of zeroes is an empty file or directory.
+//! Inode i is device `base + i` of the storage. The contents of a file begin at byte 0 of its
+//! device. Its size is in a sector far behind them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)).
+//! Each name that was ever in a directory has one sector of the directory's device, a [`slot`]. The
+//! device of a symbolic link holds its target. Behind the sector of the size, each device has the
+//! sectors of the [`attributes`](super::attributes). A device of zeroes is an empty file or
+//! directory.
 //!
-//! Invariants: every change goes through [`Storage::dirty`] and is remembered in [`Inode::dirty`];
-//! an inode number or a slot is never used again for something else, for a crash may bring back
-//! what it was; an inode is forgotten as soon as it cannot be reached any more
-//! ([`Inode::is_lost`]), and no sooner.
+//! Invariants:
+//!
+//! - Every change calls [`Storage::dirty`] and is recorded in [`Inode::dirty`].
+//! - An inode number or a slot is never reused, because a crash may bring back its old contents.
+//! - An inode is forgotten exactly when it can no longer be reached ([`Inode::is_lost`]).
 
 use std::collections::BTreeMap;
 
@@ -21,9 +23,9 @@ use super::inode::{Directory, Inode, InodeBody, InodeNumber};
 use super::{FileKind, Result, path, slot};
 use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
 
-/// The root directory.
+/// The inode number of the root directory.
 pub const ROOT: InodeNumber = 0;
-/// How many inode numbers there are.
+/// The number of inode numbers.
 pub const INODES: InodeNumber = 1 << 20;
 
 /// The inodes of a mounted file system.
@@ -36,24 +38,24 @@ pub struct Tree {
     pub(super) next: InodeNumber,
 }
 
-/// Where a path ends: a name in a directory, that leads to an inode or nowhere.
+/// The end of a path: a name in a directory that leads to an inode or nowhere.
 #[derive(Clone, Copy, Debug)]
 pub struct TreePosition<'p> {
     /// The directory.
     pub directory: InodeNumber,
     /// The name.
     pub name: &'p str,
-    /// The inode it leads to.
+    /// The inode that the name leads to. `None` if it leads nowhere.
     pub inode: Option<InodeNumber>,
 }
 
 impl Tree {
-    /// The inode of a path; `ENOENT`, `ENOTDIR`, and what [`path::names`] says.
+    /// Returns the inode of a path. `ENOENT`, `ENOTDIR`, and the errors of [`path::names`].
     pub fn lookup(&self, path: &str) -> Result<InodeNumber> {
         self.walk(&path::names(path)?)
     }
 
-    /// Where a path ends; nothing for the root.
+    /// Returns the end of a path. `None` for the root.
     pub fn place<'p>(&self, path: &'p str) -> Result<Option<TreePosition<'p>>> {
         match path::names(path)?.split_last() {
             None => Ok(None),
@@ -68,7 +70,7 @@ impl Tree {
         }
     }
 
-    /// Does the way to a path, without its last name, lead through `inode`?
+    /// Returns true if the path, without its last name, leads through `inode`.
     pub fn passes(&self, path: &str, inode: InodeNumber) -> Result<bool> {
         let mut at = ROOT;
         for name in path::names(path)? {
@@ -87,19 +89,19 @@ impl Tree {
         names.iter().try_fold(ROOT, |at, name| self.directory(at)?.find(name).ok_or(Errno::ENOENT))
     }
 
-    /// An inode that is known to be there.
+    /// Returns an inode that is known to exist.
     pub fn inode(&self, number: InodeNumber) -> &Inode {
         self.inodes.get(&number).expect("a name, a handle or an unsynced directory keeps the inode")
     }
 
-    /// An inode that is known to be there, to change it.
+    /// Returns an inode that is known to exist, for changes.
     pub fn inode_mut(&mut self, number: InodeNumber) -> &mut Inode {
         self.inodes
             .get_mut(&number)
             .expect("a name, a handle or an unsynced directory keeps the inode")
     }
 
-    /// The names of a directory; `ENOTDIR` for anything else.
+    /// Returns the names of a directory. `ENOTDIR` for any other kind.
     pub fn directory(&self, number: InodeNumber) -> Result<&Directory> {
         match &self.inode(number).body {
             InodeBody::Directory(directory) => Ok(directory),
@@ -114,14 +116,14 @@ impl Tree {
         }
     }
 
-    /// Makes an inode with a name; `ENOSPC` if there are no more numbers.
+    /// Makes an inode with a name. `ENOSPC` if no number is left.
     pub fn create(&mut self, place: &TreePosition<'_>, kind: FileKind) -> Result<InodeNumber> {
         let number = self.make(kind)?;
         self.point(place, Some(number))?;
         Ok(number)
     }
 
-    /// Makes an inode that nothing leads to; `ENOSPC` if there are no more numbers.
+    /// Makes an inode without a name. `ENOSPC` if no number is left.
     pub fn make(&mut self, kind: FileKind) -> Result<InodeNumber> {
         self.storage.note(ReadRange::Highest { first: self.base, last: self.base + (INODES - 1) });
         if self.next >= INODES {
@@ -133,7 +135,7 @@ impl Tree {
         Ok(number)
     }
 
-    /// Makes a name lead to `target`, or nowhere; `ENOTDIR` if it does not stand in a directory.
+    /// Makes a name lead to `target`, or nowhere. `ENOTDIR` if its parent is not a directory.
     pub fn point(&mut self, place: &TreePosition<'_>, target: Option<InodeNumber>) -> Result<()> {
         let TreePosition { directory: at, name, .. } = *place;
         let directory = self.directory_mut(at)?;
@@ -156,7 +158,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The device of an inode.
+    /// Returns the device of an inode.
     pub fn device(&self, number: InodeNumber) -> u32 {
         self.base + number
     }
@@ -168,7 +170,7 @@ impl Tree {
         self.storage.dirty(self.device(number), sector, bytes);
     }
 
-    /// Makes an inode's contents and size, or its names, and its attributes durable.
+    /// Makes the contents and size, or the names, and the attributes of an inode durable.
     pub fn sync(&mut self, number: InodeNumber) {
         let dirty = self.inode_mut(number).take_dirty();
         self.write_back(number, dirty);
@@ -178,7 +180,7 @@ impl Tree {
         }
     }
 
-    /// Makes a file's contents and size durable.
+    /// Makes the contents and the size of a file durable.
     pub fn sync_data(&mut self, file: InodeNumber) {
         let dirty = self.inode_mut(file).take_dirty_data();
         self.write_back(file, dirty);
@@ -201,15 +203,14 @@ impl Tree {
     pub fn sync_all(&mut self) {
         let dirty = self.inodes.iter().filter(|(_, inode)| inode.is_dirty());
         for number in dirty.map(|(number, _)| *number).collect::<Vec<_>>() {
-            // One sync may forget inodes that come later.
+            // The sync of one inode may forget later ones.
             if self.inodes.contains_key(&number) {
                 self.sync(number);
             }
         }
     }
 
-    /// Forgets an inode if it cannot be reached any more: what is dirty of it will never be
-    /// written.
+    /// Forgets an inode if it can no longer be reached. Its unsynced changes are never written.
     pub fn forget_if_lost(&mut self, number: InodeNumber) {
         let Some(inode) = self.inodes.get_mut(&number).filter(|inode| inode.is_lost()) else {
             return;
@@ -225,8 +226,8 @@ impl Tree {
         }
     }
 
-    /// No name that was removed from a directory can come back there: it is synced, or gone for
-    /// good itself.
+    /// Records that names removed from a directory cannot come back there, because the directory
+    /// was synced or forgotten.
     fn settle(&mut self, directory: InodeNumber, removed: impl IntoIterator<Item = InodeNumber>) {
         for number in removed {
             self.inode_mut(number).lingers_in.remove(&directory);

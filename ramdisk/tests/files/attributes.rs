@@ -1,5 +1,5 @@
-//! Symbolic links, modes, extended attributes, exchanges and ranges: what is seen, before and after
-//! the files are mounted again, and errors.
+//! Tests of symbolic links, modes, extended attributes, exchanges and ranges: visible results
+//! before and after a second mount, and errors.
 
 use explode_ramdisk::files::{Fallocate, FileKind, OpenFlags, Renaming};
 use explode_ramdisk::{Files, SimFiles};
@@ -7,7 +7,7 @@ use nix::errno::Errno;
 
 use crate::script::{BLOCK, fresh, make, on};
 
-/// The same files, mounted again.
+/// Returns the same files after a second mount.
 fn again(files: &SimFiles) -> SimFiles {
     files.sync().unwrap();
     on(files.storage().image())
@@ -28,7 +28,7 @@ fn symbolic_links() {
     assert_eq!(files.symlink("", "/t"), Err(Errno::ENOENT));
     assert_eq!(files.symlink(&"t".repeat(511), "/t"), Err(Errno::ENAMETOOLONG));
     files.symlink(&"t".repeat(510), "/t").unwrap();
-    // One replaces a file, and a file replaces one.
+    // A symbolic link replaces a file, and a file replaces a symbolic link.
     files.close(make(&files, "/f", b"x")).unwrap();
     files.rename("/s", "/f").unwrap();
     assert_eq!(files.readlink("/f").unwrap(), "anywhere");
@@ -94,7 +94,7 @@ fn a_file_without_a_name_gets_one() {
     assert_eq!(files.link_open(fd, "/f"), Err(Errno::EEXIST));
     files.close(fd).unwrap();
     assert_eq!(again(&files).read_file("/f").unwrap(), b"x");
-    // One that gets none is forgotten.
+    // A file without a name is forgotten when it is closed.
     files.close(files.open_unnamed("/").unwrap()).unwrap();
     assert_eq!(files.list().len(), 1);
 }

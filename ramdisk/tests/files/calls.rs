@@ -1,4 +1,5 @@
-//! Calls as data: each makes its system calls, is printed in one line, and names its paths.
+//! Tests of calls as data: each call makes its system calls, prints as one line, and returns its
+//! paths.
 
 use explode_ramdisk::files::{
     Fallocate, Files, FsCall, Granule, NAMELESS, OpenFlags, Session, WriteMethod,
@@ -13,7 +14,7 @@ fn files() -> SimFiles {
     SimFiles::mount(Storage::new(Image::new(), Recording::Off), 0, Granule::default()).unwrap()
 }
 
-/// Any call, with paths and texts from these strategies.
+/// Returns a strategy for any call, with paths and texts from the given strategies.
 fn call(
     path: impl Strategy<Value = String> + Clone + 'static,
     text: impl Strategy<Value = String> + Clone + 'static,
@@ -68,7 +69,7 @@ fn call(
     )
 }
 
-/// Paths of a small tree, as files are used.
+/// Returns a strategy for calls on the paths of a small tree.
 fn plain() -> impl Strategy<Value = FsCall> {
     let path = prop::sample::select(vec!["/", "/a", "/b", "/d", "/d/a", "/d/e", NAMELESS]);
     call(path.prop_map(str::to_owned), Just("user.a".to_owned()))
@@ -90,7 +91,7 @@ proptest! {
 
     #[test]
     fn calls_of_different_effect_are_different_lines(one in plain(), other in plain()) {
-        // What is written is not printed, and a directory is synced by the same call as a file.
+        // The line does not contain the data, and a directory is synced by the same call as a file.
         let told = |call: &FsCall| match call.clone() {
             FsCall::Pwrite { path, offset, data, method } => {
                 FsCall::Pwrite { path, offset, data: vec![0; data.len()], method }
@@ -104,7 +105,7 @@ proptest! {
         prop_assert_eq!(one.to_string() == other.to_string(), told(&one) == told(&other));
     }
 
-    /// A session leaves no file open, and what a call says has happened.
+    /// A session leaves no file open, and a successful call has its effect.
     #[test]
     fn calls_have_their_effect(calls in prop::collection::vec(plain(), 0..30)) {
         let files = files();
@@ -198,7 +199,7 @@ fn a_file_stays_open_in_a_session_and_keeps_its_new_path() {
     make(FsCall::pwrite("/b", 0, b"one".to_vec())).unwrap();
     assert_eq!(make(FsCall::pwrite("/a", 0, b"two".to_vec())), Err(Errno::ENOENT));
     make(FsCall::Unlink { path: path("/b") }).unwrap();
-    // It has no name, and can still be written.
+    // The file has no name and can still be written.
     make(FsCall::pwrite(NAMELESS, 3, b"two".to_vec())).unwrap();
     make(FsCall::Close { path: path(NAMELESS) }).unwrap();
     make(FsCall::OpenUnnamed { directory: path("/") }).unwrap();

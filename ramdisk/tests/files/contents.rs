@@ -1,4 +1,4 @@
-//! Reading what was written, names and links, and mounting the live image again.
+//! Tests of reads of written data, of names and links, and of a second mount of the live image.
 
 use explode_ramdisk::files::{FileKind, OpenFlags, Stat};
 use explode_ramdisk::{Files, SimFiles};

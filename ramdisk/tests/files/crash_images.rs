@@ -1,4 +1,4 @@
-//! Mounting what a crash has left, made by hand: the odd cases.
+//! Tests of mounts of unusual crash disks, which are built by hand.
 
 use explode_ramdisk::files::{FileKind, OpenFlags};
 use explode_ramdisk::{Disk, Files, Image, SimFiles};
@@ -6,10 +6,10 @@ use nix::errno::Errno;
 
 use crate::script::{SIZE_SECTOR, make, on, padded, slot};
 
-/// What a name leads to, and the name.
+/// The kind and inode that a name leads to, and the name.
 type Slot<'a> = (FileKind, u32, &'a str);
 
-/// Devices with these slots each.
+/// Returns an image of directories, each with these slots.
 fn image(directories: &[(u32, &[Slot<'_>])]) -> Image {
     let disk = |slots: &[Slot<'_>]| {
         let bytes: Vec<_> =
@@ -86,7 +86,8 @@ fn both_names_of_a_rename() {
     assert_eq!(files.readdir("/").unwrap().len(), 3);
 }
 
-/// `/a` was moved out of `/b`, then `/b` into it; a crash kept `/b/a`, `/a` and `/a/b`.
+/// Returns a crash disk that keeps `/b/a`, `/a` and `/a/b`: `/a` was moved out of `/b`, then `/b`
+/// into `/a`.
 fn cycle() -> SimFiles {
     on(image(&[
         (0, &[(DIRECTORY, 1, "a")]),

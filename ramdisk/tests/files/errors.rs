@@ -1,4 +1,4 @@
-//! Each error of each call.
+//! Tests of each error of each call.
 
 use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags};
 use explode_ramdisk::{Disk, Event, Files, Image, Recording, SECTOR_BYTES, SimFiles, Storage};
@@ -6,8 +6,8 @@ use nix::errno::Errno;
 
 use crate::script::{SIZE_SECTOR, fresh, make, padded, slot};
 
-/// A file `/f`, an empty directory `/e`, and a directory `/d` with a file `/d/f` and a directory
-/// `/d/e`.
+/// Returns files with a file `/f`, an empty directory `/e`, and a directory `/d` that holds a file
+/// `/d/f` and a directory `/d/e`.
 fn tree() -> SimFiles {
     let files = fresh();
     files.mkdir("/e").unwrap();
@@ -33,7 +33,7 @@ const ONE_PATH: [Call<'static>; 7] = [
     ("sync_dir", &|files, path| files.sync_dir(path)),
 ];
 
-/// Every call that takes two, on each side.
+/// Every call that takes two paths, once for each of them.
 const TWO_PATHS: [Call<'static>; 4] = [
     ("link from", &|files, path| files.link(path, "/new")),
     ("link to", &|files, path| files.link("/f", path)),
@@ -79,7 +79,7 @@ fn a_component_that_is_no_directory() {
     fail_everywhere("/d/f/x/y", Errno::ENOTDIR);
 }
 
-/// Each call, on a fresh tree, fails so and changes nothing.
+/// Asserts that each call fails with this error on a fresh tree and changes nothing.
 #[track_caller]
 fn fails(error: Errno, call: impl Fn(&SimFiles) -> Result<(), Errno>) {
     let files = tree();

@@ -1,11 +1,11 @@
-//! The events of each row of the table of `docs/model/fault-model.md`, section 7, exactly.
+//! Tests of the exact events of each row of the table in `docs/model/fault-model.md`, section 7.
 
 use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags};
 use explode_ramdisk::{Files, Image, Recording, SimFiles, Storage};
 
 use crate::script::{BLOCK, Script, fresh, make, padded, slot};
 
-/// An empty file `/f`, inode 1, all synced.
+/// Returns files with an empty, synced file `/f`, which is inode 1.
 fn with_file() -> (SimFiles, Fd) {
     let files = fresh();
     let fd = files.open("/f", OpenFlags::CREATE).unwrap();
@@ -123,7 +123,7 @@ fn truncate_is_the_size() {
     Script::new().expect(&files);
 }
 
-/// Five blocks of 1, but the fourth of zeroes, cut to 10 bytes.
+/// Returns a file of five blocks, cut to 10 bytes. The fourth block is zeroes, the others are ones.
 fn with_old_contents() -> (SimFiles, Fd) {
     let (files, fd) = with_file();
     files.pwrite(fd, 0, &block(1).repeat(3)).unwrap();
@@ -230,8 +230,8 @@ fn sync_dir_is_its_names() {
     files.mkdir("/e/inside").unwrap();
     files.storage().take_log();
     files.sync_dir("/").unwrap();
-    // A request for each slot: together they would be one piece, that is none of those that are
-    // pending.
+    // One request for each slot. A request for several slots would be one piece that matches none
+    // of the pending ones.
     Script::new()
         .written(0, 0, padded(&[], 512))
         .written(0, 1, slot(FileKind::File, 1, "b"))

@@ -1,12 +1,12 @@
-//! When the dirty contents of an inode that cannot be reached are cleaned, and when not yet.
+//! Tests of when the dirty contents of an unreachable inode are cleaned.
 
 use explode_ramdisk::files::{FileKind, OpenFlags};
 use explode_ramdisk::{Files, SimFiles};
 
 use crate::script::{BLOCK, SIZE_SECTOR, Script, fresh, make, padded, slot};
 
-/// `/f` with three dirty blocks, of which two touch, and a dirty size, its name synced; no handle
-/// is open.
+/// Returns files with `/f`, whose name is synced and which has no open handle. Three of its blocks,
+/// two of them adjacent, and its size are dirty.
 fn with_dirty_file() -> SimFiles {
     let files = fresh();
     let fd = make(&files, "/f", b"first");

@@ -1,5 +1,5 @@
-//! The simulated files against the table of `docs/model/fault-model.md`, section 7, and against a
-//! model too simple to be wrong.
+//! Tests of the simulated files against the table in `docs/model/fault-model.md`, section 7, and
+//! against a simple model.
 
 mod attributes;
 mod calls;

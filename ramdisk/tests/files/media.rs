@@ -1,10 +1,10 @@
-//! Contents that cannot be read.
+//! Tests of contents that cannot be read.
 
 use explode_ramdisk::files::{Files, Granule, OpenFlags};
 use explode_ramdisk::{Event, Image, ReadFault, Recording, SimFiles, Storage};
 use nix::errno::Errno;
 
-/// A file of three blocks, of which the second cannot be read.
+/// Returns a file of three blocks, of which the second cannot be read.
 fn damaged() -> (Storage, SimFiles, explode_ramdisk::files::Fd) {
     let storage = Storage::new(Image::new(), Recording::On);
     let files = SimFiles::mount(storage.clone(), 0, Granule::default()).unwrap();
@@ -27,8 +27,8 @@ fn a_read_that_touches_it_fails_and_no_other() {
     assert_eq!(files.read_file("/f"), Err(Errno::EIO));
 }
 
-/// A part of the block cannot be written, for the rest has to be read; that changes nothing. The
-/// whole block can, and heals it.
+/// A write of a part of the block fails and changes nothing, because the rest must be read. A write
+/// of the whole block succeeds and makes it readable.
 #[test]
 fn the_whole_block_can_be_written() {
     let (storage, files, fd) = damaged();
@@ -42,8 +42,8 @@ fn the_whole_block_can_be_written() {
     assert!(storage.take_log().iter().all(|event| matches!(event, Event::Dirty { .. })));
 }
 
-/// A file that was cut within the block cannot grow: what is behind the cut would have to become
-/// zeroes.
+/// A file that was cut within the block cannot grow, because the bytes behind the cut would have to
+/// become zeroes.
 #[test]
 fn a_file_that_ends_in_it_cannot_grow_over_it() {
     let (storage, files, fd) = damaged();

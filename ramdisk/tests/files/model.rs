@@ -1,4 +1,4 @@
-//! What files should do, with nothing but paths in a map: the reference for the random tests.
+//! A reference model of files for the random tests: a map from paths to nodes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use explode_ramdisk::Files;
 use explode_ramdisk::files::{Fd, FileKind, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 
-/// All paths; the root is the empty one. Directories are where no file is.
+/// A map of all paths. The root is the empty path.
 #[derive(Default)]
 pub struct Model(RefCell<State>);
 
@@ -17,7 +17,7 @@ struct State {
     open: Vec<Option<usize>>,
 }
 
-/// What a path leads to: a file by its place in `contents`.
+/// The node that a path leads to. A file has its index in `contents`.
 #[derive(Clone, Copy, PartialEq)]
 enum Node {
     Directory,
@@ -32,14 +32,14 @@ impl Default for State {
 }
 
 impl Model {
-    /// All handles are gone, as after a new mount.
+    /// Closes all handles, like a new mount.
     pub fn close_all(&self) {
         self.0.borrow_mut().open.clear();
     }
 }
 
 impl State {
-    /// What is at a path, if all directories on the way are there.
+    /// Returns the node at a path, if all parent directories exist.
     fn find(&self, path: &str) -> Result<Option<Node>> {
         for (at, _) in path.match_indices('/') {
             match self.paths.get(&path[..at]) {
@@ -78,12 +78,12 @@ impl State {
     }
 }
 
-/// The root is the empty path.
+/// Returns the key of a path in the map. The key of the root is empty.
 fn key(path: &str) -> &str {
     if path == "/" { "" } else { path }
 }
 
-/// Inode numbers are always 0.
+/// The model returns 0 for all inode numbers.
 impl Files for Model {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         let mut state = self.0.borrow_mut();

@@ -1,4 +1,4 @@
-//! That those who are tested by [`noting`](super::noting) are tested by every method there is.
+//! Checks that [`noting`](super::noting) covers every method of the trait.
 
 use explode_ramdisk::files::Files;
 
@@ -6,7 +6,7 @@ use super::noting::{Noting, calls};
 
 const TRAIT: &str = include_str!("../../src/files/mod.rs");
 
-/// The methods of the trait, as its source has them.
+/// Returns the names of the trait's methods from its source.
 fn methods() -> Vec<&'static str> {
     let (_, body) = TRAIT.split_once("\npub trait Files {\n").expect("the trait is there");
     let (body, _) = body.split_once("\n}\n").expect("it ends");

@@ -1,5 +1,5 @@
-//! Files that do nothing but note which call has arrived, and every call of [`Files`] to make on
-//! what stands on them. Tests of other crates have this file, too.
+//! An implementation of [`Files`] that only records its calls, and a list of calls of every method.
+//! Tests of other crates include this file.
 
 use std::cell::RefCell;
 
@@ -7,19 +7,19 @@ use explode_ramdisk::files::{
     Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced,
 };
 
-/// They note each call with its arguments.
+/// Files that record each call with its arguments.
 #[derive(Default)]
 pub struct Noting {
     arrived: RefCell<Vec<String>>,
 }
 
 impl Noting {
-    /// Notes something.
+    /// Records a call.
     pub fn note(&self, what: String) {
         self.arrived.borrow_mut().push(what);
     }
 
-    /// What has arrived since the last time, in order.
+    /// Returns the calls since the last time, in order.
     pub fn take(&self) -> Vec<String> {
         self.arrived.take()
     }
@@ -29,15 +29,15 @@ impl Noting {
 pub struct Call {
     /// The method.
     pub name: &'static str,
-    /// The call as it is noted.
+    /// The call as it is recorded.
     pub noted: String,
-    /// What it returns, in words.
+    /// The result in debug form.
     pub answer: String,
-    /// Makes it; returns what it returns, in words.
+    /// Makes the call and returns its result in debug form.
     pub make: fn(&dyn Files) -> String,
 }
 
-/// The methods of `Files`, each with arguments to call it with and its answer.
+/// Implements `Files` from a list of its methods, each with arguments and a result.
 macro_rules! noting {
     ($($call:ident($($name:ident: $type:ty = $value:expr),*) -> $gives:ty = $answer:expr;)*) => {
         #[deny(clippy::missing_trait_methods)]
@@ -48,7 +48,7 @@ macro_rules! noting {
             })*
         }
 
-        /// Each method once.
+        /// Returns one call of each method.
         pub fn calls() -> Vec<Call> {
             vec![$({
                 let answer: $gives = $answer;

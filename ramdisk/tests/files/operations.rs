@@ -1,4 +1,4 @@
-//! Random calls, and what they answer, on anything that has files.
+//! Random calls and their results, for any implementation of files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use explode_ramdisk::Files;
 use explode_ramdisk::files::{Fd, FileKind, OpenFlags, Result, Stat};
 use proptest::prelude::*;
 
-/// A call. Paths are few and handles small numbers, so that calls meet each other.
+/// A call. There are few paths and only small handles, so that calls affect the same files.
 #[derive(Clone, Debug)]
 pub enum Op {
     Open { path: String, flags: (bool, bool, bool) },
@@ -29,7 +29,7 @@ pub enum Op {
     Remount,
 }
 
-/// What a call answers; inode numbers are left out.
+/// The result of a call, without inode numbers.
 #[derive(Debug, PartialEq)]
 pub enum Answer {
     Done,
@@ -116,7 +116,7 @@ pub fn call(files: &dyn Files, op: &Op) -> Result<Answer> {
     }
 }
 
-/// Everything that can be seen: each path, what it is, and a file's contents. A directory is
+/// Returns the visible tree: each path, its status, and the contents of files. Each directory is
 /// entered once.
 pub fn tree(files: &dyn Files) -> BTreeMap<String, (Answer, Vec<u8>)> {
     let mut seen = BTreeMap::new();
@@ -126,7 +126,7 @@ pub fn tree(files: &dyn Files) -> BTreeMap<String, (Answer, Vec<u8>)> {
         let stat = files.stat(&path).unwrap();
         let contents =
             if kind == FileKind::File { files.read_file(&path).unwrap() } else { Vec::new() };
-        // The model has no inode numbers, and no directory with two names.
+        // The model has no inode numbers and no directory with two names.
         let new = stat.inode == 0 && path != "/" || entered.insert(stat.inode);
         if kind == FileKind::Directory && new {
             let parent = if path == "/" { "" } else { &path };

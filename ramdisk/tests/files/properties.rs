@@ -1,5 +1,5 @@
-//! Random calls: the answers are the model's, the log says what the syncs promise, and whatever a
-//! crash leaves can be used.
+//! Tests with random calls: results equal those of the model, the log shows the durability that
+//! syncs promise, and the files of every crash disk can be used.
 
 use explode_ramdisk::files::{Fd, FileKind, Granule, OpenFlags};
 use explode_ramdisk::{Event, Files, Image, Recording, SimFiles, Storage};
@@ -19,7 +19,7 @@ fn granule() -> impl Strategy<Value = u32> {
     prop::sample::select(vec![512, 1536, 4096, 8192])
 }
 
-/// A file system and what its log says, since an image that was durable.
+/// A file system and the replay of its log since a durable image.
 struct Logged {
     files: SimFiles,
     replay: Replay,
@@ -40,7 +40,8 @@ impl Logged {
         (0..120).filter_map(|fd| self.files.fstat(Fd(fd)).ok()).map(|stat| stat.inode)
     }
 
-    /// Replays what is new in the log, and checks what it must show after this call.
+    /// Replays the new events of the log, and checks the durability that they must show after this
+    /// call.
     fn check(&mut self, op: &Op) {
         for event in self.files.storage().take_log() {
             self.replay.event(&event);
@@ -69,7 +70,8 @@ impl Logged {
     }
 }
 
-/// Every file can be read, grows over zeroes, and there is room for a new one, that is empty.
+/// Checks that every file can be read and grows over zeroes, and that a new file can be made and is
+/// empty.
 fn use_it(files: &SimFiles) {
     for (path, (_, contents)) in tree(files) {
         if files.readdir(&path).is_ok() {

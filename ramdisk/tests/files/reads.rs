@@ -1,5 +1,5 @@
-//! What counts as read of simulated files: whatever two crashes leave, if they agree on all that
-//! one mount and its calls have read, then the other gives the same answers, and writes the same.
+//! Tests of the recorded reads of simulated files. If two crash disks have equal values for all
+//! reads of a mount and its calls on the first, the results and writes on the second are the same.
 
 use std::cell::Cell;
 
@@ -13,12 +13,12 @@ use crate::replay::Replay;
 
 const BASE: u32 = 3;
 
-/// What calls on an image have answered, what they have written, and what they have read.
+/// Returns the results of calls on an image, with the events and the reads.
 fn outcome(image: &Image, granule: u32, ops: &[Op]) -> (String, Vec<Event>, Vec<ReadRange>) {
     let storage = Storage::new(image.clone(), Recording::On);
     storage.note_reads();
     let files = SimFiles::mount(storage.clone(), BASE, Granule(granule)).unwrap();
-    // To look at a file's size takes no more than the mount.
+    // The status of a file needs no reads beyond those of the mount.
     let sizes = ["/a", "/b", "/c"].map(|path| Op::Stat(path.to_owned()));
     let answers: Vec<String> =
         ops.iter().chain(&sizes).map(|op| format!("{:?}", call(&files, op))).collect();
@@ -26,7 +26,7 @@ fn outcome(image: &Image, granule: u32, ops: &[Op]) -> (String, Vec<Event>, Vec<
     (answers.join("\n"), storage.take_log(), reads)
 }
 
-/// Images that crashes can leave after these calls.
+/// Returns possible crash disks after these calls.
 fn crashes(ops: &[Op], granule: u32, seeds: &[u64]) -> Vec<Image> {
     let storage = Storage::new(Image::new(), Recording::On);
     let files = SimFiles::mount(storage.clone(), BASE, Granule(granule)).unwrap();
@@ -38,7 +38,8 @@ fn crashes(ops: &[Op], granule: u32, seeds: &[u64]) -> Vec<Image> {
     seeds.iter().map(|seed| replay.crash(*seed)).collect()
 }
 
-/// Pairs of unequal images that agree on what was read of the first.
+/// Compares the outcomes for pairs of images that agree on the reads of the first. Returns the
+/// number of pairs of unequal images.
 fn compare(before: &[Op], granule: u32, seeds: &[u64], after: &[Op]) -> u32 {
     let mut values = Values::default();
     let images = crashes(before, granule, seeds);
@@ -55,7 +56,7 @@ fn compare(before: &[Op], granule: u32, seeds: &[u64], after: &[Op]) -> u32 {
     agreeing
 }
 
-/// Calls without mounting anew, which looks at the whole image.
+/// Returns a strategy for calls without a new mount, because a mount reads the whole image.
 fn calls(most: usize) -> impl Strategy<Value = Vec<Op>> {
     let op = op().prop_filter("no new mount", |op| !matches!(op, Op::Remount));
     prop::collection::vec(op, 0..most)
@@ -66,7 +67,7 @@ fn who_agrees_on_what_was_read_answers_the_same() {
     let agreeing = Cell::new(0);
     let granule = prop::sample::select(vec![512, 1536, 4096, 8192]);
     let seeds = prop::collection::vec(any::<u64>(), 8);
-    // The same cases each time: how many pairs they compare is known.
+    // The cases are the same each time, so the number of compared pairs is fixed.
     let config =
         ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() };
     let mut runner = TestRunner::new_with_rng(

@@ -1,5 +1,5 @@
-//! What the log alone says is durable, and what is pending, sector by sector: section 3 of the
-//! fault model, rule `volatile`, for the events that files make, in the plainest way.
+//! A simple replay of a log, sector by sector: the durable and the pending contents. It follows the
+//! rule `volatile` of section 3 of the fault model, for the events that files cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,22 +16,22 @@ enum Fate {
     Acknowledged,
 }
 
-/// A replayed log.
+/// The state after a replayed log.
 pub struct Replay {
     base: u32,
-    /// Bytes that contents are cut at.
+    /// The size in bytes of the pieces that contents are cut into.
     granule: u64,
     durable: Image,
-    /// The ranges of the pieces that ever were dirty: device, first sector, sectors.
+    /// The ranges of all pieces that were ever dirty: device, first sector, number of sectors.
     pieces: BTreeSet<(u32, u64, u64)>,
-    /// Oldest first, for each sector of a device.
+    /// The pending versions of each sector of a device, oldest first.
     pending: BTreeMap<(u32, u64), Vec<(Sector, Fate)>>,
-    /// The device of each flush that has not completed.
+    /// The device of each flush that is not completed.
     flushes: BTreeMap<u64, u32>,
 }
 
 impl Replay {
-    /// Begins with an image that is durable; the root is device `base`.
+    /// Starts with a durable image whose root is device `base`.
     pub fn new(durable: Image, base: u32, granule: u32) -> Replay {
         let (granule, pieces) = (u64::from(granule), BTreeSet::new());
         Replay {
@@ -44,7 +44,7 @@ impl Replay {
         }
     }
 
-    /// Where the pieces of an event begin and how many sectors they have.
+    /// Returns the pieces of an event: the first sector and the number of sectors of each.
     fn cut(&self, first: u64, data: &[u8]) -> Vec<(u64, u64)> {
         let behind = first + (data.len() / SECTOR_BYTES) as u64;
         let sectors = self.granule / SECTOR_BYTES as u64;
@@ -52,7 +52,7 @@ impl Replay {
         starts.map(|at| (at, behind.min((at / sectors + 1) * sectors) - at)).collect()
     }
 
-    /// The next event.
+    /// Replays the next event.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Dirty { dev, sector, data } => {
@@ -126,17 +126,17 @@ impl Replay {
         self.pending.retain(|_, versions| !versions.is_empty());
     }
 
-    /// What is durable.
+    /// Returns the durable contents.
     pub fn durable(&self) -> Image {
         self.durable.clone()
     }
 
-    /// The inodes with something pending.
+    /// Returns the inodes with pending contents.
     pub fn unsynced(&self) -> BTreeSet<u32> {
         self.pending.keys().map(|(dev, _)| dev - self.base).collect()
     }
 
-    /// The inodes that a name leads to on some crash disk.
+    /// Returns the inodes that a name leads to on some crash disk.
     pub fn reachable(&self) -> BTreeSet<u32> {
         let mut reached = BTreeSet::from([0]);
         let mut unread = vec![0];
@@ -162,7 +162,8 @@ impl Replay {
         used.map(|bytes| bytes.try_into().unwrap()).chain(pending).collect()
     }
 
-    /// One crash disk: each sector as it is durable, or as one of its versions, chosen by `seed`.
+    /// Returns a crash disk. Each sector is the durable one or one of its pending versions, chosen
+    /// by `seed`.
     pub fn crash(&self, seed: u64) -> Image {
         let mut image = self.durable();
         let mut random = seed;

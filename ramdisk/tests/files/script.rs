@@ -1,5 +1,4 @@
-//! What the tests expect of the log: events written down one by one, and the log to compare them
-//! with.
+//! The expected events of a test, and a log to compare them with.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +11,24 @@ use explode_ramdisk::{
 pub const SIZE_SECTOR: u64 = 1 << 40;
 pub const BLOCK: usize = 4096;
 
-/// An empty file system on the devices from 0 on.
+/// Returns an empty file system on the devices from 0 on.
 pub fn fresh() -> SimFiles {
     on(Image::new())
 }
 
-/// The file system that an image holds from device 0 on.
+/// Returns the file system that an image holds from device 0 on.
 pub fn on(image: Image) -> SimFiles {
     SimFiles::mount(Storage::new(image, Recording::On), 0, Granule::default()).unwrap()
 }
 
-/// Makes a file with these contents, and leaves it open.
+/// Makes a file with these contents and leaves it open.
 pub fn make(files: &SimFiles, path: &str, data: &[u8]) -> Fd {
     let fd = files.open(path, OpenFlags::CREATE).unwrap();
     files.pwrite(fd, 0, data).unwrap();
     fd
 }
 
-/// The slot of a name.
+/// Returns the slot of a name.
 pub fn slot(kind: FileKind, inode: u32, name: &str) -> Bytes {
     let mut bytes = vec![if kind == FileKind::File { 1 } else { 2 }, name.len() as u8];
     bytes.extend(inode.to_le_bytes());
@@ -37,14 +36,14 @@ pub fn slot(kind: FileKind, inode: u32, name: &str) -> Bytes {
     padded(&bytes, SECTOR_BYTES)
 }
 
-/// Bytes, and zeroes behind them.
+/// Returns the bytes, filled up with zeroes.
 pub fn padded(bytes: &[u8], len: usize) -> Bytes {
     let mut all = bytes.to_vec();
     all.resize(len, 0);
     all.into()
 }
 
-/// Expected events, in order.
+/// The expected events, in order.
 #[derive(Default)]
 pub struct Script {
     events: Vec<Event>,
@@ -98,14 +97,14 @@ impl Script {
         self
     }
 
-    /// Exactly these events are in the log since it was last looked at.
+    /// Asserts that the new events of the log are exactly these.
     #[track_caller]
     pub fn expect(self, files: &SimFiles) {
         assert_eq!(renumbered(files.storage().take_log()), self.events);
     }
 }
 
-/// The same log with ids counted from 1.
+/// Returns the same log with ids counted from 1.
 fn renumbered(mut log: Vec<Event>) -> Vec<Event> {
     let mut ids = BTreeMap::new();
     for event in &mut log {

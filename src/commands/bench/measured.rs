@@ -1,15 +1,14 @@
-//! A measurement, which is reported at once.
+//! The measurements that a bench reports.
 
 use super::plans::Variant;
 use crate::bench::{BenchReport, EkmCost, RestoreCost};
 
 /// A measurement, reported as soon as it is known.
 pub enum BenchMeasured<'a> {
-    /// Checks of a target; with how long they took by the host's clock, if they were measured by
-    /// that of a guest.
+    /// Checks of a target. For a guest also their duration in seconds by the host's clock.
     Checks(&'a Variant, &'a BenchReport, Option<f64>),
-    /// Restoring disks of a kernel.
+    /// The restore of a kernel's disks.
     Restore(&'a RestoreCost),
-    /// What EKM costs.
+    /// The cost of EKM.
     Tracing(&'a EkmCost),
 }

@@ -1,4 +1,4 @@
-//! What is measured: each target, once for each combination of the values that `--each` gives.
+//! The plans of a bench: each target, once for each combination of the values of `--each`.
 
 use explode_runtime::base::{RunError, UsageError};
 use explode_runtime::plan::{Plan, Registry};
@@ -12,7 +12,7 @@ pub struct Variant {
     pub set: Vec<String>,
 }
 
-/// At least one, in the order of the targets; all in one place.
+/// Returns at least one variant, in the order of the targets. All have the same mode.
 pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, RunError> {
     let bare = |target: &String| {
         bare(registry, target, &args.stack).map(|plan| Variant { plan, set: Vec::new() })
@@ -44,7 +44,7 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
     Ok(variants)
 }
 
-/// Each variant that has the component, with each of the settings; the others as they are.
+/// Returns each variant that has the component once per setting, and the other variants unchanged.
 fn spread(variants: Vec<Variant>, settings: &[Setting<'_>]) -> Result<Vec<Variant>, UsageError> {
     let mut all = Vec::new();
     let mut found = false;

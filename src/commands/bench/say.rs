@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::BenchMeasured;
 use super::plans::Variant;
 
-/// The clocks of guest and host may differ by this share, and a second, before that is said.
+/// The share by which the clocks of guest and host may differ, besides one second, before a
+/// warning.
 const CLOCKS: f64 = 0.02;
 
-/// One object (docs/reference/json.md).
+/// Returns a measurement as one JSON object (docs/reference/json.md).
 pub fn json(measured: &BenchMeasured<'_>) -> Value {
     match measured {
         BenchMeasured::Checks(variant, report, host_seconds) => {
@@ -33,7 +34,7 @@ pub fn json(measured: &BenchMeasured<'_>) -> Value {
     }
 }
 
-/// Lines for a person.
+/// Returns the lines of the human format.
 pub fn text(measured: &BenchMeasured<'_>) -> Vec<String> {
     match measured {
         BenchMeasured::Checks(variant, report, host_seconds) => {

@@ -1,4 +1,4 @@
-//! `--base`: an image as a disk. Zeroes and the holes of a file take no memory.
+//! `--base`: the image of a device as a disk. Zeroes and the holes of a file take no memory.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -10,16 +10,16 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, SECTOR_BYTES, ZERO_SECTOR};
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
 
-/// Most bytes of the images of `--base`, zeroes left out.
+/// The most bytes of all images of `--base` together, without zeroes.
 pub(super) const MOST_BASE: u64 = 1 << 32;
-/// What is read at once.
+/// The number of bytes that are read at once.
 const PART: usize = 1 << 20;
 
-/// Reads the image of a device of this size. `left` is how many bytes other than zeroes may still
+/// Reads the image of a device of this size. `left` is the number of nonzero bytes that may still
 /// be read.
 ///
 /// # Errors
-/// In words: the file cannot be read, has another size, or more in it than that.
+/// A message: the file cannot be read, has another size, or has more than `left` nonzero bytes.
 pub fn read(path: &Path, size: u64, left: &mut u64) -> Result<Disk, String> {
     let text = |error: io::Error| error.to_string();
     let mut file = File::open(path).map_err(text)?;
@@ -68,13 +68,13 @@ fn too_much() -> String {
 struct Reading<'a> {
     disk: &'a mut Disk,
     size: u64,
-    /// Where the next bytes go.
+    /// The offset of the next bytes.
     at: u64,
     left: &'a mut u64,
 }
 
 impl Reading<'_> {
-    /// Reads the parts of a file that are no holes.
+    /// Reads a file without its holes.
     fn parts(&mut self, file: &mut File) -> Result<(), String> {
         while self.at < self.size {
             let (start, end) = data_from(file, self.at, self.size)?;
@@ -113,14 +113,14 @@ impl Reading<'_> {
     }
 }
 
-/// The next part of a file that is no hole, in whole blocks, from `at` on; the end of the file if
-/// there is none.
+/// Returns the next part of a file from `at` on that is no hole, in whole blocks. Returns the end
+/// of the file without such a part.
 fn data_from(file: &File, at: u64, size: u64) -> Result<(u64, u64), String> {
     let seek = |at: u64, whence| lseek(file, at as i64, whence).map(|at| at as u64);
     let block = BLOCK_BYTES as u64;
     match seek(at, Whence::SeekData) {
         Err(Errno::ENXIO) => Ok((size, size)),
-        // This file system, or a block device, does not tell.
+        // The file system or the block device does not report holes.
         Err(Errno::EINVAL | Errno::EOPNOTSUPP) => Ok((at, size)),
         Err(error) => Err(error.to_string()),
         Ok(start) => {

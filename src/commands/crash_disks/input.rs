@@ -1,5 +1,5 @@
-//! What `explode crash-disks` is given: the log, the images before it, the interval. Everything
-//! wrong is found here.
+//! The input of `explode crash-disks`: the log, the images before it, the interval. Reading it
+//! finds every error in it.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -16,34 +16,34 @@ use explode_runtime::plan::check_samples;
 use super::base::{self, MOST_BASE};
 use crate::cli::CrashDisksArgs;
 
-/// Most devices that a log may name.
+/// The most devices that a log may name.
 const MOST_DEVICES: u32 = 4096;
-/// Most bytes of a request.
+/// The most bytes of a request.
 const MOST_BYTES: u64 = 1 << 32;
-/// The largest device: its last byte has the largest offset of a file, but for less than a sector.
+/// The largest device, in bytes: the largest offset of a file, rounded down to whole sectors.
 const MOST_SIZE: u64 = i64::MAX as u64 / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
 
-/// Why there are no disks: a message, and how to exit.
+/// The reason why there are no disks: the exit code and a message.
 pub(super) type Refusal = (Exit, String);
 
-/// The input, checked.
+/// The checked input.
 pub(super) struct Input {
     log: PathBuf,
-    /// What the log counts: `line`, or `entry` in a log of dm-log-writes.
+    /// The unit in which the log is counted: `line`, or `entry` in a log of dm-log-writes.
     unit: &'static str,
     events: Vec<Event>,
-    /// The line or entry of each event.
+    /// The number of the line or entry of each event.
     numbers: Vec<usize>,
     from: usize,
     to: usize,
-    /// How many devices there are.
+    /// The number of devices.
     pub devices: u32,
-    /// What they hold before the log.
+    /// The contents of the devices before the log.
     pub base: Image,
 }
 
 impl Input {
-    /// Reads it.
+    /// Reads and checks the input.
     pub fn read(args: &CrashDisksArgs) -> Result<Input, Refusal> {
         check_numbers(args)?;
         let limits = LogLimits { bytes: args.log_bytes, events: args.log_events };
@@ -89,22 +89,22 @@ impl Input {
         &self.events[self.from..self.to]
     }
 
-    /// The events after it: they have no disks, and must be sound all the same.
+    /// Returns the events after the interval. They give no disks but must be valid.
     pub fn after(&self) -> &[Event] {
         &self.events[self.to..]
     }
 
-    /// What is wrong with the event of this index.
+    /// Returns the refusal of the event with this index.
     pub fn refuse(&self, index: usize, wrong: impl Display) -> Refusal {
         in_file(&self.log, format!("{} {}: {wrong}", self.unit, self.numbers[index]))
     }
 
-    /// What is wrong with the log as a whole.
+    /// Returns the refusal of the log as a whole.
     pub fn refuse_all(&self, wrong: impl Display) -> Refusal {
         in_file(&self.log, wrong)
     }
 
-    /// The index of the first such mark from an index on.
+    /// Returns the index of the first mark of this name from an index on.
     fn mark(&self, wanted: &str, after: usize, option: &str) -> Result<usize, Refusal> {
         let is_it = |event: &Event| matches!(event, Event::Mark { name } if name == wanted);
         let found = self.events[after..].iter().position(is_it).map(|at| at + after);
@@ -151,13 +151,13 @@ fn check_numbers(args: &CrashDisksArgs) -> Result<(), Refusal> {
 /// Events, each with the number of its line or entry.
 type Numbered = Vec<(usize, Event)>;
 
-/// The events, and whether their numbers are those of lines or of entries.
+/// Reads the events. Returns also whether their numbers count lines or entries.
 fn read(path: &Path, limits: LogLimits) -> Result<(&'static str, Numbered), ReadError> {
     let mut file = File::open(path)?;
     let mut magic = Vec::new();
     file.by_ref().take(8).read_to_end(&mut magic)?;
     let is_log_writes = magic == LOG_WRITES_MAGIC.to_le_bytes();
-    // Not a seek: the log may come through a pipe.
+    // No seek, because the log may come through a pipe.
     let input = BufReader::new(magic.chain(file));
     if is_log_writes {
         Ok(("entry", read_logwrites_within(input, limits)?))
@@ -166,7 +166,7 @@ fn read(path: &Path, limits: LogLimits) -> Result<(&'static str, Numbered), Read
     }
 }
 
-/// An event must lie within its device. Returns the device, if it names one.
+/// Checks that an event lies within its device. Returns the device if the event names one.
 fn check_range(event: &Event, size: u64) -> Result<Option<u32>, String> {
     let (dev, sector, len) = match event {
         Event::Dirty { dev, sector, data } => (*dev, *sector, data.len() as u64),

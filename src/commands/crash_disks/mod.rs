@@ -1,4 +1,4 @@
-//! `explode crash-disks`: the fault model by itself, on a log from anywhere.
+//! `explode crash-disks`: applies the fault model to an event log from any source.
 
 mod base;
 mod input;
@@ -15,12 +15,12 @@ use crate::cli::{CrashDisksArgs, Format};
 use crate::output;
 use input::{Input, Refusal};
 
-/// What to do about too many pieces.
+/// The advice for too many pieces.
 const SMALLER: &str = "; use --atom block, --atom request or a larger --block, or fewer --samples";
-/// What to do about too many disks.
+/// The advice for too many disks.
 const FEWER: &str = "use a smaller --limit, fewer --samples, a larger --block, or --atom request";
 
-/// Lists the disks that a crash can leave.
+/// Lists the crash disks of a log.
 pub fn crash_disks(args: &CrashDisksArgs) -> Exit {
     match try_crash_disks(args) {
         Ok(()) => Exit::Clean,
@@ -35,7 +35,8 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     let limits = SampleLimits { limit: args.limit, samples: args.samples, seed };
     let rules = super::rules(&args.device);
     let (before, interval, after) = (input.before(), input.interval(), input.after());
-    // An image is written when it is there: all of them together may be more than there is memory.
+    // Each image is written as soon as it exists, because all of them may need more memory than
+    // there is.
     let mut written = Ok(());
     let mut new = |disk: &CrashDisk<'_>| {
         if args.write.is_some() && written.is_ok() {

@@ -1,4 +1,4 @@
-//! `--write`: each crash disk as a file a device.
+//! `--write`: each crash disk as one file per device.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -15,7 +15,7 @@ use super::Refusal;
 use crate::cli::{CrashDisksArgs, WriteAs};
 use crate::outputs;
 
-/// Refuses a `--write` that cannot be a folder, before anything is computed.
+/// Refuses a `--write` that is not a folder, before anything is computed.
 pub(super) fn check_folder(args: &CrashDisksArgs) -> Result<(), Refusal> {
     match &args.write {
         Some(folder) if !folder.is_dir() && (folder.exists() || folder.is_symlink()) => {
@@ -72,7 +72,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The file system of the folder has no files of this size.
+/// Returns the refusal of a size that the folder's file system does not allow for a file.
 fn too_large(size: u64, path: &Path) -> Refusal {
     let path = path.display();
     let text = format!(
@@ -82,7 +82,7 @@ fn too_large(size: u64, path: &Path) -> Refusal {
     (Exit::Usage, text)
 }
 
-/// Writes an image with holes where it is zeroes.
+/// Writes an image. Zero blocks become holes.
 fn write_image(file: &mut File, disk: &Disk, size: u64) -> std::io::Result<()> {
     file.set_len(size)?;
     let mut block_bytes = [0; BLOCK_BYTES];
@@ -96,7 +96,7 @@ fn write_image(file: &mut File, disk: &Disk, size: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The sectors in which two disks differ, with the second one's contents.
+/// Returns the sectors in which two disks differ, with the contents of the second.
 fn changes(from: &Disk, to: &Disk) -> Vec<(u64, Bytes)> {
     let per_block = (BLOCK_BYTES / SECTOR_BYTES) as u64;
     let sectors = from

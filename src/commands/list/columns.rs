@@ -1,20 +1,20 @@
-//! Lines in columns: headings, and below each its rows of a name, a word and a text.
+//! Lines in columns: headings, each followed by rows of a name, a word and a text.
 
-/// The spaces in front of a row, and between two columns.
+/// The number of spaces before a row and between two columns.
 const GAP: usize = 2;
 
 /// A row of three columns.
 pub(super) struct Row {
-    /// How far the name is moved to the right.
+    /// The depth of the name's indentation, in units of [`GAP`].
     pub indent: usize,
     pub name: String,
     pub word: String,
-    /// Broken into lines where it does not fit.
+    /// The text of the row, broken into lines if it does not fit.
     pub text: String,
 }
 
-/// The lines of all parts that have rows, below the titles of the columns. Columns are as wide as
-/// their longest entry; texts are broken to lines of `width`.
+/// Returns the titles of the columns and the lines of all parts that have rows. Columns are as wide
+/// as their longest entry. Texts are broken to fit lines of `width` columns.
 pub(super) fn rows(titles: [&str; 3], parts: &[(String, Vec<Row>)], width: usize) -> Vec<String> {
     let all = || parts.iter().flat_map(|(_, rows)| rows);
     let name = all().map(|row| row.indent * GAP + row.name.len()).max().unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn rows(titles: [&str; 3], parts: &[(String, Vec<Row>)], width: usize
     lines
 }
 
-/// The words of a text in lines of this width. A longer word has a line of its own.
+/// Breaks a text into lines of this width. A longer word gets its own line.
 fn broken(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,5 +1,5 @@
-//! Targets by family, for a person: the real systems first, and the seeded bugs beside the systems
-//! without them.
+//! Targets by family in the human format: the real systems first, then the seeded bugs, each below
+//! the same system without it.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,19 @@ use explode_runtime::plan::{Registry, Target};
 
 use super::columns::{Row, rows};
 
-/// The width of lines that should fit a terminal.
+/// The width of lines, in columns.
 const WIDTH: usize = 100;
-/// The heading of targets that are in no family.
+/// The heading of targets without a family.
 const OTHERS: &str = "Other targets";
 
-/// Targets under one heading.
+/// The targets under one heading.
 struct Part<'r> {
     heading: &'r str,
     is_real: bool,
     targets: Vec<&'r Target>,
 }
 
-/// The real systems by family: what each target shows.
+/// Returns the lines of the real systems by family, with what each target shows.
 pub(super) fn real(registry: &Registry) -> Vec<String> {
     let parts = by_family(registry).into_iter().filter(|part| part.is_real).map(|part| {
         let targets: Vec<_> = part.targets.into_iter().filter(|target| !target.seeded).collect();
@@ -31,7 +31,8 @@ pub(super) fn real(registry: &Registry) -> Vec<String> {
     rows(["Target", "Expected", "What it shows"], &parts.collect::<Vec<_>>(), WIDTH)
 }
 
-/// The seeded bugs by family: each system without a bug, and below it the same system with one.
+/// Returns the lines of the seeded bugs by family: each system without a bug, followed by the same
+/// system with one.
 pub(super) fn seeded(registry: &Registry) -> Vec<String> {
     let parts = by_family(registry).into_iter();
     let parts = parts.map(|Part { heading, targets, .. }| {
@@ -44,7 +45,7 @@ pub(super) fn seeded(registry: &Registry) -> Vec<String> {
     )
 }
 
-/// All targets, in order. Those that are in no family are last.
+/// Returns all targets in order. Those without a family are last.
 fn by_family(registry: &Registry) -> Vec<Part<'_>> {
     let mut others: Vec<&Target> = registry.targets.iter().collect();
     let mut parts = Vec::new();
@@ -58,7 +59,7 @@ fn by_family(registry: &Registry) -> Vec<Part<'_>> {
     parts
 }
 
-/// Each system without a bug is followed by its bugs; bugs without such a system are last.
+/// Returns each system without a bug followed by its bugs. Bugs without such a system are last.
 fn beside_twins(registry: &Registry, targets: &[&Target]) -> Vec<Row> {
     let twin_of = |bug: &Target| registry.twins.get(&bug.name).map(|twin| &**twin);
     let bugs: Vec<&Target> = targets.iter().filter(|target| target.seeded).copied().collect();
@@ -84,8 +85,8 @@ fn row(target: &Target, indent: usize) -> Row {
     }
 }
 
-/// A row for each target. Targets that are named after one checker share rows: what they show, and
-/// the systems of each verdict.
+/// Returns a row for each target. Targets named after the same checker share rows: one for what
+/// they show, and one for the systems of each expected verdict.
 fn folded(targets: &[&Target]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, target) in targets.iter().enumerate() {
@@ -100,7 +101,7 @@ fn folded(targets: &[&Target]) -> Vec<Row> {
     rows
 }
 
-/// What stands in a target's name after its checker: `ext4` in `fs-sync-ext4`.
+/// Returns the part of a target's name after its checker: `ext4` in `fs-sync-ext4`.
 fn system(target: &Target) -> Option<&str> {
     target.name.strip_prefix(&*target.checker)?.strip_prefix('-')
 }
@@ -121,7 +122,7 @@ fn shared(targets: &[&Target]) -> Vec<Row> {
     rows
 }
 
-/// The words with which what each of them shows begins.
+/// Returns the words with which the descriptions of all targets begin.
 fn common_words(targets: &[&Target]) -> String {
     let mut texts = targets.iter().map(|target| target.about.split_inclusive(' '));
     let Some(first) = texts.next() else { return String::new() };

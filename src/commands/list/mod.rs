@@ -1,5 +1,5 @@
-//! `explode list`: what can be named. A person first sees the targets on real systems; `--all` and
-//! JSON lines have all of them, with their default bounds.
+//! `explode list`: the names that commands take. The human format first shows the targets on real
+//! systems. `--all` and JSON lines show all targets, with their default bounds.
 
 mod columns;
 mod families;
@@ -15,7 +15,7 @@ use crate::cli::{Format, ListArgs, ListKind};
 use crate::matrix::Row;
 use crate::output;
 
-/// Lists what can be named.
+/// Lists the names of the wanted kind.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     match (args.what, args.systems.first()) {
         (Some(ListKind::Profiles), _) => return profiles(registry, &args.systems, args.format),
@@ -50,7 +50,7 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         }));
     }
     if wanted(|what| matches!(what, ListKind::Checkers)) {
-        // What a checker needs is said by its stack.
+        // A checker runs in every mode that its stack allows.
         let checker =
             |def: &CheckerDef| named("checker", &def.name, "mem,vm,here", &def.about, &def.options);
         lines.extend(registry.checkers.iter().map(checker));
@@ -71,7 +71,7 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     Exit::Clean
 }
 
-/// Lists the real systems, and says how to list the rest.
+/// Lists the real systems, and the commands that list the rest.
 fn first_view(registry: &Registry) -> Exit {
     families::real(registry).iter().for_each(|line| output::line(line));
     let absent = &registry.components.absent;
@@ -90,7 +90,7 @@ fn first_view(registry: &Registry) -> Exit {
     Exit::Clean
 }
 
-/// Lists the targets with a bug put in on purpose, each with its twin: the system without the bug.
+/// Lists the targets with a seeded bug, each with its twin: the system without the bug.
 fn seeded_bugs(registry: &Registry, format: Format) -> Exit {
     if format == Format::Human {
         families::seeded(registry).iter().for_each(|line| output::line(line));
@@ -111,7 +111,8 @@ fn seeded_bugs(registry: &Registry, format: Format) -> Exit {
     Exit::Clean
 }
 
-/// What these systems promise. Without names: the rows of the matrix, and simulated files.
+/// Lists the promises of these systems. Without names: of the rows of the matrix, and of simulated
+/// files.
 fn profiles(registry: &Registry, systems: &[String], format: Format) -> Exit {
     let rows = registry.systems.iter().map(|system| system.name);
     let all = || rows.chain([simfiles::NAME]).map(str::to_owned).collect();
@@ -150,7 +151,7 @@ fn promise(of: &str, system: &str, line: &Promise, format: Format) -> String {
     }
 }
 
-/// Whose promises follow.
+/// Returns the line before the promises of a system.
 fn heading(name: &str, profile: Option<&Profile>) -> String {
     match profile {
         Some(profile) => format!("{name}: {}", profile.system),
@@ -177,8 +178,9 @@ fn target(registry: &Registry, target: &Target) -> Value {
     })
 }
 
-/// The distinct stacks of the targets. One that a component needs anyway has that component's name,
-/// as `--stack` takes it; any other the name of the first target that runs on it.
+/// Returns the distinct stacks of the targets. A stack that a component needs in any case has that
+/// component's name, as `--stack` takes it. Another stack has the name of the first target that
+/// runs on it.
 fn stacks(registry: &Registry) -> Vec<Value> {
     let mut stacks: Vec<(&StackSpec, Vec<&str>)> = Vec::new();
     for target in &registry.targets {
@@ -210,7 +212,7 @@ fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]
     json!({ "type": kind, "name": name, "in": modes, "about": about, "options": options })
 }
 
-/// A line for a person, and those that belong to it; names take so many columns.
+/// Returns an item in the human format, with its further lines. Names take `width` columns.
 fn text(line: &Value, width: usize) -> String {
     let word = |key: &str| line[key].as_str().unwrap_or_default();
     let head = format!(

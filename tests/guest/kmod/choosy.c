@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For tests: a counter behind /proc/choosy that asks explode what happens, and a log of records that asks for crash checks. A word that
- * is written there is done; what is read is the counter, and what stray questions were answered.
+ * For tests: a counter behind /proc/choosy whose results are choices of explode, and a log of records that requests crash checks. A write
+ * runs the word that is written. A read returns the counter, and the answers to stray questions.
  *
- *	add	one more. It may fail, or take another way; that failing counts all the same is the seeded bug
- *	right	from here on it does not
- *	wrong	from here on it does
- *	many	asks for more options than there may be
- *	reset	nothing was counted
+ *	add	adds one. It may fail or have another result. The seeded bug: a failure also counts
+ *	right	a failure does not count from here on
+ *	wrong	a failure counts from here on
+ *	many	asks with more options than are allowed
+ *	reset	sets the counter to zero
  *
- *	disk PATH	the log is on this block device: block 0 counts the records, block n is record n
- *	append		one more record, with crash checks between its two writes. A record that is counted before it is there is the bug
- *	close		the log's disk is used no more
- *	ask		asks for crash checks
+ *	disk PATH	puts the log on this block device: block 0 counts the records, block n is record n
+ *	append		adds a record, with crash checks between its two writes. The bug: a record is counted before it is written
+ *	close		stops using the log's disk
+ *	ask		requests crash checks
  *	empty, null, long, full, latin1
- *			the same, with such a name; that of full is as long as may be
+ *			requests them with such a name. The name of full has the greatest length
  */
 
 #include <linux/err.h>
@@ -36,7 +36,7 @@ static DEFINE_SPINLOCK(lock);
 static unsigned int count, others, strays;
 static bool wrong;
 
-/* Questions that nobody must hear: of another task, and of an interrupt. */
+/* Questions that explode must not receive: of another task, and of an interrupt. */
 static void stray(struct work_struct *work)
 {
 	strays += explode_choose(2) != 1;
@@ -68,7 +68,7 @@ static noinline int add(void)
 	return way == 0 ? -EIO : 0;
 }
 
-/* The log's disk, or NULL. */
+/* The log's disk. NULL without one. */
 static struct file *disk;
 static unsigned int records;
 static char bytes[4096];
@@ -173,7 +173,7 @@ static ssize_t choosy_write(struct file *file, const char __user *from, size_t l
 		close_disk();
 	else
 		error = ask(word);
-	/* One option is no choice, and none is none. */
+	/* One option is not a choice, nor are zero options. */
 	strays += explode_choose(1) != 0 || explode_choose(0) != 0;
 	return error ? error : len;
 }

@@ -1,13 +1,13 @@
-//! What each file system has on its disk, damaged where neither its kernel nor a checker looks.
+//! Damages of each file system's disk in places that neither its kernel nor a checker reads.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// Changes what a file system has on its disk; says how often.
+/// Damages the disk of a file system. Returns the number of places that it has changed.
 pub type Damage = fn(&File) -> io::Result<usize>;
 
-/// Each system that can be damaged.
+/// Each system, with its damage.
 pub const DAMAGES: [(&str, Damage); 8] = [
     ("btrfs", bytes_used),
     ("f2fs", links_of_the_root),
@@ -19,7 +19,7 @@ pub const DAMAGES: [(&str, Damage); 8] = [
     ("jfs", map_of_inodes),
 ];
 
-/// The numbers at this place of a disk.
+/// Returns the number at this offset of a disk.
 fn u16_at(disk: &File, at: u64) -> io::Result<u64> {
     let mut bytes = [0; 2];
     disk.read_exact_at(&mut bytes, at)?;
@@ -32,7 +32,8 @@ fn u32_at(disk: &File, at: u64) -> io::Result<u64> {
     Ok(u32::from_le_bytes(bytes).into())
 }
 
-/// Goes through a disk in blocks of 4096 bytes; says how many it has changed.
+/// Calls `change` for each block of 4096 bytes of a disk. Returns the number of blocks that it has
+/// changed.
 fn in_blocks(
     disk: &File,
     mut change: impl FnMut(&[u8], u64) -> io::Result<bool>,
@@ -61,7 +62,7 @@ fn lost_and_found(disk: &File) -> io::Result<usize> {
     })
 }
 
-/// FAT of 16 bits: the last cluster is in use, and in no file (`struct fat_boot_sector` in
+/// FAT of 16 bits: the last cluster is in use, but in no file (`struct fat_boot_sector` in
 /// include/uapi/linux/msdos_fs.h).
 fn lost_cluster(disk: &File) -> io::Result<usize> {
     let mut kind = [0; 5];
@@ -81,7 +82,7 @@ fn lost_cluster(disk: &File) -> io::Result<usize> {
     Ok(1)
 }
 
-/// exFAT: after the last entry of the root directory comes one of no known kind (exFAT
+/// exFAT: the entry after the last one of the root directory has an unknown type (exFAT
 /// specification, 3.1 and 6.2).
 fn stray_entry(disk: &File) -> io::Result<usize> {
     const ENTRY: u64 = 32;
@@ -102,7 +103,7 @@ fn stray_entry(disk: &File) -> io::Result<usize> {
     Ok(0)
 }
 
-/// MINIX of version 2: the last zone is in use, and in no file (`struct minix_super_block` in
+/// MINIX of version 2: the last zone is in use, but in no file (`struct minix_super_block` in
 /// include/uapi/linux/minix_fs.h).
 fn lost_zone(disk: &File) -> io::Result<usize> {
     const BLOCK: u64 = 1024;
@@ -116,18 +117,18 @@ fn lost_zone(disk: &File) -> io::Result<usize> {
     Ok(usize::from(with != byte))
 }
 
-/// JFS: the map of its own inodes, of which there are two (`AIMAP_OFF` in fs/jfs/jfs_filsys.h; the
-/// page behind it has the map itself). Its kernel knows these inodes without; jfs_fsck -a looks at
-/// it only where it could not replay the log.
+/// JFS: one of the two maps of its own inodes (`AIMAP_OFF` in fs/jfs/jfs_filsys.h; the page after
+/// it has the map itself). The kernel knows these inodes without the map. jfs_fsck -a checks it
+/// only if it could not replay the log.
 fn map_of_inodes(disk: &File) -> io::Result<usize> {
     const AT: u64 = 40 << 10;
     disk.write_all_at(&[0xa5; 4096], AT)?;
     Ok(1)
 }
 
-/// btrfs: how many bytes are in use, by the superblock (`struct btrfs_super_block` in
-/// include/uapi/linux/btrfs_tree.h), whose sum is right again. The kernel adds to it and takes
-/// away, and never counts.
+/// btrfs: the number of bytes in use in the superblock (`struct btrfs_super_block` in
+/// include/uapi/linux/btrfs_tree.h), whose checksum is corrected. The kernel adds to the number and
+/// subtracts from it, but never recounts.
 fn bytes_used(disk: &File) -> io::Result<usize> {
     const AT: u64 = 64 << 10;
     const SUM: usize = 32;
@@ -146,12 +147,12 @@ fn bytes_used(disk: &File) -> io::Result<usize> {
     Ok(1)
 }
 
-/// F2FS: how many links the root directory has (`struct f2fs_node` in include/linux/f2fs_fs.h), in
-/// all versions of its inode. Without the feature `inode_checksum` an inode has no sum.
+/// F2FS: the number of links of the root directory (`struct f2fs_node` in include/linux/f2fs_fs.h),
+/// in all versions of its inode. Without the feature `inode_checksum` an inode has no checksum.
 fn links_of_the_root(disk: &File) -> io::Result<usize> {
     const LINKS: u64 = 12;
     const FOOTER: usize = 4096 - 24;
-    /// The root's number; its inode is the node of the same number.
+    /// The number of the root. Its inode is the node of the same number.
     const ROOT: [u8; 8] = [3, 0, 0, 0, 3, 0, 0, 0];
     in_blocks(disk, |block, at| {
         let found = block[FOOTER..].starts_with(&ROOT);
@@ -162,7 +163,7 @@ fn links_of_the_root(disk: &File) -> io::Result<usize> {
     })
 }
 
-/// CRC-32C, bit by bit.
+/// Returns the CRC-32C, computed bit by bit.
 fn crc32c(bytes: &[u8]) -> u32 {
     let bit = |sum: u32, _| (sum >> 1) ^ if sum & 1 == 1 { 0x82f6_3b78 } else { 0 };
     !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), bit))

@@ -1,5 +1,5 @@
-//! A layer between the disk and the file system, which changes a few bytes of every crash disk
-//! before it is recovered.
+//! A layer between the disk and the file system that changes a few bytes of every crash disk before
+//! its recovery.
 
 use std::fs::OpenOptions;
 
@@ -49,7 +49,7 @@ impl Component for Spoil {
     }
 }
 
-/// One file on this file system, with these options, on such a layer.
+/// Runs one file on this file system with these options, on such a layer.
 pub fn seen(cx: Cx<'_>, system: &str, options: &[(&'static str, bool)], spoil: bool) -> Seen {
     let mut registry = explode::registry();
     registry.components.push(def());

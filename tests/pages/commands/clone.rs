@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use super::{Ended, root};
 use crate::common::{program, ran};
 
-/// What a build leaves is not linked: it has a folder of its own here.
+/// The folders that a build creates. They are not linked: this folder has its own.
 const NOT_LINKED: [&str; 3] = ["target", "explode-runs", ".git"];
 
-/// Stands in for cargo. What it would build is built.
+/// A substitute for cargo. Everything that it would build is built.
 const CARGO: &str = r#"#!/bin/sh
 all="$*"
 case $all in build | "build --examples" | "build --bins --examples") exit 0 ;; esac
@@ -69,7 +69,7 @@ impl Clone {
         self.all.path().join("bin")
     }
 
-    /// Runs commands in one shell, each whatever became of the one before.
+    /// Runs commands in one shell, each even if the one before has failed.
     pub fn run(&self, commands: &[&str]) -> Vec<Ended> {
         let end = format!("{}/end", self.all.path().display());
         let quoted = |command: &&str| format!("'{}'", command.replace('\'', r"'\''"));

@@ -1,20 +1,21 @@
-//! The commands of pages that do not run beside the page: where they run, or why nowhere.
+//! The commands of pages that do not run beside the page, with the test that runs them or the
+//! reason.
 
-/// Where commands that begin like this run.
+/// The place where commands with a certain beginning run.
 #[derive(Debug)]
 pub struct Elsewhere {
-    /// How the command begins. Of several entries the longest one counts.
+    /// The beginning of the command. Of several entries the longest one counts.
     pub command: &'static str,
-    /// The page, or nothing for all pages.
+    /// The page. Empty for all pages.
     pub page: &'static str,
     pub why: Why,
 }
 
-/// Why a command does not run beside its page.
+/// The reason why a command does not run beside its page.
 #[derive(Debug)]
 pub enum Why {
-    /// It needs a guest. The case runs the same checker on the same stack there; the command itself
-    /// is read, with all its names and options.
+    /// The command needs a guest. The case runs the same checker on the same stack there. The
+    /// command itself is parsed, with all its names and options.
     Guest { test: &'static str, case: &'static str },
     /// Another test runs it.
     Test { test: &'static str, case: &'static str },
@@ -78,7 +79,7 @@ pub static ALL: &[Elsewhere] = &[
         "tests/outside_crate.rs",
         "fn a_component_of_shell_commands_in_a_guest",
     ),
-    // The crate of two guides, which is not explode.
+    // The crate of two guides, whose program is not explode.
     test(
         "explode ",
         "docs/guide/writing-a-component.md",
@@ -97,7 +98,7 @@ pub static ALL: &[Elsewhere] = &[
     not("", "docs/guide/patched-kernel.md", "needs the source of a kernel and a build of it"),
 ];
 
-/// The entry of a command on this page.
+/// Returns the entry of a command on this page.
 pub fn find(page: &str, command: &str) -> Option<&'static Elsewhere> {
     let command = command.replacen("cargo run -- ", "explode ", 1);
     let begins = |entry: &&Elsewhere| {

@@ -1,10 +1,10 @@
-//! Every command on the pages runs, as a reader pastes it.
+//! Every command on the pages runs, as if a reader pasted it.
 //!
-//! Each page is one shell in a folder that looks like a clone of the project after a build. The
-//! commands of its `sh` and `console` blocks run one after the other. What the comment behind a
-//! command promises is held: `finds ...`, `finds nothing`, `exit code 3`; without such a comment a
-//! command ends with 0. The lines that a `console` block shows are lines of the real output. A
-//! `toml` block whose first line is a comment with a file's name is that file.
+//! Each page has one shell in a folder that looks like a clone of the project after a build. The
+//! commands of its `sh` and `console` blocks run one after the other. The comment after a command
+//! states its result: `finds ...`, `finds nothing`, `exit code 3`. Without such a comment the exit
+//! code must be 0. The lines that a `console` block shows must be in the output. A `toml` block
+//! whose first line is a comment with a file name is that file.
 //!
 //! A command that cannot run here is in [`elsewhere`], with the test that runs it or the reason.
 
@@ -32,7 +32,7 @@ struct Ended {
     out: String,
 }
 
-/// A page, and where it stands.
+/// A page and its path.
 struct Page {
     path: String,
     text: String,
@@ -56,13 +56,13 @@ fn pages() -> Vec<Page> {
     paths.into_iter().map(read).collect()
 }
 
-/// The file that a `toml` block is, by the comment in its first line.
+/// Returns the name of the file that a `toml` block is, from the comment in its first line.
 fn named_file<'a>(block: &Block<'a>) -> Option<&'a str> {
     let name = block.lines.first()?.strip_prefix("# ")?;
     (block.language == "toml" && name.ends_with(".toml") && !name.contains(' ')).then_some(name)
 }
 
-/// Runs a page's commands and returns what is wrong with them.
+/// Runs a page's commands. Returns the errors.
 fn problems(page: &Page) -> Vec<String> {
     let blocks = blocks(&page.text);
     let clone = Clone::new();
@@ -95,7 +95,7 @@ fn problems(page: &Page) -> Vec<String> {
     problems
 }
 
-/// A command for a guest is read as a whole, all names and options of it, before a run in process
+/// Checks a command for a guest: all its names and options are parsed before a run in process
 /// refuses it.
 fn in_a_guest(clone: &Clone, command: &Command) -> Result<(), String> {
     let in_process = match command.text.contains("--in ") {
@@ -127,8 +127,7 @@ fn every_command_runs_and_does_what_the_page_says() {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
-/// A reader sees a command in a block that this test reads. Text that is indented is in no such
-/// block.
+/// All commands are in blocks that this test reads. Indented text is not in such a block.
 #[test]
 fn no_command_stands_outside_a_block() {
     for page in pages() {
@@ -144,7 +143,7 @@ fn no_command_stands_outside_a_block() {
     }
 }
 
-/// Each entry is about a command that stands on a page, and names a test that exists.
+/// The command of each entry is on a page, and its test exists.
 #[test]
 fn what_runs_elsewhere_stands_on_a_page_and_has_its_test() {
     let pages = pages();

@@ -1,14 +1,14 @@
-//! What a page promises of a command, against what the command did.
+//! Compares a page's statements about a command with the result of the command.
 
 use super::Ended;
 use super::clone::Clone;
 use crate::common::page::Command;
 use crate::common::program;
 
-/// The text that begins a run of lines of which the page shows no more.
+/// The text at the beginning of lines that the page does not show in full.
 const MORE: &str = "...";
 
-/// Compares exit code and output with the page. Returns what is wrong.
+/// Compares the exit code and the output with the page. Returns the difference.
 pub fn check(command: &Command, ended: &Ended, clone: &Clone) -> Result<(), String> {
     let code = code(command)?;
     if ended.code != code {
@@ -21,7 +21,7 @@ pub fn check(command: &Command, ended: &Ended, clone: &Clone) -> Result<(), Stri
     shows(shown, &as_on_a_page(&ended.out, clone))
 }
 
-/// The exit code that the page promises.
+/// Returns the exit code that the page states.
 fn code(command: &Command) -> Result<i32, String> {
     let shown = command.shown.iter().flatten();
     let is_a_finding = |line: &String| line.contains(" FAIL ") || line.contains(" reproduced ");
@@ -36,14 +36,14 @@ fn code(command: &Command) -> Result<i32, String> {
     }
 }
 
-/// The output with the names that a page uses: the program's, and a reader's home.
+/// Returns the output with the names that a page uses: the program's, and a reader's home.
 fn as_on_a_page(out: &str, clone: &Clone) -> Vec<String> {
     let out = out.replace(&clone.folder().display().to_string(), "/home/me/explode");
     let out = out.replace(&format!("{} ", program()), "explode ");
     out.lines().map(without_times).collect()
 }
 
-/// Times are another machine's: `[   3.4s]` and `0.3s` are `TIME`.
+/// Replaces times, which depend on the machine: `[   3.4s]` and `0.3s` become `TIME`.
 fn without_times(line: &str) -> String {
     let is_time = |word: &str| {
         word.strip_suffix('s')
@@ -62,8 +62,8 @@ fn without_times(line: &str) -> String {
     format!("{}{}", &line[..indent], words.join(" "))
 }
 
-/// Looks for the lines that the page shows, in their order. A line `...` stands for any number of
-/// lines, `...` at a line's end for the rest of it.
+/// Searches the output for the lines that the page shows, in order. A line `...` stands for any
+/// number of lines, and `...` at a line's end for the rest of the line.
 fn shows(shown: &[String], out: &[String]) -> Result<(), String> {
     let mut from = 0;
     for part in shown.split(|line| line.trim() == MORE) {

@@ -1,4 +1,4 @@
-//! The test of the pages' commands sees what is wrong.
+//! The test of the pages' commands finds errors.
 
 use super::{Page, problems};
 

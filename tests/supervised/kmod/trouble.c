@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* For tests: what is written to /proc/trouble happens to the kernel. Anything but the words below is written in vain. */
+/* For tests: a word that is written to /proc/trouble makes the kernel fail in that way. Other words have no effect. */
 
 #include <linux/bug.h>
 #include <linux/module.h>
@@ -7,7 +7,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-/* Nothing is there; the compiler must not know. */
+/* A null pointer. The compiler must not know that. */
 static int *volatile nowhere;
 
 static ssize_t trouble_write(struct file *file, const char __user *from, size_t len, loff_t *at)

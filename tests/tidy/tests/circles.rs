@@ -4,7 +4,7 @@ use crate::check::Findings;
 
 use super::{files, small};
 
-/// The circles if the room `low` is a folder with these files.
+/// Returns the circles if the room `low` is a folder with these files.
 fn circles(parts: &[(&str, &str)]) -> Vec<String> {
     let mut files = small(parts);
     files.remove("src/low.rs");
@@ -78,7 +78,7 @@ fn no_circle() {
     }
 }
 
-/// A path goes on behind a module, not behind a function with the same name.
+/// A path continues after a module, not after a function of the same name.
 #[test]
 fn a_function_with_the_name_of_a_module() {
     for (module, b, c) in [

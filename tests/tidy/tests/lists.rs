@@ -1,15 +1,15 @@
-//! Lists of rooms that do not fit are reported.
+//! Lists of rooms with errors are reported.
 
 use crate::check::Findings;
 
 use super::small;
 
-/// All problems of the small crate with these files.
+/// Returns all problems of the small crate with these files.
 fn problems(parts: &[(&str, &str)]) -> Vec<String> {
     Findings::new(&small(parts)).all()
 }
 
-/// The problems of the small crate if its list of rooms is changed.
+/// Returns the problems of the small crate after a change of its list of rooms.
 fn problems_of_list(from: &str, to: &str) -> Vec<String> {
     let root = super::SMALL[1].1;
     assert!(root.contains(from));

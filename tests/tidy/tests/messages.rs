@@ -4,7 +4,7 @@ use crate::check::Findings;
 
 use super::small;
 
-/// The problems if the room `low` has this text.
+/// Returns the problems if the room `low` has this text.
 fn problems_in_low(low: &str) -> Vec<String> {
     Findings::new(&small(&[("src/low.rs", low)])).problems
 }
@@ -56,7 +56,7 @@ fn other_code() {
     }
 }
 
-/// An exception is one of a name in a file, and is needed.
+/// An exception is for one name in one file, and must be needed.
 #[test]
 fn exceptions() {
     let of = |text: &str| {

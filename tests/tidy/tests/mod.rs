@@ -1,4 +1,4 @@
-//! Tests of tidy itself, on workspaces that are made up.
+//! Tests of tidy itself, on invented workspaces.
 
 mod circles;
 mod lists;
@@ -15,7 +15,7 @@ use crate::check::Findings;
 use crate::workspace::Files;
 
 /// A crate whose room `door` re-exports an item of the room `up`, as the root does with another
-/// one.
+/// item.
 const SMALL: [(&str, &str); 6] = [
     ("Cargo.toml", "[package]\nname = \"small\"\n"),
     (
@@ -52,19 +52,19 @@ macro_rules! note { () => {} }
     ("src/door.rs", "pub use crate::up::X;\npub use crate::up::deep as lent;"),
 ];
 
-/// A workspace of these files.
+/// Returns a workspace of these files.
 fn files(parts: &[(&str, &str)]) -> Files {
     parts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-/// The small crate with files of the room `low`, or others.
+/// Returns the small crate with these files of the room `low`, or others.
 fn small(parts: &[(&str, &str)]) -> Files {
     let mut small = files(&SMALL);
     small.extend(files(parts));
     small
 }
 
-/// The uses that run upwards if the room `low` has this text.
+/// Returns the uses that run upwards if the room `low` has this text.
 fn upward_in_low(low: &str) -> Vec<String> {
     Findings::new(&small(&[("src/low.rs", low)])).order.into_keys().collect()
 }

@@ -1,4 +1,4 @@
-//! Promises of single files that do not hold are reported.
+//! Broken rules for single files are reported.
 
 use crate::promises::problems;
 use crate::workspace::Files;
@@ -7,7 +7,7 @@ use super::files;
 
 const COMPONENT: &str = "explode-runtime/src/stack/component.rs";
 
-/// A workspace of which all promises hold, but for these files.
+/// Returns a workspace that keeps all rules except in these files.
 fn with(parts: &[(&str, &str)]) -> Files {
     let mut all = files(&[
         ("ekm-kmod/ekm.rs", ""),
@@ -71,7 +71,7 @@ fn a_cell_where_code_borrows() {
     assert!(problems(&with(&[("explode-runtime/src/unit/driver.rs", tests)])).is_empty());
 }
 
-/// A tree of Kbuild that is not where tidy looks for it would be left out without a word.
+/// A Kbuild tree that is not at tidy's path would be skipped silently.
 #[test]
 fn a_kernel_module_that_is_not_there() {
     for (name, main) in [("ekm", "ekm-kmod/ekm.rs"), ("rdd", "ramdisk/kmod/rdd.rs")] {

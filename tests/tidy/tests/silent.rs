@@ -1,4 +1,4 @@
-//! What only looks like an upward use is not reported.
+//! Code that only looks like an upward use is not reported.
 
 use crate::check::Findings;
 
@@ -50,7 +50,7 @@ fn test_code() {
     }
 }
 
-/// What follows test code counts again.
+/// Code after test code counts again.
 #[test]
 fn code_behind_test_code() {
     for text in [
@@ -65,7 +65,7 @@ fn code_behind_test_code() {
     }
 }
 
-/// Names of other things: of other crates, of fields and methods, of what stands here.
+/// Names of other things: of other crates, of fields and methods, of local items.
 #[test]
 fn other_names() {
     for text in [

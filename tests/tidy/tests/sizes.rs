@@ -1,4 +1,4 @@
-//! What exceeds a size is found, and nothing else.
+//! Exceeded sizes are found, and nothing else.
 
 use crate::size::{COLUMNS, FILE_LINES, FUNCTION_LINES, problems};
 use crate::workspace::Files;

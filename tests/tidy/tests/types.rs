@@ -1,4 +1,4 @@
-//! Two public types of one name are reported.
+//! Two public types with the same name are reported.
 
 use super::files;
 use crate::types::problems;

@@ -78,7 +78,7 @@ fn names_that_others_hand_on() {
     }
 }
 
-/// Nothing that looks like a comment or the end of a string hides the code behind it.
+/// Text that looks like a comment or the end of a string does not hide the code after it.
 #[test]
 fn what_stands_behind_literals() {
     for literal in [
@@ -107,7 +107,7 @@ fn what_stands_behind_literals() {
     }
 }
 
-/// The kernel makes the root's `THIS_MODULE`; what the root's text defines stands above all rooms.
+/// The kernel makes the root's `THIS_MODULE`. Items in the root's text are above all rooms.
 #[test]
 fn items_of_the_root() {
     let root = super::SMALL[1].1.to_owned() + "pub fn run() {}";
@@ -145,7 +145,7 @@ fn files_of_modules() {
     assert_eq!(Findings::new(&files).order.into_keys().collect::<Vec<_>>(), expected);
 }
 
-/// A crate may say which rooms of another one it uses.
+/// A crate may name the rooms of another one that it uses.
 #[test]
 fn rooms_of_other_crates() {
     let user = |head: &str, code: &str| {
@@ -167,7 +167,7 @@ fn rooms_of_other_crates() {
     assert!(user("//!", "use small::up::X;").is_empty());
 }
 
-/// What Kbuild compiles is held to the order, too.
+/// The order also applies to crates that Kbuild compiles.
 #[test]
 fn kernel_modules() {
     let text = "//! A module.\n//!\n//! # Rooms, bottom first\n//!\n//! - `low`: below\n//! - \

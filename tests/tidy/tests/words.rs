@@ -1,4 +1,4 @@
-//! Words that are not used are found, as whole words, in comments, strings and pages.
+//! Unused words are found as whole words, in comments, strings and pages.
 
 use crate::words::problems;
 use crate::workspace::Files;

@@ -1,4 +1,4 @@
-//! What can go wrong, in three kinds, and what to do next.
+//! The errors of this crate, in three kinds, with remedies.
 
 use std::fmt::Display;
 use std::io;
@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// What to do when there is no space left.
+/// The remedy if there is no space left.
 pub(crate) const MORE_SPACE: &str =
     "free some space (a kernel build needs about 4 GiB) or set XDG_CACHE_HOME to another disk";
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, VmError>;
 
-/// An error of this crate. Its text is complete: what happened, and what to do next or what was
-/// printed.
+/// An error of this crate. Its text is complete: it says what happened, and what to do next or what
+/// was printed.
 #[derive(Debug, Error)]
 pub enum VmError {
-    /// Something that explode needs is not there.
+    /// A requirement of explode is missing.
     #[error("{what}; {remedy}")]
     Missing {
-        /// What is missing.
+        /// The name of the missing thing.
         what: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: String,
     },
     /// A build, a guest, or the machine failed.
     #[error("{what}{}", under("the last it printed", tail))]
     Broken {
-        /// What failed.
+        /// The thing that failed.
         what: String,
-        /// The end of its output; may be empty.
+        /// The end of its output. May be empty.
         tail: String,
     },
     /// A command of a build failed.
@@ -38,19 +38,19 @@ pub enum VmError {
     Build {
         /// The command, and how it ended.
         what: String,
-        /// A heading for the lines: whether they are errors, or the end of the output.
+        /// A heading for the lines, which says whether they are errors or the end of the output.
         heading: &'static str,
-        /// Lines of its output; may be empty.
+        /// Some lines of its output. May be empty.
         lines: String,
-        /// The file that has all of its output.
+        /// The file with all of its output.
         log: PathBuf,
     },
-    /// The caller asked for something that makes no sense.
+    /// The caller used the crate wrongly.
     #[error("{0}")]
     Usage(String),
 }
 
-/// The kinds of [`VmError`], as exit codes tell them apart.
+/// The kinds of [`VmError`], which decide the exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VmErrorKind {
     /// A requirement is missing: exit code 3.
@@ -62,7 +62,7 @@ pub enum VmErrorKind {
 }
 
 impl VmError {
-    /// The kind, which decides the exit code.
+    /// Returns the kind, which decides the exit code.
     #[must_use]
     pub fn kind(&self) -> VmErrorKind {
         match self {
@@ -81,7 +81,7 @@ impl VmError {
     }
 }
 
-/// Lines below a heading, which follows what failed; nothing if there are none.
+/// Formats lines below a heading, to follow the thing that failed. Empty if there are no lines.
 fn under(heading: &str, lines: &str) -> String {
     if lines.trim().is_empty() {
         return String::new();
@@ -90,11 +90,11 @@ fn under(heading: &str, lines: &str) -> String {
     format!("; {heading}:{}", lines.concat())
 }
 
-/// Says what was being done when an operation of the operating system failed.
+/// Adds the attempted action to a failed operation of the operating system.
 pub(crate) trait ErrorContext<T> {
     /// `doing` completes "cannot ...", for example "read /etc/passwd".
     fn doing(self, doing: impl Display) -> Result<T>;
-    /// The same for an operation on a path.
+    /// Adds the action and the path on which it failed.
     fn at(self, doing: &str, path: &Path) -> Result<T>;
 }
 

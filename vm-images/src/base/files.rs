@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Makes or empties a file. A link in its place is not followed.
+/// Creates or truncates a file. A symbolic link in its place is not followed.
 pub(crate) fn own_file(path: &Path) -> io::Result<File> {
     File::options()
         .write(true)

@@ -1,24 +1,24 @@
-//! What an entry of the cache is made from, as text that can be read and as a hash that names it.
+//! The inputs of a cache entry, as readable text and as a hash that names the entry.
 
 use std::fmt::Display;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The inputs of an entry, in order. Equal inputs, equal entry.
+/// The inputs of an entry, in order. Equal inputs give the same entry.
 #[derive(Clone, Debug, Default)]
 pub struct CacheKey {
     inputs: String,
 }
 
 impl CacheKey {
-    /// A key with its first input: the version of the recipe, to be raised when the way of building
-    /// changes.
+    /// Makes a key with its first input, the version of the recipe. The version must be raised when
+    /// the way of building changes.
     #[must_use]
     pub fn new(recipe: u32) -> Self {
         Self::default().with("recipe", recipe)
     }
 
-    /// Adds an input that is short enough to be kept as text.
+    /// Adds an input that is short enough to be stored as text.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Display) -> Self {
         let value = value.to_string().replace('\\', "\\\\").replace('\n', "\\n");
@@ -32,13 +32,13 @@ impl CacheKey {
         self.with(name, format_args!("{:032x}", xxh3_128(bytes)))
     }
 
-    /// The name of the entry: 32 hexadecimal digits.
+    /// Returns the name of the entry, 32 hexadecimal digits.
     #[must_use]
     pub fn hash(&self) -> String {
         format!("{:032x}", xxh3_128(self.inputs.as_bytes()))
     }
 
-    /// All inputs, one a line.
+    /// Returns all inputs, one a line.
     #[must_use]
     pub fn inputs(&self) -> &str {
         &self.inputs

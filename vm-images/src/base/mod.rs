@@ -1,4 +1,4 @@
-//! Small things that every other room uses: errors, progress, keys, files, and child processes.
+//! Small things that all other rooms use: errors, progress, keys, files, and child processes.
 
 mod error;
 mod files;

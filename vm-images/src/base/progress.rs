@@ -1,15 +1,16 @@
-//! How long work tells what it is doing; the command line decides how that looks.
+//! The progress reports of slow work. The command line decides how they look.
 
-/// Takes what a build says about itself. All methods may be called from any thread.
+/// A receiver of a build's progress. All methods may be called from any thread.
 pub trait BuildProgress: Sync {
-    /// A new step begins, for example "unpacking the kernel's source". Ends the step before.
+    /// Begins a step, for example "unpacking the kernel's source", and ends the step before.
     fn step(&self, what: &str);
 
-    /// So much of the step is done. `total` is an estimate and may be passed.
+    /// Reports that `done` of `total` parts of the step are done. `total` is an estimate and may be
+    /// exceeded.
     fn tick(&self, _done: u64, _total: u64) {}
 }
 
-/// Says nothing.
+/// A receiver that ignores all progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

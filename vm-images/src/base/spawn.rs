@@ -1,7 +1,7 @@
 //! Starts child processes that end with this process, however it ends.
 //!
 //! The kernel can send a child a signal when its parent dies. "Parent" means the thread that
-//! started it, so all such children are started by one thread that lives as long as the process.
+//! started it, so one thread, which lives as long as the process, starts all such children.
 
 use std::io;
 use std::os::unix::process::{CommandExt, parent_id};
@@ -17,15 +17,15 @@ type Job = (Command, Sender<io::Result<Child>>);
 
 static STARTER: Mutex<Option<Sender<Job>>> = Mutex::new(None);
 
-/// Starts the command; when this process dies, by whatever means, the child gets the signal.
+/// Starts the command. When this process dies for any reason, the child receives the signal.
 ///
 /// # Errors
-/// Those of [`Command::spawn`].
+/// The errors of [`Command::spawn`].
 pub fn spawn(mut command: Command, at_death: Signal) -> io::Result<Child> {
     let parent = std::process::id();
     let prepare = move || {
         prctl::set_pdeathsig(at_death)?;
-        // Had this process died before that call, there would be no signal.
+        // If this process died before that call, the child receives no signal.
         if parent_id() != parent {
             Err(io::Error::from(io::ErrorKind::NotConnected))
         } else {
@@ -33,8 +33,8 @@ pub fn spawn(mut command: Command, at_death: Signal) -> io::Result<Child> {
         }
     };
     // SAFETY: between fork and exec the closure only makes the system calls prctl and getppid,
-    // which are async-signal-safe; it does not allocate (an error kind is no allocation) and takes
-    // no lock.
+    // which are async-signal-safe; it does not allocate (an error kind needs no allocation) and
+    // takes no lock.
     unsafe { command.pre_exec(prepare) };
     let (answer, result) = mpsc::channel();
     starter()?.send((command, answer)).map_err(io::Error::other)?;
@@ -49,7 +49,7 @@ fn starter() -> io::Result<Sender<Job>> {
     let (sender, jobs) = mpsc::channel::<Job>();
     thread::Builder::new().name("starter".into()).spawn(move || {
         for (mut command, answer) in jobs {
-            // If the caller waits no more, the child is dropped, and ends with this process.
+            // If the caller no longer waits, the child is dropped and ends with this process.
             let _ = answer.send(command.spawn());
         }
     })?;
@@ -88,7 +88,7 @@ mod tests {
         child.wait().unwrap();
     }
 
-    /// Not a test of its own but the process that the next one kills.
+    /// The process that the next test kills. It is not a test itself.
     #[test]
     #[allow(clippy::print_stdout, reason = "that is how it tells the number of its child")]
     fn parent() {

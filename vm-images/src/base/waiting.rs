@@ -1,17 +1,17 @@
-//! Time in which a process could run: on a busy machine it is kept from running, and that says
-//! nothing about how fast it is.
+//! Time in which a process could run. On a busy machine other processes keep it from running, which
+//! says nothing about its speed.
 //!
-//! The kernel counts for each thread how long it was ready to run while others had the processor
-//! (`run_delay`, the second number of `/proc/<pid>/task/<tid>/schedstat`, in nanoseconds). Of the
-//! threads of a process the one counts that has waited most: for QEMU that is the guest's
-//! processor.
+//! The kernel counts for each thread the time for which it was ready to run while others had the
+//! processor (`run_delay`, the second number of `/proc/<pid>/task/<tid>/schedstat`, in
+//! nanoseconds). Of the threads of a process the one that has waited most counts. For QEMU that is
+//! the guest's processor.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a process was kept from running since it began; nothing where the kernel does not count
-/// it, or there is no such process.
+/// Returns the time for which a process was kept from running since it began. Zero if the kernel
+/// does not count it, or there is no such process.
 #[must_use]
 pub fn kept_waiting(process: u32) -> Duration {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
@@ -23,7 +23,7 @@ fn of_thread(thread: &Path) -> Option<Duration> {
     said.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Counts the time from a moment on, but for that in which the process was kept from running.
+/// A clock that excludes the time in which the process was kept from running.
 pub(crate) struct HostClock {
     process: u32,
     begin: Instant,
@@ -31,7 +31,7 @@ pub(crate) struct HostClock {
 }
 
 impl HostClock {
-    /// From now on.
+    /// Starts the clock.
     pub(crate) fn of(process: u32) -> HostClock {
         HostClock { process, begin: Instant::now(), kept: kept_waiting(process) }
     }
@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
 
-    /// A process that never waits for anything, on the first processor that we may use.
+    /// Starts a process that never waits, on the first processor that this process may use.
     fn busy() -> Child {
         let child = Command::new("sh")
             .args(["-c", "while :; do :; done"])
@@ -70,7 +70,7 @@ mod tests {
     fn time_in_which_others_run_does_not_count() {
         let mut children = [busy(), busy()];
         let clock = HostClock::of(children[0].id());
-        // Both want one processor: each is kept waiting while the other runs.
+        // Both need the same processor, so each is kept waiting while the other runs.
         while kept_waiting(children[0].id()).saturating_sub(clock.kept) < Duration::from_millis(20)
         {
             std::thread::yield_now();
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_in_a_process_that_is_not_there() {
-        // The most that Linux takes is 2^22.
+        // The largest process number of Linux is 2^22.
         assert_eq!(kept_waiting(u32::MAX), Duration::ZERO);
     }
 }

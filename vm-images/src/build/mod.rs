@@ -1,4 +1,4 @@
-//! What every part needs to be built: the cache, the options, and the receiver of progress.
+//! The context of every build: the cache, the options, and the receiver of progress.
 
 mod options;
 
@@ -7,12 +7,12 @@ pub use options::{BuildOptions, PACKAGES_VARIABLE};
 use crate::base::BuildProgress;
 use crate::cache::Cache;
 
-/// What all builds have in common.
+/// The context that all builds share.
 #[derive(Clone, Copy)]
 pub(crate) struct Build<'a> {
-    /// Where everything is kept.
+    /// The cache of everything that is built.
     pub cache: &'a Cache,
-    /// What is not built by the recipe.
+    /// The changes to the recipes.
     pub options: &'a BuildOptions,
     /// Receives every step that takes time.
     pub progress: &'a dyn BuildProgress,

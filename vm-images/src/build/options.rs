@@ -1,4 +1,4 @@
-//! What a caller may change about the builds.
+//! The options by which a caller can change the builds.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -6,29 +6,29 @@ use std::env;
 use crate::base::{Result, VmError};
 use crate::packages::{Package, recipes};
 
-/// The variable that names other versions of packages, for the day on which the archive drops one.
+/// The variable that selects other versions of packages, in case the archive drops one.
 pub const PACKAGES_VARIABLE: &str = "EXPLODE_PACKAGES";
 
-/// Options of all builds.
+/// The options of all builds.
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
     versions: BTreeMap<String, String>,
 }
 
 impl BuildOptions {
-    /// The options that the environment gives: `EXPLODE_PACKAGES="NAME=VERSION NAME=VERSION"`.
+    /// Reads the options from the environment: `EXPLODE_PACKAGES="NAME=VERSION NAME=VERSION"`.
     ///
     /// # Errors
-    /// As [`BuildOptions::with_packages`].
+    /// The errors of [`BuildOptions::with_packages`].
     pub fn of_environment() -> Result<Self> {
         Self::default().with_packages(&env::var(PACKAGES_VARIABLE).unwrap_or_default())
     }
 
-    /// Takes other versions of packages than the recipes name: `NAME=VERSION`, separated by blanks
-    /// or commas.
+    /// Selects other versions of packages than the recipes name. `list` is `NAME=VERSION`,
+    /// separated by blanks or commas.
     ///
     /// # Errors
-    /// [`VmError::Usage`] for what is no such list, and for packages that no recipe names.
+    /// [`VmError::Usage`] for a malformed list, and for a package that no recipe names.
     pub fn with_packages(mut self, list: &str) -> Result<Self> {
         let known = recipes::package_names();
         for word in list.split([' ', ',', '\n']).filter(|word| !word.is_empty()) {
@@ -49,12 +49,12 @@ impl BuildOptions {
         Ok(self)
     }
 
-    /// The version that was asked for, else the recipe's.
+    /// Returns the version that the caller selected. Without a selection, the recipe's.
     pub(crate) fn version<'a>(&'a self, name: &str, recipe: &'a str) -> &'a str {
         self.versions.get(name).map_or(recipe, String::as_str)
     }
 
-    /// The same for packages whose version the archive decides.
+    /// Applies the selected versions to packages whose version the archive decides.
     pub(crate) fn apply(&self, packages: &mut [Package]) {
         for package in packages {
             if let Some(version) = self.versions.get(&package.name) {

@@ -1,16 +1,16 @@
-//! The two ways in which a guest's instructions are run.
+//! The two ways to run a guest's instructions.
 
-/// What runs the guest's instructions.
+/// The executor of the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// The processor, through /dev/kvm.
     Kvm,
-    /// QEMU's translation.
+    /// Translation by QEMU.
     Emulation,
 }
 
 impl Accelerator {
-    /// QEMU's name for it.
+    /// Returns QEMU's name of the accelerator.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

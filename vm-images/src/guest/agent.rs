@@ -1,5 +1,5 @@
-//! The agent with its own loader and libraries. These are this machine's and lie in a folder of
-//! their own, so that they never mix with the image's.
+//! The agent with its loader and libraries. They come from this machine and are in a folder of
+//! their own, separate from the image's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,35 +12,35 @@ use crate::host::command;
 use crate::image::cpio::Archive;
 use crate::image::elf;
 
-/// Where the agent and all that comes with it is in the guest.
+/// The guest's folder of the agent and everything that comes with it.
 pub const FOLDER: &str = "/agent";
 
 const PROGRAM: &str = "/agent/explode";
 const LIBRARIES: &str = "/agent/lib";
-/// The same program, for those who use the guest's shell.
+/// The path of the agent for users of the guest's shell.
 const COMMAND: &str = "/usr/bin/explode";
 
 /// The program that runs in the guest as its first process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// The program; [`Agent::this_program`] for the running one.
+    /// The path of the program. [`Agent::this_program`] sets it to the running one.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<String>,
 }
 
 impl Agent {
-    /// The running program, with these arguments.
+    /// Returns the running program with these arguments.
     pub fn this_program<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Self {
-        // By the process and not by the path: a rebuilt program is another one. Not /proc/self,
-        // since the loader is asked about it.
+        // The path names the process and not the file, because a rebuilt file is another program.
+        // It is not /proc/self, because the loader opens the path.
         let program = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
         Self { program, arguments: arguments.into_iter().map(Into::into).collect() }
     }
 }
 
-/// This very program, even if its file has been replaced since it was started (by a build, say), or
-/// if it was started by its own loader, as it is in a guest.
+/// Returns a command for this program. It works even if the program's file was replaced since the
+/// start (for example by a build), or if the program was started by its own loader, as in a guest.
 #[must_use]
 pub fn this_program() -> Command {
     let program = Path::new("/proc/self/exe");
@@ -53,7 +53,7 @@ pub fn this_program() -> Command {
     command
 }
 
-/// Adds the agent and what it needs to start.
+/// Adds the agent and everything that it needs to start.
 pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     let bytes = fs::read(&agent.program).at("read", &agent.program)?;
     let elf = elf::parse(&bytes).ok_or_else(|| {
@@ -79,8 +79,8 @@ pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     words.push(PROGRAM.to_owned());
     let mut command = words.join(" ");
     if let Some((loader, rest)) = command.split_once(' ') {
-        // Under the name by which it was called: it prints commands that begin with that, to be
-        // pasted.
+        // The program gets the name by which it was called, because it prints commands for the user
+        // that begin with this name.
         command = format!("{loader} --argv0 \"$0\" {rest}");
     }
     let command = format!("#!/bin/sh\nexec {command} \"$@\"\n");
@@ -91,19 +91,20 @@ pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     Ok(())
 }
 
-/// The libraries that the loader would load for a program, by path.
+/// Returns the paths of the libraries that the loader would load for a program.
 pub(super) fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>> {
     parse_list(&command::output(Command::new(loader).arg("--list").arg(program))?).map_err(|name| {
         VmError::missing(format!("{} needs {name}", program.display()), "install that library")
     })
 }
 
-/// Paths from the output of `ld.so --list` (which is that of `ldd`), or the name of a library that
-/// is not found.
+/// Parses the output of `ld.so --list`, which is that of `ldd`. Returns the paths, or the name of a
+/// library that is not found.
 fn parse_list(list: &str) -> std::result::Result<Vec<PathBuf>, String> {
     let mut paths = Vec::new();
     for line in list.lines() {
-        // "name => path (address)"; the loader itself and the kernel's page have no arrow.
+        // Lines are "name => path (address)". The loader itself and the kernel's page have no
+        // arrow.
         let Some((name, found)) = line.split_once(" => ") else { continue };
         match found.split_once(" (") {
             Some((path, _)) => paths.push(PathBuf::from(path)),
@@ -113,7 +114,7 @@ fn parse_list(list: &str) -> std::result::Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// A word as the shell reads it back.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

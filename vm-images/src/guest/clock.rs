@@ -1,18 +1,19 @@
-//! How fast the guest's time stamp counter runs.
+//! The rate of the guest's time stamp counter.
 //!
-//! The kernel finds out by counting timer ticks. An emulated machine on a busy host does not get
-//! them in time; then the kernel gives the counter up, and its clock is the ticks themselves:
-//! coarse, and slow whenever the host is. QEMU's emulation passes the host's counter on, so its
-//! rate can be given to the guest's kernel.
+//! The kernel measures it by counting timer ticks. An emulated machine on a busy host does not get
+//! them in time. The kernel then abandons the counter and uses the ticks as its clock, which is
+//! coarse and slow whenever the host is slow. QEMU's emulation passes the host's counter on, so the
+//! guest's kernel can be given its rate.
 
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Long enough for an error below one in ten thousand.
+/// The measured time, long enough for an error below one in ten thousand.
 const WINDOW: Duration = Duration::from_millis(20);
 
-/// The arguments of the guest's kernel when it is emulated; empty if the host has no such counter.
+/// Returns the arguments of the guest's kernel under emulation. Empty if the host has no such
+/// counter.
 pub(super) fn kernel_arguments() -> String {
     static RATE_KHZ: OnceLock<u64> = OnceLock::new();
     if cfg!(target_arch = "x86_64") {
@@ -22,7 +23,7 @@ pub(super) fn kernel_arguments() -> String {
     }
 }
 
-/// The rate of the host's counter.
+/// Measures the rate of the host's counter, in kHz.
 fn rate_khz() -> u64 {
     let (start, first) = now();
     thread::sleep(WINDOW);
@@ -31,8 +32,8 @@ fn rate_khz() -> u64 {
     u64::try_from(u128::from(last.wrapping_sub(first)) * 1000 / elapsed_us).unwrap_or(0)
 }
 
-/// The time and the counter at one moment: the closest pair of some, since this thread may be
-/// interrupted between the two.
+/// Returns the time and the counter at one moment. Of several pairs the closest is taken, because
+/// this thread may be interrupted between the two reads.
 fn now() -> (Instant, u64) {
     let pair = || {
         let before = Instant::now();

@@ -1,5 +1,5 @@
-//! The first file system of a guest: the base image, and a second archive with the agent, our
-//! modules, and what the caller adds.
+//! The first file system of a guest: the base image, and a second archive with the agent, explode's
+//! modules, and the caller's files.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -10,7 +10,7 @@ use super::spec::GuestSpec;
 use crate::base::{ErrorContext, Result};
 use crate::image::cpio::Archive;
 
-/// The base image and the second archive, one after the other.
+/// Writes the base image and the second archive, one after the other, to a file in memory.
 pub(super) fn pack(spec: &GuestSpec) -> Result<MemoryFile> {
     let archive = archive(spec)?;
     let file = MemoryFile::new("initrd").doing("make a file in memory")?;
@@ -22,7 +22,7 @@ pub(super) fn pack(spec: &GuestSpec) -> Result<MemoryFile> {
     Ok(file)
 }
 
-/// The archive with everything that is not in the base image.
+/// Builds the archive with everything that is not in the base image.
 fn archive(spec: &GuestSpec) -> Result<Archive> {
     let mut archive = Archive::default();
     archive.folder(FOLDER);
@@ -31,7 +31,7 @@ fn archive(spec: &GuestSpec) -> Result<Archive> {
     for module in spec.drivers.iter().chain(ours) {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         let path = format!("{FOLDER}/{name}");
-        // Two drivers may share a part.
+        // Two drivers may share a module.
         if !archive.contains(&path) {
             archive.file(&path, 0o644, fs::read(module).at("read", module)?);
             loaded.push_str(&format!("{path}\n"));

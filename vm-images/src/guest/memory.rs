@@ -1,5 +1,5 @@
-//! Files in memory that are handed to a child process by their descriptor, so that nothing is left
-//! on any disk.
+//! Files in memory that a child process receives by their descriptor, so that nothing is left on
+//! any disk.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ pub struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// An empty file; the name is for those who look into /proc.
+    /// Makes an empty file. `name` is only visible in /proc.
     ///
     /// # Errors
     /// There is no memory.
@@ -27,17 +27,17 @@ impl MemoryFile {
         Ok(Self { file: Arc::new(File::from(memfd_create(name, MFdFlags::MFD_CLOEXEC)?)) })
     }
 
-    /// The file, to write it.
+    /// Returns the file for writing.
     pub fn writer(&self) -> &File {
         &self.file
     }
 
-    /// The path under which a command finds the file that it was given.
+    /// Returns the path by which a command finds a file that was given to it.
     pub fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
 
-    /// Gives the file to a command that is not yet started.
+    /// Gives the file to a command that is not started yet.
     pub fn give(&self, command: &mut Command) {
         let file = Arc::clone(&self.file);
         let keep_open = move || {
@@ -49,7 +49,7 @@ impl MemoryFile {
         unsafe { command.pre_exec(keep_open) };
     }
 
-    /// Returns the contents of the file, whatever process has written them.
+    /// Returns the contents of the file, whichever process wrote them.
     pub fn text(&self) -> String {
         let len = self.file.metadata().map_or(0, |data| data.len());
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
@@ -64,7 +64,7 @@ impl MemoryFile {
     }
 }
 
-/// The last lines of a text, without carriage returns and other control characters.
+/// Returns the last lines of a text, without carriage returns and other control characters.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
     let clean: String =
         text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control()).collect();

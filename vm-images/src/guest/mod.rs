@@ -1,4 +1,4 @@
-//! Guests: what they are made of, how they are started in QEMU, and what runs their instructions.
+//! Guests: their parts, their start in QEMU, and the accelerator that runs their instructions.
 
 mod accelerator;
 mod agent;

@@ -1,6 +1,5 @@
-//! Hardware or emulation: decided by a guest that really boots. A /dev/kvm that can be opened
-//! proves nothing: on nested virtual machines it may fail at the first instruction that it cannot
-//! emulate.
+//! Chooses hardware or emulation by booting a guest. A readable /dev/kvm proves nothing: in nested
+//! virtual machines it may fail at the first instruction that it cannot emulate.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -18,14 +17,14 @@ use crate::build::Build;
 use crate::cache::write_whole;
 use crate::kernel::BuiltKernel;
 
-/// How long a guest may take to reach its first process if the hardware runs it.
+/// The time that a guest may take to reach its first process on the hardware.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What the image's /init prints when it is asked to by [`ARGUMENT`].
+/// The line that the image's /init prints if [`ARGUMENT`] requests it.
 const ANSWER: &str = "explode: the guest is up";
 const ARGUMENT: &str = "explode.probe";
 
-/// Decides by a boot of this kernel, and remembers the answer.
+/// Boots a guest of this kernel to choose, and stores the result.
 pub(crate) fn get(build: &Build<'_>, kernel: &BuiltKernel, image: &Path) -> Result<Accelerator> {
     if let Some(known) = remembered(build, kernel) {
         return Ok(known);
@@ -39,8 +38,8 @@ pub(crate) fn get(build: &Build<'_>, kernel: &BuiltKernel, image: &Path) -> Resu
     Ok(answer)
 }
 
-/// What an earlier probe on this machine has found. Being allowed to open /dev/kvm is asked anew
-/// each time.
+/// Returns the result of an earlier probe on this machine. The permission to open /dev/kvm is
+/// checked each time. `None` if there was no probe.
 pub(crate) fn remembered(build: &Build<'_>, kernel: &BuiltKernel) -> Option<Accelerator> {
     if !can_open() {
         return Some(Accelerator::Emulation);
@@ -66,7 +65,7 @@ fn boots(build: &Build<'_>, kernel: &BuiltKernel, image: &Path) -> Result<bool> 
     Ok(ended.is_some() && guest.console().contains(ANSWER))
 }
 
-/// The file with the answer for this kernel and this QEMU on this machine.
+/// Returns the file with the result for this kernel and this QEMU on this machine.
 fn memory(build: &Build<'_>, kernel: &BuiltKernel) -> PathBuf {
     let release =
         uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
@@ -83,7 +82,7 @@ fn memory(build: &Build<'_>, kernel: &BuiltKernel) -> PathBuf {
     build.cache.root().join("kvm").join(key.hash())
 }
 
-/// Changes when a program is replaced by another version.
+/// Identifies a version of a program. The text changes when the program is replaced.
 fn identity(program: &Path) -> String {
     let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
     let data = program.metadata().map(|data| (data.len(), data.mtime(), data.mtime_nsec()));

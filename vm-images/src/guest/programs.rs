@@ -1,10 +1,10 @@
-//! Programs of this machine that a guest's image does not have: packed as they are found here, with
-//! what they need to start.
+//! Programs of this machine that the guest's image lacks. They are packed as they are here, with
+//! everything that they need to start.
 //!
-//! A dynamic program keeps its own loader and libraries, beside the agent's and never mixed with
-//! the image's: at its place is a script that starts it through that loader. A script brings its
-//! interpreter along. What a program opens while it runs (a language's modules, configuration) is
-//! not known here, and stays behind.
+//! A dynamic program keeps its own loader and libraries, which are beside the agent's and separate
+//! from the image's. At its path is a script that starts it through that loader. A script comes
+//! with its interpreter. The files that a program opens while it runs (a language's modules,
+//! configuration) are unknown here and are not packed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,25 +18,25 @@ use crate::base::{ErrorContext, Result, VmError};
 use crate::image::cpio;
 use crate::image::elf;
 
-/// Where a guest looks for programs.
+/// The folders in which a guest looks for programs.
 const FOLDERS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
-/// Where paths of programs begin that do not begin at the root: the folder in which the agent runs.
+/// The folder in which the agent runs. Relative paths of programs begin there.
 const HOME: &str = "/root";
 
-/// A program that a guest shall have.
+/// A program that a guest must or should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedProgram {
-    /// Its name, or its path.
+    /// The name or the path of the program.
     pub name: String,
-    /// Is it an error if there is none? Else it is left out.
+    /// True if a missing program is an error. Otherwise it is omitted.
     pub required: bool,
 }
 
 impl GuestSpec {
-    /// Adds the programs that the image does not have, as this machine has them.
+    /// Adds those of the programs that the image lacks, from this machine.
     ///
     /// # Errors
-    /// [`VmError::Missing`] names a required one that neither has.
+    /// [`VmError::Missing`] names a required program that neither has.
     pub fn add_programs(&mut self, wanted: &[WantedProgram]) -> Result<()> {
         if wanted.is_empty() {
             return Ok(());
@@ -60,7 +60,7 @@ impl GuestSpec {
     }
 }
 
-/// What a program is on this machine: found by its name on the PATH, or by its path.
+/// Finds a program of this machine, by its name on the PATH or by its path.
 #[must_use]
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let runs = |path: &PathBuf| {
@@ -75,13 +75,13 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 struct Packing {
-    /// The paths in the guest that are there, without their first slash.
+    /// The paths that exist in the guest, without their first slash.
     has: BTreeSet<String>,
     files: Vec<GuestFile>,
 }
 
 impl Packing {
-    /// Makes sure that a program is in the guest. Returns false if this machine does not have it
+    /// Ensures that a program is in the guest. Returns false if this machine does not have it
     /// either.
     fn program(&mut self, name: &str) -> Result<bool> {
         let place = if name.starts_with('/') {
@@ -158,8 +158,8 @@ impl Packing {
     }
 }
 
-/// The programs that the first line of a script names: its interpreter, and what `env` is to look
-/// for.
+/// Returns the programs that the first line of a script names: its interpreter, and the program
+/// that `env` must find.
 fn interpreters(script: &[u8]) -> Vec<String> {
     let Some(line) =
         script.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next())

@@ -1,4 +1,4 @@
-//! QEMU's command line: a machine that starts the same way each time.
+//! QEMU's command line, which starts the same machine each time.
 
 use std::process::Command;
 
@@ -11,23 +11,25 @@ use crate::host;
 
 const PROGRAM: &str = "qemu-system-x86_64";
 
-/// The arguments of every guest's kernel: the console; no messages below "error", each costs time
-/// on an emulated serial port; a panic ends the guest; addresses are the same in each boot; nothing
-/// waits for random numbers. And no check whether timer interrupts arrive in time: on a busy
-/// machine they do not, and the kernel would give up ("IO-APIC + timer doesn't work!"). Nor does a
-/// work queue start its next item beside one that has run for 10 ms: on a busy machine that is any.
+/// The arguments of every guest's kernel. The console is the serial port. Messages below "error"
+/// are off, because each costs time on an emulated serial port. A panic ends the guest. Addresses
+/// are the same in each boot. Nothing waits for random numbers. The check of timer interrupts is
+/// off, because on a busy machine they arrive late and the kernel would give up ("IO-APIC + timer
+/// doesn't work!"). A work queue does not start its next item beside one that has run for 10 ms,
+/// because on a busy machine every item may.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr \
                                 random.trust_cpu=on random.trust_bootloader=on \
      no_timer_check workqueue.cpu_intensive_thresh_us=0 rdinit=/init";
 
-/// Memory that the kernel hands out is zeroed: file systems write bytes to the disk that they have
-/// never set (inodes in the log of btrfs). Those that every kernel has built in were not seen to.
+/// Makes the kernel zero the memory that it hands out, because file systems write bytes to the disk
+/// that they have never set (inodes in the log of btrfs). No built-in file system was seen to do
+/// that.
 const ZEROED: &str = "init_on_alloc=1";
 
-/// The QEMU that is installed.
+/// Returns the path of the installed QEMU.
 ///
 /// # Errors
-/// [`VmError::Missing`] if there is none.
+/// [`VmError::Missing`] if QEMU is not installed.
 pub fn program() -> Result<std::path::PathBuf> {
     host::find_program(PROGRAM).ok_or_else(|| {
         VmError::missing(
@@ -37,7 +39,7 @@ pub fn program() -> Result<std::path::PathBuf> {
     })
 }
 
-/// QEMU with the machine of a guest, and neither console nor stream.
+/// Returns the QEMU command for a guest's machine, without console and stream.
 pub(super) fn command(spec: &GuestSpec, initrd: &MemoryFile) -> Result<Command> {
     let mut arguments = vec![KERNEL_ARGUMENTS.to_owned()];
     if spec.accelerator == Accelerator::Emulation {
@@ -46,7 +48,8 @@ pub(super) fn command(spec: &GuestSpec, initrd: &MemoryFile) -> Result<Command> 
     arguments.extend(spec.kernel_arguments.iter().cloned());
     arguments.extend((!spec.drivers.is_empty()).then(|| ZEROED.to_owned()));
     let processor = match spec.accelerator {
-        // Emulated string instructions go byte by byte: the kernel is to copy by words.
+        // Emulated string instructions copy byte by byte. Without these flags the kernel copies by
+        // words.
         Accelerator::Emulation => "max,-erms,-fsrm",
         Accelerator::Kvm => "max",
     };

@@ -1,5 +1,5 @@
-//! A running guest: QEMU as a child process that lives no longer than this one, with a stream to
-//! the agent in it.
+//! A running guest: QEMU as a child process that ends with this process, and a stream to the agent
+//! in it.
 
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -17,22 +17,23 @@ use super::spec::GuestSpec;
 use super::{initrd, qemu};
 use crate::base::{ErrorContext, HostClock, Result, VmError, kept_waiting, spawn};
 
-/// So many lines of the console go into an error.
+/// The number of console lines in an error.
 const TAIL_LINES: usize = 40;
 
-/// While a guest boots, so often it is asked whether it is still wanted.
+/// The interval at which `given_up` is checked while a guest boots.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The pipes of the stream take so much; the system may allow less.
+/// The requested size of the stream's pipes in bytes. The system may allow less.
 const PIPE_BYTES: i32 = 1 << 20;
 
-/// What the agent writes to the port `/dev/virtio-ports/explode`.
+/// The stream of what the agent writes to the port `/dev/virtio-ports/explode`.
 pub type GuestReader = ChildStdout;
 
-/// What the agent reads from that port. What is written before the agent has opened it waits.
+/// The stream of what the agent reads from that port. Bytes written before the agent opens the port
+/// wait.
 pub type GuestWriter = ChildStdin;
 
-/// A running guest. It is killed when it is dropped and when this process ends, however it ends.
+/// A running guest. It is killed when it is dropped or this process ends.
 #[derive(Debug)]
 pub struct Guest {
     qemu: Child,
@@ -42,8 +43,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Starts a guest and waits for the first byte of its agent, which is not taken from the
-    /// stream.
+    /// Starts a guest and waits for the first byte of its agent. The byte stays in the stream.
     ///
     /// # Errors
     /// [`VmError::Missing`] without QEMU; [`VmError::Broken`] with the end of the console if the
@@ -52,17 +52,17 @@ impl Guest {
         Self::boot_unless(spec, &|| false)
     }
 
-    /// As [`Guest::boot`], but gives up as soon as `given_up` returns true.
+    /// Boots a guest like [`Guest::boot`], but gives up as soon as `given_up` returns true.
     ///
     /// # Errors
-    /// As [`Guest::boot`]; [`VmError::Broken`] if it was given up.
+    /// The errors of [`Guest::boot`]; [`VmError::Broken`] if the boot was given up.
     pub fn boot_unless(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Self> {
         let mut guest = Self::start(spec)?;
         guest.wait_for_agent(spec.boot_deadline, given_up)?;
         Ok(guest)
     }
 
-    /// Starts a guest, and waits for nothing.
+    /// Starts a guest without waiting for it.
     pub(super) fn start(spec: &GuestSpec) -> Result<Self> {
         let initrd = initrd::pack(spec)?;
         let console = MemoryFile::new("console").doing("make a file in memory")?;
@@ -84,7 +84,7 @@ impl Guest {
         let mut qemu = spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
         let stream = qemu.stdout.take().zip(qemu.stdin.take());
         if let Some((reader, writer)) = &stream {
-            // A larger pipe is only faster.
+            // A larger pipe is only faster, so errors are ignored.
             let _ = fcntl(reader, F_SETPIPE_SZ(PIPE_BYTES));
             let _ = fcntl(writer, F_SETPIPE_SZ(PIPE_BYTES));
         }
@@ -139,42 +139,43 @@ impl Guest {
         VmError::Broken { what, tail }
     }
 
-    /// The two directions of the stream; `None` the second time.
+    /// Returns the two directions of the stream. `None` on the second call.
     pub fn take_stream(&mut self) -> Option<(GuestReader, GuestWriter)> {
         self.stream.take()
     }
 
-    /// Everything that the guest has printed on its console so far.
+    /// Returns everything that the guest has printed on its console so far.
     #[must_use]
     pub fn console(&self) -> String {
         self.console.text()
     }
 
-    /// The last lines of the console.
+    /// Returns the last lines of the console.
     #[must_use]
     pub fn console_tail(&self, lines: usize) -> String {
         memory::tail(&self.console(), lines)
     }
 
-    /// The process of QEMU.
+    /// Returns the process number of QEMU.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.qemu.id()
     }
 
-    /// Whether the guest has ended: by a panic, by a power-off, or because it was killed.
+    /// Returns true if the guest has ended: by a panic, by a power-off, or because it was killed.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.qemu.try_wait(), Ok(None))
     }
 
-    /// How long others have kept the guest from running ([`kept_waiting`]).
+    /// Returns the time for which other processes have kept the guest from running
+    /// ([`kept_waiting`]).
     #[must_use]
     pub fn kept_waiting(&self) -> Duration {
         kept_waiting(self.qemu.id())
     }
 
-    /// Waits until the guest ends by itself; `None` if it does not in time. Time in which others
-    /// keep it from running does not count.
+    /// Waits until the guest ends by itself. `None` if it does not end in time. Time in which other
+    /// processes keep it from running does not count.
     ///
     /// # Errors
     /// [`VmError::Broken`] if QEMU cannot be waited for.
@@ -191,13 +192,13 @@ impl Guest {
         }
     }
 
-    /// Ends the guest at once, as if the machine lost its power, and whatever QEMU has started.
+    /// Ends the guest at once, like a loss of power, and everything that QEMU has started.
     pub fn kill(&mut self) {
         if !self.has_ended() {
-            // QEMU leads a process group of its own. It fails only if it ends at this moment.
+            // QEMU leads its own process group. The call fails only if QEMU ends at this moment.
             let _ = killpg(Pid::from_raw(self.qemu.id().cast_signed()), Signal::SIGKILL);
         }
-        // It fails only if it was waited for already.
+        // The call fails only if QEMU was already waited for.
         let _ = self.qemu.wait();
     }
 }

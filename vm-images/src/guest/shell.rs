@@ -8,12 +8,12 @@ use super::spec::GuestSpec;
 use super::{initrd, qemu};
 use crate::base::{ErrorContext, Result, spawn};
 
-/// What makes /init start a shell instead of the agent.
+/// The argument that makes /init start a shell instead of the agent.
 const ARGUMENT: &str = "explode.shell";
 
-/// Boots the guest with its console on this terminal, and waits until the shell is left. Both
-/// modules are loaded if the specification names them; the agent is there but does not run.
-/// `Ctrl-A x` ends the guest at once.
+/// Boots the guest with its console on this terminal, and waits until the user leaves the shell.
+/// The modules are loaded if the specification names them. The agent is in the guest but does not
+/// run. `Ctrl-A x` ends the guest at once.
 ///
 /// # Errors
 /// [`Missing`](crate::VmError::Missing) without QEMU, [`Broken`](crate::VmError::Broken) if it
@@ -24,7 +24,8 @@ pub fn shell(spec: &GuestSpec) -> Result<ExitStatus> {
     let initrd = initrd::pack(&spec)?;
     let mut qemu = qemu::command(&spec, &initrd)?;
     qemu.args(["-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console"]);
-    // Not in a process group of its own: only the terminal's may read from it.
+    // QEMU stays in this process group, because only the terminal's foreground group may read from
+    // the terminal.
     let mut qemu = spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
     qemu.wait().doing("wait for QEMU")
 }

@@ -1,4 +1,4 @@
-//! What a guest is made of.
+//! The specification of a guest.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,35 +8,35 @@ use super::agent::Agent;
 use crate::kernel::BuiltKernel;
 use crate::modules::Modules;
 
-/// What a guest is made of.
+/// The parts and settings of a guest.
 #[derive(Clone, Debug)]
 pub struct GuestSpec {
     /// The kernel.
     pub kernel: BuiltKernel,
     /// The base image.
     pub image: PathBuf,
-    /// Our modules, loaded before the agent starts.
+    /// Explode's modules, loaded before the agent starts.
     pub modules: Option<Modules>,
-    /// Modules of the kernel, loaded before ours, in this order.
+    /// Modules of the kernel's source, loaded before explode's, in this order.
     pub drivers: Vec<PathBuf>,
-    /// The guest's first process; without one the guest ends when it has started.
+    /// The guest's first process. `None` if the guest ends when it has started.
     pub agent: Option<Agent>,
-    /// Files that are put into the guest.
+    /// The caller's files in the guest.
     pub files: Vec<GuestFile>,
-    /// The guest's memory in MiB. Image and agent are in it too.
+    /// The guest's memory in MiB. Image and agent are also stored in it.
     pub memory_mib: u32,
-    /// Hardware or emulation.
+    /// The accelerator, hardware or emulation.
     pub accelerator: Accelerator,
-    /// How long the guest may take until the agent has written its first byte, but for the time in
-    /// which others keep it from running.
+    /// The time that the guest may take until the agent has written its first byte. Time in which
+    /// other processes keep it from running does not count.
     pub boot_deadline: Duration,
-    /// Added to the kernel's command line.
+    /// Arguments that are added to the kernel's command line.
     pub kernel_arguments: Vec<String>,
 }
 
 impl GuestSpec {
-    /// A guest of this kernel and image, and of nothing else: 1 GiB of memory, emulated, with a
-    /// minute to boot.
+    /// Makes a guest of this kernel and image only, with 1 GiB of memory, emulation, and a minute
+    /// to boot.
     #[must_use]
     pub fn new(kernel: &BuiltKernel, image: &Path) -> Self {
         Self {
@@ -54,13 +54,13 @@ impl GuestSpec {
     }
 }
 
-/// A file that the caller puts into the guest.
+/// A file of the caller in the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFile {
     /// The absolute path in the guest.
     pub path: String,
-    /// Its permissions, for example 0o755.
+    /// The permissions, for example 0o755.
     pub mode: u32,
-    /// What is in it.
+    /// The contents of the file.
     pub contents: Vec<u8>,
 }

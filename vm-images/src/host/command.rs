@@ -1,4 +1,5 @@
-//! Runs the commands of a build. Their output goes to a log; an error shows the lines that say why.
+//! Runs the commands of a build. Their output goes to a log. An error contains the lines with the
+//! reason.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -11,28 +12,29 @@ use nix::sys::signal::Signal;
 use super::complaints::Complaints;
 use crate::base::{BuildProgress, ErrorContext, MORE_SPACE, Result, VmError, own_file, spawn};
 
-/// The file that takes the output of a build.
+/// The file that receives the output of a build.
 pub(crate) struct BuildLog {
     path: PathBuf,
 }
 
 impl BuildLog {
-    /// An empty log.
+    /// Makes an empty log.
     pub fn create(path: PathBuf) -> Result<Self> {
         own_file(&path).at("make", &path)?;
         Ok(Self { path })
     }
 
-    /// Runs a command to its end, and appends its output. The command ends with this process,
-    /// however that ends. If `expected` is not 0, each line of output is progress, and this many
-    /// lines are estimated.
+    /// Runs a command to its end, and appends its output. The command also ends if this process
+    /// ends. If `expected` is not 0, each line of output is reported as progress, and `expected` is
+    /// the estimated number of lines.
     pub fn run(
         &self,
         command: &mut Command,
         expected: u64,
         progress: &dyn BuildProgress,
     ) -> Result<()> {
-        // It is given away: once it has run, nothing may hold the writing ends of the pipe below.
+        // The command is moved, so that nothing holds the writing ends of the pipe below once it
+        // has run.
         let mut command = mem::replace(command, Command::new(""));
         let log = &self.path;
         let mut log_file = File::options().append(true).open(log).at("open", log)?;
@@ -49,7 +51,7 @@ impl BuildLog {
         let mut line = Vec::new();
         let mut logged = Ok(());
         while reader.read_until(b'\n', &mut line).doing("read from a pipe")? > 0 {
-            // Read on when the log cannot be written, so that the command ends in its own way.
+            // If the log cannot be written, reading continues, so that the command ends normally.
             logged = logged.and_then(|()| log_file.write_all(&line));
             complaints.line(&String::from_utf8_lossy(&line));
             line.clear();
@@ -70,7 +72,7 @@ impl BuildLog {
     }
 }
 
-/// The standard output of a short command that has to succeed.
+/// Returns the standard output of a short command, which must succeed.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = program(command);
     let output =

@@ -1,56 +1,56 @@
-//! The lines of a build's output that say why it failed.
+//! The lines of a build's output that contain the reason of a failure.
 //!
-//! A build that uses several processors goes on for a while after the first error, so the end of
-//! its output rarely has it.
+//! A build that uses several processors continues for a while after the first error, so the end of
+//! its output rarely contains it.
 
 use std::collections::VecDeque;
 
-/// The most lines that are kept, before and after.
+/// The largest number of kept lines, without the lines around an error.
 const MOST_LINES: usize = 24;
 
-/// The most of make's own lines (`***`): each level of a kernel's build repeats the error of the
-/// one below.
+/// The largest number of kept lines of make itself (`***`). Each level of a kernel's build repeats
+/// the error of the one below.
 const MOST_OF_MAKE: usize = 2;
 
-/// The lines kept before an error: a compiler names the function there, and a shell what it could
-/// not run.
+/// The number of lines kept before an error. A compiler names the function there, and a shell the
+/// command that it could not run.
 const BEFORE: usize = 1;
 
-/// The most lines kept after an error: the place in the source, quoted.
+/// The largest number of lines kept after an error: the place in the source, quoted.
 const AFTER: usize = 6;
 
-/// The end of the output that is kept for a command that has printed no error.
+/// The number of last lines kept for a command that has printed no error.
 const TAIL_LINES: usize = 30;
 
-/// Takes a command's output line by line, and keeps the errors with the lines around them.
+/// Receives a command's output line by line, and keeps the errors with the lines around them.
 #[derive(Default)]
 pub(crate) struct Complaints {
     kept: Vec<String>,
-    /// Errors that did not fit.
+    /// The number of errors that did not fit.
     left_out: usize,
     of_make: usize,
-    /// Lines that still belong to the last error.
+    /// The number of next lines that may still belong to the last error.
     after: usize,
     /// The last lines.
     tail: VecDeque<String>,
-    /// The lines at the end of `tail` that are not in `kept`.
+    /// The number of lines at the end of `tail` that are not in `kept`.
     fresh: usize,
 }
 
-/// What a line of output is.
+/// The kind of a line of output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A compiler, the linker or modpost reports an error.
     Error,
     /// Make gives up a target.
     Make,
-    /// It belongs to the line before: a quoted source, or where the error is.
+    /// The line belongs to the line before: a quoted source, or the place of the error.
     Detail,
     Other,
 }
 
 impl Complaints {
-    /// Takes the next line.
+    /// Receives the next line.
     pub(crate) fn line(&mut self, line: &str) {
         let line = line.trim_end();
         let kind = kind(line);
@@ -84,7 +84,8 @@ impl Complaints {
         self.fresh = if wanted { 0 } else { (self.fresh + 1).min(self.tail.len()) };
     }
 
-    /// The errors if there are any, else the last lines; and a word for which of the two it is.
+    /// Returns the errors, or the last lines if there are no errors, and a heading that says which
+    /// of the two.
     pub(crate) fn into_lines(self) -> (&'static str, String) {
         if self.kept.is_empty() {
             return ("the last it printed", Vec::from(self.tail).join("\n"));
@@ -123,7 +124,7 @@ fn kind(line: &str) -> Kind {
 }
 
 /// Returns true for a note, the place of an error, or a quoted line of its source. Make's own lines
-/// (`  CC      fs/file.o`) are indented as well, and begin with capital letters.
+/// (`  CC      fs/file.o`) are also indented, but begin with capital letters.
 fn is_detail(line: &str) -> bool {
     let trimmed = line.trim_start();
     let number = trimmed.trim_start_matches(|digit: char| digit.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The machine that builds: its programs and headers, and commands with their output.
+//! The build machine: its programs and headers, and commands with their output.
 
 pub(crate) mod command;
 mod complaints;

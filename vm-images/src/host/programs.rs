@@ -1,4 +1,4 @@
-//! The programs and headers of the machine that builds need.
+//! The programs and headers of this machine that builds need.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use super::command;
 use crate::base::{Result, VmError};
 
-/// A requirement and the package that brings it.
+/// A required program or header, and the package that contains it.
 struct Need {
     what: &'static str,
     package: &'static str,
@@ -32,7 +32,7 @@ const HEADERS: &[Need] = &[
     Need { what: "stdio.h", package: "libc6-dev" },
 ];
 
-/// The programs and headers that are not there, and the packages to install for them.
+/// Returns the programs and headers that are missing, and the packages to install for them.
 pub(crate) fn missing() -> (Vec<&'static str>, Vec<&'static str>) {
     let programs = PROGRAMS.iter().filter(|need| find_program(need.what).is_none());
     let headers = HEADERS.iter().filter(|need| {
@@ -43,7 +43,7 @@ pub(crate) fn missing() -> (Vec<&'static str>, Vec<&'static str>) {
     programs.chain(headers).map(|need| (need.what, need.package)).unzip()
 }
 
-/// Checks that everything is there.
+/// Checks that all required programs and headers exist.
 pub(crate) fn check() -> Result<()> {
     let (what, packages) = missing();
     if find_program("cargo").is_none() {
@@ -58,14 +58,14 @@ pub(crate) fn check() -> Result<()> {
     ))
 }
 
-/// The C compiler: the first line of what it reports as its version. A module has to be built by
-/// the compiler of its kernel.
+/// Returns the first line of the C compiler's version. A module must be built by the compiler of
+/// its kernel.
 pub(crate) fn compiler() -> String {
     let version = command::output(Command::new("gcc").arg("--version")).unwrap_or_default();
     version.lines().next().unwrap_or("none").to_owned()
 }
 
-/// A program on the path.
+/// Finds a program on the PATH.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(name))

@@ -1,7 +1,7 @@
-//! Writes archives that the kernel unpacks as its first file system: cpio in the format "newc"
+//! Archives that the kernel unpacks as its first file system: cpio in the format "newc"
 //! (Documentation/driver-api/early-userspace/buffer-format.rst of the kernel).
 //!
-//! Equal contents give equal bytes: entries are sorted, times are 0, everything belongs to root.
+//! Equal contents give equal bytes: entries are sorted, times are 0, and root owns everything.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -28,32 +28,32 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// A folder, mode 0755.
+    /// Adds a folder with mode 0755.
     pub fn folder(&mut self, path: &str) {
         self.insert(path, Node::Folder);
     }
 
-    /// A file with its permissions.
+    /// Adds a file with its permissions.
     pub fn file(&mut self, path: &str, mode: u32, data: Vec<u8>) {
         self.insert(path, Node::File { mode, data });
     }
 
-    /// A symbolic link.
+    /// Adds a symbolic link.
     pub fn link(&mut self, path: &str, target: &str) {
         self.insert(path, Node::Link(target.to_owned()));
     }
 
-    /// A character device, mode 0600.
+    /// Adds a character device with mode 0600.
     pub fn device(&mut self, path: &str, major: u32, minor: u32) {
         self.insert(path, Node::Device { major, minor });
     }
 
-    /// Whether something is at this path.
+    /// Returns true if the archive has an entry at this path.
     pub fn contains(&self, path: &str) -> bool {
         self.nodes.contains_key(relative(path))
     }
 
-    /// The data of all files.
+    /// Returns the data of all files.
     pub fn files(&self) -> impl Iterator<Item = &[u8]> {
         self.nodes.values().filter_map(|node| match node {
             Node::File { data, .. } => Some(data.as_slice()),
@@ -61,7 +61,7 @@ impl Archive {
         })
     }
 
-    /// Replaces what is at the path; the folders above come by themselves.
+    /// Adds or replaces the entry at the path, and adds the folders above it.
     fn insert(&mut self, path: &str, node: Node) {
         let path = relative(path);
         for (end, _) in path.match_indices('/') {
@@ -70,7 +70,7 @@ impl Archive {
         self.nodes.insert(path.to_owned(), node);
     }
 
-    /// Writes the archive. Its length is a multiple of 4, so that another one may follow.
+    /// Writes the archive. Its length is a multiple of 4, so another archive may follow.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for (number, (path, node)) in self.nodes.iter().enumerate() {
             let number = u32::try_from(number).map_err(io::Error::other)? + 1;
@@ -88,8 +88,8 @@ impl Archive {
     }
 }
 
-/// The names of what is in an archive that [`Archive::write`] has written; none from where the
-/// bytes are no archive.
+/// Returns the names in an archive that [`Archive::write`] has written. Stops where the bytes are
+/// not an archive.
 pub(crate) fn names(bytes: &[u8]) -> Vec<&str> {
     let mut names = Vec::new();
     let mut at = 0;
@@ -111,7 +111,7 @@ pub(crate) fn names(bytes: &[u8]) -> Vec<&str> {
     names
 }
 
-/// Names in an archive have no leading slash.
+/// Returns a path without slashes at its ends. Names in an archive have no leading slash.
 fn relative(path: &str) -> &str {
     path.trim_matches('/')
 }

@@ -1,5 +1,5 @@
-//! The little that has to be known about ELF programs: which loader and libraries they need, and
-//! where what is loaded of them ends. Only 64-bit little-endian ELF, as on x86-64.
+//! The parts of the ELF format that are needed here: the loader and libraries of a program, and the
+//! end of its loaded part. Supports only 64-bit little-endian ELF, as on x86-64.
 
 const LOAD: u32 = 1;
 const DYNAMIC: u32 = 2;
@@ -8,15 +8,15 @@ const NEEDED: u64 = 1;
 const STRING_TABLE: u64 = 5;
 const PROGRAM_HEADER_SIZE: usize = 56;
 
-/// What a program or a library needs.
+/// The requirements of a program or library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Elf {
-    /// The loader's path; `None` for libraries and static programs.
+    /// The loader's path. `None` for libraries and static programs.
     pub interpreter: Option<String>,
-    /// The names of the libraries, in order.
+    /// The names of the required libraries, in order.
     pub needed: Vec<String>,
-    /// The length of the part of the file that running it needs; symbols and debug information are
-    /// behind it.
+    /// The length of the part of the file that is needed to run it. Symbols and debug information
+    /// follow.
     pub loaded_len: usize,
 }
 
@@ -27,9 +27,9 @@ struct Segment {
     len: usize,
 }
 
-/// Reads an ELF file; `None` if the bytes are none, or a damaged one.
+/// Parses an ELF file. `None` if the bytes are not an ELF file, or a damaged one.
 pub(crate) fn parse(bytes: &[u8]) -> Option<Elf> {
-    // Magic number, 64 bits, little-endian.
+    // The magic number, then 64 bits, then little-endian.
     if !bytes.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
@@ -57,12 +57,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Elf> {
     (elf.loaded_len <= bytes.len()).then_some(elf)
 }
 
-/// Cuts off what running does not need, as `strip` would.
+/// Removes the part that is not needed to run the file, like `strip`.
 pub(crate) fn strip(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some(elf) = parse(&bytes) {
         bytes.truncate(elf.loaded_len);
-        // There is no section table any more: its offset, its length, and the index of the names in
-        // it.
+        // The section table is gone, so its offset, its length, and the index of the names in it
+        // become zero.
         bytes[0x28..0x30].fill(0);
         bytes[0x3c..0x40].fill(0);
     }

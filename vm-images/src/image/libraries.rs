@@ -8,11 +8,11 @@ use super::cpio::Archive;
 use super::elf;
 use crate::base::{ErrorContext, Result, VmError};
 
-/// Where Debian's packages have their libraries; the loader looks there by itself.
+/// The folders of libraries in Debian's packages, which the loader searches by default.
 const FOLDERS: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
 
-/// Adds the loader and the libraries that the programs in the archive need, and those that these
-/// need.
+/// Adds the loader and the libraries that the programs in the archive need, and the libraries that
+/// those need.
 pub(crate) fn add(archive: &mut Archive, root: &Path) -> Result<()> {
     let mut wanted = BTreeSet::new();
     let mut loaders = BTreeSet::new();
@@ -40,7 +40,7 @@ pub(crate) fn add(archive: &mut Archive, root: &Path) -> Result<()> {
 fn find(root: &Path, name: &str) -> Result<(&'static str, Vec<u8>)> {
     for folder in FOLDERS {
         let path = root.join(folder).join(name);
-        // Libraries' names are links to the files with the whole version.
+        // The names of libraries are links to files with the full version.
         if path.is_file() {
             return Ok((folder, fs::read(&path).at("read", &path)?));
         }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn needed_libraries_are_found_with_what_they_need() {
-        // This test's own program and the machine's own libraries stand in for packages.
+        // This test's own program and the machine's libraries replace packages.
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(FOLDERS[0]);
         fs::create_dir_all(&folder).unwrap();

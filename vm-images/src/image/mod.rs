@@ -1,9 +1,9 @@
 //! The guest's base image: an initramfs with the programs that stacks need, made from packages
-//! without installing any.
+//! without installing them.
 //!
-//! The agent is not in it; it comes in a second archive at each boot, so the image's key does not
-//! change with explode's code. The archive is not compressed: under emulation unpacking would cost
-//! more time than it saves.
+//! The agent is not in it. Each boot adds it in a second archive, so the image's key does not
+//! change with explode's code. The archive is not compressed, because under emulation unpacking
+//! would cost more time than it saves.
 
 pub(crate) mod cpio;
 pub(crate) mod elf;
@@ -22,7 +22,7 @@ use crate::packages::recipes::image::{RecipeLine, TEXT, lines};
 use crate::packages::{self, Package};
 use cpio::Archive;
 
-/// To be raised when the way of building changes.
+/// The version of the recipe, which must be raised when the way of building changes.
 const RECIPE: u32 = 1;
 
 /// The files that come with the recipe.
@@ -38,7 +38,7 @@ pub struct GuestImage {
     pub file: PathBuf,
     /// The hash of everything that it was made from, 32 hexadecimal digits.
     pub hash: String,
-    /// The programs and other files that were taken out of packages: path, package, version.
+    /// The programs and other files from packages: path, package, version.
     pub programs: Vec<(String, String, String)>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn get(build: &Build<'_>) -> Result<GuestImage> {
     Ok(GuestImage { file: entry.join(FILE), hash: key.hash(), programs: programs(&packages) })
 }
 
-/// What the recipe takes out of these packages.
+/// Returns the files that the recipe takes from these packages.
 fn programs(packages: &[Package]) -> Vec<(String, String, String)> {
     let mut programs = Vec::new();
     for line in lines() {
@@ -65,7 +65,7 @@ fn programs(packages: &[Package]) -> Vec<(String, String, String)> {
     programs
 }
 
-/// Whether the image is in the cache.
+/// Returns true if the image is in the cache.
 pub(crate) fn is_cached(build: &Build<'_>) -> bool {
     key(build).is_ok_and(|(key, _)| build.cache.find("image", &key).is_some())
 }
@@ -90,7 +90,7 @@ fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
     packages::unpack(building, packages, &root)?;
     building.progress.step("packing the guest's image");
     let mut archive = Archive::default();
-    // The console is there before devtmpfs is: /init needs it.
+    // /init needs the console before devtmpfs is mounted.
     archive.device("/dev/console", 5, 1);
     let mut applets = None;
     for line in lines() {
@@ -141,8 +141,8 @@ fn add_file(archive: &mut Archive, root: &Path, package: &str, file: &str) -> Re
     Ok(())
 }
 
-/// Links for what busybox can be called as; real programs are in other folders and are found before
-/// these.
+/// Adds links for the names by which busybox can be called. Real programs are in other folders,
+/// which are searched first.
 fn add_applets(archive: &mut Archive, root: &Path, program: &str) -> Result<()> {
     let list =
         command::output(Command::new(root.join(program.trim_start_matches('/'))).arg("--list"))?;

@@ -8,40 +8,40 @@ pub struct BuiltKernel {
     pub(crate) tree: PathBuf,
     /// The file that QEMU boots.
     pub(crate) boot_image: PathBuf,
-    /// True if the user may edit the tree; explode's own stays as it was built.
+    /// True if the user may edit the tree. The tree of explode's own kernel does not change.
     pub(crate) changes: bool,
     pub(crate) key: String,
     pub(crate) release: String,
 }
 
 impl BuiltKernel {
-    /// The file that QEMU boots.
+    /// Returns the file that QEMU boots.
     #[must_use]
     pub fn boot_image(&self) -> PathBuf {
         self.boot_image.clone()
     }
 
-    /// Its version, as `uname -r` shows it.
+    /// Returns the version, as `uname -r` shows it.
     #[must_use]
     pub fn release(&self) -> &str {
         &self.release
     }
 
-    /// A name that is equal for equal kernels only.
+    /// Returns a name that is equal only for equal kernels.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// The boot image, below a tree.
+/// The path of the boot image in a tree.
 pub(super) const BOOT_IMAGE: &str = "arch/x86/boot/bzImage";
 
-/// The symbols of the kernel itself. A tree gets `Module.symvers` only when its modules are built,
-/// and they need not be.
+/// The file of the kernel's own symbols. A tree has `Module.symvers` only if its modules were
+/// built, which is not required.
 const SYMBOLS: &str = "vmlinux.symvers";
 
-/// The symbol tables of a built tree.
+/// Returns the symbol table of a built tree.
 pub(crate) fn symbols(tree: &Path) -> PathBuf {
     tree.join(SYMBOLS)
 }

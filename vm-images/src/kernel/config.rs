@@ -1,12 +1,12 @@
-//! The configuration of a kernel: what explode's own asks for, and what a guest cannot do without.
+//! The configuration of a kernel: explode's own, and the options that a guest requires.
 
 use std::collections::BTreeMap;
 
 /// Explode's configuration, as changes to `make tinyconfig`.
 pub(crate) const FRAGMENT: &str = include_str!("../../kernel/explode.config");
 
-/// What the guest cannot do without, and why. In the kernel, not as modules: nothing could load
-/// them.
+/// The options that a guest requires, with the reasons. They must be built in, because nothing
+/// could load modules.
 const NEEDED: &[(&str, &str)] = &[
     ("64BIT", "explode and its guest are x86-64 programs"),
     ("PCI", "QEMU's devices are on a PCI bus"),
@@ -39,12 +39,12 @@ const NEEDED: &[(&str, &str)] = &[
     ),
 ];
 
-/// The settings of a `.config` file or fragment that are set, by name without `CONFIG_`.
+/// Returns the options that are set in a `.config` file or fragment, by name without `CONFIG_`.
 pub(crate) fn parse(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.strip_prefix("CONFIG_")?.split_once('=')).collect()
 }
 
-/// What a guest needs and this configuration lacks, one line for each.
+/// Returns the required options that this configuration lacks, one line for each.
 pub(crate) fn lacking(config: &str) -> Vec<String> {
     let set = parse(config);
     NEEDED
@@ -54,8 +54,8 @@ pub(crate) fn lacking(config: &str) -> Vec<String> {
         .collect()
 }
 
-/// The lines of the fragment that a configuration made from it has lost: another kernel version has
-/// other dependencies.
+/// Returns the lines of the fragment that a configuration made from it has lost, because another
+/// kernel version has other dependencies.
 pub(crate) fn lost(config: &str) -> Vec<&'static str> {
     let set = parse(config);
     FRAGMENT
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn explodes_own_configuration_lacks_nothing() {
-        // The fragment's options select it.
+        // The fragment's options select TRACEPOINTS.
         assert_eq!(lacking(&format!("{FRAGMENT}\nCONFIG_TRACEPOINTS=y\n")), Vec::<String>::new());
         assert!(lost(FRAGMENT).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Explode's own kernel: Debian's source, explode's configuration, everything below the cache.
+//! Explode's own kernel: Debian's source and explode's configuration, built below the cache.
 
 use std::fs;
 use std::path::Path;
@@ -12,13 +12,13 @@ use crate::cache::Building;
 use crate::tools::{self, Tools};
 use crate::{host, packages};
 
-/// To be raised when the way of building changes.
+/// The version of the recipe, which must be raised when the way of building changes.
 const RECIPE: u32 = 1;
 
-/// About how many lines make prints.
+/// The approximate number of lines that make prints.
 const MAKE_LINES: u64 = 1850;
 
-/// What the kernel needs while it is built but no module needs afterwards, below the tree.
+/// The parts of the tree that only the kernel's build needs, and no module.
 const USELESS: &[&str] = &[
     "Documentation",
     "drivers/gpu",
@@ -135,7 +135,7 @@ fn configure(building: &Building<'_>, tree: &Path, tools: &Tools) -> Result<()> 
     })
 }
 
-/// Makes the tree smaller: objects, and the sources of what no guest has.
+/// Makes the tree smaller by removing objects and the sources of hardware that no guest has.
 fn prune(tree: &Path) -> Result<()> {
     for name in USELESS {
         let folder = tree.join(name);
@@ -153,7 +153,7 @@ fn prune(tree: &Path) -> Result<()> {
     remove_objects(tree, tree)
 }
 
-/// Removes object files, but for those of the programs that build modules.
+/// Removes object files, except those of the programs that build modules.
 fn remove_objects(tree: &Path, folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).at("list", folder)? {
         let entry = entry.at("list", folder)?;

@@ -17,16 +17,16 @@ use std::path::PathBuf;
 use crate::base::Result;
 use crate::build::Build;
 
-/// Where the kernel comes from.
+/// The source of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelSource {
-    /// The kernel of explode: built once, then kept in the cache.
+    /// The kernel of explode, which is built once and kept in the cache.
     Debian,
-    /// A built kernel tree, for example of a patched kernel; nothing is written into it.
+    /// A built kernel tree, for example of a patched kernel. Nothing is written into it.
     Tree(PathBuf),
 }
 
-/// The kernel, built if it is not there.
+/// Returns the kernel, and builds it if necessary.
 pub(crate) fn get(build: &Build<'_>, source: &KernelSource) -> Result<BuiltKernel> {
     match source {
         KernelSource::Debian => debian::get(build),
@@ -34,7 +34,7 @@ pub(crate) fn get(build: &Build<'_>, source: &KernelSource) -> Result<BuiltKerne
     }
 }
 
-/// The kernel; none if it has yet to be built.
+/// Returns the kernel. `None` if it has yet to be built.
 pub(crate) fn built(build: &Build<'_>, source: &KernelSource) -> Option<Result<BuiltKernel>> {
     let is_there = match source {
         KernelSource::Debian => build.cache.find("kernel", &debian::key(build)).is_some(),

@@ -1,5 +1,5 @@
-//! The objects of a built tree, and the files that each was compiled from: the kernel's build
-//! writes them to `.NAME.o.cmd`, for make.
+//! The objects of a built tree, and the files from which each was compiled. The kernel's build
+//! writes them to `.NAME.o.cmd` for make.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 
 use crate::base::{ErrorContext, Result};
 
-/// Folders at the top of a tree that have no part of the kernel.
+/// The folders at the top of a tree that contain no part of the kernel.
 const ELSEWHERE: &[&str] = &["Documentation", "samples", "scripts", "tools"];
 
 /// The archives whose members are linked into the kernel.
 const LINKED: &[&str] = &["vmlinux.a", "lib/lib.a", "arch/x86/lib/lib.a"];
 
-/// What the build has written about an object.
+/// The build's record of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object<'a> {
-    /// Returns true if the object is of a module.
+    /// True if the object belongs to a module.
     pub module: bool,
-    /// Its source, what the source includes, and a file for each option of the configuration that
-    /// these ask for. Relative paths begin where make ran.
+    /// The source, the files that it includes, and a file for each option of the configuration that
+    /// these use. Relative paths begin where make ran.
     pub files: Vec<&'a str>,
 }
 
-/// Reads the text of a `.cmd` file; `None` if it is of something that was not compiled.
+/// Parses a `.cmd` file. `None` if it is of something that was not compiled.
 pub(crate) fn parse(text: &str) -> Option<Object<'_>> {
     let mut lines = text.lines();
     let command = lines.next()?;
@@ -40,15 +40,15 @@ pub(crate) fn parse(text: &str) -> Option<Object<'_>> {
     Some(Object { module, files: files.collect() })
 }
 
-/// Returns true for a file that the build itself makes, again and again.
+/// Returns true for a file that every build makes again.
 pub(crate) fn is_generated(path: &str) -> bool {
     path.contains("include/generated/")
         || path.ends_with("_generated.rs")
         || path.ends_with(".rmeta")
 }
 
-/// The `.cmd` files of the objects in a tree. Those of modules are among them only if it is not
-/// known what was linked into the kernel.
+/// Returns the `.cmd` files of the objects in a tree. Those of modules are included only if the
+/// objects that are linked into the kernel are unknown.
 pub(crate) fn of_tree(tree: &Path) -> Result<Vec<PathBuf>> {
     let linked = linked(tree);
     if !linked.is_empty() {
@@ -82,7 +82,8 @@ pub(crate) fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The `.cmd` files of what was linked into the kernel; empty if the archives are gone.
+/// Returns the `.cmd` files of the objects that are linked into the kernel. Empty if the archives
+/// are gone.
 fn linked(tree: &Path) -> Vec<PathBuf> {
     if !tree.join(LINKED[0]).is_file() {
         return Vec::new();
@@ -99,8 +100,8 @@ fn linked(tree: &Path) -> Vec<PathBuf> {
     found.into_iter().filter(|path| path.is_file()).collect()
 }
 
-/// The members of a thin archive, whose second entry is a table of their paths, each ended by a
-/// slash and a line feed.
+/// Returns the members of a thin archive. Its second entry is a table of their paths, each ended by
+/// a slash and a line feed.
 fn members(archive: &[u8]) -> Vec<String> {
     const HEADER: usize = 60;
     let mut at = 8;

@@ -1,9 +1,9 @@
-//! Checks that a tree's boot image was made from the sources that the tree has now.
+//! Checks that a tree's boot image was made from the current sources of the tree.
 //!
-//! Make decides that by times, and so does the first look at an image: no object may be older than
-//! a file that it was compiled from, or younger than the image. From then on the contents count,
-//! which a record in the cache has: a file that was changed and changed back is as it was, and one
-//! that was replaced by an older file is not.
+//! Make decides that by times, and so does the first check of an image: no object may be older than
+//! a file from which it was compiled, or younger than the image. Later checks compare contents with
+//! a record in the cache. So a file that was changed and restored counts as unchanged, and a file
+//! that was replaced by an older one counts as changed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, Metadata};
@@ -19,19 +19,19 @@ use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::build::Build;
 use crate::cache::write_whole;
 
-/// Folders with sources of the kernel, for trees in which nothing says what was compiled.
+/// The folders with sources of the kernel, for trees without a record of what was compiled.
 const FOLDERS: &[&str] = &[
     "arch/x86", "block", "crypto", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel",
     "lib", "mm", "net", "rust", "security", "virt",
 ];
 
-/// The most files that a message names.
+/// The largest number of files that a message names.
 const NAMED: usize = 3;
 
 /// Checks the tree of this boot image.
 ///
 /// # Errors
-/// [`VmError::Missing`] names what was changed since the image was built.
+/// [`VmError::Missing`] names the files that were changed since the image was built.
 pub(super) fn check(build: &Build<'_>, tree: &Path, image: &[u8], config: &str) -> Result<()> {
     same_configuration(tree, config)?;
     let data = tree.join(BOOT_IMAGE).metadata().at("read", &tree.join(BOOT_IMAGE))?;
@@ -61,12 +61,12 @@ pub(super) fn check(build: &Build<'_>, tree: &Path, image: &[u8], config: &str) 
     record.map_or(Ok(()), |record| write_whole(&file, record.text().as_bytes()))
 }
 
-/// What the first look at an image finds.
+/// The result of the first check of an image.
 #[derive(Default)]
 struct FirstLook {
-    /// All files that the kernel was made from.
+    /// All files from which the kernel was made.
     files: BTreeSet<String>,
-    /// Those that are younger than what was made from them.
+    /// The files that are younger than something that was made from them.
     stale: BTreeSet<String>,
 }
 
@@ -84,7 +84,7 @@ fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
                 Some(changed) => *changed,
                 None => *times.entry((*file).to_owned()).or_insert(modified(&tree.join(file))),
             };
-            // A file that is not there was removed on purpose: no tree without it could be built
+            // A missing file was removed on purpose, because a tree without it could not be built
             // again.
             let Some(changed) = changed else { continue };
             if changed > compiled || compiled > built && *file == object.files[0] {
@@ -117,8 +117,8 @@ fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
     Ok(look)
 }
 
-/// The sources of a folder, by their names; `look.stale` gets those that are younger than the
-/// image.
+/// Adds the sources of a folder by name to `look.files`, and those that are younger than the image
+/// to `look.stale`.
 fn younger(tree: &Path, folder: &Path, built: i128, look: &mut FirstLook) {
     for entry in fs::read_dir(tree.join(folder)).into_iter().flatten().flatten() {
         let path = folder.join(entry.file_name());
@@ -135,16 +135,17 @@ fn younger(tree: &Path, folder: &Path, built: i128, look: &mut FirstLook) {
     }
 }
 
-/// The files that a kernel was made from, as they were.
+/// The contents and times of the files from which a kernel was made.
 #[derive(Default)]
 struct Record(Vec<(String, u128, Times)>);
 
-/// When a file was changed, and its size: if these are the same, its contents are.
+/// The times and the size of a file. If they are equal, so are the contents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Times {
-    /// Nanoseconds since 1970, as make compares them.
+    /// The modification time in nanoseconds since 1970, as make compares it.
     modified: i128,
-    /// The same of the last change of the inode, which no program can set back.
+    /// The time of the last change of the inode in nanoseconds since 1970, which no program can set
+    /// back.
     changed: i128,
     bytes: u64,
 }
@@ -165,15 +166,15 @@ impl Record {
     fn of(tree: &Path, files: &BTreeSet<String>) -> Record {
         let state = |name: &String| {
             let path = tree.join(name);
-            // The times first: a change in between is then seen the next time.
+            // The times are read first, so that a change in between is seen the next time.
             let times = Times::of(&path.metadata().ok()?);
             Some((name.clone(), xxh3_128(&fs::read(&path).ok()?), times))
         };
         Record(files.iter().filter_map(state).collect())
     }
 
-    /// The names of files whose contents are others now; and a record to replace this one, if only
-    /// times are.
+    /// Returns the names of files whose contents have changed. If only times have, also returns a
+    /// record to replace this one.
     fn changed(mut self, tree: &Path) -> (Option<Record>, BTreeSet<String>) {
         let mut stale = BTreeSet::new();
         let mut touched = false;
@@ -199,7 +200,7 @@ impl Record {
         self.0.iter().map(line).collect()
     }
 
-    /// `None` for a file that is torn.
+    /// Parses a record. `None` if the file is torn.
     fn parse(text: &str) -> Option<Record> {
         let line = |line: &str| {
             let mut words = line.splitn(5, ' ');
@@ -215,12 +216,12 @@ impl Record {
     }
 }
 
-/// When a file was modified; `None` if it is not there.
+/// Returns the modification time of a file. `None` if it does not exist.
 fn modified(path: &Path) -> Option<i128> {
     Some(Times::of(&path.metadata().ok()?).modified)
 }
 
-/// The image is older than these files.
+/// Returns the error for an image that is older than these files.
 fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
     let mut names: Vec<&str> = stale.iter().take(NAMED).map(String::as_str).collect();
     let more = format!("{} more", stale.len().saturating_sub(NAMED));
@@ -243,21 +244,21 @@ fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
         format!("run make in {shown}")
     } else {
         format!(
-            "run make in {shown}; make goes by times, and these files are older than the kernel, \
+            "run make in {shown}; make compares times, and these files are older than the kernel, \
              so touch them first"
         )
     };
     VmError::missing(what, remedy)
 }
 
-/// Checks that the configuration is the one that the kernel was built with.
+/// Checks that the kernel was built with the current configuration.
 fn same_configuration(tree: &Path, config: &str) -> Result<()> {
     let Ok(built) = fs::read_to_string(tree.join("include/config/auto.conf")) else {
         return Ok(());
     };
     let (now, built) = (config::parse(config), config::parse(&built));
     let names: BTreeSet<&str> = now.keys().chain(built.keys()).copied().collect();
-    // Words are in quotes in one of the two, and no option that is a word decides what is built.
+    // Strings are quoted in only one of the two, and no option with a string decides what is built.
     let differs = |name: &&str| {
         let (now, built) = (now.get(name), built.get(name));
         now != built && !now.is_some_and(|value| value.starts_with('"'))
@@ -293,10 +294,11 @@ mod tests {
     use crate::base::VmErrorKind;
     use crate::{BuildOptions, Cache, Silent};
 
-    /// A built tree: ext4 is built in, XFS is a module. Make's times are seconds after 2001.
+    /// A built tree in which ext4 is built in and XFS is a module. The times of make are in seconds
+    /// after 2001.
     struct Tree(TempDir);
 
-    /// The files, and when each was written.
+    /// The files and their times.
     const FILES: [(&str, u64); 8] = [
         ("fs/ext4/inode.c", 10),
         ("fs/ext4/ext4.h", 10),
@@ -327,7 +329,7 @@ mod tests {
             fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
         }
 
-        /// What make writes about an object.
+        /// Writes make's record of an object.
         fn compiled(&self, folder: &str, name: &str, flags: &str, uses: &[&str], at: u64) {
             let object = format!("{folder}/{name}.o");
             let uses: String = uses.iter().map(|file| format!("  {file} \\\n")).collect();
@@ -378,7 +380,7 @@ mod tests {
             let tree = Tree::built();
             tree.write(name, "other", 300);
             tree.refused(&["is older than its sources", name, "run make in "]);
-            // A module's sources and headers are for the builds of drivers.
+            // Sources and headers of a module only matter to the builds of drivers.
             tree.link("built again", 400);
             tree.check().unwrap();
         }
@@ -396,9 +398,9 @@ mod tests {
             tree.refused(&[name]);
             tree.write(name, name, 310);
             tree.check().unwrap();
-            // Make would not notice this one.
+            // Make would not notice this change.
             tree.write(name, "other", 5);
-            tree.refused(&[name, "make goes by times", "touch them first"]);
+            tree.refused(&[name, "make compares times", "touch them first"]);
             tree.link("built again", 400);
             tree.check().unwrap();
             tree.write(name, name, 5);

@@ -10,7 +10,8 @@ use crate::build::Build;
 use crate::cache::write_whole;
 use crate::host;
 
-/// What has to be there beside the configuration, and the make target that makes it.
+/// The files that a tree must contain besides the configuration, and the make targets that make
+/// them.
 const PARTS: &[(&str, &str)] = &[
     (BOOT_IMAGE, "make bzImage"),
     ("include/config/kernel.release", "make bzImage"),
@@ -19,7 +20,7 @@ const PARTS: &[(&str, &str)] = &[
     ("scripts/module.lds", "make modules_prepare"),
 ];
 
-/// Opens a built tree, or says what it lacks, or what has changed since it was built.
+/// Opens a built tree. An error says what it lacks, or what has changed since it was built.
 pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<BuiltKernel> {
     let tree = folder.canonicalize().map_err(|error| {
         VmError::Usage(format!("the kernel tree {} cannot be opened: {error}", folder.display()))
@@ -70,8 +71,8 @@ pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<BuiltKernel> {
     Ok(BuiltKernel { tree, boot_image, changes: true, key: key.hash(), release })
 }
 
-/// The image in the cache: a make in the tree, while guests of a run are still to be booted, does
-/// not give them another kernel.
+/// Copies the image to the cache, so that a make in the tree does not give the remaining guests of
+/// a run another kernel.
 fn kept(build: &Build<'_>, image: &[u8]) -> Result<PathBuf> {
     let file =
         build.cache.root().join("boot").join(CacheKey::new(1).with_bytes("bzImage", image).hash());

@@ -8,11 +8,11 @@ use crate::cache::Building;
 use crate::kernel::{self, BuiltKernel};
 use crate::tools::Tools;
 
-/// About how many lines make prints for both.
+/// The approximate number of lines that make prints for both of explode's modules.
 const MAKE_LINES: u64 = 20;
 
-/// Builds the modules of a folder outside the kernel's tree, and writes nothing into the tree.
-/// `symbols` are the tables of modules that were built before, those in the tree aside.
+/// Builds the modules of a folder outside the kernel's tree, without writing into the tree.
+/// `symbols` are the symbol tables of modules that were built before, without those in the tree.
 pub(crate) fn make(
     building: &Building<'_>,
     tools: &Tools,
@@ -45,8 +45,9 @@ fn has(tree: &Path, line: &str) -> Result<bool> {
     Ok(fs::read_to_string(&path).at("read", &path)?.lines().any(|there| there == line))
 }
 
-/// The symbol tables that make does not find by itself. A tree whose own modules are built has a
-/// table of all its symbols, which make finds; each of them twice would be an error.
+/// Returns the symbol tables that make does not find by itself. A tree whose own modules are built
+/// has a table of all its symbols, which make finds. A symbol that is listed twice would be an
+/// error.
 fn tables(tree: &Path, built: &[PathBuf]) -> String {
     let own = (!tree.join("Module.symvers").exists()).then(|| kernel::symbols(tree));
     let tables: Vec<_> = own.iter().chain(built).map(|path| path.display().to_string()).collect();

@@ -1,4 +1,5 @@
-//! Explode's kernel modules: their sources are in this library, and are built for each kernel once.
+//! Explode's kernel modules. Their sources are in this crate, and they are built once for each
+//! kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,16 +16,16 @@ use crate::host::command;
 use crate::kernel::BuiltKernel;
 use crate::tools::{self, Tools};
 
-/// To be raised when the way of building changes.
+/// The version of the recipe, which must be raised when the way of building changes.
 const RECIPE: u32 = 1;
 
-/// The kind of the cache's entries.
+/// The kind of the cache entries.
 const KIND: &str = "modules";
 
-/// The folder of the sources while they are built.
+/// The folder of the sources during the build.
 const SOURCE: &str = "source";
 
-/// The modules in the order in which they are built and loaded: their name and their folder.
+/// The modules in the order in which they are built and loaded, by name and folder.
 const MODULES: [(&str, &str); 2] = [("rdd", "ramdisk/kmod"), ("ekm", "ekm-kmod")];
 
 /// The built modules.
@@ -32,7 +33,7 @@ const MODULES: [(&str, &str); 2] = [("rdd", "ramdisk/kmod"), ("ekm", "ekm-kmod")
 pub struct Modules {
     /// The RAM disk driver.
     pub rdd: PathBuf,
-    /// EKM: the log of events, and the choices of the kernel.
+    /// EKM, which logs events and makes the kernel's choices.
     pub ekm: PathBuf,
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn get(build: &Build<'_>, kernel: &BuiltKernel) -> Result<Modules> {
     Ok(Modules { rdd: entry.join("rdd.ko"), ekm: entry.join("ekm.ko") })
 }
 
-/// Whether the modules for this kernel are in the cache.
+/// Returns true if the modules for this kernel are in the cache.
 pub(crate) fn are_cached(build: &Build<'_>, kernel: &BuiltKernel) -> bool {
     find(build, kernel, &key(build, kernel, &explode_ekm::sources(), &MODULES)).is_some()
 }
@@ -68,7 +69,8 @@ fn key(
     sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
 }
 
-/// Builds modules, each a name and a folder of the sources, and keeps `<name>.ko` of each.
+/// Builds modules, each given by its name and a folder of the sources, and keeps `<name>.ko` of
+/// each.
 pub(crate) fn build_modules(
     build: &Build<'_>,
     kernel: &BuiltKernel,
@@ -88,7 +90,7 @@ pub(crate) fn build_modules(
             remove(&building.dir.join(SOURCE))
         });
     }
-    // Which of the tree's headers they include shows when they are built.
+    // Only the build shows which of the tree's headers they include.
     let names: Vec<_> = modules.iter().map(|(name, _)| format!("{name}.ko")).collect();
     build.cache.work(KIND, &key, build.progress, |building| {
         if let Some(entry) = find(build, kernel, &key) {
@@ -107,7 +109,7 @@ pub(crate) fn build_modules(
     })
 }
 
-/// Writes the sources, and builds the modules one after the other.
+/// Writes the sources and builds the modules one after the other.
 fn compile(
     building: &Building<'_>,
     tools: &Tools,
@@ -139,7 +141,8 @@ fn remove(folder: &Path) -> Result<()> {
     if folder.exists() { fs::remove_dir_all(folder).at("remove", folder) } else { Ok(()) }
 }
 
-/// Rust's metadata is read only by the compiler that has written it.
+/// Checks that the compiler is that of the kernel, because Rust's metadata can be read only by the
+/// compiler that wrote it.
 fn same_compiler(tools: &Tools, kernel: &BuiltKernel) -> Result<()> {
     let config = kernel.tree.join(".config");
     let text = fs::read_to_string(&config).at("read", &config)?;

@@ -1,9 +1,9 @@
-//! Entries of the cache that were built from files of a tree that the user may edit.
+//! Cache entries that were built from files of a tree that the user may edit.
 //!
-//! Which headers a module includes shows only when it is built. So the cache keeps, for what is
-//! known before (the base), lists of the files that builds have used; the key of an entry is the
-//! base and the contents of the files of one list. A list whose files have the contents of an entry
-//! is the right one for these contents: what they include follows from them.
+//! Only a build shows which headers a module includes. So the inputs that are known before a build
+//! (the base) identify a set of lists of the files that builds have used. The key of an entry is
+//! the base and the contents of the files of one list. If the files of a list have the contents of
+//! an entry, the list is correct for these contents, because they determine what is included.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::build::Build;
 use crate::cache::{Cache, write_whole};
 use crate::kernel::objects;
 
-/// Makefiles of the tree that are part of each build of a module.
+/// The makefiles of the tree that are part of each build of a module.
 const MAKEFILES: &[&str] = &[
     "Makefile",
     "arch/x86/Makefile",
@@ -32,8 +32,8 @@ const MAKEFILES: &[&str] = &[
 /// Files of a tree, by their paths below it.
 pub(crate) type Files = BTreeSet<String>;
 
-/// The entry of this base and of what the tree's files contain now; `None` if it has yet to be
-/// built.
+/// Returns the entry of this base and the current contents of the tree's files. `None` if it has
+/// yet to be built.
 pub(crate) fn find(cache: &Cache, kind: &str, tree: &Path, base: &CacheKey) -> Option<PathBuf> {
     let lists = fs::read_dir(folder(cache, base)).into_iter().flatten().flatten();
     let lists = lists.filter_map(|list| fs::read_to_string(list.path()).ok());
@@ -42,13 +42,13 @@ pub(crate) fn find(cache: &Cache, kind: &str, tree: &Path, base: &CacheKey) -> O
         .find_map(|files| cache.find(kind, &key(tree, base, &files)))
 }
 
-/// The key of the entry that was built from these files.
+/// Returns the key of the entry that was built from these files.
 fn key(tree: &Path, base: &CacheKey, files: &Files) -> CacheKey {
     files.iter().fold(base.clone(), |key, file| key.with(file, content(&tree.join(file))))
 }
 
-/// Makes an entry of the built files with these names, and keeps the list of the tree's files that
-/// they were made from.
+/// Makes an entry of the built files with these names. Keeps the list of the tree's files from
+/// which they were made.
 pub(crate) fn enter(
     build: &Build<'_>,
     kind: &str,
@@ -70,21 +70,21 @@ pub(crate) fn enter(
     Ok(entry)
 }
 
-/// Keeps the list of the files that an entry was built from.
+/// Keeps the list of the files from which an entry was built.
 fn keep(cache: &Cache, base: &CacheKey, files: &Files) -> Result<()> {
     let text: String = files.iter().map(|file| format!("{file}\n")).collect();
     let name = CacheKey::new(1).with_bytes("files", text.as_bytes()).hash();
     write_whole(&folder(cache, base).join(name), text.as_bytes())
 }
 
-/// The hash of a file; a word if it is not there.
+/// Returns the hash of a file. `absent` if it does not exist.
 pub(crate) fn content(file: &Path) -> String {
     fs::read(file)
         .map_or_else(|_| "absent".to_owned(), |bytes| format!("{:032x}", xxh3_128(&bytes)))
 }
 
-/// The files of the tree that the objects below `built` were compiled from. `built` is a folder
-/// that looks like the tree.
+/// Returns the files of the tree from which the objects below `built` were compiled. `built` is a
+/// folder that looks like the tree.
 pub(crate) fn of_objects(tree: &Path, built: &Path) -> Result<Files> {
     let mut files: Files = MAKEFILES.iter().map(|&file| file.to_owned()).collect();
     let mut commands = Vec::new();
@@ -101,11 +101,11 @@ pub(crate) fn of_objects(tree: &Path, built: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// Checks that nothing was changed while something was built from these files, so that their
-/// contents are those that were read.
+/// Checks that none of the files was changed since a build from them started, so that their
+/// contents are those that the build read.
 ///
 /// # Errors
-/// [`VmError::Broken`] names a file that was.
+/// [`VmError::Broken`] names a file that was changed.
 pub(crate) fn unchanged_since(tree: &Path, files: &Files, started: SystemTime) -> Result<()> {
     let started = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let started = (started.as_secs().cast_signed(), i64::from(started.subsec_nanos()));
@@ -115,7 +115,7 @@ pub(crate) fn unchanged_since(tree: &Path, files: &Files, started: SystemTime) -
     files.iter().find(is_younger).map_or(Ok(()), |file| Err(changed(tree, file)))
 }
 
-/// A file was changed while it was read.
+/// Returns the error for a file that was changed while it was read.
 pub(crate) fn changed(tree: &Path, file: &str) -> VmError {
     let file = tree.join(file);
     VmError::broken(format!(
@@ -124,14 +124,15 @@ pub(crate) fn changed(tree: &Path, file: &str) -> VmError {
     ))
 }
 
-/// A path as one below the tree, if it is there or in what looks like it; else the absolute path.
+/// Returns a path relative to the tree, if it is in the tree or in the folder that looks like it.
+/// Otherwise the absolute path.
 fn below(tree: &Path, built: &Path, file: &str) -> String {
     let path = plain(&tree.join(file));
     let relative = path.strip_prefix(built).or_else(|_| path.strip_prefix(tree)).unwrap_or(&path);
     relative.display().to_string()
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(find(), None);
         write("a.h", "1");
         assert_eq!(find(), Some(one.clone()));
-        // Now it includes another one.
+        // The object now includes another header.
         write("a.c", "2");
         write("b.h", "1");
         let two = build(&["a.c", "a.h", "b.h"]);

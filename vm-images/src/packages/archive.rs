@@ -1,5 +1,5 @@
-//! Debian packages: found in the archive's lists, downloaded, unpacked; never installed, so any
-//! user can do it.
+//! Debian packages, which are found in the archive's lists, downloaded and unpacked. They are never
+//! installed, so any user can do it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,11 +13,11 @@ use crate::base::{CacheKey, ErrorContext, Result, VmError};
 use crate::cache::{Building, Cache, write_whole};
 use crate::host::command;
 
-/// Where apt keeps what the archives offer.
+/// The folder of apt's lists of packages.
 const LISTS: &str = "/var/lib/apt/lists";
 
-/// What decides, besides the lists, which version apt offers: what the user prefers, and what is
-/// installed.
+/// The files besides the lists that decide which version apt offers: the user's preferences and the
+/// installed packages.
 const PREFERENCES: &[&str] =
     &["/etc/apt/preferences", "/etc/apt/preferences.d", "/var/lib/dpkg/status"];
 
@@ -28,10 +28,10 @@ pub(crate) struct Package {
     pub version: String,
 }
 
-/// The versions that the archive offers for these packages, in their order.
+/// Returns the versions that the archive offers for these packages, in their order.
 ///
-/// Asking apt takes most of a second, so the answer is kept until apt's lists, its preferences or
-/// the installed packages change.
+/// A call of apt takes most of a second, so the result is kept until apt's lists, its preferences
+/// or the installed packages change.
 pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> {
     if names.is_empty() {
         return Ok(Vec::new());
@@ -73,7 +73,7 @@ pub(crate) fn unpack(building: &Building<'_>, packages: &[Package], root: &Path)
     fs::create_dir_all(root).at("make the folder", root)?;
     building.progress.step(&format!("downloading {}", counted(packages)));
     let wanted = packages.iter().map(|package| format!("{}={}", package.name, package.version));
-    // Root's downloads would otherwise be made by another user, who cannot write here.
+    // Without this option root's downloads are made by another user, who cannot write here.
     building.run(
         apt("apt-get")
             .args(["-o", "APT::Sandbox::User=root", "-q", "download"])
@@ -93,7 +93,7 @@ pub(crate) fn unpack(building: &Building<'_>, packages: &[Package], root: &Path)
     fs::remove_dir_all(&downloads).at("remove", &downloads)
 }
 
-/// Whether apt has lists at all.
+/// Returns true if apt has lists.
 pub(crate) fn have_lists() -> bool {
     lists_stamp().is_ok()
 }
@@ -124,14 +124,14 @@ fn offered(packages: &[Package]) -> Result<()> {
     Ok(())
 }
 
-/// A command of apt, in a language that can be parsed.
+/// Returns a command of apt with a locale whose output can be parsed.
 fn apt(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C");
     command
 }
 
-/// Something that changes when apt's lists do.
+/// Returns a text that changes when apt's lists change.
 fn lists_stamp() -> Result<String> {
     let mut stamps = Vec::new();
     for entry in fs::read_dir(LISTS).into_iter().flatten().flatten() {
@@ -151,7 +151,8 @@ fn lists_stamp() -> Result<String> {
     Ok(stamps.join(" "))
 }
 
-/// When a file was modified, in nanoseconds since 1970; a word if it is not there.
+/// Returns the modification time of a file in nanoseconds since 1970. `absent` if it does not
+/// exist.
 fn modified(path: &Path) -> String {
     let changed = path.metadata().and_then(|data| data.modified());
     let since = changed.map(|changed| changed.duration_since(UNIX_EPOCH).unwrap_or_default());
@@ -165,7 +166,7 @@ fn counted(packages: &[Package]) -> String {
     }
 }
 
-/// Candidates by package, from the output of `apt-cache policy`.
+/// Parses the output of `apt-cache policy` into candidates by package.
 fn parse_policy(text: &str) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     let mut name = "";
@@ -181,7 +182,7 @@ fn parse_policy(text: &str) -> BTreeMap<String, String> {
     versions
 }
 
-/// Versions by package, the newest first, from the output of `apt-cache madison`.
+/// Parses the output of `apt-cache madison` into versions by package, the newest first.
 fn parse_madison(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut offers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in text.lines() {

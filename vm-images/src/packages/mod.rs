@@ -1,4 +1,4 @@
-//! Debian's packages: the recipes that name them, their versions, and how they are unpacked.
+//! Debian's packages: the recipes that name them, their versions, and the unpacking.
 
 mod archive;
 pub(crate) mod recipes;

@@ -1,4 +1,4 @@
-//! What a file or directory has besides names and contents: a mode, and extended attributes.
+//! The attributes of a file or directory: its mode and its extended attributes.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use explode_runtime::verdict::ShellDemand;
 
 use super::groups::{Group, Groups};
 
-/// All of it, as the abstract file system has it.
+/// The attributes of an inode of the abstract file system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attributes {
-    /// The bits 07777.
+    /// The mode bits, within 07777.
     pub mode: u32,
-    /// Each attribute's value.
+    /// The values of the extended attributes, by name.
     pub xattrs: BTreeMap<String, Vec<u8>>,
 }
 
-/// As much of it as is looked at: none of what is there no call to change.
+/// The attributes that a check compares. `None` for those that none of the available calls changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Seen {
     pub mode: Option<u32>,
@@ -24,19 +24,20 @@ pub struct Seen {
 }
 
 impl Attributes {
-    /// Those of what is new.
+    /// Returns the attributes of a new file or directory.
     pub fn new(is_directory: bool) -> Attributes {
         Attributes { mode: if is_directory { 0o755 } else { 0o644 }, xattrs: BTreeMap::new() }
     }
 
-    /// They are what was seen, as far as it was looked at.
+    /// Takes over the attributes of a real node. A mode that was not compared stays as it is.
+    /// Extended attributes that were not compared are removed.
     pub fn take(&mut self, seen: Seen) {
         let Seen { mode, xattrs } = seen;
         self.mode = mode.unwrap_or(self.mode);
         self.xattrs = xattrs.unwrap_or_default();
     }
 
-    /// What is looked at with these calls.
+    /// Returns the attributes to compare if these calls are available.
     pub fn seen(&self, calls: Groups) -> Seen {
         Seen {
             mode: calls.has(Group::Chmod).then_some(self.mode),
@@ -46,21 +47,21 @@ impl Attributes {
 }
 
 impl Seen {
-    /// What a real file or directory has.
+    /// Reads the attributes of a real file or directory that are compared with these calls.
     pub fn of(files: &dyn Files, path: &str, calls: Groups) -> FilesResult<Seen> {
         let mode = calls.has(Group::Chmod).then(|| files.mode(path)).transpose()?;
         let xattrs = calls.has(Group::Xattr).then(|| files.xattrs(path)).transpose()?;
         Ok(Seen { mode, xattrs: xattrs.map(|all| all.into_iter().collect()) })
     }
 
-    /// As much of what a real file or directory has as another one says.
+    /// Reads the attributes of a real file or directory that `other` contains.
     pub fn like(other: &Seen, files: &dyn Files, path: &str) -> FilesResult<Seen> {
         let mode = other.mode.map(|_| files.mode(path)).transpose()?;
         let xattrs = other.xattrs.as_ref().map(|_| files.xattrs(path)).transpose()?;
         Ok(Seen { mode, xattrs: xattrs.map(|all| all.into_iter().collect()) })
     }
 
-    /// The same for a shell.
+    /// Returns the attributes as demands of a shell script.
     pub fn demands(&self, path: &str) -> Vec<ShellDemand> {
         let mode = self.mode.map(|mode| ShellDemand::Mode(path.to_owned(), mode));
         let each = |xattrs: &BTreeMap<String, Vec<u8>>| xattrs.clone().into_iter().collect();
@@ -69,7 +70,8 @@ impl Seen {
         mode.into_iter().chain(xattrs).collect()
     }
 
-    /// How another one differs, if it does, in words behind its path.
+    /// Returns the first difference of `found` as a text that follows its path. `None` if there is
+    /// no difference.
     pub fn difference(&self, found: &Seen) -> Option<String> {
         if let (Some(wanted), Some(mode)) = (self.mode, found.mode)
             && wanted != mode
@@ -91,7 +93,7 @@ impl Seen {
         })
     }
 
-    /// In words, to stand behind others; nothing for nothing.
+    /// Returns the attributes as a text that follows another one. Empty if there are none.
     pub fn said(&self) -> String {
         let mode = self.mode.map_or_else(String::new, |mode| format!(", mode {mode:o}"));
         let xattrs = self.xattrs.iter().flatten().map(|(name, value)| said(name, value));

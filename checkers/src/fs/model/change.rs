@@ -1,13 +1,13 @@
-//! What each call does to the model of one file, which knows what of it is durable.
+//! The effect of each call on the model of one file, which knows the durable part of the file.
 
 use explode_ramdisk::files::{Fallocate, FsCall};
 
 use super::file::File;
 
 impl File {
-    /// Does what a call does to the file that it changes; `after` is what the file holds then.
-    /// Returns where the call has written, and what: all bytes that are in another place then count
-    /// as written.
+    /// Applies a call to the file that it changes. `after` is the contents of the file after the
+    /// call. Returns the place and the bytes of the write, in which all bytes that moved to another
+    /// place count as written. `None` if the call writes nothing.
     pub fn follow<'a>(&mut self, call: &FsCall, after: &'a [u8]) -> Option<(usize, &'a [u8])> {
         let (at, end) = match call {
             FsCall::Ftruncate { size, .. } => {

@@ -1,4 +1,4 @@
-//! What each call does to the abstract file system.
+//! The effect of each call on the abstract file system.
 
 use explode_ramdisk::files::{Fallocate, FsCall, NAMELESS};
 
@@ -6,8 +6,8 @@ use super::attributes::Attributes;
 use super::tree::{Abstract, ModelNode};
 
 impl Abstract {
-    /// Does what a call does that succeeds. What is written to a file without a name stays until
-    /// the file is linked or closed.
+    /// Applies a call that succeeds. Data written to a file without a name stays until the file is
+    /// linked or closed.
     ///
     /// # Panics
     /// If the call cannot succeed.
@@ -77,13 +77,13 @@ impl Abstract {
         }
     }
 
-    /// What a file or directory has besides names and contents.
+    /// Returns the attributes of a file or directory.
     fn attributes_of(&mut self, path: &str) -> &mut Attributes {
         let id = self.find(path).expect("it is there");
         self.attributes_mut(id)
     }
 
-    /// The bytes of an open file.
+    /// Returns the bytes of an open file.
     fn open_mut(&mut self, path: &str) -> &mut Vec<u8> {
         if path == NAMELESS {
             return self.nameless_mut();
@@ -99,7 +99,7 @@ fn write(file: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     file[at..end].copy_from_slice(bytes);
 }
 
-/// A range, in its way.
+/// Applies fallocate(2) to a range of a file.
 fn fallocate(file: &mut Vec<u8>, how: Fallocate, at: usize, len: usize) {
     let end = at + len;
     match how {
@@ -124,7 +124,7 @@ mod tests {
     use crate::fs::model::{Group, Groups};
     use crate::fs::topology::FoundTopology;
 
-    /// After each call the abstract file system is what simulated files are.
+    /// After each call the abstract file system equals simulated files.
     #[test]
     fn a_call_does_to_the_tree_what_it_does_to_files() {
         let storage = Storage::new(Image::new(), Recording::Off);

@@ -1,4 +1,4 @@
-//! A file of the model: its contents as they are, and what of them a sync has made durable.
+//! A file of the model: its current contents, and the part that a sync has made durable.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use itertools::Itertools as _;
 use super::promise::{PromisedContents, PromisedPart};
 use super::sync_call::SyncCall;
 
-/// A hole that is filled takes at most so many bytes of its file with it: the largest unit in which
-/// file systems allocate.
+/// The largest unit in which file systems allocate, in bytes. A write into a hole may also change
+/// the other bytes of the hole within the same unit.
 const CLUSTER: usize = 64 << 10;
 
 /// A regular file.
@@ -16,29 +16,30 @@ const CLUSTER: usize = 64 << 10;
 pub struct File {
     bytes: Vec<u8>,
     synced: Option<SyncedState>,
-    /// Was it cut, and its size not made durable since ([`SyncCall::is_of_data`])?
+    /// True if the file was truncated, and its size was not made durable since
+    /// ([`SyncCall::is_of_data`]).
     cut: bool,
 }
 
-/// What a sync has made durable, and what may have become of it since.
+/// The contents that a sync has made durable, and the changes since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SyncedState {
     by: SyncCall,
     bytes: Vec<u8>,
-    /// Was it changed since in any way?
+    /// True if the file was changed in any way since.
     changed: bool,
     written: Vec<Range<usize>>,
-    /// The smallest size since.
+    /// The smallest size since the sync.
     least: usize,
-    /// The size, if it cannot be larger.
+    /// The largest size that a crash may leave. `None` if there is no bound.
     most: Option<usize>,
 }
 
-/// What has become of a file since it was synced.
+/// The changes of a file since it was synced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Since {
     pub changed: bool,
-    /// In order, none of them next to another.
+    /// The written ranges, in order. No two of them touch.
     pub written: Vec<Range<usize>>,
     pub least: usize,
     pub most: Option<usize>,
@@ -76,8 +77,8 @@ impl File {
         }
     }
 
-    /// Its contents become durable. What was so already is from now on the promise of the stronger
-    /// call.
+    /// Makes the contents durable. If they were durable already, the stronger of the two calls is
+    /// responsible for the promise.
     pub fn sync(&mut self, by: SyncCall) {
         let before = self.synced.as_ref().filter(|synced| !synced.changed).map(|synced| synced.by);
         let by = before.map_or(by, |before| by.max(before));
@@ -88,10 +89,11 @@ impl File {
             Some(SyncedState { by, bytes, changed: false, written: Vec::new(), least, most });
     }
 
-    /// A range of its contents becomes durable, and so much of its size as is needed to read that.
+    /// Makes a range of the contents durable, and as much of the size as is needed to read the
+    /// range.
     pub fn sync_range(&mut self, by: SyncCall, range: Range<usize>) {
         let Some(before) = self.synced.take() else {
-            // Nothing else of it was ever promised.
+            // Nothing else of the file was ever promised.
             let written = std::iter::once(0..range.start).filter(|left| !left.is_empty()).collect();
             let (bytes, least, changed) = (self.bytes.clone(), range.end, true);
             self.synced = Some(SyncedState { by, bytes, changed, written, least, most: None });
@@ -119,9 +121,9 @@ impl File {
         &self.bytes
     }
 
-    /// What [`promised`](File::promised) and [`sync_range`](File::sync_range) go by, but for the
-    /// bytes that are promised: was it cut; and, if it was ever synced, was it changed since, where
-    /// was it written, and its smallest and largest size.
+    /// Returns all that [`promised`](File::promised) and [`sync_range`](File::sync_range) depend
+    /// on, except the promised bytes: whether the file was truncated, and its changes since it was
+    /// synced. `None` if it was never synced.
     pub fn since(&self) -> (bool, Option<Since>) {
         let since = self.synced.as_ref().map(|synced| {
             let mut written: Vec<Range<usize>> = Vec::new();
@@ -142,7 +144,7 @@ impl File {
         self.synced.as_ref().is_some_and(|synced| !synced.changed)
     }
 
-    /// What a crash must leave of it, if it was ever synced.
+    /// Returns the contents that a crash must leave. `None` if the file was never synced.
     pub fn promised(&self, name_is_synced: bool) -> Option<PromisedContents> {
         let synced = self.synced.as_ref()?;
         let whole = name_is_synced && !synced.changed;
@@ -158,8 +160,8 @@ impl File {
 }
 
 impl SyncedState {
-    /// The bytes that nothing has touched since: those that were not written, nor stand in the hole
-    /// that a written block has become.
+    /// Returns the bytes that nothing has touched since the sync. Written bytes are touched, and so
+    /// are zeroes in the same cluster, because a hole there may have become a block.
     fn parts(&self) -> Vec<PromisedPart> {
         let ranges = self.written.iter().flat_map(|range| [range.clone(), clusters(range)]);
         let ends = ranges.flat_map(|range| [range.start, range.end]).map(|end| end.min(self.least));
@@ -170,8 +172,8 @@ impl SyncedState {
                 Some(last) => last.end = part.end,
                 None => parts.push(part),
             };
-        // Between two of these ends all bytes were written, or none; and stand in such a cluster,
-        // or do not.
+        // Between two neighbouring ends either all bytes were written or none, and either all are
+        // in the cluster of a write or none.
         for (start, end) in ends.iter().zip(&ends[1..]).map(|(start, end)| (*start, *end)) {
             if self.written.iter().any(|range| range.contains(&start)) {
                 continue;
@@ -195,7 +197,7 @@ impl SyncedState {
         parts.into_iter().map(part).collect()
     }
 
-    /// Was a byte written since, or the block that its hole has become?
+    /// Returns true if a byte was written since, or is in a hole in the cluster of a write.
     #[cfg(test)]
     fn is_touched(&self, at: usize) -> bool {
         let hole = self.bytes[at] == 0;
@@ -205,7 +207,7 @@ impl SyncedState {
     }
 }
 
-/// The clusters that a range is in.
+/// Returns a range extended to whole clusters.
 fn clusters(range: &Range<usize>) -> Range<usize> {
     range.start / CLUSTER * CLUSTER..range.end.div_ceil(CLUSTER) * CLUSTER
 }
@@ -214,11 +216,11 @@ fn clusters(range: &Range<usize>) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// Where blocks are written before a sync, and after, and what is cut then, if anything; how
-    /// many parts that leaves, and how many bytes.
+    /// The places of blocks written before a sync and after it, the size to truncate to (0 for no
+    /// truncation), and the expected numbers of parts and of bytes in them.
     type Case<'a> = (&'a [usize], &'a [usize], usize, (usize, usize));
 
-    /// What is untouched byte by byte is what the parts are.
+    /// The parts contain exactly the bytes that are untouched one by one.
     #[test]
     fn parts_are_the_bytes_that_nothing_has_touched() {
         const BLOCK: usize = 4096;

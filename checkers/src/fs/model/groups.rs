@@ -1,4 +1,4 @@
-//! Which system calls there are (`calls`): groups of them, each by a word.
+//! The groups of system calls that a checker may use (option `calls`), each with a word.
 
 use std::ops::BitAnd;
 
@@ -14,42 +14,42 @@ pub const CALLS: OptionDef = OptionDef {
     default: "all",
 };
 
-/// Calls that are there together or not at all. Those that change names (creat, mkdir, unlink,
-/// rmdir, link, rename) always are.
+/// A group of calls that are available together or not at all. The calls that change names (creat,
+/// mkdir, unlink, rmdir, link, rename) are always available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// ftruncate, pwrite.
+    /// The calls ftruncate and pwrite.
     Contents,
-    /// symlink.
+    /// The call symlink.
     Symlink,
-    /// chmod.
+    /// The call chmod.
     Chmod,
-    /// setxattr, removexattr.
+    /// The calls setxattr and removexattr.
     Xattr,
-    /// renameat2 with `RENAME_EXCHANGE`.
+    /// The call renameat2 with `RENAME_EXCHANGE`.
     Exchange,
-    /// renameat2 with `RENAME_NOREPLACE`.
+    /// The call renameat2 with `RENAME_NOREPLACE`.
     NoReplace,
-    /// fallocate, with `FALLOC_FL_KEEP_SIZE` and without.
+    /// The call fallocate, with `FALLOC_FL_KEEP_SIZE` and without flags.
     Allocate,
-    /// fallocate with `FALLOC_FL_PUNCH_HOLE`.
+    /// The call fallocate with `FALLOC_FL_PUNCH_HOLE`.
     Punch,
-    /// fallocate with `FALLOC_FL_ZERO_RANGE`.
+    /// The call fallocate with `FALLOC_FL_ZERO_RANGE`.
     Zero,
-    /// fallocate with `FALLOC_FL_COLLAPSE_RANGE` and `FALLOC_FL_INSERT_RANGE`.
+    /// The call fallocate with `FALLOC_FL_COLLAPSE_RANGE` and `FALLOC_FL_INSERT_RANGE`.
     Shift,
     /// A file that is made without a name (`O_TMPFILE`), written, and linked.
     Tmpfile,
-    /// unlink of a file that is open, is written then, and closed.
+    /// The unlink of an open file, which is then written and closed.
     Held,
     /// A store through a shared mapping, and msync.
     Mmap,
-    /// `FICLONE`.
+    /// The ioctl `FICLONE`.
     Reflink,
 }
 
 impl Group {
-    /// With their words.
+    /// All groups with their words.
     pub const ALL: [(&'static str, Group); 14] = [
         ("contents", Group::Contents),
         ("symlink", Group::Symlink),
@@ -68,7 +68,7 @@ impl Group {
     ];
 }
 
-/// Words for several groups.
+/// The words that name several groups.
 const SEVERAL: [(&str, Groups); 4] = [
     ("all", Groups::of(&[Group::Contents])),
     ("names", Groups::NONE),
@@ -76,7 +76,7 @@ const SEVERAL: [(&str, Groups); 4] = [
     ("more", Groups((1 << Group::ALL.len()) - 1)),
 ];
 
-/// Some groups.
+/// A set of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Groups(u16);
 
@@ -92,7 +92,7 @@ impl Groups {
         Groups(bits)
     }
 
-    /// What [`CALLS`] says: words, with commas between them.
+    /// Returns the groups that the option [`CALLS`] names, separated by commas.
     pub fn given(options: &Options) -> Result<Groups, UsageError> {
         let mut bits = 0;
         for word in options.text(CALLS.name, CALLS.default)?.split(',') {
@@ -111,29 +111,29 @@ impl Groups {
         self.0 & 1 << group as u16 != 0
     }
 
-    /// Does one of them change modes or extended attributes?
+    /// Returns true if one of the groups changes modes or extended attributes.
     pub fn are_of_attributes(self) -> bool {
         self.has(Group::Chmod) || self.has(Group::Xattr)
     }
 
-    /// Is there one that not every file system has?
+    /// Returns true if some file systems do not support one of the groups.
     pub fn need_a_probe(self) -> bool {
         self.0 & !Groups::of(&[Group::Contents]).0 != 0
     }
 
-    /// All of them, with their words.
+    /// Returns the groups of the set with their words.
     pub fn each(self) -> impl Iterator<Item = (&'static str, Group)> {
         Group::ALL.into_iter().filter(move |(_, group)| self.has(*group))
     }
 
-    /// Without the one that has this word.
+    /// Returns the set without the group of this word.
     #[must_use = "this returns the others"]
     pub fn without(self, word: &str) -> Groups {
         let gone = Group::ALL.iter().find(|(name, _)| *name == word);
         gone.map_or(self, |(_, group)| Groups(self.0 & !(1 << *group as u16)))
     }
 
-    /// Without those that have these words.
+    /// Returns the set without the groups of these words.
     #[must_use = "this returns the others"]
     pub fn without_all(self, words: &[String]) -> Groups {
         words.iter().fold(self, |groups, word| groups.without(word))

@@ -1,12 +1,12 @@
-//! What was done, as operations that a crash keeps or loses one by one (EX-103): a call is taken
-//! apart into making an inode, leading a name to it, leading a name nowhere, writing or resizing a
-//! file, and setting a mode or an extended attribute.
+//! The changes of a tree as operations that a crash keeps or loses one by one (EX-103). Each call
+//! is split into operations: making an inode, leading a name to an inode or nowhere, writing or
+//! resizing a file, and setting a mode or an extended attribute.
 //!
-//! An operation is *stable* once something has forced it, and *volatile* before: on disk, or not.
-//! Operations on different names are independent of each other, and so are those on different
-//! files; of those on one name the newest on disk is seen. So it is enough to know of each name all
-//! that it may lead to. One rule ties two together: a name leads somewhere only if its inode was
-//! made.
+//! An operation is *stable* once a sync has forced it: it is on disk. Before that it is *volatile*:
+//! on disk or not. Operations on different names are independent of each other, and so are
+//! operations on different files. Of several operations on one name the newest on disk is visible.
+//! So the model only needs a list per name of all that the name may lead to. One rule connects two
+//! operations: a name leads to an inode only if the inode was made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,55 +19,55 @@ use super::past::AttributeHistory;
 use super::sync_call::SyncCall as By;
 use super::tree::{Abstract, Id, split};
 
-/// All that may be on disk.
+/// The operations on a tree, stable and volatile.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct History {
     names: BTreeMap<(Id, String), NameHistory>,
     files: BTreeMap<Id, WrittenFile>,
-    /// Of what has them not as it had them when it was new.
+    /// The attributes of each inode whose attributes were ever changed.
     attributes: BTreeMap<Id, AttributeHistory>,
     /// The inodes whose making is stable.
     made: BTreeSet<Id>,
-    /// Those that nothing was done to since, and before which neither name had led where it leads
-    /// now.
+    /// The pairs of names that were exchanged and not changed since. Before the exchange neither
+    /// name had led to the inode that it leads to now.
     exchanges: Vec<[(Id, String); 2]>,
 }
 
-/// A name in a directory.
+/// The operations on one name in a directory.
 #[derive(Clone, Debug, Default, Hash)]
 struct NameHistory {
-    /// What the stable operations have left.
+    /// The inode that the stable operations lead to. `None` if they lead nowhere.
     stable: Option<Id>,
-    /// Where the volatile ones lead it, oldest first.
+    /// The inodes that the volatile operations lead to, oldest first.
     volatile: Vec<Option<Id>>,
 }
 
-/// A file: what of it is stable, and all that was ever written to it.
+/// The stable part of a file, and all that was ever written to it.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct WrittenFile {
-    /// What is forced of it.
+    /// The contents of the file, and the part that is forced.
     pub forced: File,
-    /// Each write: where, and what.
+    /// The place and the bytes of each write.
     pub writes: Vec<(usize, Vec<u8>)>,
-    /// The largest size since the last time that it was forced.
+    /// The largest size since the file was last forced.
     pub largest: usize,
 }
 
-/// A name in a directory, as others see it.
+/// A name in a directory, with all that it may lead to.
 #[derive(Clone, Debug)]
 pub struct NamePlace<'a> {
     pub directory: Id,
     pub name: &'a str,
-    /// Where it leads.
+    /// The inode that the name leads to. `None` if it leads nowhere.
     pub now: Option<Id>,
-    /// Can a crash change nothing of it?
+    /// True if a crash cannot change where the name leads.
     pub is_forced: bool,
-    /// All that it may lead to, the newest first.
+    /// All that the name may lead to, newest first.
     pub leads: Vec<Option<Id>>,
 }
 
 impl History {
-    /// Makes calls to the tree; what they do is volatile.
+    /// Applies calls to the tree. Their operations are volatile.
     pub fn follow(&mut self, fs: &mut Abstract, calls: &[FsCall]) {
         for call in calls {
             self.add(fs, call);
@@ -75,7 +75,7 @@ impl History {
         }
     }
 
-    /// A call is about to be made: its operations are volatile; `fs` is the tree before it.
+    /// Adds the operations of a call, which are volatile. `fs` is the tree before the call.
     pub fn add(&mut self, fs: &Abstract, call: &FsCall) {
         let at = |path: &str| fs.find(path).expect("it is there");
         match call {
@@ -102,8 +102,8 @@ impl History {
                 self.lead(fs, to, Some(at(from)));
             }
             FsCall::Rename { from, to } | FsCall::RenameNoReplace { from, to } => {
-                // No source promises that a rename is atomic, so the name that is replaced may be
-                // gone before.
+                // No source promises that a rename is atomic, so the replaced name may be gone
+                // before it leads to the new inode.
                 if fs.find(to).is_some() {
                     self.lead(fs, to, None);
                 }
@@ -141,7 +141,8 @@ impl History {
         }
     }
 
-    /// No manual page promises that an exchange is atomic either.
+    /// Adds the operations of an exchange. No manual page promises that an exchange is atomic
+    /// either.
     fn exchange(&mut self, fs: &Abstract, one: &str, other: &str) {
         let at = |path: &str| fs.find(path).expect("it is there");
         let (first, second) = (at(one), at(other));
@@ -153,14 +154,15 @@ impl History {
         self.exchanges.extend(is_first.then_some([place, opposite]));
     }
 
-    /// A call writes or resizes a file; `fs` is the tree before it.
+    /// Adds a call that writes or resizes a file. `fs` is the tree before the call.
     fn write_as(&mut self, fs: &Abstract, id: Id, call: &FsCall) {
         let mut after = fs.clone();
         after.apply(call);
         self.write(id, call, after.bytes(id));
     }
 
-    /// A call writes or resizes a file, which holds `after` then.
+    /// Adds a call that writes or resizes a file. `after` is the contents of the file after the
+    /// call.
     fn write(&mut self, id: Id, call: &FsCall, after: &[u8]) {
         let file = self.files.entry(id).or_default();
         let written = file.forced.follow(call, after);
@@ -168,8 +170,8 @@ impl History {
         file.largest = file.largest.max(file.forced.size());
     }
 
-    /// A call has returned: what it has forced itself is stable, which is what a store has msynced.
-    /// `fs` is the tree then.
+    /// Ends a call that has returned. A store through a mapping includes its msync, so the stored
+    /// bytes become stable. `fs` is the tree after the call.
     pub fn end(&mut self, fs: &Abstract, call: &FsCall) {
         if let FsCall::Pwrite { path, offset, data, method: WriteMethod::Mapped } = call
             && let Some(file) = fs.find(path).and_then(|id| self.files.get_mut(&id))
@@ -185,26 +187,26 @@ impl History {
         self.names.entry(place).or_default().volatile.push(to);
     }
 
-    /// A directory, and a name in it.
+    /// Returns the directory of a path, and the name in it.
     fn place(&self, fs: &Abstract, path: &str) -> (Id, String) {
         let (parent, name) = split(path);
         (fs.find(parent).expect("its directory is there"), name.to_owned())
     }
 
-    /// The names that have changed places, and were left alone since: they have never led to the
-    /// same inode.
+    /// Returns the pairs of names that were exchanged and not changed since. Before the exchange
+    /// neither name had led to the inode that it leads to now.
     pub fn exchanges(&self) -> impl Iterator<Item = &[(Id, String); 2]> {
         self.exchanges.iter()
     }
 
-    /// sync(2): all that was done is stable.
+    /// Makes everything stable that has a name, as sync(2) does.
     pub fn sync(&mut self, fs: &Abstract) {
         let ids: BTreeSet<Id> =
             fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         ids.into_iter().for_each(|id| self.fsync(fs, id, By::Sync));
     }
 
-    /// fsync(2) of a file or directory.
+    /// Makes an inode stable, with its attributes and its contents or names, as fsync(2) does.
     pub fn fsync(&mut self, fs: &Abstract, id: Id, by: By) {
         self.made.insert(id);
         self.attributes.get_mut(&id).into_iter().for_each(AttributeHistory::force);
@@ -218,8 +220,8 @@ impl History {
         }
     }
 
-    /// A sync has returned without an error; `fs` is the tree then. A call that is no sync makes
-    /// nothing stable here.
+    /// Makes stable what a sync forces that has returned without an error. `fs` is the tree after
+    /// the call. Other calls make nothing stable here.
     pub fn force(&mut self, fs: &Abstract, call: &FsCall) {
         let Some(by) = By::of(call) else { return };
         let id = call.paths().first().and_then(|path| fs.find(path));
@@ -239,7 +241,7 @@ impl History {
         }
     }
 
-    /// Would fsync of it change anything?
+    /// Returns true if fsync(2) of the inode would change nothing.
     pub fn is_forced(&self, fs: &Abstract, id: Id) -> bool {
         let of = |((directory, _), name): (&(Id, String), &NameHistory)| {
             *directory != id || name.volatile.is_empty()
@@ -251,14 +253,14 @@ impl History {
             && if fs.is_directory(id) { self.names.iter().all(of) } else { contents() }
     }
 
-    /// The names that were ever in a directory.
+    /// Returns all names that were ever in a directory.
     pub fn names(&self, directory: Id) -> impl Iterator<Item = &str> {
         let all = self.names.keys();
         all.filter(move |(id, _)| *id == directory).map(|(_, name)| name.as_str())
     }
 
-    /// All that a name may lead to, the newest first; nothing at all for one that was never there.
-    /// What it leads to needs to be made.
+    /// Returns all that a name may lead to, newest first. Empty for a name that never existed. The
+    /// name leads to an inode only if the inode was made.
     pub fn leads(&self, directory: Id, name: &str) -> Vec<Option<Id>> {
         let Some(name) = self.names.get(&(directory, name.to_owned())) else { return Vec::new() };
         let mut leads: Vec<Option<Id>> =
@@ -268,7 +270,7 @@ impl History {
         leads
     }
 
-    /// Every name that was ever there.
+    /// Returns every name that ever existed.
     pub fn places(&self) -> impl Iterator<Item = NamePlace<'_>> {
         self.names.iter().map(|((directory, name), leads)| NamePlace {
             directory: *directory,
@@ -279,21 +281,22 @@ impl History {
         })
     }
 
-    /// What was ever done to the mode and the extended attributes of an inode; none if nothing was.
+    /// Returns the history of the mode and the extended attributes of an inode. `None` if they were
+    /// never changed.
     pub fn past(&self, id: Id) -> Option<&AttributeHistory> {
         self.attributes.get(&id)
     }
 
-    /// Is the making of an inode stable?
+    /// Returns true if the making of an inode is stable.
     pub fn is_made(&self, id: Id) -> bool {
         self.made.contains(&id)
     }
 
-    /// Can a file or directory have this mode and these extended attributes? What is not forced
-    /// counts only if `unsynced` does.
+    /// Checks that a file or directory may have this mode and these extended attributes. Attributes
+    /// that are not forced count only if `unsynced` is true.
     ///
     /// # Errors
-    /// Why not, without its path.
+    /// Returns the violation as a text that follows the path.
     pub fn judge(
         &self,
         fs: &Abstract,
@@ -308,7 +311,7 @@ impl History {
         }
     }
 
-    /// What may be in a file.
+    /// Returns the history of the contents of a file. `None` if the inode is not a file.
     pub fn file(&self, id: Id) -> Option<&WrittenFile> {
         self.files.get(&id)
     }

@@ -3,11 +3,12 @@
 use explode_ramdisk::files::{Files, FsCall, Session};
 use explode_runtime::verdict::CheckError;
 
-/// Makes calls on files in a session, and gives each that has succeeded to `follow`.
+/// Makes calls on files in a session, and passes each call that succeeds to `follow`. A sync that
+/// fails promises nothing, and the step continues.
 ///
 /// # Errors
-/// "Broken" for a call that fails: the model knows which ones can succeed, so an error says nothing
-/// of promises (no space, say). A sync that fails has promised nothing, and the step goes on.
+/// Returns "broken" if another call fails. The model knows which calls can succeed, so the error
+/// does not concern a promise (for example, the device is full).
 pub fn make(
     calls: &[FsCall],
     files: &dyn Files,

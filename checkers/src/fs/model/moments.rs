@@ -1,29 +1,30 @@
-//! What a crash may leave at two moments.
+//! The states that a crash may leave at two moments.
 
 use explode_runtime::crash::Epoch;
 
-/// Two of a kind: what a crash may leave while the last step is taken, and once it has returned.
+/// A pair of values: one for a crash during the last step, and one for a crash after it has
+/// returned.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Moments<T> {
-    /// While the last step is taken: before it, and with any part of it.
+    /// The value during the last step: before it, and with any part of it.
     pub during: T,
-    /// Since it has returned.
+    /// The value since the step has returned.
     pub now: T,
 }
 
 impl<T: Clone> Moments<T> {
-    /// The same at both.
+    /// Returns a pair with the same value for both moments.
     pub fn new(now: T) -> Moments<T> {
         Moments { during: now.clone(), now }
     }
 
-    /// A step is being taken whose changes are volatile in `now` already; what it forces is not
-    /// stable yet.
+    /// Begins a step. Its changes are in `now` already and are volatile. The changes that it forces
+    /// are not stable yet.
     pub fn begin(&mut self) {
         self.during.clone_from(&self.now);
     }
 
-    /// What a crash of this epoch may leave.
+    /// Returns the value for a crash in this epoch.
     pub fn at(&self, epoch: Epoch) -> &T {
         match epoch {
             Epoch::Begin | Epoch::InBetween => &self.during,

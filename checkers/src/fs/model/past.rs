@@ -1,8 +1,9 @@
-//! Modes and extended attributes: of each, all that it may be on disk.
+//! Modes and extended attributes: all values that each may have on disk.
 //!
-//! Each is a version of its own (inode(7), xattr(7)): once its file or directory is forced, the
-//! newest is there (fsync(2): "flushes the metadata information associated with the file"); before
-//! that, any that it has had since.
+//! The mode and each extended attribute are independent of each other (inode(7), xattr(7)). Once
+//! the file or directory is forced, the newest value is on disk (fsync(2): "flushes the metadata
+//! information associated with the file"). Before that, any value since the last time may be on
+//! disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +12,17 @@ use itertools::Itertools as _;
 
 use super::attributes::{Attributes, Seen};
 
-/// Something that was forced is not there.
+/// The promise that forced attributes are there.
 pub const FLUSHED: &str = "flushed-attributes";
-/// Something is there that it never was.
+/// The promise that attributes have only values that they had at some time.
 pub const UNSYNCED: &str = "unsynced-attributes";
 
-/// What something may be.
+/// The possible values of one attribute.
 #[derive(Clone, Debug, Hash)]
 struct Versions<T> {
-    /// What the stable changes have left.
+    /// The value that the stable changes have left.
     stable: T,
-    /// What the volatile ones make of it, oldest first.
+    /// The values of the volatile changes, oldest first.
     volatile: Vec<T>,
 }
 
@@ -40,20 +41,22 @@ impl<T: Clone + PartialEq> Versions<T> {
         self.stable == *found || self.volatile.contains(found)
     }
 
-    /// Two with the same form are the same for all that is asked here, now and later.
+    /// Returns a text that is equal for two sets of versions only if no check, now or later,
+    /// distinguishes them.
     fn form(&self, text: &dyn Fn(&T) -> String) -> String {
         let Some(now) = self.volatile.last() else { return format!("={}", text(&self.stable)) };
         let all: BTreeSet<String> = self.volatile.iter().chain([&self.stable]).map(text).collect();
         format!("~{}{all:?}", text(now))
     }
 
-    /// The word for what is broken; `made`: was the file or directory ever forced?
+    /// Returns the promise that a wrong value breaks. `made` is true if the file or directory was
+    /// ever forced.
     fn promise(&self, made: bool) -> &'static str {
         if made && self.volatile.is_empty() { FLUSHED } else { UNSYNCED }
     }
 }
 
-/// The mode of one file or directory, and its extended attributes.
+/// The possible modes and extended attributes of one file or directory.
 #[derive(Clone, Debug, Hash)]
 pub struct AttributeHistory {
     mode: Versions<u32>,
@@ -61,7 +64,7 @@ pub struct AttributeHistory {
 }
 
 impl AttributeHistory {
-    /// Of what is new.
+    /// Returns the history of a new file or directory.
     pub fn new(is_directory: bool) -> AttributeHistory {
         AttributeHistory {
             mode: Versions::of(Attributes::new(is_directory).mode),
@@ -69,7 +72,8 @@ impl AttributeHistory {
         }
     }
 
-    /// Two with the same form are the same for all that is asked here, now and later.
+    /// Returns a text that is equal for two histories only if no check, now or later, distinguishes
+    /// them.
     pub fn form(&self) -> String {
         let value = |value: &Option<Vec<u8>>| {
             value
@@ -82,7 +86,7 @@ impl AttributeHistory {
         [mode].into_iter().chain(xattrs).join(",")
     }
 
-    /// Takes over what has become of it.
+    /// Adds the changes that led to the current attributes.
     pub fn follow(&mut self, now: &Attributes) {
         if self.mode.volatile.last().unwrap_or(&self.mode.stable) != &now.mode {
             self.mode.volatile.push(now.mode);
@@ -98,7 +102,7 @@ impl AttributeHistory {
         }
     }
 
-    /// It is forced.
+    /// Makes the current attributes stable.
     pub fn force(&mut self) {
         self.mode.force();
         self.xattrs.values_mut().for_each(Versions::force);
@@ -109,11 +113,11 @@ impl AttributeHistory {
             && self.xattrs.values().all(|versions| versions.volatile.is_empty())
     }
 
-    /// Judges whether an inode may have these attributes. `made`: the inode was forced at some
-    /// time. Attributes that are not forced count only if `unsynced` is set.
+    /// Checks that an inode may have these attributes. `made` is true if the inode was ever forced.
+    /// Attributes that are not forced count only if `unsynced` is true.
     ///
     /// # Errors
-    /// Why not, without the path.
+    /// Returns the violation as a text that follows the path.
     pub fn judge(&self, found: &Seen, made: bool, unsynced: bool) -> Result<(), Violation> {
         let counts = |promise| unsynced || promise != UNSYNCED;
         let wrong_mode = |mode: &u32| !self.mode.may_be(mode) && counts(self.mode.promise(made));

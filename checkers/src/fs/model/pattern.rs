@@ -1,15 +1,15 @@
-//! What is written into files: every 16 bytes say whose they are, so that a wrong block says where
-//! it comes from.
+//! The data that is written into files. Every 16 bytes contain their origin, so that a wrong block
+//! shows which write it comes from.
 //!
-//! `a00003+00000008` and a line feed stand in sector 8 of what was written to `/a` the third time.
-//! No byte of it is zero: a zero in a file was never written.
+//! Sector 8 of the third write to `/a` contains `a00003+00000008` and a line feed, repeated. No
+//! byte is zero, so a zero in a file was never written.
 
 use explode_ramdisk::SECTOR_BYTES;
 
-/// How many bytes say it once.
+/// The number of bytes of one copy of the origin.
 pub const CELL: usize = 16;
 
-/// The bytes from `at` on of a file that is written the `version`th time.
+/// Returns the bytes from `at` on of the `version`th write to a file.
 pub fn pattern(file: char, version: u32, at: usize, len: usize) -> Vec<u8> {
     let sectors = at / SECTOR_BYTES..(at + len).div_ceil(SECTOR_BYTES);
     let text = sectors.flat_map(|sector| {
@@ -18,30 +18,29 @@ pub fn pattern(file: char, version: u32, at: usize, len: usize) -> Vec<u8> {
     text.skip(at % SECTOR_BYTES).take(len).collect()
 }
 
-/// Which write a cell comes from, by its version, and its sector then.
+/// Returns the version of the write that a cell comes from, and the sector in it.
 pub fn origin(cell: &[u8]) -> Option<(u32, u64)> {
     parse(cell.get(..CELL)).map(|(_, version, sector)| (version, sector))
 }
 
-/// What stands where something else should.
+/// The kind of bytes found in place of the expected ones.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FoundBytes {
     /// Zeroes up to the end of the sector.
     Zeroes,
-    /// What an earlier write has put there.
+    /// The bytes of an earlier write.
     Older,
-    /// Anything else.
+    /// Any other bytes.
     Other,
 }
 
-/// Looks at what was found from byte `at` on, where `expected` should be; both have the same
-/// length.
+/// Compares the bytes found from byte `at` on with the `expected` ones. Both have the same length.
 pub fn compare(found: &[u8], expected: &[u8], at: usize) -> FoundBytes {
     let sector = found.len().min(SECTOR_BYTES - at % SECTOR_BYTES);
     if found[..sector].iter().all(|byte| *byte == 0) {
         return FoundBytes::Zeroes;
     }
-    // The first cell that is there whole.
+    // The first whole cell.
     let cell = (CELL - at % CELL) % CELL;
     match (parse(found.get(cell..cell + CELL)), parse(expected.get(cell..cell + CELL))) {
         (Some((file, version, sector)), Some((wanted_file, wanted_version, wanted_sector)))
@@ -53,7 +52,7 @@ pub fn compare(found: &[u8], expected: &[u8], at: usize) -> FoundBytes {
     }
 }
 
-/// The file, version and sector of a cell.
+/// Returns the file, version and sector of a cell. `None` if the bytes are not a cell.
 fn parse(cell: Option<&[u8]>) -> Option<(char, u32, u64)> {
     let (head, sector) = std::str::from_utf8(cell?).ok()?.strip_suffix('\n')?.split_once('+')?;
     let file = head.chars().next()?;

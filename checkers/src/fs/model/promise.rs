@@ -1,4 +1,4 @@
-//! A promise: what a path must lead to after a crash, and whether it does.
+//! Promises: the object that a path must lead to after a crash, and the check for it.
 
 use std::cell::Cell;
 
@@ -10,47 +10,47 @@ use nix::errno::Errno;
 use super::attributes::Seen;
 use super::pattern::{CELL, FoundBytes, compare};
 
-/// What stands at a path after every crash. Whatever is in here is looked at, and nothing else is.
+/// The object at a path after every crash. A check examines these properties and no others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PathPromise {
     pub path: String,
     pub what: PromisedObject,
 }
 
-/// What a path leads to; the words name the promise.
+/// The object that a path leads to. The words name the promise.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PromisedObject {
     Directory(&'static str),
-    /// It is there, and it holds this.
+    /// A file with these contents.
     File(&'static str, PromisedContents),
-    /// It is there, and it holds one of these.
+    /// A file with one of these contents.
     OneOf(&'static str, Vec<PromisedContents>),
-    /// A symbolic link that holds this.
+    /// A symbolic link with this target.
     Symlink(&'static str, String),
-    /// A file or directory that has this mode and these extended attributes, as far as they are
-    /// said.
+    /// A file or directory with this mode and these extended attributes. Those that are `None` are
+    /// not checked.
     Attributes(&'static str, Seen),
-    /// Nothing: it was taken away for good.
+    /// No object, because the name was removed durably.
     Nothing(&'static str),
-    /// Nothing, or a file that holds one of these.
+    /// No object, or a file with one of these contents.
     Perhaps(Vec<PromisedContents>),
 }
 
-/// What of a file is promised.
+/// The promised contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PromisedContents {
-    /// The word for it.
+    /// The word of the promise.
     pub promise: &'static str,
-    /// Is everything about the file synced?
+    /// True if the name and everything about the file are synced.
     pub whole: bool,
-    /// The smallest size that it may have, and the largest if there is one.
+    /// The smallest size of the file, and the largest. `None` if there is no largest size.
     pub least: usize,
     pub most: Option<usize>,
-    /// Bytes that are there, in order.
+    /// The bytes that must be there, in order.
     pub parts: Vec<PromisedPart>,
 }
 
-/// Some bytes of a file.
+/// Some promised bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PromisedPart {
     pub at: usize,
@@ -58,7 +58,7 @@ pub struct PromisedPart {
 }
 
 impl PathPromise {
-    /// The same for a shell.
+    /// Returns the promise as demands of a shell script.
     pub fn demands(&self) -> Vec<ShellDemand> {
         let path = self.path.clone();
         vec![match &self.what {
@@ -76,7 +76,7 @@ impl PathPromise {
         }]
     }
 
-    /// Is it kept?
+    /// Checks that the promise is kept.
     pub fn judge(&self, files: &dyn Files) -> Result<(), CheckError> {
         let path = &self.path;
         let found = files.stat(path).map(|stat| stat.kind);
@@ -123,7 +123,7 @@ impl PathPromise {
     }
 }
 
-/// What a path is, by its kind.
+/// The text for a path that leads to an object of another kind, by that kind.
 const KINDS: [&str; 3] = ["is a file", "is a directory", "is a symbolic link"];
 
 fn judge_target(
@@ -159,9 +159,9 @@ fn judge_attributes(
     difference.map_or(Ok(()), |what| Err(lost(promise, path, &what)))
 }
 
-/// Judges all promises of a disk: first those that are `kept` by the profile, then, if there are
-/// others, all of them, of which only what the profile excludes counts: a promise that rests on one
-/// that is excluded is not kept either.
+/// Checks all promises on a crash disk: first those that the profile keeps, `kept`. If the profile
+/// excludes others, all promises are then checked, and only violations of excluded ones count,
+/// because a promise that rests on an excluded one is not kept either.
 pub fn judge(
     files: &dyn Files,
     kept: &[PathPromise],
@@ -175,8 +175,8 @@ pub fn judge(
     })
 }
 
-/// Does the file hold what one of these says? If not, the first of them, the newest, says what is
-/// wrong.
+/// Checks that a file holds one of these contents. Otherwise returns the violation of the first,
+/// which is the newest.
 fn one_of(any: &[PromisedContents], files: &dyn Files, path: &str) -> Result<(), CheckError> {
     let mut said = None;
     for contents in any {
@@ -189,7 +189,7 @@ fn one_of(any: &[PromisedContents], files: &dyn Files, path: &str) -> Result<(),
 }
 
 impl PromisedContents {
-    /// The same for a shell.
+    /// Returns the contents as a demand of a shell script.
     pub fn demand(&self) -> verdict::FileContents {
         verdict::FileContents {
             least: self.least as u64,
@@ -243,7 +243,7 @@ impl PromisedPart {
         })
     }
 
-    /// What was read of it, which is less where the file ends.
+    /// Compares the bytes that were read. They are fewer than promised if the file ends early.
     fn compare(&self, promise: &str, path: &str, found: &[u8]) -> Result<(), CheckError> {
         let read = found.len();
         if read < self.bytes.len() {
@@ -272,8 +272,8 @@ impl PromisedPart {
     }
 }
 
-/// Gives `work` a buffer of so many bytes, whatever they hold. It is kept for the next call: new
-/// memory costs more than reading into it.
+/// Calls `work` with a buffer of `bytes` bytes, whose contents are undefined. The buffer is kept
+/// for the next call, because new memory costs more than reading into it.
 fn with_buffer<T>(bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
     const KEPT: usize = 4 << 20;
     thread_local! {
@@ -290,7 +290,7 @@ fn with_buffer<T>(bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
     done
 }
 
-/// Returns true for errors of the machine, which say nothing of a file system.
+/// Returns true for errors of the machine, which say nothing about a file system.
 pub fn is_the_machines(errno: Errno) -> bool {
     matches!(errno, Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF)
 }

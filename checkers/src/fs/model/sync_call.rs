@@ -1,10 +1,10 @@
-//! The calls that make something durable, and the words of what they make so.
+//! The calls that make something durable, and the words of their promises.
 
 use explode_ramdisk::files::FsCall;
 use explode_runtime::verdict::ExcludedPromises;
 
-/// A call that makes something durable; the stronger one is greater. Steps of
-/// `fs-sync` are [`OURS`](SyncCall::OURS).
+/// A call that makes something durable. A stronger call is greater. The steps of `fs-sync` use
+/// [`OURS`](SyncCall::OURS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SyncCall {
     FsyncOfDirectory,
@@ -15,7 +15,7 @@ pub enum SyncCall {
     OSync,
     /// A change of names or of a size, on a file system that is mounted with `-o sync`.
     MetadataByMount,
-    /// A write there.
+    /// A write, on a file system that is mounted with `-o sync`.
     WriteByMount,
     Syncfs,
     Sync,
@@ -35,11 +35,11 @@ impl SyncCall {
         SyncCall::Sync,
     ];
 
-    /// The calls of which the steps of `fs-sync` are made.
+    /// The calls that the steps of `fs-sync` use.
     pub const OURS: [SyncCall; 4] =
         [SyncCall::Sync, SyncCall::Fsync, SyncCall::Fdatasync, SyncCall::FsyncOfDirectory];
 
-    /// That of a call on files; none if the call syncs nothing.
+    /// Returns the kind of sync that a call on files makes. `None` if the call syncs nothing.
     pub fn of(call: &FsCall) -> Option<SyncCall> {
         match call {
             FsCall::Fsync { .. } => Some(SyncCall::Fsync),
@@ -50,12 +50,12 @@ impl SyncCall {
         }
     }
 
-    /// Does nothing follow from one of them, by a profile?
+    /// Returns true if a profile excludes the promise of one of the calls.
     pub fn is_any_in(excluded: &ExcludedPromises) -> bool {
         SyncCall::ALL.iter().any(|call| excluded.contains(call.synced()))
     }
 
-    /// The word for what it has made durable.
+    /// Returns the word for what the call has made durable.
     pub fn synced(self) -> &'static str {
         match self {
             SyncCall::Sync => "synced-by-sync",
@@ -71,7 +71,7 @@ impl SyncCall {
         }
     }
 
-    /// The word for what it has made durable of a file that is not wholly so.
+    /// Returns the word for what the call has made durable of a file that is not wholly durable.
     pub fn partly_synced(self) -> &'static str {
         match self {
             SyncCall::Sync => "partly-synced-by-sync",
@@ -87,13 +87,13 @@ impl SyncCall {
         }
     }
 
-    /// The words of these, for what is wholly or in part durable.
+    /// Returns the words of these calls, for files that are wholly or partly durable.
     pub fn words(calls: &[SyncCall]) -> Vec<&'static str> {
         calls.iter().flat_map(|call| [call.synced(), call.partly_synced()]).collect()
     }
 
-    /// Does it make durable only what is needed to read the contents? That a file is longer than it
-    /// should be is no obstacle.
+    /// Returns true if the call makes durable only what is needed to read the contents. A file may
+    /// then be longer than it should be.
     pub fn is_of_data(self) -> bool {
         matches!(self, SyncCall::Fdatasync | SyncCall::ODsync | SyncCall::Msync)
     }

@@ -1,38 +1,38 @@
-//! The abstract file system (EX-98): inodes, their names, and what they hold.
+//! The abstract file system (EX-98): inodes with their names and contents.
 //!
-//! Invariant: a directory has exactly one name, but for the root, which has none; a file may have
-//! several.
+//! Invariant: a directory has exactly one name, except the root, which has none. A file may have
+//! several names.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use super::attributes::Attributes;
 
-/// An inode, by its place: never used twice.
+/// The index of an inode, which is never used again.
 pub type Id = usize;
 
-/// A file system in memory; the root is there from the beginning.
+/// A file system in memory. It always has a root directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abstract {
     nodes: Vec<ModelNode>,
-    /// Of each node.
+    /// The attributes of each node.
     attributes: Vec<Attributes>,
-    /// What was written to the open file that has no name; nothing between two steps.
+    /// The data written to the open file that has no name. Empty between two steps.
     nameless: Vec<u8>,
 }
 
-/// What an inode is.
+/// The kind and the contents of an inode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ModelNode {
-    /// Its bytes.
+    /// The bytes of the file.
     File(Vec<u8>),
     /// The inode that each name leads to.
     Directory(BTreeMap<String, Id>),
-    /// What a symbolic link holds.
+    /// The target of the symbolic link.
     Symlink(String),
 }
 
-/// Between two steps only what has a name counts.
+/// Leaves out the data of the file without a name, which is empty between two steps.
 impl Hash for Abstract {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.nodes.hash(state);
@@ -44,7 +44,7 @@ impl Abstract {
     /// The root directory.
     pub const ROOT: Id = 0;
 
-    /// An empty one.
+    /// Returns an empty file system.
     pub fn new() -> Abstract {
         Abstract {
             nodes: vec![ModelNode::Directory(BTreeMap::new())],
@@ -53,23 +53,23 @@ impl Abstract {
         }
     }
 
-    /// An inode, with a name or without.
+    /// Returns an inode, with a name or without.
     pub fn node(&self, id: Id) -> &ModelNode {
         &self.nodes[id]
     }
 
-    /// The mode and the extended attributes of an inode; those of a symbolic link are never looked
-    /// at.
+    /// Returns the mode and the extended attributes of an inode. Those of a symbolic link are never
+    /// compared.
     pub fn attributes(&self, id: Id) -> &Attributes {
         &self.attributes[id]
     }
 
-    /// The same, to change them.
+    /// Returns the mode and the extended attributes of an inode, to change them.
     pub fn attributes_mut(&mut self, id: Id) -> &mut Attributes {
         &mut self.attributes[id]
     }
 
-    /// The names in a directory; none in anything else.
+    /// Returns the names in a directory. Empty for any other inode.
     pub fn names(&self, id: Id) -> impl Iterator<Item = (&str, Id)> {
         let names = match &self.nodes[id] {
             ModelNode::Directory(names) => Some(names),
@@ -78,8 +78,8 @@ impl Abstract {
         names.into_iter().flatten().map(|(name, id)| (name.as_str(), *id))
     }
 
-    /// Every path but the root's and the inode it leads to: a directory before what is in it, names
-    /// in order.
+    /// Returns every path except the root's, with the inode that it leads to. A directory comes
+    /// before its contents, and names are in order.
     pub fn paths(&self) -> Vec<(String, Id)> {
         let mut paths = Vec::new();
         self.paths_in(Abstract::ROOT, "", &mut paths);
@@ -106,7 +106,7 @@ impl Abstract {
         matches!(self.nodes[id], ModelNode::Symlink(_))
     }
 
-    /// A file's bytes; none of anything else.
+    /// Returns the bytes of a file. Empty for any other inode.
     pub fn bytes(&self, id: Id) -> &[u8] {
         match &self.nodes[id] {
             ModelNode::File(bytes) => bytes,
@@ -114,7 +114,7 @@ impl Abstract {
         }
     }
 
-    /// The inode that a path leads to.
+    /// Returns the inode that a path leads to. `None` if the path does not exist.
     pub fn find(&self, path: &str) -> Option<Id> {
         let mut names = path.split('/').filter(|name| !name.is_empty());
         names.try_fold(Abstract::ROOT, |at, name| match &self.nodes[at] {
@@ -123,12 +123,12 @@ impl Abstract {
         })
     }
 
-    /// The inode that the next one to be made will be.
+    /// Returns the inode that [`add`](Abstract::add) will make next.
     pub fn next(&self) -> Id {
         self.nodes.len()
     }
 
-    /// Makes an inode with a name, in a directory that is there.
+    /// Makes an inode with a name in an existing directory, and returns it.
     pub fn add(&mut self, path: &str, node: ModelNode) -> Id {
         self.attributes.push(Attributes::new(matches!(node, ModelNode::Directory(_))));
         self.nodes.push(node);
@@ -137,10 +137,10 @@ impl Abstract {
         id
     }
 
-    /// Makes a path lead to an inode, or nowhere.
+    /// Makes a path lead to an inode, or nowhere if `to` is `None`.
     ///
     /// # Panics
-    /// If its directory is not there.
+    /// If the directory of the path does not exist.
     pub fn point(&mut self, path: &str, to: Option<Id>) {
         let (parent, name) = split(path);
         let parent = self.find(parent).expect("its directory is there");
@@ -153,15 +153,15 @@ impl Abstract {
         };
     }
 
-    /// What was written to the open file that has no name, to change it.
+    /// Returns the data written to the open file that has no name, to change it.
     pub fn nameless_mut(&mut self) -> &mut Vec<u8> {
         &mut self.nameless
     }
 
-    /// A file's bytes, to change them.
+    /// Returns the bytes of a file, to change them.
     ///
     /// # Panics
-    /// If it is no file.
+    /// If the inode is not a file.
     pub fn bytes_mut(&mut self, id: Id) -> &mut Vec<u8> {
         match &mut self.nodes[id] {
             ModelNode::File(bytes) => bytes,
@@ -170,7 +170,7 @@ impl Abstract {
     }
 }
 
-/// The directory of a path that is not the root's, and its name there.
+/// Splits a path other than the root's into its directory and its name there.
 pub fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').expect("a path begins with a slash")
 }

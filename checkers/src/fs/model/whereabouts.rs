@@ -1,43 +1,43 @@
-//! Where a node may be while it is moved from directory to directory, if a rename is one change:
-//! the reading of a journal of metadata. [`History`](super::History) has the other one, by which
-//! each name is written for itself.
+//! The possible places of a node that is moved from directory to directory, if a rename is one
+//! change, as with a journal of metadata. In [`History`](super::History) each name is written by
+//! itself.
 //!
-//! 1. A node that is moved is, after a crash, in its new directory or in any that it was in since
-//!    its place was forced; in one of them.
+//! 1. After a crash a moved node is in exactly one directory: its new one, or one that it was in
+//!    since its place was forced.
 //! 2. fsync(2) of the directory that it is in forces its place: it is nowhere else.
-//! 3. fsync(2) of a directory that it has left takes that one from where it may be, for good until
-//!    it is moved there again.
+//! 3. fsync(2) of a directory that the node has left removes that directory from the possible
+//!    places, until the node is moved there again.
 
 use std::collections::BTreeSet;
 
 use super::tree::Id;
 
-/// Where one node is and may be.
+/// The place of one node, and its possible places after a crash.
 #[derive(Clone, Debug, Hash)]
 pub struct Whereabouts {
-    /// The directory that it is in.
+    /// The directory that the node is in.
     pub now: Id,
-    /// Was that directory forced since it is there?
+    /// True if that directory was forced since the node was moved there.
     pub is_forced: bool,
-    /// Where a crash may leave it, the newest last.
+    /// The directories in which a crash may leave the node, newest last.
     pub may_be: Vec<Id>,
-    /// The directories that were forced without it.
+    /// The directories that were forced without the node.
     pub gone: BTreeSet<Id>,
 }
 
 impl Whereabouts {
-    /// Of a node whose place is forced.
+    /// Returns the whereabouts of a node whose place is forced.
     pub fn new(directory: Id) -> Whereabouts {
         let may_be = vec![directory];
         Whereabouts { now: directory, is_forced: true, may_be, gone: BTreeSet::new() }
     }
 
-    /// May a crash leave it in more than one place?
+    /// Returns true if a crash may leave the node in more than one place.
     pub fn is_on_its_way(&self) -> bool {
         self.may_be.len() > 1
     }
 
-    /// A rename moves it to another directory.
+    /// Moves the node to another directory, as a rename does.
     pub fn move_to(&mut self, directory: Id) {
         (self.now, self.is_forced) = (directory, false);
         self.may_be.retain(|other| *other != directory);
@@ -45,7 +45,7 @@ impl Whereabouts {
         self.gone.remove(&directory);
     }
 
-    /// A directory that can hold it was forced.
+    /// Forces a directory that may hold the node.
     pub fn force(&mut self, directory: Id) {
         if self.now == directory {
             self.is_forced = true;

@@ -1,17 +1,17 @@
-//! Assigns one of the model's inodes to each inode that was found.
+//! Assigns an inode of the model to each found inode.
 //!
-//! For each found inode that a name asks for, the set of all that it may be is known. What follows
-//! from these sets is taken out before anything is tried ([`State::follow`]; in the field's words:
-//! arc consistency, and a matching where no inode is found as two). The order of the tries: first,
-//! which of some inodes is the one that must not be there; then, which inode several names lead to,
-//! since without these the rest is mostly a tree, in which all that is left agrees with what is
-//! above and below; then what directories are; files last.
+//! Each found inode that a name requires has a set of inodes that it may be. Everything that cannot
+//! be is removed from these sets before anything is tried ([`State::follow`]; in the literature:
+//! arc consistency, and a matching if no inode may be found as two). The rest is tried in this
+//! order: first, which of several inodes is the one that must not be there; second, found inodes
+//! with several names, because without these the rest is mostly a tree, in which every remaining
+//! possibility agrees with those above and below; third, directories; last, files.
 
 use super::pairs::{NumberSet, Pairing, PairingChange, Pairs};
 use super::search::StateSearch;
 
 impl StateSearch<'_> {
-    /// Is there a way to build the tree?
+    /// Returns true if the tree can be built.
     pub fn is_legal(&mut self) -> bool {
         let pairs = Pairs::of(self);
         let mut assign = Assign::new(&pairs, self.copies);
@@ -21,42 +21,43 @@ impl StateSearch<'_> {
     }
 }
 
-/// Looks for a way to build the tree.
+/// A search for a way to build the tree.
 #[derive(Debug)]
 pub struct Assign<'a> {
     pairs: &'a Pairs,
     copies: bool,
-    /// How many states it has looked at.
+    /// The number of states that were examined.
     pub visited: u64,
 }
 
-/// How far it has come.
+/// A state of the search.
 #[derive(Clone, Debug)]
 struct State {
-    /// What each inode may still be.
+    /// The inodes that each found inode may still be.
     may_be: Vec<NumberSet>,
-    /// Is there a name that asks for it?
+    /// True for each found inode that a name requires.
     asked: Vec<bool>,
-    /// Is there one of which a crash can change nothing?
+    /// True for each found inode with a name that a crash cannot change.
     settled: Vec<bool>,
-    /// Is one left that it may be, and was what that needs asked for?
+    /// True for each found inode that has one possibility left, and whose needs are required.
     done: Vec<bool>,
-    /// What those are of which one is left.
+    /// The inodes of the model that found inodes with one possibility are.
     there: NumberSet,
-    /// What must not be there.
+    /// The inodes that must not be there.
     absent: NumberSet,
-    /// Of each of these one must not be there.
+    /// The sets of inodes of which at least one must not be there.
     unmade: Vec<NumberSet>,
-    /// Has anything changed?
+    /// True if anything has changed.
     changed: bool,
 }
 
-/// There is no way from here.
+/// The state leads to no solution.
 #[derive(Debug)]
 struct DeadEnd;
 
 impl<'a> Assign<'a> {
-    /// `copies`: may one inode be found as two, where not both have a settled name?
+    /// Returns a new search. With `copies` one inode may be found as two, unless both have a
+    /// settled name.
     pub fn new(pairs: &'a Pairs, copies: bool) -> Assign<'a> {
         Assign { pairs, copies, visited: 0 }
     }
@@ -108,7 +109,7 @@ impl<'a> Assign<'a> {
 }
 
 impl State {
-    /// Takes out what cannot be any more, until nothing follows from it.
+    /// Removes impossible inodes from the sets until nothing changes.
     fn follow(&mut self, pairs: &Pairs, copies: bool) -> Result<(), DeadEnd> {
         self.changed = true;
         while self.changed {
@@ -121,7 +122,7 @@ impl State {
         if copies || self.are_enough() { Ok(()) } else { Err(DeadEnd) }
     }
 
-    /// An inode is one of these.
+    /// Limits a found inode to these inodes.
     fn limit(&mut self, inode: usize, to: NumberSet) -> Result<(), DeadEnd> {
         let left = self.may_be[inode].and(to);
         self.changed |= left != self.may_be[inode];
@@ -129,8 +130,8 @@ impl State {
         if left.is_empty() { Err(DeadEnd) } else { Ok(()) }
     }
 
-    /// Takes out what an inode cannot be for what that needs; what is needed whatever it is is
-    /// asked for.
+    /// Removes the inodes whose needs cannot be met from the set of a found inode. Requires the
+    /// names that all remaining inodes need.
     fn narrow(&mut self, pairs: &Pairs, inode: usize) -> Result<(), DeadEnd> {
         if !self.asked[inode] {
             return Ok(());
@@ -145,7 +146,7 @@ impl State {
         let left = self.may_be[inode].without(self.absent).each().filter(can_be);
         let left = left.fold(NumberSet::default(), |left, id| left.or(NumberSet::one(id)));
         self.limit(inode, left)?;
-        // What is done has asked already.
+        // The needs of an inode that is done are required already.
         if self.done[inode] {
             return Ok(());
         }
@@ -164,7 +165,7 @@ impl State {
         })
     }
 
-    /// A name is as one of these has it.
+    /// Requires that a name is as one of these pairings has it.
     fn ask(&mut self, leads: &[Pairing]) -> Result<(), DeadEnd> {
         let inode = leads[0].inode;
         let settled = self.settled[inode] || leads.iter().all(|lead| lead.settled);
@@ -173,7 +174,7 @@ impl State {
         self.limit(inode, leads.iter().fold(NumberSet::default(), |all, lead| all.or(lead.may_be)))
     }
 
-    /// Of inodes of which one must not be there, and the others are, the last one is not.
+    /// If all inodes of an `unmade` set except one are there, the last one must be absent.
     fn leave_out(&mut self) -> Result<(), DeadEnd> {
         let (there, absent) = (self.there, self.absent);
         self.unmade.retain(|unmade| unmade.and(absent).is_empty());
@@ -190,7 +191,7 @@ impl State {
         Ok(())
     }
 
-    /// No inode is found as two, or at least not by settled names.
+    /// Ensures that no inode is found as two or, with `copies`, not by settled names.
     fn tell_apart(&mut self, copies: bool) -> Result<(), DeadEnd> {
         let done: Vec<usize> = (0..self.done.len()).filter(|inode| self.done[*inode]).collect();
         let mut taken = NumberSet::default();
@@ -208,8 +209,8 @@ impl State {
         open.into_iter().try_for_each(|inode| self.limit(inode, self.may_be[inode].without(taken)))
     }
 
-    /// Two names that have changed places do not lead to the same inode; of a directory that was
-    /// found twice, in none of the two.
+    /// Ensures that two exchanged names do not lead to the same inode. If their directory was found
+    /// twice, this holds in each of the two.
     fn exchange(&mut self, [one, other]: &[PairingChange; 2]) -> Result<(), DeadEnd> {
         let is = |state: &State, directory: usize, id| {
             state.done[directory] && state.may_be[directory].has(id)
@@ -235,8 +236,8 @@ impl State {
         Ok(())
     }
 
-    /// Can each inode be another one? An augmenting path for each, as for any matching in a
-    /// bipartite graph.
+    /// Returns true if all found inodes can be different inodes. Looks for an augmenting path for
+    /// each, as for any matching in a bipartite graph.
     fn are_enough(&self) -> bool {
         let mut whose = vec![None; NumberSet::MOST];
         let mut asked = (0..self.may_be.len()).filter(|inode| self.asked[*inode]);

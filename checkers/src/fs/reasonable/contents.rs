@@ -1,9 +1,10 @@
-//! What a file may hold after a crash.
+//! The possible contents of a file after a crash.
 //!
-//! All of it, if nothing was done to it since it was forced. Else what later calls have left alone,
-//! as `fs-sync` has it; its size is at most the largest that it has had since. The other bytes are
-//! zeroes, or what was written there at some time, in any mixture: who says more (data=journal), or
-//! less ([`UnwrittenBytes::Any`]), says it in a manual of its own.
+//! A file that was not changed since it was forced holds all that was forced. A file that was
+//! changed holds the parts that later calls have not touched, as in `fs-sync`, and is not longer
+//! than it was at any time since. The other bytes are zeroes, or data written there at some time,
+//! in any mixture. Some file systems document more (data=journal) or less
+//! ([`UnwrittenBytes::Any`]).
 
 use explode_runtime::verdict::{Verdict, Violation};
 
@@ -11,26 +12,26 @@ use crate::fs::model::WrittenFile;
 use crate::fs::model::promise::{PromisedContents, PromisedPart};
 use crate::fs::topology::BLOCK;
 
-/// What unsynced bytes may be.
+/// The possible values of unsynced bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnwrittenBytes {
-    /// Zeroes, or something that was written there.
+    /// Zeroes, or data that was written there.
     Own,
-    /// Anything: blocks are not cleared before they are used again.
+    /// Any bytes, because blocks are not cleared before they are used again.
     Any,
-    /// Anything, and as long as it likes: a repair may go by the blocks that it finds.
+    /// Any bytes and any size, because a repair may use the blocks that it finds.
     NotPromised,
 }
 
-/// Something that was forced is not there.
+/// The promise that forced contents are there.
 pub const FLUSHED: &str = "flushed-contents";
-/// Something is there that was never written.
+/// The promise that files hold only data that was written there.
 pub const UNSYNCED: &str = "unsynced-contents";
 
-/// Can a file hold this?
+/// Checks that a file may hold these bytes.
 ///
 /// # Errors
-/// Why not, without the file's name.
+/// Returns the violation as a text that follows the path.
 pub fn judge(
     written: &WrittenFile,
     found: &[u8],
@@ -39,15 +40,15 @@ pub fn judge(
     judge_by(written, promised(written).as_ref(), found, garbage)
 }
 
-/// What of a file must be there; it takes a copy.
+/// Returns a copy of the promised contents of a file. `None` if it was never forced.
 pub fn promised(written: &WrittenFile) -> Option<PromisedContents> {
     written.forced.promised(true)
 }
 
-/// The same with what must be there.
+/// Checks that a file may hold these bytes, with the promised contents given.
 ///
 /// # Errors
-/// Why not, without the file's name.
+/// Returns the violation as a text that follows the path.
 pub fn judge_by(
     written: &WrittenFile,
     promised: Option<&PromisedContents>,

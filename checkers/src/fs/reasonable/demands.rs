@@ -1,9 +1,9 @@
-//! What can be said of single names: where each name on the path leads to one thing whatever a
-//! crash does, what that must be. So each tree that is legal is as they say; but there are others
-//! that are, for all of a tree at once is more than its names one by one.
+//! The promises about single names. If no name on a path can be changed by a crash, the promise
+//! says what the path leads to. Every legal tree keeps these promises. Some trees that are not
+//! legal keep them as well, because a whole tree must satisfy more than its names one by one.
 //!
-//! A shell can test them. And they are what is left where a profile promises nothing of the
-//! structure: on a disk whose structure is broken, what was forced must be there all the same.
+//! A shell script can test these promises. They are also the promises that remain if a profile
+//! excludes the structure: on a disk whose structure is broken, forced data must still be there.
 
 use explode_ramdisk::files::Files;
 use explode_runtime::verdict::{CheckError, ShellDemand, Verdict, Violation};
@@ -17,7 +17,7 @@ use crate::fs::model::{FLUSHED_ATTRIBUTES, History, NamePlace};
 /// The promises that single names can break.
 const SINGLE: [&str; 3] = [FLUSHED_NAME, DELETED_NAME, contents::FLUSHED];
 
-/// What must be so, if what was found broken is among it.
+/// Returns the demands on single names. `None` if the broken promise is not among them.
 pub fn demands(
     fs: &Abstract,
     history: &History,
@@ -32,8 +32,8 @@ pub fn demands(
     let path = violation.message.split(' ').next()?;
     let broken = all.iter().any(|demand| match demand {
         ShellDemand::File(of, any) | ShellDemand::Perhaps(of, any) => {
-            // With more than one it may be one for its forced bytes, and another for those that
-            // were not.
+            // A file with several possible contents may match one of them in its forced bytes, and
+            // another in its unsynced bytes.
             of == path && (violation.promise != contents::FLUSHED || any.len() == 1)
         }
         ShellDemand::Directory(of) | ShellDemand::Nothing(of) | ShellDemand::Symlink(of, _) => {
@@ -44,10 +44,10 @@ pub fn demands(
     broken.then_some(all)
 }
 
-/// Is what was forced there, name by name, whatever else is wrong?
+/// Checks name by name that forced data is there, whatever else is wrong.
 ///
 /// # Errors
-/// The first that is not.
+/// Returns the first violation.
 pub fn judge(
     files: &dyn Files,
     fs: &Abstract,
@@ -56,7 +56,7 @@ pub fn judge(
 ) -> Result<(), CheckError> {
     promises(fs, history).iter().try_for_each(|(promise, id)| {
         match &promise.what {
-            // What was never forced need not be readable, either.
+            // A file that was never forced need not be readable either.
             PromisedObject::Perhaps(any) if any.iter().any(is_nothing) => return Ok(()),
             _ => promise.judge(files)?,
         }
@@ -78,20 +78,20 @@ pub fn judge(
     })
 }
 
-/// Is nothing said of what is in a file?
+/// Returns true if nothing is promised about the contents of a file.
 fn is_nothing(contents: &PromisedContents) -> bool {
     contents.least == 0 && contents.most.is_none() && contents.parts.is_empty()
 }
 
-/// What is said of each name; of a file or directory that must be there, which one it is.
+/// Returns the promise about each name, with the inode of a file or directory that must be there.
 fn promises(fs: &Abstract, history: &History) -> Vec<(PathPromise, Option<Id>)> {
     let mut all = Vec::new();
     below(fs, history, Abstract::ROOT, "", &mut all);
     all
 }
 
-/// What is said of the names in a directory that is where it is whatever a crash does, and of those
-/// below.
+/// Adds the promises about the names in a directory whose own path no crash can change, and about
+/// those below.
 fn below(
     fs: &Abstract,
     history: &History,
@@ -117,7 +117,7 @@ fn of_name(
     let ids: Vec<Id> = place.leads.iter().copied().flatten().collect();
     let alive = |id: &Id| fs.paths().iter().any(|(_, other)| other == id);
     let must_be = !place.leads.contains(&None) && ids.iter().all(|id| history.is_made(*id));
-    // What is gone may be anything.
+    // An inode that has lost its last name may be anything.
     if !ids.iter().all(alive) {
         return None;
     }
@@ -146,7 +146,7 @@ fn of_name(
     }
 }
 
-/// What of a file was forced.
+/// Returns the forced contents of a file.
 fn forced(history: &History, id: Id) -> PromisedContents {
     let promised = history.file(id).and_then(|written| written.forced.promised(true));
     let nothing =

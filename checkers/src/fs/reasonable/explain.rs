@@ -1,5 +1,5 @@
-//! What is wrong with a tree that nothing builds, in words: the first name, from the root on, that
-//! cannot be as it is.
+//! Explains why a tree cannot be built: finds the first name, from the root on, that cannot be as
+//! it was found.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,9 +11,9 @@ use super::tree::{FoundNode, FoundTree};
 use super::words::{CREATED_NAME, DELETED_NAME, FLUSHED_NAME, KIND, LINK_COUNT, ONE_SEQUENCE};
 use crate::fs::model::{Abstract, Id};
 
-/// Explains why the search has found no way to build the tree. A name that leads to several inodes
-/// is wrong as each of them. The violation is that of the newest inode, or of the first one whose
-/// promise is `first`.
+/// Explains why the search has found no way to build the tree. A name that may lead to several
+/// inodes is wrong with each of them. The violation is that of the newest inode, or of the first
+/// one whose promise satisfies `first`.
 pub fn why(search: &mut StateSearch<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
     let mut seen = BTreeSet::new();
     let mut waiting = VecDeque::from([(String::new(), search.tree.root, Abstract::ROOT)]);
@@ -32,7 +32,8 @@ pub fn why(search: &mut StateSearch<'_>, first: &dyn Fn(&str) -> bool) -> Violat
     Violation::new(Verdict::Corrupt, ONE_SEQUENCE, text)
 }
 
-/// The directories below one, as what they are likely to be, or what is wrong in it.
+/// Returns the directories below one, each with the first inode that it can be, or the violation in
+/// it.
 fn in_directory(
     search: &mut StateSearch<'_>,
     first: &dyn Fn(&str) -> bool,
@@ -83,7 +84,7 @@ fn in_directory(
     Ok(below)
 }
 
-/// Why what was found is not this inode.
+/// Returns the violation that the found inode would be if it were this one.
 fn misfit(search: &StateSearch<'_>, path: &str, inode: u32, id: Id) -> Violation {
     let written = search.history.file(id);
     let kind = |what: &str| Violation::new(Verdict::Corrupt, KIND, what);
@@ -108,8 +109,8 @@ fn misfit(search: &StateSearch<'_>, path: &str, inode: u32, id: Id) -> Violation
     Violation { message: format!("{path} {}", violation.message), ..violation }
 }
 
-/// Returns the violation of a tree that is legal only if this promise is excluded, where no single
-/// name breaks it.
+/// Returns the violation of a tree that is legal only if this promise is excluded, and in which no
+/// single name breaks it.
 pub fn excluded(word: &str) -> Violation {
     let what = if word == contents::UNSYNCED {
         "unsynced contents are longer than they were, or neither zeroes nor what was written there"
@@ -123,7 +124,7 @@ pub fn excluded(word: &str) -> Violation {
     )
 }
 
-/// A file that has not as many links as names.
+/// Returns the violation of a file whose link count differs from its number of names.
 pub fn links(tree: &FoundTree) -> Option<Violation> {
     tree.nodes.values().find_map(|node| match node {
         FoundNode::File { path, links, names, .. }

@@ -1,18 +1,18 @@
-//! The names that were there and are free. The one that was given up last is used again first; so
-//! what is used again does not depend on which letters names have, and states that differ in names
-//! go on alike.
+//! The names that existed and are free. The name that was freed last is used again first. So the
+//! choice does not depend on the letters of names, and states that differ only in names continue
+//! alike.
 
 use std::collections::BTreeMap;
 
 use crate::fs::model::{Abstract, Id};
 use crate::fs::topology::first_letter;
 
-/// The free names of each directory that is there, in the order in which they were given up.
+/// The free names of each existing directory, in the order in which they were freed.
 #[derive(Clone, Debug, Default)]
 pub struct Free(BTreeMap<Id, Vec<String>>);
 
 impl Free {
-    /// A call has made one tree of another.
+    /// Updates the free names after a call that has changed the tree from `before` to `after`.
     pub fn follow(&mut self, before: &Abstract, after: &Abstract) {
         let paths = after.paths();
         let ids = paths.iter().map(|(_, id)| *id).chain([Abstract::ROOT]);
@@ -29,12 +29,12 @@ impl Free {
         self.0 = free;
     }
 
-    /// Those of a directory, in their order.
+    /// Returns the free names of a directory, in order.
     pub fn of(&self, id: Id) -> &[String] {
         self.0.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The next new name in a directory.
+    /// Returns the next new name in a directory. `None` if all names are used.
     pub fn next(&self, fs: &Abstract, id: Id) -> Option<String> {
         self.of(id).last().cloned().or_else(|| first_letter(fs, id))
     }

@@ -1,6 +1,6 @@
-//! Ways and trees by seed, for tests and benches: long ways with little that is forced, so that
-//! names may lead to many inodes that are alike, and trees that a crash may leave of them, or may
-//! not.
+//! Sequences of steps and trees that are drawn by seed, for tests and benches. The sequences are
+//! long and force little, so that names may lead to many similar inodes. A crash may leave some of
+//! the trees, and not others.
 
 mod grown;
 
@@ -20,7 +20,7 @@ use crate::fs::topology::TopologyCall;
 pub(super) use grown::Dice;
 use grown::Grown;
 
-/// A way, and a tree.
+/// A sequence of steps, and a tree.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub(super) checker: Reasonable,
@@ -29,7 +29,7 @@ pub struct Case {
     pub way: Vec<String>,
 }
 
-/// What kind of step it is: those of one kind are drawn alike often.
+/// Returns the kind of a step. Each kind is drawn with its own weight.
 fn kind(step: &FsStep) -> usize {
     use FsCall::{Exchange, Link, Mkdir, Open, Rename, RenameNoReplace, Rmdir, Symlink, Unlink};
     use TopologyCall::{Clone, One, Tmpfile, UnlinkHeld};
@@ -53,15 +53,16 @@ fn kind(step: &FsStep) -> usize {
 }
 
 impl Case {
-    /// So many steps of `fs-reasonable` with these options, and a tree; the same for the same seed.
+    /// Draws `steps` steps of `fs-reasonable` with these options, and a tree. Equal seeds give
+    /// equal cases.
     ///
     /// # Errors
-    /// Options that the checker does not have.
+    /// Returns an error if the checker does not have these options.
     pub fn drawn(options: &Options, seed: u64, steps: usize) -> Result<Case, UsageError> {
         let mut checker = Reasonable::of(options)?;
         let mut dice = Dice::new(seed);
         let mut way = Vec::new();
-        // How often each kind is taken.
+        // The weight of each kind.
         let weights: [usize; 10] = std::array::from_fn(|kind| match kind {
             0 | 1 => [1, 4, 16][dice.below(3)],
             8 => [0, 0, 0, 1][dice.below(4)],
@@ -71,7 +72,7 @@ impl Case {
         for _ in 0..steps {
             let mut steps =
                 FsStep::possible(&checker.fs, &checker.history.now, &checker.free, &checker.limits);
-            // By which of its names a file is forced makes no difference here.
+            // The name by which a file is forced makes no difference here.
             let mut forced = BTreeSet::new();
             steps.retain(|step| !matches!(step, FsStep::Fsync(_, id) if !forced.insert(*id)));
             let kinds: BTreeSet<usize> = steps.iter().map(kind).collect();
@@ -92,13 +93,13 @@ impl Case {
         Ok(Case { checker, tree, way })
     }
 
-    /// Is the tree reasonable?
+    /// Returns true if the tree is reasonable.
     #[must_use]
     pub fn is_reasonable(&self) -> bool {
         self.checker.judge(&self.tree, &self.checker.history.now).is_ok()
     }
 
-    /// As the checker searches.
+    /// Returns the search that the checker makes.
     #[cfg(test)]
     pub(super) fn search(&self) -> StateSearch<'_> {
         let Reasonable { fs, history, garbage, copies, whole, .. } = &self.checker;
@@ -106,8 +107,8 @@ impl Case {
     }
 }
 
-/// One of the slowest cases among some hundred thousand: many names to try, many states to look at,
-/// or much contents (docs/results/benchmarks.md has their times).
+/// One of the slowest cases among several hundred thousand, with many possible names, many states,
+/// or large contents (docs/results/benchmarks.md has their times).
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
     pub calls: &'static str,
@@ -137,10 +138,10 @@ pub const WORST: [Worst; 14] = [
 ];
 
 impl Worst {
-    /// The case: of four files and four directories at most.
+    /// Returns the case, of at most four files and four directories.
     ///
     /// # Errors
-    /// Options that the checker does not have.
+    /// Returns an error if the checker does not have these options.
     pub fn case(&self) -> Result<Case, UsageError> {
         let options =
             Options::none().with("files", 4_u64).with("dirs", 4_u64).with("calls", self.calls);
@@ -153,7 +154,7 @@ impl Worst {
 mod tests {
     use super::*;
 
-    /// How many states are looked at, and whether that has found a way.
+    /// Counts the examined states, and checks the verdict.
     #[test]
     fn the_worst_are_few_steps() {
         let counts = WORST.map(|worst| {

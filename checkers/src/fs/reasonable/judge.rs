@@ -1,11 +1,11 @@
 //! The verdict on one tree. A tree that breaks nothing under the strictest reading is reasonable.
-//! Otherwise the promises on unsynced data that the profile excludes are waived first, and what is
-//! still wrong is reported. If nothing is, the report names the promise that must be excluded for
-//! the tree to be legal.
+//! Otherwise the promises about unsynced data that the profile excludes are waived first, and a
+//! remaining violation is reported. If there is none, the report names the promise that must be
+//! excluded for the tree to be legal.
 //!
-//! A name may lead to several inodes, and is wrong as each of them for a reason of its own; so the
-//! reason that is given for a tree that nothing builds does not say by itself whether an exclusion
-//! is enough.
+//! A name may lead to several inodes and be wrong with each of them for a different reason. So the
+//! reason that is given for a tree that cannot be built does not show whether an exclusion is
+//! enough.
 
 use explode_runtime::verdict::Violation;
 
@@ -23,7 +23,7 @@ impl Reasonable {
     /// first. If all violations are excluded, an excluded one is returned.
     ///
     /// # Errors
-    /// What is wrong.
+    /// Returns the violation.
     pub(super) fn judge(&self, tree: &FoundTree, history: &History) -> Result<(), Violation> {
         let mut waived: Vec<&str> =
             EXCLUDABLE.into_iter().filter(|word| self.excluded.contains(word)).collect();
@@ -36,8 +36,8 @@ impl Reasonable {
             return Err(strict);
         }
         judge(&waived, &excluded)?;
-        // One of them may be enough, and the one that the strictest reading names is as good as
-        // another; or it takes all.
+        // One exclusion may be enough. The promise that the strictest reading names is tried first.
+        // Otherwise all exclusions are needed.
         waived.sort_by_key(|word| strict.promise != *word);
         let enough = waived.iter().position(|word| judge(&[*word], &excluded).is_ok());
         let word = waived.remove(enough.unwrap_or_default());
@@ -51,8 +51,8 @@ impl Reasonable {
             .unwrap_or_else(|| explain::excluded(word)))
     }
 
-    /// The same without some words of what was not synced. Where a name is wrong whatever it leads
-    /// to, and for several reasons, one of those that are `first` is given.
+    /// Judges a tree without the `waived` promises. If a name is wrong whatever it leads to, and
+    /// for several reasons, one that satisfies `first` is preferred.
     fn judged(
         &self,
         waived: &[&str],

@@ -1,50 +1,50 @@
-//! A recovered file system is reasonable (EX-102, EX-103): what was forced is there unless it was
+//! A recovered file system is reasonable (EX-102, EX-103): forced data is there unless it was
 //! deleted, and nothing is there that was never made.
 //!
-//! mutate makes one of the system calls on one node of the tree ([`topology`]), or
-//! forces something: sync(2), or fsync(2) of one file, by each of its names, or of one directory.
-//! Every disk that a crash could leave meanwhile and right then is checked: some of the operations
-//! that are volatile then, with all that are stable, must build what is there. After `mkdir /a`,
-//! `mkdir /a/b` that may be `/`, `/a` or `/a/b`; if fsync of `/` and of `/a` came between, `/`
-//! alone is wrong.
+//! mutate makes one of the system calls on one node of the tree ([`topology`]), or forces something
+//! by sync(2), or by fsync(2) of one file, by each of its names, or of one directory. Every disk
+//! that a crash could leave during the step and right after it is checked. Some of the operations
+//! that are volatile then, with all that are stable, must build the recovered tree. After
+//! `mkdir /a`, `mkdir /a/b` the tree may be `/`, `/a` or `/a/b`. If fsync of `/` and of `/a` came
+//! between, `/` alone is wrong.
 //!
-//! # What is judged
+//! # The promises
 //!
-//! | promise | what |
+//! | promise | meaning |
 //! | --- | --- |
-//! | `flushed-name` | a name whose directory was forced, and its inode, is there: it leads to what it did, or where a later call has led it (fsync(2), DESCRIPTION) |
-//! | `deleted-name` | a name that was taken away is not there once its directory was forced |
-//! | `created-name` | a name that no call has made is not there; but in `lost+found`, and as `FSCK....REC`, where a repair sets aside what it finds |
-//! | `flushed-contents` | what was forced of a file, or of what a symbolic link holds, and not changed since, is there; and its size (fsync(2)) |
-//! | `unsynced-contents` | the rest of a file is zeroes, or what was written there at some time, and no longer than it ever was since; with `unsynced=any` it may hold anything |
+//! | `flushed-name` | a name whose directory and inode were forced is there; it leads where it did, or where a later call has led it (fsync(2), DESCRIPTION) |
+//! | `deleted-name` | a name that was removed is not there once its directory was forced |
+//! | `created-name` | a name that no call has made is not there, except in `lost+found`, and as `FSCK....REC`, where a repair sets aside what it finds |
+//! | `flushed-contents` | forced data of a file, or the target of a symbolic link, is there if it was not changed since; also the size (fsync(2)) |
+//! | `unsynced-contents` | the rest of a file is zeroes, or data written there at some time, and not longer than it ever was since; with `unsynced=any` it may hold anything |
 //! | `flushed-attributes` | once a file or directory is forced it has the mode and the extended attributes that it had then, or those of a later call (fsync(2): "also flushes the metadata information associated with the file (see inode(7))"; xattr(7)) |
-//! | `unsynced-attributes` | before that, those that it had when it was new or at some time since |
-//! | `kind` | a name leads to a file or a directory as it did |
-//! | `one-sequence` | all of it at once: a name is not missing whose file is there by another, names that were forced and lead to one file do so, and those of two files do not; with `copies=false` no file is there twice |
+//! | `unsynced-attributes` | before that, it has those that it had when it was new or at some time since |
+//! | `kind` | a name leads to an object of the same kind as before |
+//! | `one-sequence` | all names together are possible: a name is not missing if its file is there by another name; forced names of one file lead to one file, and those of two files lead to two; with `copies=false` no file is there twice |
 //! | `link-count` | a file has as many links as names (stat(2), st_nlink) |
 //! | `readable` | everything can be read |
 //!
-//! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides
-//! them the structure: `created-name`, `kind`, `one-sequence`, `link-count` and `readable`, all or
-//! none. Other violations are reported before an excluded one (`judge.rs`). If the structure is
-//! broken, the violations that single names show of forced data are reported (`demands.rs`). A sync
-//! of which the profile promises nothing (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`,
+//! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and with them
+//! the structure: `created-name`, `kind`, `one-sequence`, `link-count` and `readable`, all or none.
+//! Other violations are reported before an excluded one (`judge.rs`). If the structure is broken,
+//! the violations that single names show of forced data are reported (`demands.rs`). A sync whose
+//! promise the profile excludes (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`,
 //! `synced-directory`) makes nothing stable here.
 //!
-//! `call-has-its-effect` is broken where the file system itself differs from the abstract one,
-//! without any crash.
+//! `call-has-its-effect` is broken if the file system differs from the abstract one without a
+//! crash.
 //!
-//! POSIX and the manual pages promise nothing of what was not forced, and nothing here asks for it:
-//! of volatile operations any may be there, in any combination, that a rename is atomic included;
-//! what replaces a name may be missing together with what it replaces. What has lost its last name
-//! may be anything while its name can come back, for its inode and its blocks may be another's by
-//! then. So it is with an exchange, unless `exchange=whole` says that it is there whole or not at
-//! all, as a journal does it (Linux, Documentation/filesystems/ext4/journal.rst: "guaranteeing the
-//! atomicity of whatever gets written through the journal"). A symbolic link cannot be opened, so
-//! only sync forces it; before that it may hold nothing. msync forces what was stored (POSIX,
-//! msync), in a file that is there. Only some file systems document that unsynced contents are
-//! never those of another file (ext4's data=ordered). So `unsynced-contents` is the one line that
-//! asks for more than POSIX; `unsynced=any` takes it back.
+//! POSIX and the manual pages promise nothing about data that was not forced, and this checker
+//! demands nothing. Any combination of volatile operations may be on disk. A rename need not be
+//! atomic: the new name may be missing together with the name that it replaces. An inode that has
+//! lost its last name may be anything while the name can come back, because its number and its
+//! blocks may belong to another inode by then. An exchange need not be atomic either, unless
+//! `exchange=whole` demands that it is there whole or not at all, as with a journal (Linux,
+//! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written
+//! through the journal"). A symbolic link cannot be opened, so only sync forces it. Before that it
+//! may be empty. msync forces stored data (POSIX, msync), in a file that exists. Only some file
+//! systems document that unsynced contents are never those of another file (ext4's data=ordered).
+//! So `unsynced-contents` is the only promise that exceeds POSIX. `unsynced=any` drops it.
 
 mod assign;
 mod contents;

@@ -1,7 +1,7 @@
-//! What each inode that was found may be, and what that asks for: the pairs of it with the model's,
-//! as far as each can be judged by itself.
+//! The pairs of a found inode and an inode of the model that it may be, as far as each pair can be
+//! judged by itself, and the needs of each pair.
 //!
-//! Found inodes and those of the model that have a name are numbered here, each from 0 on.
+//! Found inodes, and inodes of the model that have a name, are each numbered from 0 here.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::search::{StateSearch, is_set_aside};
 use super::tree::FoundNode;
 use crate::fs::model::{Abstract, Id};
 
-/// Some inodes of the model: there are 20 files and 20 directories at most, and the root.
+/// A set of inodes of the model. There are at most 20 files, 20 directories and the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NumberSet(u64);
 
 impl NumberSet {
-    /// So many there can be.
+    /// The largest number of inodes that a set can distinguish.
     pub const MOST: usize = u64::BITS as usize;
 
     pub fn one(id: usize) -> NumberSet {
@@ -34,7 +34,7 @@ impl NumberSet {
         self.0 >> id & 1 == 1
     }
 
-    /// The one that is in it, if no other is.
+    /// Returns the only inode of the set. `None` if it has none or several.
     pub fn only(self) -> Option<usize> {
         (self.len() == 1).then(|| self.0.trailing_zeros() as usize)
     }
@@ -58,52 +58,53 @@ impl NumberSet {
     }
 }
 
-/// A name in a directory that was found: the inode it leads to, what that may be, and whether a
-/// crash can change nothing of the name.
+/// A name in a found directory: the inode that it leads to, the inodes that this may be, and
+/// whether the name is settled, which means that a crash cannot change it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pairing {
-    /// Its place among the names there.
+    /// The index of the name in its directory.
     pub name: usize,
     pub inode: usize,
     pub may_be: NumberSet,
     pub settled: bool,
 }
 
-/// What it takes for a directory that was found to be one of the model's. A file takes nothing.
+/// The needs of a found directory if it is one of the model's. A file has no needs.
 #[derive(Clone, Debug, Default)]
 pub struct PairingNeeds {
-    /// Of the names that are there, those that cannot lead to an inode that is gone: that may be
-    /// anything.
+    /// The names that are there, except those that may lead to an inode without a name, which may
+    /// be anything.
     pub leads: Vec<Pairing>,
-    /// For each name that is missing, the inodes of which one must not have been made.
+    /// For each missing name, the inodes of which at least one must not have been made.
     pub unmade: Vec<NumberSet>,
 }
 
-/// A name that has changed places with another: its directory as the model has it, and each one
-/// that was found with such a name, with the inode that it leads to.
+/// A name that was exchanged with another: its directory in the model, and each found directory
+/// that has such a name, with the inode that the name leads to.
 #[derive(Clone, Debug)]
 pub struct PairingChange {
     pub directory: usize,
     pub found: Vec<(usize, usize)>,
 }
 
-/// All pairs.
+/// All pairs of found inodes and inodes of the model.
 #[derive(Clone, Debug)]
 pub struct Pairs {
     pub root: usize,
-    /// What each inode that was found may be, by itself and with what is below it; empty if no name
-    /// asks for it. The root is the root.
+    /// The inodes that each found inode may be, by itself and with everything below it. Empty if no
+    /// name requires it. The found root can only be the root.
     pub possible: Vec<NumberSet>,
-    /// The names that have changed places, if an exchange is there whole or not at all.
+    /// The exchanged names, if an exchange must be there whole or not at all.
     pub exchanges: Vec<[PairingChange; 2]>,
-    /// Does more than one name lead to it?
+    /// True for each found inode to which more than one name leads.
     pub shared: Vec<bool>,
-    /// Of each directory that was found, all that it may be, by itself and with what is below it.
+    /// The inodes that each found directory may be, by itself and with everything below it, each
+    /// with its needs.
     needs: Vec<Vec<(usize, PairingNeeds)>>,
     nothing: PairingNeeds,
 }
 
-/// Both numberings.
+/// The numbers of found inodes and of inodes of the model.
 struct Numbers {
     inodes: BTreeMap<u32, usize>,
     ids: BTreeMap<Id, usize>,
@@ -148,7 +149,7 @@ impl Pairs {
         pairs
     }
 
-    /// Takes out what cannot be for what is below it.
+    /// Removes the pairs whose needs cannot be met.
     fn prune(&mut self) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
@@ -167,20 +168,21 @@ impl Pairs {
         }
     }
 
-    /// May it be a directory?
+    /// Returns true if the found inode may be a directory.
     pub fn is_directory(&self, inode: usize) -> bool {
         !self.needs[inode].is_empty()
     }
 
-    /// What it takes for a pair that is possible.
+    /// Returns the needs of a possible pair.
     pub fn needs(&self, inode: usize, id: usize) -> &PairingNeeds {
         self.needs[inode].iter().find(|(of, _)| *of == id).map_or(&self.nothing, |(_, needs)| needs)
     }
 }
 
 impl Numbers {
-    /// What it takes for a directory with these names to be this one of the model's; none if that
-    /// cannot be: a name is not there that must be, or one is there that cannot be.
+    /// Returns the needs of a directory with these names if it is this one of the model's. `None`
+    /// if that is impossible, because a name is missing that must be there, or is there and cannot
+    /// be.
     fn needs(
         &self,
         search: &StateSearch<'_>,
@@ -213,7 +215,7 @@ impl Numbers {
         Some(needs)
     }
 
-    /// Of each inode that was found: does more than one name lead to it?
+    /// Returns for each found inode whether more than one name leads to it.
     fn shared(&self, search: &StateSearch<'_>) -> Vec<bool> {
         let mut names = vec![0_usize; self.inodes.len()];
         for node in search.tree.nodes.values() {

@@ -1,5 +1,5 @@
-//! The search agrees with one that tries everything: each inode that was found is given each one of
-//! the model's, or none, and only then is it asked whether all of it holds.
+//! Tests that the search agrees with one that tries everything: each found inode is assigned each
+//! inode of the model, or none, and only then are the rules checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::search::{StateSearch, is_set_aside};
 use super::tree::FoundNode;
 use crate::fs::model::{Abstract, Id};
 
-/// Is a tree legal? None if there is too much to try.
+/// Returns true if a tree is legal. `None` if there are too many assignments to try.
 fn is_legal(search: &mut StateSearch<'_>) -> Option<bool> {
     let inodes: Vec<u32> = search.tree.nodes.keys().copied().collect();
     let alive: Vec<Id> = search.alive().iter().copied().collect();
@@ -33,8 +33,7 @@ fn is_legal(search: &mut StateSearch<'_>) -> Option<bool> {
     }))
 }
 
-/// Returns true if the inodes that were found can be these. No name asks for the inodes that are
-/// left out.
+/// Returns true if the found inodes can be these. No name requires the inodes that are left out.
 fn holds(search: &StateSearch<'_>, given: &BTreeMap<u32, Id>) -> bool {
     let history = search.history;
     let names = |inode: &u32| match &search.tree.nodes[inode] {
@@ -85,7 +84,8 @@ fn holds(search: &StateSearch<'_>, given: &BTreeMap<u32, Id>) -> bool {
         && !(search.whole && history.exchanges().any(is_half))
 }
 
-/// So many trees are legal, so many are not, and so many are too large to try everything.
+/// Returns the numbers of trees that are legal, that are not, and that are too large to try
+/// everything.
 fn agree(copies: bool, exchange: &str) -> [usize; 3] {
     let options =
         Options::none().with("files", 3_u64).with("dirs", 2_u64).with("calls", "exchange");

@@ -1,14 +1,14 @@
-//! The search (EX-103): do some of the volatile operations, with all stable ones, build the
-//! recovered tree?
+//! The search (EX-103) for some of the volatile operations that build the recovered tree together
+//! with all stable ones.
 //!
-//! Each inode that was found must be one of the model's: one that all names that lead to it may
-//! lead to, of its kind, and with contents that it may have. What a name may lead to is known
-//! ([`History::leads`]). Whether two inodes fit is looked up once, here; what follows of all pairs
-//! together is in `pairs.rs`, and what is left to try in `assign.rs`.
+//! Each found inode must be one of the model's: one that all its names may lead to, of its kind,
+//! and with contents that it may have. [`History::leads`] lists all that a name may lead to.
+//! Whether two inodes fit is determined here, once per pair. `pairs.rs` derives what follows from
+//! all pairs together, and `assign.rs` tries the rest.
 //!
-//! Nothing is promised about an inode that has lost its last name, even where its name is back: its
-//! number and its blocks may have been used again. So what is found there may be anything, and a
-//! name that may lead to it asks for nothing.
+//! Nothing is promised about an inode that has lost its last name, even if the name is back,
+//! because its number and its blocks may have been used again. So anything may be found there, and
+//! a name that may lead to it requires nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,26 +22,26 @@ use crate::fs::model::History;
 use crate::fs::model::promise::PromisedContents;
 use crate::fs::model::{Abstract, Id, ModelNode};
 
-/// Looks at one tree.
+/// A search on one tree.
 pub struct StateSearch<'a> {
     pub fs: &'a Abstract,
     pub history: &'a History,
     pub tree: &'a FoundTree,
-    /// May an unsynced file hold anything?
+    /// The possible values of unsynced bytes.
     pub garbage: UnwrittenBytes,
-    /// May one inode be found as two, where not both of their names are settled?
+    /// True if one inode may be found as two, unless both have a settled name.
     pub copies: bool,
-    /// Is an exchange there whole or not at all?
+    /// True if an exchange must be there whole or not at all.
     pub whole: bool,
-    /// Do modes and extended attributes count that are not forced?
+    /// True if modes and extended attributes that are not forced count.
     pub attributes: bool,
     /// The inodes that have a name.
     alive: BTreeSet<Id>,
-    /// Whether an inode that was found can be one of the model's, by itself.
+    /// The known results of `fits`, for pairs of a found inode and one of the model's.
     fits: BTreeMap<(u32, Id), bool>,
-    /// What must be in each file that was asked for.
+    /// The promised contents of each file that was examined.
     promised: BTreeMap<Id, Option<PromisedContents>>,
-    /// How many states the search has looked at.
+    /// The number of states that the search has examined.
     pub visited: u64,
 }
 
@@ -70,13 +70,13 @@ impl<'a> StateSearch<'a> {
         }
     }
 
-    /// The inodes that have a name.
+    /// Returns the inodes that have a name.
     pub fn alive(&self) -> &BTreeSet<Id> {
         &self.alive
     }
 
-    /// Why a name can be missing: it leads nowhere, for which nothing is asked, or to an inode that
-    /// was not made; none if it cannot.
+    /// Returns the inodes of which one was not made if the name is missing. Empty if the name may
+    /// lead nowhere. `None` if the name cannot be missing.
     pub fn missing(&self, directory: Id, name: &str) -> Option<Vec<Id>> {
         let leads = self.history.leads(directory, name);
         if leads.contains(&None) {
@@ -87,7 +87,7 @@ impl<'a> StateSearch<'a> {
         (!unmade.is_empty()).then_some(unmade)
     }
 
-    /// Can what was found be this inode, for its kind and its contents?
+    /// Returns true if a found inode can be this one, by its kind, contents and attributes.
     pub fn fits(&mut self, inode: u32, id: Id) -> bool {
         if let Some(known) = self.fits.get(&(inode, id)) {
             return *known;
@@ -110,20 +110,20 @@ impl<'a> StateSearch<'a> {
         fits
     }
 
-    /// Can what was found have its mode and its extended attributes, if it is this inode?
+    /// Checks the mode and the extended attributes of a found inode, if it is this one.
     ///
     /// # Errors
-    /// Why not, without its path.
+    /// Returns the violation as a text that follows the path.
     pub fn attributes(&self, inode: u32, id: Id) -> Result<(), Violation> {
         let seen = self.tree.attributes.get(&inode).filter(|_| !self.fs.is_symlink(id));
         seen.map_or(Ok(()), |seen| self.history.judge(self.fs, id, seen, self.attributes))
     }
 
-    /// Can this inode, which was found as a symbolic link, hold this? It may hold nothing as long
-    /// as it is not forced.
+    /// Checks the target of a found symbolic link, if it is this inode. The target may be empty
+    /// until it is forced.
     ///
     /// # Errors
-    /// Why not, without its path.
+    /// Returns the violation as a text that follows the path.
     pub fn target(&self, id: Id, found: &str) -> Result<(), Violation> {
         let ModelNode::Symlink(wanted) = self.fs.node(id) else {
             return Err(Violation::new(Verdict::Corrupt, KIND, "is a symbolic link"));
@@ -148,8 +148,8 @@ impl<'a> StateSearch<'a> {
     }
 }
 
-/// Is it a name in the root that the file system keeps for itself, or under which fsck.fat sets
-/// aside what it has found?
+/// Returns true for a name in the root that is reserved by the file system, or under which fsck.fat
+/// sets aside what it has found.
 pub fn is_set_aside(history: &History, directory: Id, name: &str) -> bool {
     let chains = name.strip_prefix("FSCK").or_else(|| name.strip_prefix("fsck"));
     let of_fat = chains.is_some_and(|rest| rest.to_ascii_lowercase().ends_with(".rec"));

@@ -1,20 +1,20 @@
 //! The canonical form of a state (EX-99): the tree with all that a crash may leave of it. Two
-//! states have the same form only if one becomes the other by giving other names, inodes and
-//! contents: then the same trees are legal of both, under these names, and each step of one has its
-//! like of the other.
+//! states have the same form only if one becomes the other by a change of names, inodes and
+//! contents. Then the same trees are legal for both, under the changed names, and each step of one
+//! corresponds to a step of the other.
 //!
-//! What nothing asks for is left out: what stands in directories that are gone, which of the inodes
-//! that are gone a name may have led to, how often something was written that is the same. A name
-//! that is gone for good stays, for it has a word of its own (`deleted-name`). A name that is free
-//! is used again, the last one first ([`Free`]): so those that are free count in their order, and
-//! the others of a directory in any.
+//! The form leaves out everything that no check depends on: the contents of removed directories,
+//! the identity of the inodes without a name that a name may have led to, and the number of equal
+//! writes. A name that was removed durably stays, because it has its own promise (`deleted-name`).
+//! Free names are used again, the last one first ([`Free`]). So the free names of a directory count
+//! in their order, and its other names in any order.
 //!
-//! Most inodes are asked for by one name: their form stands in that of the name. What stands in
-//! several places (an inode that may be found under several names, contents that several files
-//! have, an exchange) is numbered. First such things are distinguished by the whole form as each of
-//! them sees it. If some are still alike, each of them is tried as the first, and the least form is
-//! taken. After [`TRIES`] forms the rest keeps the order in which it was made: then two states that
-//! are the same may count as two.
+//! Most inodes are reached by one name, and their form is a part of the form of that name. Things
+//! that occur in several places (an inode that may be found under several names, contents that
+//! several files have, an exchange) are numbered. They are first distinguished by the whole form as
+//! seen from each of them. If some are still equal, each of them is tried as the first, and the
+//! least form is taken. After [`TRIES`] forms the rest keeps the order in which it was made. Then
+//! two equal states may count as two.
 
 mod contents;
 #[cfg(test)]
@@ -28,7 +28,7 @@ use crate::fs::model::{Abstract, Id, ModelNode};
 use crate::fs::model::{History, NamePlace};
 use contents::SignedContents;
 
-/// The canonical form; `whole` if exchanges count.
+/// Returns the canonical form. `whole` is true if exchanges count.
 pub fn signature(fs: &Abstract, history: &History, free: &Free, whole: bool) -> Vec<u8> {
     let form = Form::new(fs, history, free, whole);
     let mut tries = TRIES;
@@ -40,36 +40,37 @@ pub fn signature(fs: &Abstract, history: &History, free: &Free, whole: bool) -> 
     form.least(kinds.collect(), &mut tries).into_bytes()
 }
 
-/// How many forms are compared at most.
+/// The largest number of forms that are compared.
 const TRIES: usize = 120;
-/// The label of the thing that looks.
+/// The label of the thing from which the form is seen.
 const MYSELF: usize = usize::MAX;
 
-/// An inode that is gone, and was made or not.
+/// The forms of an inode without a name, which was made or was not made.
 const GONE: &str = "+";
 const UNMADE: &str = "!";
 
-/// Something that stands in several places.
+/// Something that occurs in several places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Inode(Id),
-    /// What was written at some time.
+    /// The data of the write with this version.
     Version(u32),
     Exchange(usize),
 }
 
-/// A state, ready to be written down.
+/// A state, prepared for its form.
 struct Form<'a> {
     fs: &'a Abstract,
     history: &'a History,
     free: &'a Free,
-    /// The names in each directory that is there, in their order.
+    /// The names in each existing directory, in order.
     places: BTreeMap<Id, Vec<NamePlace<'a>>>,
-    /// Of each file that is there.
+    /// The contents of each existing file.
     files: BTreeMap<Id, SignedContents>,
     alive: BTreeSet<Id>,
     exchanges: Vec<&'a [(Id, String); 2]>,
-    /// In any order. A label for each of them distinguishes them.
+    /// The things that occur in several places, in any order. A label for each of them
+    /// distinguishes them.
     several: Vec<Item>,
 }
 
@@ -99,7 +100,8 @@ impl<'a> Form<'a> {
         Form { fs, history, free, places, files, alive, exchanges, several }
     }
 
-    /// The least form that these labels leave; equal things have the same label.
+    /// Returns the least form that these labels permit. Things that are equal so far have the same
+    /// label.
     fn least(&self, labels: Vec<usize>, tries: &mut usize) -> String {
         let labels = self.told_apart(labels);
         let alike = |label: &usize| labels.iter().filter(|other| *other == label).count() > 1;
@@ -120,8 +122,8 @@ impl<'a> Form<'a> {
         least.unwrap_or_default()
     }
 
-    /// Gives different labels to what the form looks different to, 0 and up, until that changes
-    /// nothing.
+    /// Gives different labels, from 0 up, to things from which the form looks different, until
+    /// nothing changes.
     fn told_apart(&self, mut labels: Vec<usize>) -> Vec<usize> {
         let count = |labels: &[usize]| labels.iter().collect::<BTreeSet<_>>().len();
         loop {
@@ -157,7 +159,7 @@ impl<'a> Form<'a> {
         self.node(Abstract::ROOT, labels) + &bodies.concat()
     }
 
-    /// The number of something that stands in several places.
+    /// Returns the number of something that occurs in several places. `None` for anything else.
     fn label(&self, item: Item, labels: &[usize]) -> Option<String> {
         let at = self.several.iter().position(|other| *other == item)?;
         Some(number(labels[at]))
@@ -207,11 +209,11 @@ impl<'a> Form<'a> {
         if place.is_forced {
             return format!("={now}{numbers}");
         }
-        // Where it leads now is one of them.
+        // The current inode is one of them.
         let others = place.leads.iter().filter(|lead| **lead != place.now);
         let mut others: Vec<String> = others.map(|lead| self.lead(*lead, labels)).collect();
         if place.leads.contains(&None) {
-            // It may be missing whatever was made.
+            // The name may be missing anyway, whether the inode was made or not.
             others
                 .iter_mut()
                 .filter(|lead| *lead == UNMADE)
@@ -222,7 +224,8 @@ impl<'a> Form<'a> {
         format!("~{now}[{}]{numbers}", others.concat())
     }
 
-    /// Where a name leads: nowhere, to what is gone, to something that stands elsewhere, or here.
+    /// Returns the form of what a name leads to: nowhere, an inode without a name, the number of an
+    /// inode, or the inode itself.
     fn lead(&self, lead: Option<Id>, labels: &[usize]) -> String {
         match lead {
             None => "-".to_owned(),

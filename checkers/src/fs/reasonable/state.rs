@@ -1,4 +1,4 @@
-//! The state of the checker: the tree, and what of its making is stable and volatile.
+//! The state of the checker: the tree, and the stable and volatile operations that have made it.
 
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{Options, UsageError};
@@ -13,18 +13,18 @@ use crate::fs::model::SyncCall as By;
 use crate::fs::model::{History, Moments};
 use crate::fs::topology::Limits;
 
-/// The tree, and what of its making is stable and volatile.
+/// The tree, and the stable and volatile operations that have made it.
 #[derive(Clone, Debug)]
 pub(super) struct Reasonable {
     pub(super) limits: Limits,
     pub(super) garbage: UnwrittenBytes,
     pub(super) copies: bool,
-    /// Is an exchange there whole or not at all?
+    /// True if an exchange must be there whole or not at all.
     pub(super) whole: bool,
     pub(super) excluded: ExcludedPromises,
     pub(super) fs: Abstract,
     pub(super) free: Free,
-    /// How many writes there were.
+    /// The number of writes so far.
     pub(super) writes: u32,
     pub(super) history: Moments<History>,
 }
@@ -50,8 +50,8 @@ impl Reasonable {
         })
     }
 
-    /// Are files reasonable? Where only what is excluded is wrong with all of them, each name by
-    /// itself may say what is not.
+    /// Checks that files are reasonable. If the violation of the whole tree is excluded, single
+    /// names are checked for one that is not.
     pub(super) fn judge_files(
         &self,
         files: &dyn Files,
@@ -71,7 +71,7 @@ impl Reasonable {
         Err(violation.into())
     }
 
-    /// Is anything promised after this call?
+    /// Returns true if the profile keeps the promise of this call.
     pub(super) fn counts(&self, call: By) -> bool {
         !self.excluded.contains(call.synced())
     }

@@ -1,5 +1,5 @@
-//! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not
-//! forced, by each of its names.
+//! The steps that mutate chooses from: the calls of the generic core, sync, and fsync of every node
+//! that is not forced, by each of its names.
 
 use explode_ramdisk::files::{Files, OpenFlags, WriteMethod};
 use explode_runtime::verdict::CheckError;
@@ -21,7 +21,7 @@ pub enum FsStep {
 }
 
 impl FsStep {
-    /// Those that do anything: calls first.
+    /// Returns the steps that change anything, calls first.
     pub fn possible(fs: &Abstract, history: &History, free: &Free, limits: &Limits) -> Vec<FsStep> {
         let calls = TopologyCall::possible_by(fs, limits, &|id| free.next(fs, id));
         let mut steps: Vec<FsStep> = calls.into_iter().map(FsStep::Call).collect();
@@ -31,14 +31,14 @@ impl FsStep {
         if !left.is_empty() {
             steps.push(FsStep::Sync);
         }
-        // A file by each of its names, which a log of the file system may treat differently; a
-        // symbolic link cannot be opened.
+        // A file is fsynced by each of its names, which a log of the file system may treat
+        // differently. A symbolic link cannot be opened.
         left.retain(|(_, id)| !fs.is_symlink(*id));
         steps.extend(left.into_iter().map(|(path, id)| FsStep::Fsync(path, id)));
         steps
     }
 
-    /// Its name in traces.
+    /// Returns the name of the step in traces.
     pub fn name(&self) -> String {
         match self {
             FsStep::Call(call) => call.name(),
@@ -47,10 +47,11 @@ impl FsStep {
         }
     }
 
-    /// Takes it, and has the checker follow.
+    /// Takes the step and updates the checker.
     ///
     /// # Errors
-    /// A call that fails; a sync that fails has promised nothing, and the way goes on.
+    /// Returns "broken" if a call fails, and a violation if it has another effect than expected. A
+    /// sync that fails promises nothing, and the path continues.
     pub fn take(&self, checker: &mut Reasonable, files: &dyn Files) -> Result<(), CheckError> {
         let failed = |errno: Errno| CheckError::broken(format!("{}: {errno}", self.name()));
         match self {
@@ -59,7 +60,7 @@ impl FsStep {
                 let bytes = call.bytes(&checker.fs, checker.writes);
                 match call.make(files, &bytes, WriteMethod::Plain) {
                     Ok(()) => checker.follow(call, &bytes),
-                    // Not every file system has links.
+                    // Some file systems have no links.
                     Err(errno) if call.is_refused(errno) => {}
                     Err(errno) => return Err(failed(errno)),
                 }
@@ -93,14 +94,14 @@ impl FsStep {
 }
 
 impl Reasonable {
-    /// A call has succeeded, and written this.
+    /// Applies a call that has succeeded and written these bytes.
     fn follow(&mut self, call: &TopologyCall, bytes: &[u8]) {
         let before = self.fs.clone();
         self.history.now.follow(&mut self.fs, &call.calls(bytes));
         self.free.follow(&before, &self.fs);
     }
 
-    /// A step has succeeded: what it forces is stable, if anything is promised of that.
+    /// Makes stable what a step that has succeeded forces, if the profile keeps that promise.
     fn force(&mut self, step: &FsStep) {
         match step {
             FsStep::Call(call) if self.counts(By::Msync) => {
@@ -118,7 +119,7 @@ impl Reasonable {
         }
     }
 
-    /// The same of a step that does what it should, without any files.
+    /// Applies a step as if it had succeeded, without any files.
     pub(super) fn imagine(&mut self, step: &FsStep) {
         if let FsStep::Call(call) = step {
             self.writes += u32::from(call.writes());

@@ -1,6 +1,7 @@
-//! On random ways with all calls: what any subset of the volatile operations leaves is reasonable,
-//! and the same tree with one thing that no subset leaves is not. The operations are derived from
-//! the trees before and after each step, independently of [`History`](super::history).
+//! Tests on random sequences of all calls: every subset of the volatile operations leaves a
+//! reasonable tree, and the same tree with one thing that no subset leaves is not reasonable. The
+//! operations are derived from the trees before and after each step, independently of
+//! [`History`](crate::fs::model::History).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,13 +21,13 @@ use crate::fs::topology::TopologyCall;
 /// A name in a directory.
 type Place = (Id, String);
 
-/// What was done to the file system, and what of it is stable.
+/// The changes of the file system, and which of them are stable.
 struct World {
     checker: Reasonable,
     made: BTreeSet<Id>,
-    /// Of each name where it was led, oldest first: the first is stable.
+    /// The targets of each name, oldest first. The first is stable.
     leads: BTreeMap<Place, Vec<Option<Id>>>,
-    /// Of each inode what it held and had since it was forced.
+    /// The contents and the attributes of each inode since it was forced, oldest first.
     contents: BTreeMap<Id, Vec<Vec<u8>>>,
     attributes: BTreeMap<Id, Vec<Attributes>>,
 }
@@ -40,7 +41,7 @@ impl World {
         World { checker, made: [Abstract::ROOT].into(), leads, contents, attributes }
     }
 
-    /// Takes one of the steps that are possible.
+    /// Takes one of the possible steps.
     fn step(&mut self, draw: usize) {
         let Reasonable { fs, history: Moments { now, .. }, free, limits, .. } = &self.checker;
         let steps = FsStep::possible(fs, now, free, limits);
@@ -97,7 +98,7 @@ impl World {
             .for_each(|(_, leads)| last(leads));
     }
 
-    /// What one subset leaves.
+    /// Returns the tree that one random subset leaves.
     fn subset(&self, dice: &mut Dice) -> FoundTree {
         let fs = &self.checker.fs;
         let made = |id: &Id, dice: &mut Dice| self.made.contains(id) || dice.percent(70);
@@ -159,8 +160,8 @@ impl World {
         tree
     }
 
-    /// The names in directories of which a crash can change nothing: where each leads, whatever is
-    /// lost.
+    /// Returns the names below a directory that no crash can change, each with the inode that it
+    /// leads to.
     fn forced(&self, directory: Id) -> Vec<(Place, Option<Id>)> {
         let alive: BTreeSet<Id> = self.checker.fs.paths().into_iter().map(|(_, id)| id).collect();
         let mut all = Vec::new();
@@ -184,12 +185,12 @@ impl World {
     }
 }
 
-/// Only the last is left.
+/// Removes everything except the last element.
 fn last<T>(all: &mut Vec<T>) {
     all.drain(..all.len() - 1);
 }
 
-/// The names in a directory that was found.
+/// Returns the names in a found directory.
 fn names(tree: &mut FoundTree, inode: Id) -> &mut BTreeMap<String, u32> {
     match tree.nodes.get_mut(&(inode as u32)) {
         Some(FoundNode::Directory(names)) => names,

@@ -1,5 +1,5 @@
-//! The search agrees with a brute force that tries every subset of the volatile operations: on
-//! every sequence of a few calls, about every tree that any of them can leave.
+//! Tests that the search agrees with a brute force that tries every subset of the volatile
+//! operations: on every sequence of a few calls, and every tree that any of them can leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,14 +20,14 @@ use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Group, Groups, Id, Seen, split};
 use crate::fs::topology::{BLOCK, Limits, TopologyCall};
 
-/// An operation, written down apart from [`History`].
+/// An operation, recorded independently of [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Op {
     Make(Id),
     Lead(Id, char, Option<Id>),
 }
 
-/// A sequence of calls: its tree, its history, and its operations, stable or not.
+/// A sequence of calls: its tree, its history, and its operations, each with true if it is stable.
 #[derive(Clone)]
 pub(super) struct Way {
     pub(super) fs: Abstract,
@@ -104,7 +104,8 @@ impl Way {
         self.fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect()
     }
 
-    /// What each subset of the volatile operations leaves, with the stable ones, in their order.
+    /// Returns the result of each subset of the volatile operations together with the stable ones,
+    /// in their order.
     pub(super) fn outcomes(&self) -> Vec<BTreeMap<(Id, char), Id>> {
         let volatile: Vec<usize> = (0..self.ops.len()).filter(|at| !self.ops[*at].1).collect();
         let subset = |bits: u32| {
@@ -120,7 +121,7 @@ impl Way {
                     Op::Lead(directory, name, Some(id)) if made(id) => {
                         names.insert((directory, name), id);
                     }
-                    // An inode that was not made: the name is there in vain.
+                    // The inode was not made, so the name leads nowhere.
                     Op::Lead(directory, name, _) => drop(names.remove(&(directory, name))),
                     Op::Make(_) => {}
                 }
@@ -130,7 +131,7 @@ impl Way {
         (0..1_u32 << volatile.len()).map(subset).collect()
     }
 
-    /// The tree of an outcome, as it would be found.
+    /// Returns the tree of a result, as it would be found.
     fn tree(&self, names: &BTreeMap<(Id, char), Id>) -> FoundTree {
         let mut tree = FoundTree { root: 0, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
         let mut waiting = vec![Abstract::ROOT];
@@ -152,8 +153,8 @@ impl Way {
         tree
     }
 
-    /// Returns true if a tree that was found is one of the outcomes, except for inodes about which
-    /// nothing is promised.
+    /// Returns true if a found tree is one of the results, except for inodes about which nothing is
+    /// promised.
     fn leaves(&self, found: &FoundTree) -> bool {
         let alive = self.alive();
         self.outcomes().iter().any(|names| {
@@ -168,8 +169,8 @@ impl Way {
     }
 }
 
-/// Are two trees equal from these inodes on, one inode of one for one of the other? Anything may be
-/// found for an inode that is not alive.
+/// Returns true if two trees are equal from these inodes on, with one inode of one for each of the
+/// other. Anything may be found for an inode that has no name.
 fn is_same(
     wanted: &FoundTree,
     id: u32,
@@ -202,7 +203,7 @@ fn is_same(
     }
 }
 
-/// Every sequence of so many steps.
+/// Returns every sequence of up to `steps` steps.
 pub(super) fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
     let mut all = vec![Way::new()];
     let mut last = all.clone();
@@ -227,8 +228,8 @@ fn the_search_agrees_with_a_brute_force() {
     assert_eq!(agrees(&limits(1, 1, Groups::of(&[Group::Exchange]))), (41, 710, 4046));
 }
 
-/// Every way of three steps, and every tree that one of them can leave: how many trees, and of how
-/// many pairs each says that the tree is legal, or is not.
+/// Compares every sequence of up to three steps with every tree that one of them can leave. Returns
+/// the number of trees, and the numbers of pairs that are legal and that are not.
 fn agrees(limits: &Limits) -> (usize, usize, usize) {
     // Every tree that three steps can leave, once.
     let mut trees: BTreeMap<String, FoundTree> = BTreeMap::new();
@@ -249,8 +250,8 @@ fn agrees(limits: &Limits) -> (usize, usize, usize) {
     (trees.len(), legal, illegal)
 }
 
-/// Two names that have changed places lead to the one and the other, before and after; to the same
-/// one only where that may be.
+/// Two exchanged names lead to the two inodes, before and after. They lead to the same one only if
+/// that is allowed.
 #[test]
 fn an_exchange_is_whole_where_it_is_promised_to_be() {
     let made = Way::new()
@@ -269,8 +270,8 @@ fn an_exchange_is_whole_where_it_is_promised_to_be() {
     assert_eq!(all.map(|leads| legal(true, leads)), [true, true, false, false]);
 }
 
-/// Two settled names of one file lead to one, whatever a third that is not settled leads to, and in
-/// whatever order they are looked at.
+/// Two settled names of one file lead to one inode, whatever a third name that is not settled leads
+/// to, and in any order of the names.
 #[test]
 fn settled_names_of_one_file_lead_to_one() {
     for [first, second, third] in [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]] {
@@ -294,7 +295,7 @@ fn settled_names_of_one_file_lead_to_one() {
     }
 }
 
-/// The paper's example.
+/// The example of the paper.
 #[test]
 fn two_directories_may_be_there_both_one_or_none() {
     let mkdir = |path: &str| TopologyCall::One(FsCall::Mkdir { path: path.into() });
@@ -310,11 +311,11 @@ fn two_directories_may_be_there_both_one_or_none() {
     assert!(both.allows(&empty) && !forced.allows(&empty));
 }
 
-/// What is written there, and what was never written.
+/// Data that is written to a file, and data that was never written.
 const MINE: [u8; 4096] = [b'm'; 4096];
 const HIS: [u8; 4096] = [b'h'; 4096];
 
-/// Steps by their names.
+/// Returns the sequence of these steps.
 fn way(steps: &[&str]) -> Way {
     steps.iter().fold(Way::new(), |mut way, step| {
         let words: Vec<String> = step.split(' ').map(str::to_owned).collect();
@@ -334,7 +335,7 @@ fn way(steps: &[&str]) -> Way {
     })
 }
 
-/// Files in the root, each with an inode of its own.
+/// Returns a tree of files in the root, each with its own inode.
 fn found(files: &[(&str, &[u8])]) -> FoundTree {
     let file = |name: &str, bytes: &[u8]| {
         let path = format!("/{name}");
@@ -347,7 +348,7 @@ fn found(files: &[(&str, &[u8])]) -> FoundTree {
     FoundTree { root: 0, nodes, attributes: BTreeMap::new() }
 }
 
-/// What of a tree counts where a profile excludes this.
+/// Returns the violation in a tree if a profile excludes these promises.
 fn told(excluded: &[&'static str], way: &Way, tree: &FoundTree) -> Option<Violation> {
     let line = |name: &&'static str| Promise { name, kept: false, quote: "", source: "" };
     let profile = Profile { system: String::new(), promises: excluded.iter().map(line).collect() };
@@ -357,7 +358,7 @@ fn told(excluded: &[&'static str], way: &Way, tree: &FoundTree) -> Option<Violat
     checker.judge(tree, &way.history).err()
 }
 
-/// Its word.
+/// Asserts the promise that the violation breaks, or "nothing".
 #[track_caller]
 fn tells(excluded: &[&'static str], way: &Way, tree: &FoundTree, word: &str) {
     let told = told(excluded, way, tree).map(|violation| violation.promise);
@@ -404,7 +405,7 @@ fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
             tells(excluded, &way, &found(&[("a", &HIS), ("c", b"his!")]), "flushed-contents");
             tells(excluded, &way, &found(&[("a", &HIS), ("c", b""), ("d", b"")]), "created-name");
         }
-        // The same of its mode; and of both, which takes both.
+        // The same holds for the mode. If both are wrong, both promises must be excluded.
         for (bytes, word) in [(&MINE, "unsynced-attributes"), (&HIS, "unsynced-contents")] {
             let mut tree = found(&[("a", bytes), ("c", b"")]);
             tree.attributes.insert(1, Seen { mode: Some(0o7), xattrs: None });
@@ -419,7 +420,7 @@ fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
     }
 }
 
-/// Each name by itself is as it may be, and not all at once; but with what is excluded.
+/// Each name is possible by itself, but not all of them at once, except with the exclusion.
 #[test]
 fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
     let way = way(&["creat /a", "write /a", "rename /a /b", "creat /a"]);
@@ -432,8 +433,8 @@ fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
     }
 }
 
-/// So it is where the structure is excluded, too: the name may be the directory's, which has become
-/// a file, and the file be missing.
+/// The same holds if the structure is excluded: the name may be that of the directory, which has
+/// become a file, while the file is missing.
 #[test]
 fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
     let way = way(&["mkdir /a", "rename /a /b", "creat /a", "fsync /a"]);
@@ -444,7 +445,7 @@ fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
     tells(&[BOTH, &STRUCTURE].concat(), &way, &tree, "kind");
 }
 
-/// Does a tree do as is demanded?
+/// Returns true if a tree meets a demand.
 fn does(tree: &FoundTree, demand: &ShellDemand) -> bool {
     let (ShellDemand::Directory(path)
     | ShellDemand::Nothing(path)
@@ -468,9 +469,8 @@ fn does(tree: &FoundTree, demand: &ShellDemand) -> bool {
     }
 }
 
-/// What is demanded of single names is so of every tree that is legal; and where it is said of a
-/// violation, not of that tree. How many violations there are of each word, and of how many it is
-/// said.
+/// Every legal tree meets the demands on single names. If demands are returned for a violation, its
+/// tree breaks one of them. Counts the violations of each promise, and those that have demands.
 #[test]
 fn what_is_demanded_is_what_a_shell_can_find_broken() {
     let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
@@ -488,7 +488,7 @@ fn what_is_demanded_is_what_a_shell_can_find_broken() {
             let violation = Violation::new(Verdict::Lost, promise, format!("{path} is wrong"));
             demands::demands(&way.fs, &way.history, &violation)
         };
-        // All that there is to be said, whatever it is asked for.
+        // All demands, whatever the violation is.
         let any = ["/a", "/b", "/a/a"]
             .iter()
             .find_map(|path| of("flushed-name", path))

@@ -1,5 +1,5 @@
-//! A recovered file system as it is, by inodes: names that lead to one inode are seen to do so, and
-//! a cycle of directories is read once.
+//! The tree of a recovered file system, by inodes. Several names may lead to one inode, and a cycle
+//! of directories is read once.
 
 use std::collections::BTreeMap;
 
@@ -15,36 +15,36 @@ use crate::fs::model::{Groups, Seen};
 pub struct FoundTree {
     pub root: u32,
     pub nodes: BTreeMap<u32, FoundNode>,
-    /// What of each, but of the root and of symbolic links, is looked at besides.
+    /// The compared attributes of each inode, except the root and symbolic links.
     pub attributes: BTreeMap<u32, Seen>,
 }
 
-/// One of them.
+/// An inode of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundNode {
-    /// Each name and the inode it leads to.
+    /// A directory: each name, and the inode that it leads to.
     Directory(BTreeMap<String, u32>),
-    /// One of its paths, how many links it says it has, how many names there are, and what it
-    /// holds.
+    /// A file: one of its paths, the link count that it reports, the number of its names, and its
+    /// contents.
     File { path: String, links: u32, names: u32, bytes: Vec<u8> },
-    /// The same of a symbolic link.
+    /// A symbolic link: the same properties, and its target.
     Symlink { path: String, links: u32, names: u32, target: String },
 }
 
-/// Why a tree could not be read.
+/// The reason for which a tree cannot be read.
 #[derive(Debug)]
 pub enum Unread {
-    /// It is damaged: what, and how.
+    /// Damage to the file system: the path, and the error.
     Damaged(String),
-    /// The machine's fault.
+    /// An error of the machine.
     Broken(CheckError),
 }
 
 impl FoundTree {
-    /// Everything that can be reached, as far as these calls have anything to do with it.
+    /// Reads everything that can be reached, with the attributes that these calls can change.
     ///
     /// # Errors
-    /// Where something cannot be read.
+    /// Returns an error if something cannot be read.
     pub fn of(files: &dyn Files, calls: Groups) -> Result<FoundTree, Unread> {
         let root = files.stat("/").map_err(|errno| unread("/", errno))?.inode;
         let mut tree = FoundTree { root, nodes: BTreeMap::new(), attributes: BTreeMap::new() };

@@ -1,4 +1,4 @@
-//! The words for what is broken, as the module's table has them.
+//! The words of the promises in the module's table.
 
 use crate::fs::model::{FLUSHED_ATTRIBUTES, UNSYNCED_ATTRIBUTES};
 
@@ -12,9 +12,9 @@ pub const ONE_SEQUENCE: &str = "one-sequence";
 pub const LINK_COUNT: &str = "link-count";
 pub const READABLE: &str = "readable";
 
-/// Those of modes and extended attributes.
+/// The promises about modes and extended attributes.
 pub const OF_ATTRIBUTES: [&str; 2] = [FLUSHED_ATTRIBUTES, UNSYNCED_ATTRIBUTES];
-/// Those of everything else.
+/// The promises about everything else.
 pub const WORDS: [&str; 9] = [
     FLUSHED_NAME,
     DELETED_NAME,
@@ -27,15 +27,15 @@ pub const WORDS: [&str; 9] = [
     READABLE,
 ];
 
-/// Both.
+/// Returns all promises.
 pub fn all() -> impl Iterator<Item = &'static str> {
     WORDS.into_iter().chain(OF_ATTRIBUTES)
 }
 
-/// What a profile may exclude by itself. Nothing else that is wrong is hidden then: it is looked
-/// for without these.
+/// The promises that a profile may exclude by themselves. The exclusion hides no other violation,
+/// because the tree is judged again without these promises.
 pub const EXCLUDABLE: [&str; 2] = [contents::UNSYNCED, UNSYNCED_ATTRIBUTES];
-/// The structure, which a profile may exclude as a whole, together with those. Then what was forced
-/// is looked for name by name.
+/// The promises about the structure, which a profile may exclude as a whole, together with
+/// [`EXCLUDABLE`]. Then forced data is checked name by name.
 #[cfg(test)]
 pub const STRUCTURE: [&str; 5] = [READABLE, KIND, CREATED_NAME, ONE_SEQUENCE, LINK_COUNT];

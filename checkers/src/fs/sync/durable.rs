@@ -1,9 +1,10 @@
-//! The tree, and what of it is durable: with all syncs, and, if the profile of a file system
-//! excludes promises of ours, with those alone of which it promises something. What the second says
-//! must be there; what only the first says may be gone, by design (EX-104).
+//! The tree and its durable part, in two versions: with all syncs and, if the profile of the file
+//! system excludes promises of `fs-sync`, with only those syncs whose promises it keeps. The
+//! promises of the second version must hold. A loss that breaks only promises of the first is by
+//! design (EX-104).
 //!
-//! So an exclusion hides nothing: of a file that fsync and then sync have made durable, fsync's
-//! promise is left where sync's is excluded.
+//! So an exclusion hides no other promise: if fsync and then sync have made a file durable and the
+//! promise of sync is excluded, the promise of fsync still holds.
 
 use explode_ramdisk::files::FsCall;
 use explode_runtime::verdict::ExcludedPromises;
@@ -13,28 +14,28 @@ use super::synced::SyncedNames;
 use crate::fs::model::promise::PathPromise;
 use crate::fs::model::{Abstract, SyncCall};
 
-/// The tree, with all syncs and with those that promise something.
+/// The tree, and its durable part with all syncs and with those whose promises are kept.
 #[derive(Clone, Debug)]
 pub struct Durable {
     /// The tree as it is.
     pub fs: Abstract,
-    /// With all syncs.
+    /// The durable part with all syncs.
     pub all: SyncedNames,
-    /// With those that promise something, if some do not.
+    /// The durable part with the syncs whose promises are kept. `None` if all are kept.
     pub kept: Option<SyncedNames>,
     excluded: ExcludedPromises,
 }
 
 impl Durable {
-    /// An empty root, on a file system of which nothing is known yet.
+    /// Returns an empty root, on a file system whose profile is not known yet.
     pub fn new() -> Durable {
         let fs = Abstract::new();
         let all = SyncedNames::new(&fs);
         Durable { fs, all, kept: None, excluded: ExcludedPromises::default() }
     }
 
-    /// The profile of the file system excludes these promises. It is said before anything is done;
-    /// again after a chop, where it changes nothing.
+    /// Sets the promises that the profile of the file system excludes. Called before the first
+    /// step, and again after a chop, when it changes nothing.
     pub fn exclude(&mut self, excluded: ExcludedPromises) {
         if self.kept.is_none() && SyncCall::is_any_in(&excluded) {
             self.kept = Some(SyncedNames::new(&Abstract::new()));
@@ -42,12 +43,12 @@ impl Durable {
         self.excluded = excluded;
     }
 
-    /// What is excluded.
+    /// Returns the excluded promises.
     pub fn excluded(&self) -> &ExcludedPromises {
         &self.excluded
     }
 
-    /// A call has succeeded.
+    /// Applies a call that has succeeded.
     pub fn follow(&mut self, call: &FsCall) {
         let kept = self.kept.as_mut();
         match SyncCall::of(call) {
@@ -65,7 +66,7 @@ impl Durable {
         }
     }
 
-    /// What must be there, and what else would be if the profile excluded nothing.
+    /// Returns the promises that must be kept, and all promises if the profile excludes some.
     pub fn promises(&self) -> (Vec<PathPromise>, Option<Vec<PathPromise>>) {
         let all = promises(&self.fs, &self.all);
         match &self.kept {
@@ -74,7 +75,7 @@ impl Durable {
         }
     }
 
-    /// Would a sync find nothing to do?
+    /// Returns true if a sync would change nothing.
     pub fn is_synced(&self) -> bool {
         let paths = self.fs.paths();
         let ids = paths.iter().map(|(_, id)| *id).chain([Abstract::ROOT]);

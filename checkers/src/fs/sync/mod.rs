@@ -1,45 +1,45 @@
-//! What was synced survives every crash (EX-101): by sync, or by fsync of a file and of its
-//! directories.
+//! Synced data survives every crash (EX-101): data that was synced by sync, or by fsync of a file
+//! and of its directories.
 //!
-//! mutate takes one of 16 steps (`step.rs`; those that would do nothing are left out): it changes a
-//! small tree, syncs some of it, or both. As long as anything is promised, every disk that a crash
-//! could leave right then is checked: what one file was promised must survive what is done to
-//! others.
+//! mutate takes one of 16 steps (`step.rs`; steps that would do nothing are left out). A step
+//! changes a small tree, syncs a part of it, or both. If anything is promised, every disk that a
+//! crash could leave right after the step is checked. The promises about one file must survive
+//! changes to others.
 //!
-//! # What is promised
+//! # The promises of a sync
 //!
-//! | call | what becomes durable |
+//! | call | durable afterwards |
 //! | --- | --- |
 //! | sync | everything |
 //! | fsync of a file | its contents and its size, not its name |
 //! | fdatasync of a file | its contents, and enough of its size to read them |
-//! | fsync of a directory | its names; one leads somewhere once that was synced itself |
+//! | fsync of a directory | its names; a name leads to an inode once the inode itself was synced |
 //!
-//! A file that was changed after it was synced keeps its promise on the rest. Written bytes hold
-//! the old, the new, or anything; so does a hole around them, for it becomes a block. A size that
-//! was changed is at least the smallest since the sync, and bytes below that hold. A name that was
-//! changed may be there or not, and if there is a file, it is one that the name has led to since,
-//! with its synced contents. Nothing is promised about a file that was removed or replaced, even if
-//! its name is back: its blocks may have been used again. No promise demands that a rename is
-//! atomic.
+//! A file that was changed after it was synced keeps its promise on the rest. Written bytes may
+//! hold the old data, the new data, or anything else. So may a hole around them, because it becomes
+//! a block. If the size was changed, it is at least the smallest size since the sync, and bytes
+//! below that size are kept. A name that was changed may be there or not. If it leads to a file,
+//! that is one to which it has led since, with its synced contents. Nothing is promised about a
+//! file that was removed or replaced, even if its name is back, because its blocks may have been
+//! used again. No promise demands that a rename is atomic.
 //!
-//! # The words for it
+//! # The words of the promises
 //!
-//! Profiles go by these; each says which call had made durable what is not there: the strongest
-//! since it was last changed.
+//! Profiles use these words. A word names the call that made the lost data durable: the strongest
+//! call since the data was last changed.
 //!
-//! | promise | what |
+//! | promise | durable data |
 //! | --- | --- |
-//! | `synced-by-sync` | a file, a directory, or that a name is gone |
-//! | `synced-by-fsync`, `synced-by-fdatasync` | the contents of a file of which nothing is unsynced |
-//! | `synced-directory` | a name, or that it is gone, by fsync of its directory |
-//! | `partly-synced-by-sync`, `-by-fsync`, `-by-fdatasync` | of a file, what later changes have left alone, or the contents without the name |
+//! | `synced-by-sync` | a file, a directory, or the removal of a name |
+//! | `synced-by-fsync`, `synced-by-fdatasync` | the contents of a file without unsynced changes |
+//! | `synced-directory` | a name, or its removal, by fsync of its directory |
+//! | `partly-synced-by-sync`, `-by-fsync`, `-by-fdatasync` | the part of a file that later changes have not touched, or the contents without the name |
 //!
-//! Where a profile excludes some of them, what the others promise must be there all the same; what
-//! is lost of the rest is by design (`durable.rs`).
+//! If a profile excludes some of them, the promises of the others must still hold. Any other loss
+//! is by design (`durable.rs`).
 //!
-//! `lost` is what is missing, too short, zeroes, or an older version; `corrupt` what is too long or
-//! anything else; `resurrected` is a name that was taken away, and whose directory was synced then.
+//! `lost` means missing, too short, zeroes, or an older version. `corrupt` means too long, or
+//! anything else. `resurrected` means a name that was removed before its directory was synced.
 
 mod durable;
 mod promises;
@@ -88,21 +88,21 @@ pub fn def() -> CheckerDef {
     ])
 }
 
-/// What was done, and what of it is promised. (No signature: what is not synced yet is part of the
-/// state too.)
+/// The changes so far, and the promises about them. There is no signature, because unsynced changes
+/// are part of the state as well.
 #[derive(Clone, Debug)]
 pub(super) struct Sync {
     hole: usize,
-    /// Crashes come only when all is synced.
+    /// True if a crash happens only when everything is synced.
     at_rest: bool,
     durable: Durable,
     versions: Versions,
-    /// What must be there, and what else would be if the profile excluded nothing.
+    /// The promises that must be kept, and all promises if the profile excludes some.
     promises: Vec<PathPromise>,
     others: Option<Vec<PathPromise>>,
 }
 
-/// The contents of files are kept in memory, too.
+/// The largest hole in bytes. It is limited because the contents of files are also kept in memory.
 const LARGEST_HOLE: u64 = 64 << 20;
 
 fn build(options: &Options) -> Result<Sync, UsageError> {
@@ -125,7 +125,7 @@ fn build(options: &Options) -> Result<Sync, UsageError> {
 }
 
 impl Sync {
-    /// Takes a step; returns true if a crash may come right then.
+    /// Takes a step. Returns true if a crash may happen right after it.
     fn take(&mut self, step: SyncStep, files: &dyn Files) -> Result<bool, CheckError> {
         let calls = step.calls(self.hole, &self.durable.fs, &mut self.versions);
         make(&calls, files, |call| self.durable.follow(call))?;

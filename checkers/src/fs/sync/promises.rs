@@ -1,4 +1,4 @@
-//! What a crash must leave, of what syncs have made durable.
+//! The promises about a tree, as its syncs have made it durable.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::synced::SyncedNames;
 use crate::fs::model::promise::{PathPromise, PromisedObject};
 use crate::fs::model::{Abstract, Id, NamePlace, SyncCall};
 
-/// All of it, in the order of the paths.
+/// Returns all promises, in the order of the paths.
 pub fn promises(fs: &Abstract, synced: &SyncedNames) -> Vec<PathPromise> {
     let alive = fs.paths().into_iter().map(|(_, id)| id).collect();
     let mut all = Vec::new();
@@ -17,13 +17,14 @@ pub fn promises(fs: &Abstract, synced: &SyncedNames) -> Vec<PathPromise> {
 struct Below<'a> {
     fs: &'a Abstract,
     synced: &'a SyncedNames,
-    /// What has a name.
+    /// The inodes that have a name.
     alive: BTreeSet<Id>,
     all: &'a mut Vec<PathPromise>,
 }
 
 impl Below<'_> {
-    /// Adds the names in a directory that is where it is whatever a crash does, and those below.
+    /// Adds the promises about the names in a directory whose own path no crash can change, and
+    /// about those below.
     fn add(&mut self, directory: Id, parent: &str) {
         let synced = self.synced;
         for place in synced.history.places().filter(|place| place.directory == directory) {
@@ -37,8 +38,8 @@ impl Below<'_> {
         }
     }
 
-    /// A name that leads to one thing only, crash or not, says what is there; another one what may
-    /// be there.
+    /// Returns the promise about a name. If a crash cannot change where the name leads, the promise
+    /// names that object; otherwise it lists the possible contents. `None` if nothing is promised.
     fn of_name(&self, place: &NamePlace<'_>) -> Option<PromisedObject> {
         if place.leads.len() > 1 {
             return self.perhaps(place);
@@ -47,16 +48,16 @@ impl Below<'_> {
         let word = by.copied().map(SyncCall::synced)?;
         let Some(id) = place.now else { return Some(PromisedObject::Nothing(word)) };
         if self.fs.is_directory(id) {
-            // Before it was synced itself, a name that leads to it may lead nowhere.
+            // A name may lead nowhere until the directory it leads to was synced itself.
             return self.synced.history.is_made(id).then_some(PromisedObject::Directory(word));
         }
         let contents = self.synced.history.file(id)?.forced.promised(true)?;
         Some(PromisedObject::File(if contents.whole { word } else { contents.promise }, contents))
     }
 
-    /// What a name leads to if it leads anywhere. Nothing is said if one of its files was never
-    /// synced, or is gone: the blocks and the inode of a file that has lost its name may be used
-    /// again, even before the change of its directory is on disk.
+    /// Returns the possible contents of a name that may lead nowhere. Nothing is promised if one of
+    /// its files was never synced or has lost its last name, because the blocks and the inode of
+    /// such a file may be used again, even before the change of its directory is on disk.
     fn perhaps(&self, place: &NamePlace<'_>) -> Option<PromisedObject> {
         let promised = |id: Id| {
             let counts = self.alive.contains(&id) && self.fs.is_file(id);

@@ -9,49 +9,52 @@ use super::durable::Durable;
 use crate::fs::model::Abstract;
 use crate::fs::model::pattern::pattern;
 
-/// What is written at a time: a block, as file systems have them.
+/// The number of bytes of one write: a block of common file systems.
 pub const BLOCK: usize = 4096;
 /// A size in the middle of a block.
 const MIDDLE: usize = 1000;
 
-/// One call of mutate. Steps with a sync of their own make short ways to where syncs go wrong:
+/// One call of mutate. Steps with a sync of their own make short paths to typical sync bugs:
 /// [`WriteAFar`](SyncStep::WriteAFar), [`TruncateA`](SyncStep::TruncateA), and
-/// [`WriteB`](SyncStep::WriteB) or [`WriteC`](SyncStep::WriteC) is the paper's error in ext2: a new
+/// [`WriteB`](SyncStep::WriteB) or [`WriteC`](SyncStep::WriteC) is the paper's error in ext2. A new
 /// file or directory gets the indirect blocks that `/a` has given back, and the `/a` that is still
 /// on disk claims them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncStep {
-    /// Its first block, fsync of it and of its directory.
+    /// Writes the first block of `/a`, and fsyncs it and its directory.
     WriteA,
-    /// The same behind a hole (EX-97), so that there are indirect blocks.
+    /// Writes a block of `/a` behind a hole (EX-97), so that there are indirect blocks, and fsyncs
+    /// both.
     WriteAFar,
-    /// Two blocks, fsync of it and of its directory.
+    /// Writes two blocks of `/b`, and fsyncs it and its directory.
     WriteB,
-    /// Its block, and `/d` if it is not there, fsync of it and of both directories.
+    /// Writes the block of `/d/c`, makes `/d` if necessary, and fsyncs the file and both
+    /// directories.
     WriteC,
-    /// The first block of `/a`, not synced.
+    /// Writes the first block of `/a`, not synced.
     WriteAOnly,
-    /// Two blocks, not synced.
+    /// Writes two blocks of `/b`, not synced.
     WriteBOnly,
-    /// A block at the end of `/a`, and fdatasync of it alone: its size is needed to read it.
+    /// Writes a block at the end of `/a`, and fdatasyncs `/a` only. Its size is needed to read the
+    /// block.
     AppendToA,
-    /// To nothing, not synced.
+    /// Truncates `/a` to nothing, not synced.
     TruncateA,
-    /// To the middle of a block, not synced: shorter or longer.
+    /// Shortens or extends `/a` to the middle of a block, not synced.
     ResizeA,
-    /// Not synced.
+    /// Removes `/a`, not synced.
     UnlinkA,
-    /// Over what is there, not synced.
+    /// Renames `/a` to `/b`, which may exist, not synced.
     RenameAToB,
-    /// The directory and its file, with a block, not synced.
+    /// Makes the directory and its file with a block, not synced.
     MakeD,
-    /// Both, not synced.
+    /// Removes the file and its directory, not synced.
     RemoveD,
-    /// Without its directory.
+    /// Fsyncs `/a` without its directory.
     FsyncA,
-    /// The names in it.
+    /// Fsyncs the root: the names in it.
     FsyncRoot,
-    /// Everything.
+    /// Syncs everything.
     Sync,
 }
 
@@ -75,7 +78,7 @@ impl SyncStep {
         SyncStep::Sync,
     ];
 
-    /// The steps that do anything to a tree.
+    /// Returns the steps that change anything.
     pub fn possible(durable: &Durable) -> Vec<SyncStep> {
         SyncStep::ALL.into_iter().filter(|step| step.is_possible(durable)).collect()
     }
@@ -100,7 +103,7 @@ impl SyncStep {
         }
     }
 
-    /// Its name in traces.
+    /// Returns the name of the step in traces.
     pub fn name(self) -> &'static str {
         match self {
             SyncStep::WriteA => "write /a; fsync /a, /",
@@ -122,8 +125,8 @@ impl SyncStep {
         }
     }
 
-    /// The calls of which it is made; `hole` is how many bytes the hole of
-    /// [`WriteAFar`](SyncStep::WriteAFar) ends behind the start of the file.
+    /// Returns the calls of the step. `hole` is the offset at which the hole of
+    /// [`WriteAFar`](SyncStep::WriteAFar) ends.
     pub fn calls(self, hole: usize, fs: &Abstract, versions: &mut Versions) -> Vec<FsCall> {
         let d = || "/d".to_owned();
         let mkdir = || fs.find("/d").is_none().then(|| FsCall::Mkdir { path: d() });
@@ -177,12 +180,13 @@ impl SyncStep {
     }
 }
 
-/// How often each file was written, by its letter.
+/// The number of writes to each file, by its letter.
 #[derive(Clone, Debug, Default)]
 pub struct Versions(BTreeMap<char, u32>);
 
 impl Versions {
-    /// Writes the next version of some bytes of a file, made if it is not there.
+    /// Returns the calls that write the next version of some bytes of a file, and make the file if
+    /// necessary.
     fn write(&mut self, path: &str, at: usize, len: usize) -> [FsCall; 3] {
         let letter = path.chars().next_back().expect("a path has a name");
         let version = self.0.entry(letter).or_default();
@@ -197,8 +201,8 @@ impl Versions {
     }
 }
 
-/// A call on a file that is opened for it. To open it is a call of its own: if that fails, the file
-/// was not there.
+/// Returns the calls that open a file, make a call on it and close it. If the open fails, the file
+/// does not exist.
 fn open(path: &str, call: FsCall) -> [FsCall; 3] {
     let flags = OpenFlags::EXISTING;
     [FsCall::Open { path: path.to_owned(), flags }, call, FsCall::Close { path: path.to_owned() }]
@@ -208,8 +212,8 @@ fn fsync(path: &str) -> [FsCall; 3] {
     open(path, FsCall::Fsync { path: path.to_owned() })
 }
 
-/// fsync of a file and of every directory on the way to it, from the inside out (EX-101): a file's
-/// fsync does not make its name durable.
+/// Returns the calls that fsync a file and every directory on its path, innermost first (EX-101).
+/// fsync of a file does not make its name durable.
 fn fsync_with_directories(path: &str) -> impl Iterator<Item = FsCall> {
     let directory = |(slash, _)| if slash == 0 { "/" } else { &path[..slash] };
     let directories = path.rmatch_indices('/').map(directory);

@@ -1,4 +1,4 @@
-//! What some syncs have made durable, and by which call each name.
+//! The durable part of a tree with some syncs, and the call that made each name durable.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use explode_ramdisk::files::FsCall;
 
 use crate::fs::model::{Abstract, History, Id, SyncCall};
 
-/// What some syncs have made durable.
+/// The durable part of a tree with some syncs.
 #[derive(Clone, Debug)]
 pub struct SyncedNames {
-    /// What is stable and volatile.
+    /// The stable and the volatile operations.
     pub history: History,
-    /// The call that has made each name durable: the strongest since the name was last changed.
+    /// The strongest call that made each name durable since the name was last changed.
     pub names: BTreeMap<(Id, String), SyncCall>,
 }
 
 impl SyncedNames {
-    /// An empty root, durable as it is.
+    /// Returns the durable part of an empty root.
     pub fn new(fs: &Abstract) -> SyncedNames {
         let mut history = History::default();
         history.sync(fs);
         SyncedNames { history, names: BTreeMap::new() }
     }
 
-    /// A sync has succeeded.
+    /// Applies a sync that has succeeded.
     pub fn sync(&mut self, fs: &Abstract, call: &FsCall, by: SyncCall) {
         let is_synced = |directory: Id| match call {
             FsCall::FsyncDir { path } => fs.find(path) == Some(directory),

@@ -1,4 +1,4 @@
-//! The rules of what is promised, one by one, as the model has them.
+//! Tests of the rules for promises, one by one.
 
 use explode_ramdisk::files::{FsCall, OpenFlags};
 use explode_runtime::verdict::{ExcludedPromises, Profile, Promise as Line};
@@ -7,15 +7,15 @@ use super::durable::Durable;
 use crate::fs::model::pattern::pattern;
 use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject, PromisedPart};
 
-/// The words for its name and for its contents, the bounds of its size, the bytes that must be
-/// there.
+/// The promises of a file: the words for its name and for its contents, the bounds of its size, and
+/// the ranges of bytes that must be there.
 type OfAFile = (&'static str, &'static str, (usize, Option<usize>), Vec<(usize, usize)>);
 
-/// What is durable, and how steps are said here.
+/// A tree with its durable part, and short methods for steps.
 struct Said(Durable);
 
 impl Said {
-    /// `/a` and `/b`, 8192 bytes each, durable by fsync, and their names.
+    /// Returns `/a` and `/b`, of 8192 bytes each, whose contents and names are durable by fsync.
     fn files() -> Said {
         let mut said = Said(Durable::new());
         for path in ["/a", "/b"] {
@@ -63,12 +63,12 @@ impl Said {
         self.0.follow(&FsCall::Syncfs);
     }
 
-    /// What is promised of a path.
+    /// Returns the promise about a path.
     fn of(&self, path: &str) -> Option<PromisedObject> {
         of(self.0.promises().0, path)
     }
 
-    /// The promise of a file that must be there.
+    /// Returns the promise about a file that must be there.
     fn file(&self, path: &str) -> OfAFile {
         match self.of(path) {
             Some(PromisedObject::File(name, contents)) => {
@@ -79,7 +79,7 @@ impl Said {
         }
     }
 
-    /// How many contents a name may lead to, if it leads anywhere.
+    /// Returns the number of contents that a name may have if it leads anywhere.
     fn perhaps(&self, path: &str) -> usize {
         match self.of(path) {
             Some(PromisedObject::Perhaps(contents)) => contents.len(),
@@ -89,7 +89,7 @@ impl Said {
     }
 }
 
-/// What these say of a path.
+/// Returns the promise about a path among these promises.
 fn of(promises: Vec<PathPromise>, path: &str) -> Option<PromisedObject> {
     promises.into_iter().find(|promise| promise.path == path).map(|promise| promise.what)
 }
@@ -221,8 +221,8 @@ fn what_is_removed_is_promised_to_nobody() {
     assert_eq!(said.of("/a"), Some(PromisedObject::Nothing("synced-by-sync")));
 }
 
-/// An exclusion excuses no other call: of two syncs that have made the same data durable, the
-/// promise of the one that is not excluded still holds.
+/// If two syncs have made the same data durable and the promise of one is excluded, the promise of
+/// the other still holds.
 #[test]
 fn an_exclusion_leaves_what_other_calls_promise() {
     let excluding = |words: &[&'static str]| {

@@ -1,4 +1,4 @@
-//! What was forced, and so must be on every crash disk.
+//! The forced part of a tree, which must be on every crash disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,23 +12,24 @@ use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject};
 use crate::fs::model::{Abstract, Groups, Id, ModelNode, Seen};
 use crate::fs::topology::{BLOCK, TopologyCall};
 
-/// What of each file is durable, and which paths were there and are gone for good. All names are
-/// durable after each call.
+/// The durable part of each file, and the paths that were ever there. All names are durable after
+/// each call.
 #[derive(Clone, Debug, Default)]
 pub struct Forced {
     files: BTreeMap<Id, File>,
     seen: BTreeSet<String>,
-    /// What makes nothing durable here.
+    /// The excluded promises. A sync with an excluded promise makes nothing durable here.
     excluded: ExcludedPromises,
 }
 
 impl Forced {
-    /// Nothing yet; these promises are not counted, nor what rests on them.
+    /// Returns an empty state in which excluded promises do not count, and neither does anything
+    /// that rests on them.
     pub fn without(excluded: ExcludedPromises) -> Forced {
         Forced { excluded, ..Forced::default() }
     }
 
-    /// What is there from the start is as durable as what was forced.
+    /// Adds the tree that is there from the start, which is as durable as forced data.
     pub fn begin(&mut self, way: SyncMethod, fs: &Abstract) {
         let by = way.of_contents();
         for (path, id) in fs.paths() {
@@ -41,7 +42,7 @@ impl Forced {
         }
     }
 
-    /// A call was made, and forced; `fs` is the tree after it.
+    /// Adds a call that was made and forced. `fs` is the tree after the call.
     pub fn follow(&mut self, way: SyncMethod, fs: &Abstract, call: &TopologyCall) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));
         for id in
@@ -78,8 +79,8 @@ impl Forced {
                 return;
             }
             (SyncMethod::FsyncDir, _) => return,
-            // Its names were changed, and it was synced for that; what a way has made durable
-            // before is still that way's.
+            // Only the names of the file were changed, and the file was synced for them. Its
+            // contents keep the promise of the method that made them durable.
             _ if file.is_synced() => return,
             _ => By::Fsync,
         };
@@ -90,11 +91,11 @@ impl Forced {
         }
     }
 
-    /// All that must be there, a directory before what is in it.
+    /// Returns all promises. A directory comes before its contents.
     pub fn promises(&self, way: SyncMethod, fs: &Abstract, calls: Groups) -> Vec<PathPromise> {
         let name = way.of_names().synced();
         let mut promises = Vec::new();
-        // Without its name a file is nowhere.
+        // If its name is not promised, a file is not promised either.
         if self.excluded.contains(name) {
             return promises;
         }

@@ -1,40 +1,40 @@
-//! Each way to make changes durable does what it promises (EX-101, EX-117): one way a run, after
-//! every call of the generic core.
+//! Each method of making changes durable keeps its promise (EX-101, EX-117). A run uses one method,
+//! after every call of the generic core.
 //!
 //! mutate makes one of the eight system calls on one node of the tree
 //! ([`topology`](super::topology)), and compares the file system with the abstract one (EX-98),
-//! which begins with what the stack's files begin with. Then it forces what was done, the way that
-//! the option `way` says; then every disk that a crash could leave right then is checked. All that
-//! was forced before and not changed since is looked at again, too.
+//! which begins with the tree that the stack begins with. Then it forces the change by the method
+//! that the option `way` names, and checks every disk that a crash could leave right then. The
+//! check includes all data that was forced before and not changed since.
 //!
-//! # What each way promises
+//! # The promises of each method
 //!
-//! | way | what is done after the call | what must be there |
+//! | way | after the call | must be there |
 //! | --- | --- | --- |
 //! | `sync`, `syncfs` | sync(2), syncfs(2) | everything (sync(2), NOTES) |
-//! | `fsync` | fsync of the file or directory that it was about, and of every directory on the path, the old and the new one | everything: no call changes anything else (fsync(2)) |
-//! | `fsync-dir` | fsync of the directories whose names were changed; of what is new, too, once, for a name leads somewhere only then | names, not contents (fsync(2)) |
+//! | `fsync` | fsync of the changed file or directory, and of every directory on its path, the old and the new one | everything: no call changes anything else (fsync(2)) |
+//! | `fsync-dir` | fsync of the directories whose names were changed; also of a new node, once, because its name leads to it only then | names, not contents (fsync(2)) |
 //! | `fdatasync` | fdatasync of a file that was written or resized | its contents; it may be longer than it should be (fsync(2)) |
-//! | `o-sync`, `o-dsync` | nothing: files are opened so, which is about writes, and not about ftruncate | as after fsync, fdatasync (open(2)) |
-//! | `msync` | what is written is stored through a shared mapping; msync of it with `MS_SYNC` | what was stored (POSIX, msync) |
-//! | `mount-sync` | nothing: the file system is mounted with `-o sync` | everything (mount(8), sync); by mount(2) what is written |
+//! | `o-sync`, `o-dsync` | nothing: files are opened with the flag, which applies to writes and not to ftruncate | as after fsync, fdatasync (open(2)) |
+//! | `msync` | data is stored through a shared mapping; msync of it with `MS_SYNC` | the stored data (POSIX, msync) |
+//! | `mount-sync` | nothing: the file system is mounted with `-o sync` | everything (mount(8), sync); according to mount(2) the written data |
 //!
 //! Modes and extended attributes are part of everything (fsync(2): "also flushes the metadata
 //! information associated with the file"; inode(7), xattr(7)), and fdatasync leaves them out. A
-//! symbolic link cannot be opened to fsync it, so only `sync`, `syncfs` and `mount-sync` promise
-//! one. What fallocate and clones have made of contents is part of them; `o-sync`, `o-dsync` and
-//! `msync` are not about that. A group of calls that a way is not about is left out, and reported
-//! as left out.
+//! symbolic link cannot be opened for fsync, so only `sync`, `syncfs` and `mount-sync` promise it.
+//! The effects of fallocate and of clones are part of the contents. `o-sync`, `o-dsync` and `msync`
+//! do not apply to them. A group of calls to which a method does not apply is left out, and
+//! reported as left out.
 //!
-//! With `fdatasync`, `o-sync`, `o-dsync` and `msync`, which are about contents, names are made
-//! durable as `fsync` does it, and only files are looked at. Nothing is said of link counts and
-//! times, of what stands in `lost+found`, and of names that were never made: `fs-reasonable` is
-//! about those.
+//! `fdatasync`, `o-sync`, `o-dsync` and `msync` promise only contents. With them names are made
+//! durable as with `fsync`, and only files are checked. Link counts, times, the contents of
+//! `lost+found` and names that were never made are not checked here, but by `fs-reasonable`.
 //!
-//! The words for what is broken are those of `fs-sync`, and `synced-by-syncfs`, `-o-sync`,
-//! `-o-dsync`, `-msync`, `-mount-sync`, `metadata-synced-by-mount-sync` (names, and sizes by
-//! ftruncate); `partly-...` of a file that was resized since and not synced. `call-has-its-effect`
-//! is broken where the file system itself differs from the abstract one, without any crash.
+//! The words of the promises are those of `fs-sync`, and also `synced-by-syncfs`, `-o-sync`,
+//! `-o-dsync`, `-msync`, `-mount-sync`, and `metadata-synced-by-mount-sync` (names, and sizes set
+//! by ftruncate). `partly-...` stands for a file that was resized since and not synced.
+//! `call-has-its-effect` is broken if the file system differs from the abstract one without a
+//! crash.
 
 mod forced;
 mod way;
@@ -83,29 +83,29 @@ pub fn def() -> CheckerDef {
     ])
 }
 
-/// The tree, and what of it is forced.
+/// The tree, and its forced part.
 #[derive(Clone, Debug)]
 struct SyncMethods {
     way: SyncMethod,
-    /// The calls that were asked for.
+    /// The calls that the options name.
     asked: Groups,
     limits: Limits,
-    /// The tree is known. What is known goes on over a chop.
+    /// True if `init` has run. The state continues after a chop.
     begun: bool,
     fs: Abstract,
-    /// How many writes there were.
+    /// The number of writes so far.
     writes: u32,
     forced: Forced,
-    /// The same without what the profile excludes, if it excludes anything.
+    /// The forced part without excluded promises. `None` if the profile excludes none.
     kept: Option<Forced>,
     excluded: ExcludedPromises,
-    /// What must be there, and what else would be if the profile excluded nothing.
+    /// The promises that must be kept, and all promises if the profile excludes some.
     promises: Vec<PathPromise>,
     others: Option<Vec<PathPromise>>,
 }
 
-/// The words for what a way makes durable, wholly or in part, and those by which another check says
-/// that this way has lost something.
+/// Returns the words for data that this method makes durable, wholly or partly, and the words by
+/// which another check reports a loss by this method.
 pub(crate) fn words(way: &str) -> Vec<&'static str> {
     let found = SyncMethod::ALL.iter().find(|(name, _)| *name == way);
     let own = found.map_or_else(Vec::new, |(_, way)| By::words(way.durable()));
@@ -117,9 +117,9 @@ pub(crate) fn words(way: &str) -> Vec<&'static str> {
     own.into_iter().chain(fsynced.iter().copied()).collect()
 }
 
-/// The words by which other checks say that something is lost that this way, or another one, has
-/// forced: `fs-reasonable` and `fs-moved` force by sync, fsync and msync and tell it by one word,
-/// and what `fs-failures` finds on the disk was synced before.
+/// Returns the words by which other checks report a loss of data that this method, or another one,
+/// has forced. `fs-reasonable` and `fs-moved` force by sync, fsync and msync and use one word for
+/// all. `fs-failures` finds losses of data that was synced before.
 pub(crate) fn doubts(way: &str) -> Vec<&'static str> {
     const NAMES: [&str; 2] = ["flushed-name", "deleted-name"];
     const FILES: [&str; 2] = ["flushed-contents", "flushed-attributes"];
@@ -190,7 +190,7 @@ impl Checker for SyncMethods {
         let bytes = call.bytes(&self.fs, self.writes);
         match call.make(files.as_ref(), &bytes, self.way.write()) {
             Ok(()) => call.apply(&mut self.fs, &bytes),
-            // Not every file system has links.
+            // Some file systems have no links.
             Err(errno) if call.is_refused(errno) => return Ok(()),
             Err(errno) => return Err(CheckError::broken(format!("{}: {errno}", call.name()))),
         }
@@ -214,7 +214,8 @@ impl Checker for SyncMethods {
         promise::judge(files.as_ref(), &self.promises, self.others.as_deref(), &self.excluded)
     }
 
-    /// Where something is left that was not forced, that is part of the state too.
+    /// Returns no signature if anything is left unforced, because that is part of the state as
+    /// well.
     fn get_sig(&self) -> Option<Vec<u8>> {
         self.way.forces_everything(self.limits.calls).then(|| signature(&self.fs))
     }

@@ -1,4 +1,4 @@
-//! The ways, and how each forces what a call has done.
+//! The sync methods, and the calls by which each forces a change.
 
 use explode_ramdisk::files::{
     Files, FsAbility, FsCall, OpenFlags, Result as FilesResult, WriteMethod,
@@ -11,7 +11,7 @@ use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Group, Groups};
 use crate::fs::topology::TopologyCall;
 
-/// A way to make changes durable.
+/// A method of making changes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncMethod {
     Sync,
@@ -26,7 +26,7 @@ pub enum SyncMethod {
 }
 
 impl SyncMethod {
-    /// By their names.
+    /// All methods with their names.
     pub const ALL: [(&'static str, SyncMethod); 9] = [
         ("sync", SyncMethod::Sync),
         ("syncfs", SyncMethod::Syncfs),
@@ -44,7 +44,7 @@ impl SyncMethod {
         found.map_or("", |(name, _)| name)
     }
 
-    /// What has made names durable.
+    /// Returns the kind of sync that makes names durable.
     pub fn of_names(self) -> By {
         match self {
             SyncMethod::Sync => By::Sync,
@@ -54,7 +54,7 @@ impl SyncMethod {
         }
     }
 
-    /// What makes contents durable that were not changed this way.
+    /// Returns the kind of sync that makes contents durable that the method has not written.
     pub fn of_contents(self) -> By {
         match self {
             SyncMethod::Sync => By::Sync,
@@ -64,12 +64,12 @@ impl SyncMethod {
         }
     }
 
-    /// The words for what it makes durable itself.
+    /// Returns the words for data that the method itself makes durable.
     pub fn promises(self) -> Vec<&'static str> {
         self.durable().iter().map(|by| by.synced()).collect()
     }
 
-    /// By what it makes durable itself.
+    /// Returns the kinds of sync by which the method itself makes data durable.
     pub fn durable(self) -> &'static [By] {
         match self {
             SyncMethod::Sync => &[By::Sync],
@@ -84,7 +84,7 @@ impl SyncMethod {
         }
     }
 
-    /// Is it about contents alone?
+    /// Returns true if the method applies to contents only.
     pub fn is_of_contents(self) -> bool {
         matches!(
             self,
@@ -92,8 +92,8 @@ impl SyncMethod {
         )
     }
 
-    /// The calls that it is about: `fsync-dir` is about names; the ways of contents, but fdatasync,
-    /// are about what is written that way.
+    /// Returns the calls to which the method applies. `fsync-dir` applies to names. The methods for
+    /// contents, except fdatasync, apply to data that is written by the method.
     pub fn groups(self) -> Groups {
         use Group::{Contents, Exchange, Held, NoReplace, Symlink, Tmpfile};
         let all = Group::ALL.map(|(_, group)| group);
@@ -109,18 +109,18 @@ impl SyncMethod {
         }
     }
 
-    /// Returns true if it makes symbolic links durable. A symbolic link cannot be opened to fsync
-    /// it.
+    /// Returns true if the method makes symbolic links durable. A symbolic link cannot be opened
+    /// for fsync.
     pub fn is_of_symlinks(self) -> bool {
         matches!(self, SyncMethod::Sync | SyncMethod::Syncfs | SyncMethod::MountSync)
     }
 
-    /// Is nothing left that a crash could lose, after each of these calls?
+    /// Returns true if after each of these calls a crash can lose nothing.
     pub fn forces_everything(self, calls: Groups) -> bool {
         !self.is_of_contents() && (self.is_of_symlinks() || !calls.has(Group::Symlink))
     }
 
-    /// How pwrite writes.
+    /// Returns the way in which the calls write.
     pub fn write(self) -> WriteMethod {
         match self {
             SyncMethod::OSync => WriteMethod::Synced,
@@ -130,7 +130,7 @@ impl SyncMethod {
         }
     }
 
-    /// Returns an error if these files do not have it.
+    /// Returns an error if the files do not support the method.
     pub fn supported(self, files: &dyn Files) -> Result<(), Unsupported> {
         let needs = match self {
             SyncMethod::Sync | SyncMethod::Fsync | SyncMethod::Fdatasync | SyncMethod::FsyncDir => {
@@ -155,10 +155,10 @@ impl SyncMethod {
         }))
     }
 
-    /// Forces what a call has done, as the module says; `fs` is the tree after it.
+    /// Forces the change of a call, as the module describes. `fs` is the tree after the call.
     ///
     /// # Errors
-    /// What fails has promised nothing: the way goes no further.
+    /// Returns "broken" if a sync fails. A failed sync promises nothing, so the path ends.
     pub fn force(
         self,
         files: &dyn Files,
@@ -203,7 +203,7 @@ fn with_open(
     files.close(fd).and(worked)
 }
 
-/// fsync of a file or directory; of a symbolic link there is none.
+/// Calls fsync on a file or directory. Does nothing for a symbolic link.
 fn fsync(files: &dyn Files, fs: &Abstract, path: &str) -> FilesResult<()> {
     match fs.find(path) {
         Some(id) if fs.is_directory(id) => files.sync_dir(path),
@@ -212,8 +212,8 @@ fn fsync(files: &dyn Files, fs: &Abstract, path: &str) -> FilesResult<()> {
     }
 }
 
-/// fsync of what a call was about, and of every directory on its paths, from the inside out: a
-/// file's fsync does not make its name durable.
+/// Calls fsync on the objects of a call and on every directory on their paths, innermost first.
+/// fsync of a file does not make its name durable.
 fn fsync_with_directories(
     files: &dyn Files,
     fs: &Abstract,
@@ -233,7 +233,7 @@ fn fsync_with_directories(
     Ok(())
 }
 
-/// fsync of the directories whose names a call has changed, and before that of what is new.
+/// Calls fsync on the directories whose names a call has changed, and before that on a new node.
 fn fsync_directories(files: &dyn Files, fs: &Abstract, call: &TopologyCall) -> FilesResult<()> {
     if let TopologyCall::One(FsCall::Open { path, .. } | FsCall::Mkdir { path })
     | TopologyCall::Tmpfile { path } = call
@@ -243,7 +243,7 @@ fn fsync_directories(files: &dyn Files, fs: &Abstract, call: &TopologyCall) -> F
     call.directories().into_iter().try_for_each(|directory| files.sync_dir(directory))
 }
 
-/// The directory that a path stands in; the root stands in itself.
+/// Returns the directory of a path. The root is its own directory.
 fn parent(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some(("", _)) | None => "/",

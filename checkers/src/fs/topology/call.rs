@@ -1,8 +1,8 @@
 //! The system calls (EX-96), and how each is made.
 //!
-//! Sizes and offsets are few: a file is cut to nothing or to a part of a block, which may also make
-//! it longer, and a block is written at its beginning or far behind (EX-97). What fallocate changes
-//! is the first block.
+//! Only a few sizes and offsets are used. A file is truncated to nothing or to a part of a block,
+//! which may also extend it. A block is written at the start of a file or far behind it (EX-97).
+//! fallocate changes the first block.
 
 use explode_ramdisk::files::{
     Fallocate, Files, FsCall, NAMELESS, OpenFlags, Result as FilesResult, Session, WriteMethod,
@@ -14,23 +14,25 @@ use crate::fs::model::file::File;
 use crate::fs::model::pattern;
 use crate::fs::model::{Abstract, split};
 
-/// The extended attribute that is set and removed.
+/// The name of the extended attribute that is set and removed.
 pub(super) const XATTR: &str = "user.a";
 
-/// A step of the generic core: one [`FsCall`], or one of three short lists of them. The lists stay
-/// variants of their own: an `FsCall` is one system call, and what a file is in the middle of a list
-/// (open without a name, emptied) is no tree to compare, nor one to go on from. Paths are absolute.
+/// A step of the generic core: one [`FsCall`], or one of three short lists of them.
+///
+/// The lists are variants of their own because an `FsCall` is one system call. In the middle of a
+/// list a file is open without a name, or emptied; that tree is neither compared nor a state from
+/// which other calls go on. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TopologyCall {
-    /// One call. [`FsCall::Open`] makes a file, and closes it. [`FsCall::Pwrite`] writes a block,
-    /// and has no data yet: the bytes depend on what was written before
-    /// ([`bytes`](TopologyCall::bytes)). By [`WriteMethod::Mapped`] the file is long enough.
+    /// One call. [`FsCall::Open`] makes a file and closes it. [`FsCall::Pwrite`] writes a block and
+    /// has no data, because the bytes depend on the number of writes before it
+    /// ([`bytes`](TopologyCall::bytes)).
     One(FsCall),
-    /// open with `O_TMPFILE`, pwrite, linkat, close.
+    /// Makes a file by open with `O_TMPFILE`, pwrite, linkat and close.
     Tmpfile { path: String },
-    /// open, unlink, pwrite, close: of a file with one name.
+    /// Removes an open file that has one name, by open, unlink, pwrite and close.
     UnlinkHeld { path: String },
-    /// A file is emptied, and shares then what another one holds.
+    /// Empties a file and makes it share the contents of another one.
     Clone { from: String, to: String },
 }
 
@@ -41,43 +43,44 @@ impl From<FsCall> for TopologyCall {
 }
 
 impl TopologyCall {
-    /// Makes a file.
+    /// Returns the call that makes a file.
     pub fn creat(path: &str) -> TopologyCall {
         let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
         TopologyCall::One(FsCall::Open { path: path.to_owned(), flags })
     }
 
-    /// Writes a block at an offset.
+    /// Returns the call that writes a block at an offset.
     pub fn pwrite(path: &str, at: usize) -> TopologyCall {
         TopologyCall::One(FsCall::pwrite(path, at as u64, Vec::new()))
     }
 
-    /// Stores a block at the beginning of a file through a shared mapping, and syncs it by msync.
+    /// Returns the call that stores a block at the start of a file through a shared mapping, and
+    /// calls msync. The file has a block at least.
     pub fn store(path: &str) -> TopologyCall {
         let (path, method) = (path.to_owned(), WriteMethod::Mapped);
         TopologyCall::One(FsCall::Pwrite { path, offset: 0, data: Vec::new(), method })
     }
 
-    /// Sets an extended attribute to a value of this many bytes.
+    /// Returns the call that sets the extended attribute to a value of `len` bytes.
     pub fn setxattr(path: &str, len: usize) -> TopologyCall {
         let value = (b'a'..=b'z').cycle().take(len).collect();
         let (path, name) = (path.to_owned(), XATTR.to_owned());
         TopologyCall::One(FsCall::Setxattr { path, name, value })
     }
 
-    /// Removes the extended attribute.
+    /// Returns the call that removes the extended attribute.
     pub fn removexattr(path: &str) -> TopologyCall {
         let (path, name) = (path.to_owned(), XATTR.to_owned());
         TopologyCall::One(FsCall::Removexattr { path, name })
     }
 
-    /// Changes the block at an offset by a mode of fallocate(2).
+    /// Returns the call of fallocate(2) on the block at an offset.
     pub fn fallocate(path: &str, mode: Fallocate, at: usize) -> TopologyCall {
         let (path, offset, len) = (path.to_owned(), at as u64, BLOCK as u64);
         TopologyCall::One(FsCall::Fallocate { path, mode, offset, len })
     }
 
-    /// Its name in traces.
+    /// Returns the name of the call in traces.
     pub fn name(&self) -> String {
         use FsCall::{Chmod, Exchange, Fallocate, Open, Pwrite, RenameNoReplace, Symlink};
         match self {
@@ -102,8 +105,8 @@ impl TopologyCall {
         }
     }
 
-    /// What it writes, the `version`th time that anything is written; it says of which inode it is,
-    /// and holds no zero.
+    /// Returns the bytes that the call writes as write number `version`. They contain the inode,
+    /// and no zero.
     pub fn bytes(&self, fs: &Abstract, version: u32) -> Vec<u8> {
         let (inode, at) = match self {
             TopologyCall::One(FsCall::Pwrite { path, offset, .. }) => {
@@ -121,15 +124,15 @@ impl TopologyCall {
         )
     }
 
-    /// Returns true if it writes bytes of its own.
+    /// Returns true if the call writes data.
     pub fn writes(&self) -> bool {
         use TopologyCall::{One, Tmpfile, UnlinkHeld};
         matches!(self, One(FsCall::Pwrite { .. }) | Tmpfile { .. } | UnlinkHeld { .. })
     }
 
-    /// Returns true if this error only says that the file system does not have the call. Not every
-    /// one has links (link(2), EPERM); a directory that overlay has from its lower folder cannot be
-    /// moved (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
+    /// Returns true if the error only means that the file system does not support the call. Some
+    /// file systems have no links (link(2), EPERM). A directory of overlay's lower layer cannot be
+    /// renamed (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
     pub fn is_refused(&self, errno: Errno) -> bool {
         use FsCall::{Exchange, Link, Rename, RenameNoReplace};
         let TopologyCall::One(call) = self else { return false };
@@ -140,7 +143,7 @@ impl TopologyCall {
         }
     }
 
-    /// Returns true if it changes what a file holds, and no name.
+    /// Returns true if the call changes the contents of a file and no name.
     pub fn is_of_contents(&self) -> bool {
         use FsCall::{Fallocate, Ftruncate, Pwrite};
         match self {
@@ -152,7 +155,7 @@ impl TopologyCall {
         }
     }
 
-    /// The calls of which it is made; `bytes` are those that it writes.
+    /// Returns the calls on files that the call consists of. `bytes` are the bytes to write.
     pub fn calls(&self, bytes: &[u8]) -> Vec<FsCall> {
         let opened =
             |path: &str| FsCall::Open { path: path.to_owned(), flags: OpenFlags::EXISTING };
@@ -188,8 +191,8 @@ impl TopologyCall {
         }
     }
 
-    /// Makes it; `bytes` are those that it writes. A plain pwrite writes by `method`: through a
-    /// mapping, a file that is too short is made longer before.
+    /// Makes the call on files. `bytes` are the bytes to write. A plain pwrite writes by `method`.
+    /// Through a mapping, a file that is too short is extended first.
     pub fn make(&self, files: &dyn Files, bytes: &[u8], method: WriteMethod) -> FilesResult<()> {
         let mut calls = self.calls(bytes);
         if let [FsCall::Pwrite { path, offset, method: how @ WriteMethod::Plain, .. }] =
@@ -204,23 +207,24 @@ impl TopologyCall {
         calls.iter().try_for_each(|call| session.make(call))
     }
 
-    /// Makes it to the abstract file system.
+    /// Applies the call to the abstract file system.
     ///
     /// # Panics
-    /// If it is none of [`possible`](TopologyCall::possible).
+    /// If the call is not one of [`possible`](TopologyCall::possible).
     pub fn apply(&self, fs: &mut Abstract, bytes: &[u8]) {
         self.calls(bytes).iter().for_each(|call| fs.apply(call));
     }
 
-    /// Does to the file that it is about what it does; `after` is what that file holds then.
+    /// Applies the call to the model of its file. `after` is the contents of the file after the
+    /// call.
     pub fn change(&self, file: &mut File, after: &[u8]) {
         for call in self.calls(&[0; BLOCK]) {
             file.follow(&call, after);
         }
     }
 
-    /// The directories whose names it changes, innermost names first; none for a call that changes
-    /// no name.
+    /// Returns the directories whose names the call changes, the new one first. Empty if the call
+    /// changes no name.
     pub fn directories(&self) -> Vec<&str> {
         use FsCall::{
             Exchange, Link, Mkdir, Open, Rename, RenameNoReplace, Rmdir, Symlink, Unlink,
@@ -247,7 +251,7 @@ impl TopologyCall {
         }
     }
 
-    /// The paths at which its objects are afterwards.
+    /// Returns the paths of the changed objects after the call.
     pub fn objects(&self) -> Vec<&str> {
         use FsCall::{Exchange, Rmdir, Unlink};
         match self {
@@ -261,7 +265,7 @@ impl TopologyCall {
     }
 }
 
-/// The directory that a path stands in.
+/// Returns the directory of a path.
 fn parent(path: &str) -> &str {
     match split(path).0 {
         "" => "/",
@@ -269,7 +273,7 @@ fn parent(path: &str) -> &str {
     }
 }
 
-/// Stores bytes through a shared mapping; a file that is too short is made longer before.
+/// Stores bytes through a shared mapping. A file that is too short is extended first.
 fn store(files: &dyn Files, path: &str, at: u64, bytes: &[u8]) -> FilesResult<()> {
     let fd = files.open(path, OpenFlags::EXISTING)?;
     let end = at + bytes.len() as u64;

@@ -1,31 +1,32 @@
-//! The canonical form of an abstract file system (EX-99): two have the same one if and only if one
-//! becomes the other by giving other names. Of a file count its size and where it has been written,
-//! not what: every write writes something of its own. Of names that lead to one file counts that
-//! they do. Modes and extended attributes count as they are, and what a symbolic link holds.
+//! The canonical form of an abstract file system (EX-99). Two file systems have the same form if
+//! and only if one becomes the other by renaming. Of a file, its size and the written places count,
+//! and not the data, because every write has other data. Of the names of one file only counts that
+//! they lead to the same file. Modes, extended attributes and the targets of symbolic links count
+//! as they are.
 
 use itertools::Itertools as _;
 
 use crate::fs::model::Attributes;
 use crate::fs::model::{Abstract, Id, ModelNode};
 
-/// The canonical form.
+/// Returns the canonical form.
 pub fn signature(fs: &Abstract) -> Vec<u8> {
     form(fs, CanonicalForm::ALL)
 }
 
-/// What the form regards; without one of them topologies that differ are taken for one, or one for
-/// several.
+/// The properties that the form includes. Without one of them different topologies have one form,
+/// or one topology has several.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CanonicalForm {
-    /// Which names lead to the same file.
+    /// True if the form includes which names lead to the same file.
     pub links: bool,
-    /// What files hold.
+    /// True if the form includes the contents of files.
     pub contents: bool,
-    /// Siblings have no order.
+    /// True if the order of siblings does not count.
     pub unordered: bool,
-    /// Files that have several names have no order either.
+    /// True if the order of files that have several names does not count.
     pub renumbered: bool,
-    /// Modes and extended attributes.
+    /// True if the form includes modes and extended attributes.
     pub attributes: bool,
 }
 
@@ -48,9 +49,9 @@ pub(super) fn form(fs: &Abstract, regard: CanonicalForm) -> Vec<u8> {
             several.push(*id);
         }
     }
-    // Once files with several names are numbered, the form of a tree is that of its sorted
-    // children; so the least form of all numberings is the same for all trees that differ in names.
-    // There are few such files.
+    // Once the files with several names are numbered, the form of a tree is that of its sorted
+    // children. So the least form of all numberings is the same for all trees that differ only in
+    // names. There are few such files.
     let form = |order: &[Id]| form_of(fs, Abstract::ROOT, order, regard);
     if !regard.renumbered {
         return form(&several);
@@ -80,7 +81,7 @@ fn form_of(fs: &Abstract, id: Id, several: &[Id], regard: CanonicalForm) -> Vec<
     }
 }
 
-/// What a node has that a new one has not.
+/// Returns the attributes of a node that differ from those of a new node.
 fn changed(fs: &Abstract, id: Id) -> String {
     let attributes = fs.attributes(id);
     let new = Attributes::new(fs.is_directory(id));
@@ -90,7 +91,7 @@ fn changed(fs: &Abstract, id: Id) -> String {
     mode.into_iter().chain(xattrs).collect()
 }
 
-/// Where a file changes between zeroes and what was written, up to its end.
+/// Returns the places at which a file changes between zeroes and written data, up to its end.
 fn runs(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What a real file system says of itself, beside the abstract one.
+//! The tree that a real file system reports, to be compared with the abstract one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,22 +12,22 @@ use crate::fs::model::Seen;
 use crate::fs::model::groups::Groups;
 use crate::fs::model::{Abstract, ModelNode};
 
-/// Every path, and what it leads to.
+/// Every path, with the object that it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FoundTopology(BTreeMap<String, FoundEntry>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum FoundEntry {
     Directory(Seen),
-    /// `first` is the first path that leads to the same file, empty if that does not count;
-    /// `links` is how many the file system says there are.
+    /// A file. `first` is the first path that leads to the same file, empty if that does not count.
+    /// `links` is the link count that the file system reports.
     File {
         first: String,
         links: u32,
         bytes: Vec<u8>,
         seen: Seen,
     },
-    /// The same, and what it holds.
+    /// A symbolic link with its target.
     Symlink {
         first: String,
         links: u32,
@@ -40,9 +40,9 @@ enum FoundEntry {
 pub enum UnreadableTopology {
     /// The names of a directory cannot be read.
     Directory(String, Errno),
-    /// What a name leads to cannot be read.
+    /// The node of a name cannot be read.
     Name(String, Errno),
-    /// The directories have no end; in words.
+    /// The directories have no end. The text says why.
     Endless(String),
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for UnreadableTopology {
 }
 
 impl FoundTopology {
-    /// What should be there, as far as these calls have anything to do with it.
+    /// Returns the expected tree, with the attributes that these calls can change.
     pub fn expected(fs: &Abstract, calls: Groups) -> FoundTopology {
         let paths = fs.paths();
         let entry = |id| {
@@ -80,10 +80,10 @@ impl FoundTopology {
         FoundTopology(paths.iter().map(|(path, id)| (path.clone(), entry(*id))).collect())
     }
 
-    /// What is there, without what a file system keeps for itself, if it is empty.
+    /// Reads the tree, without the empty reserved paths of the file system.
     ///
     /// # Errors
-    /// What cannot be read, and why.
+    /// Returns the path that cannot be read, and the reason.
     pub fn of(files: &dyn Files, calls: Groups) -> Result<FoundTopology, UnreadableTopology> {
         let mut found = FoundTopology(BTreeMap::new());
         let mut inodes = BTreeMap::new();
@@ -124,11 +124,11 @@ impl FoundTopology {
         Ok(())
     }
 
-    /// The same as an abstract file system; what is not looked at of attributes is that of what is
-    /// new.
+    /// Returns the tree as an abstract file system. Attributes that were not read are those of a
+    /// new node.
     pub fn into_abstract(self) -> Abstract {
         let mut fs = Abstract::new();
-        // A directory stands before what is in it.
+        // A directory comes before its contents.
         for (path, entry) in self.0 {
             let (node, first, seen) = match entry {
                 FoundEntry::Directory(seen) => {
@@ -151,7 +151,7 @@ impl FoundTopology {
         fs
     }
 
-    /// Forgets which paths lead to the same file; how many lead to it still counts.
+    /// Forgets which paths lead to the same file. The link count of each still counts.
     #[must_use = "this returns the tree"]
     pub fn without_inodes(mut self) -> FoundTopology {
         for entry in self.0.values_mut() {
@@ -163,14 +163,14 @@ impl FoundTopology {
         self
     }
 
-    /// Forgets what the file at a path holds, if there is one; it is empty then.
+    /// Forgets the contents of the file at a path. The file is empty then.
     pub fn forget_bytes(&mut self, path: &str) {
         if let Some(FoundEntry::File { bytes, .. }) = self.0.get_mut(path) {
             bytes.clear();
         }
     }
 
-    /// The first difference from what was expected, if there is one.
+    /// Returns the first difference from the expected tree. `None` if there is no difference.
     pub fn difference(&self, expected: &FoundTopology) -> Option<String> {
         let paths = expected.0.keys().chain(self.0.keys());
         let path = paths.into_iter().find(|path| self.0.get(*path) != expected.0.get(*path))?;
@@ -186,7 +186,7 @@ impl FoundTopology {
     }
 }
 
-/// What a path leads to.
+/// Reads the object that a path leads to.
 fn entry(
     files: &dyn Files,
     calls: Groups,

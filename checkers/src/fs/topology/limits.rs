@@ -4,22 +4,23 @@ use explode_runtime::base::{OptionDef, Options, UsageError};
 
 use crate::fs::model::groups::Groups;
 
-/// How large a topology grows, and where its files are written.
+/// The limits of the size of a topology, and the places at which its files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most names of files: a second name of a file counts.
+    /// The largest number of names of files. A second name of a file counts.
     pub files: usize,
-    /// Most directories below the root.
+    /// The largest number of directories below the root.
     pub dirs: usize,
-    /// The byte that a write behind a hole begins at.
+    /// The offset of a write behind a hole, in bytes.
     pub far: usize,
-    /// Which calls there are besides those that change names.
+    /// The available calls besides those that change names.
     pub calls: Groups,
 }
 
-/// What is written at a time: a block, as file systems have them.
+/// The number of bytes of one write: a block of common file systems.
 pub const BLOCK: usize = 4096;
-/// The contents of files are kept in memory, too.
+/// The largest offset of a write. It is limited because the contents of files are also kept in
+/// memory.
 const FARTHEST: u64 = 64 << 20;
 
 pub const FILES: OptionDef = OptionDef {
@@ -36,7 +37,8 @@ pub const FAR: OptionDef = OptionDef {
     default: "307200",
 };
 impl Limits {
-    /// What [`FILES`], [`DIRS`], [`FAR`] and [`CALLS`](crate::fs::model::groups::CALLS) say.
+    /// Reads the options [`FILES`], [`DIRS`], [`FAR`] and
+    /// [`CALLS`](crate::fs::model::groups::CALLS).
     pub fn of(options: &Options) -> Result<Limits, UsageError> {
         let number =
             |def: OptionDef| options.int(def.name, def.default.parse().unwrap_or_default());

@@ -1,14 +1,14 @@
-//! The generic core of the file-system checkers (EX-95 to EX-99): from an empty file system (or
-//! what [`begin`] finds), call by call, to every topology of files and directories up to a number
-//! of each.
+//! The generic core of the file-system checkers (EX-95 to EX-99). From an empty file system, or
+//! from the tree that [`begin`] finds, it leads call by call to every topology of files and
+//! directories up to a number of each.
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Abstract`] | the abstract file system: what the calls have made, which the real one must equal |
-//! | [`TopologyCall`] | the system calls on each node of it; the same tree has the same ones, in the same order |
-//! | [`Groups`] | which ones there are; [`probe`] leaves out what a file system does not have |
-//! | [`signature`] | its canonical form: two that differ in names only have the same |
-//! | [`is_as_expected`] | compares a real one with it |
+//! | [`Abstract`] | the abstract file system: the result of the calls, which the real one must equal |
+//! | [`TopologyCall`] | the system calls on each of its nodes; equal trees have the same calls in the same order |
+//! | [`Groups`] | the available calls; [`probe()`] leaves out those that a file system does not support |
+//! | [`signature`] | its canonical form, which is the same for two file systems that differ only in names |
+//! | [`is_as_expected`] | compares a real file system with it |
 
 mod call;
 mod canonical;
@@ -33,8 +33,8 @@ pub use limits::{BLOCK, DIRS, FAR, FILES, Limits};
 pub use possible::first_letter;
 pub use probe::probe;
 
-/// The tree that a stack's files begin with, without an empty `lost+found`. Empty if the first
-/// start left no files.
+/// Returns the tree that a stack's files begin with, without an empty `lost+found`. Empty if the
+/// first start left no files.
 pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, StepError> {
     if !stack.starts_populated() {
         return Ok(Abstract::new());
@@ -45,8 +45,8 @@ pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, StepError> {
         .map_err(|unreadable| StepError::new(unreadable).blame(Blame::Tool))
 }
 
-/// Is a file system like the abstract one (EX-98), when a call has just succeeded? If not, that is
-/// a broken promise, `call-has-its-effect`.
+/// Checks that a file system equals the abstract one (EX-98) after a call has succeeded. A
+/// difference breaks the promise `call-has-its-effect`.
 pub fn is_as_expected(
     files: &dyn Files,
     fs: &Abstract,

@@ -1,7 +1,7 @@
-//! Which calls there are on a topology.
+//! The calls that are possible on a topology.
 //!
-//! A new name is the first letter that is free in its directory, unless the caller says otherwise.
-//! A file is found by each of its names, but a clone is made of files, each by its first name.
+//! A new name is the first letter that is free in its directory, unless the caller chooses names.
+//! Calls use each name of a file, except clones, which use only the first name of each file.
 
 use explode_ramdisk::files::{Fallocate, FsCall};
 
@@ -13,23 +13,25 @@ use crate::fs::model::{Abstract, Id};
 
 /// A size in the middle of a block.
 const MIDDLE: usize = 1000;
-/// What a symbolic link holds: file systems keep a short one in its inode, and a long one in a
+/// The targets of symbolic links. File systems keep a short target in the inode and a long one in a
 /// block.
 const TARGETS: [&str; 2] = [
     "a",
     concat!("a-long-target/", "that-does-not-fit-into-an-inode/", "of-ext2-ext4-or-anybody-else"),
 ];
-/// Bytes of an extended attribute: file systems keep few in the inode, and many in a block.
+/// The sizes of extended attributes in bytes. File systems keep a short value in the inode and a
+/// long one in a block.
 const VALUES: [usize; 2] = [5, 300];
 
 impl TopologyCall {
-    /// Every call that succeeds, within the limits: node by node, in the order of
-    /// [`Abstract::paths`]. Each changes something but the fallocate that keeps the size.
+    /// Returns every call that succeeds within the limits, node by node, in the order of
+    /// [`Abstract::paths`]. Each call changes something, except the fallocate that keeps the size.
     pub fn possible(fs: &Abstract, limits: &Limits) -> Vec<TopologyCall> {
         TopologyCall::possible_by(fs, limits, &|at| first_letter(fs, at))
     }
 
-    /// The same with new names of the caller's own choice, one in each directory.
+    /// Returns every call as [`possible`](TopologyCall::possible) does, with the new names that the
+    /// caller chooses, one per directory.
     pub fn possible_by(
         fs: &Abstract,
         limits: &Limits,
@@ -85,7 +87,7 @@ impl TopologyCall {
     }
 }
 
-/// The calls on the node at this place of `paths` and another one.
+/// Returns the calls on the node at index `at` of `paths` and another node.
 fn with_another(
     fs: &Abstract,
     paths: &[(String, Id)],
@@ -119,7 +121,7 @@ fn with_another(
     calls
 }
 
-/// The calls but creat that make something that is no directory.
+/// Returns the calls, except creat, that make a file or a symbolic link.
 fn other_files(path: &str, limits: &Limits) -> Vec<TopologyCall> {
     let mut calls = Vec::new();
     if limits.calls.has(Group::Symlink) {
@@ -134,7 +136,7 @@ fn other_files(path: &str, limits: &Limits) -> Vec<TopologyCall> {
     calls
 }
 
-/// The calls on one file or symbolic link by one name.
+/// Returns the calls on a file or symbolic link by one of its names.
 fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCall> {
     let path = || name.to_owned();
     let mut calls = Vec::new();
@@ -172,7 +174,7 @@ fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
     calls
 }
 
-/// The calls on one file or directory that change neither names nor contents.
+/// Returns the calls on a file or directory that change neither names nor contents.
 fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCall> {
     let mut calls = Vec::new();
     if fs.is_symlink(id) {
@@ -193,8 +195,8 @@ fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
     calls
 }
 
-/// The paths that a node can be renamed to: a new name in each directory, and each name that it can
-/// replace.
+/// Returns the paths to which a node can be renamed: a new name in each directory, and each name
+/// that it can replace.
 fn targets<'a>(
     fs: &'a Abstract,
     path: &'a str,
@@ -216,7 +218,7 @@ fn targets<'a>(
     new.chain(replaced.map(|(path, _)| path.clone()))
 }
 
-/// The first letter that is free in a directory.
+/// Returns the first letter that is free in a directory. `None` if all are used.
 pub fn first_letter(fs: &Abstract, at: Id) -> Option<String> {
     let letters = ('a'..='z').map(String::from);
     let used = |letter: &String| fs.names(at).any(|(name, _)| name == letter);

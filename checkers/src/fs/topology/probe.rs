@@ -1,5 +1,5 @@
-//! Which groups of calls a file system has: each is tried on it once, and everything is taken away
-//! again.
+//! Finds out which groups of calls a file system supports. Each group is tried once, and its files
+//! are removed again.
 
 use explode_ramdisk::files::{
     Fallocate, FileKind, Files, FsCall, Result as FilesResult, WriteMethod,
@@ -12,10 +12,11 @@ use crate::fs::RESERVED;
 use crate::fs::model::groups::{Group, Groups};
 use crate::fs::model::{Abstract, Id};
 
-/// The words of those that an empty file system does not have; it is empty afterwards, and synced.
+/// Returns the words of the groups that an empty file system does not support. The file system is
+/// empty and synced afterwards.
 ///
 /// # Errors
-/// Any other error of a call.
+/// Returns any other error of a call.
 pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, StepError> {
     let mut missing = Vec::new();
     for (word, group) in groups.each() {
@@ -35,7 +36,7 @@ pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Ste
     Ok(missing)
 }
 
-/// Every call of a group, with what it needs before.
+/// Returns the calls of a group, after the calls that they need.
 fn calls(group: Group) -> Vec<TopologyCall> {
     const FILE: &str = "/f";
     let path = || FILE.to_owned();
@@ -85,7 +86,7 @@ fn of_xattr(path: &str) -> Vec<TopologyCall> {
     vec![set(5), set(300), TopologyCall::removexattr(path)]
 }
 
-/// Makes them; returns what should be there then.
+/// Makes the calls and returns the expected tree.
 fn try_calls<'c>(
     files: &dyn Files,
     calls: &'c [TopologyCall],
@@ -99,9 +100,10 @@ fn try_calls<'c>(
     Ok(fs)
 }
 
-/// What a call writes here. A file that is removed while it is open gets nothing: whether it can be
-/// removed is asked, and what becomes of a write to it is explored (HFS does not come back from its
-/// close, `bugs/hfs-removed-while-open`; here that would end every start).
+/// Returns the bytes that a call writes in the probe. A file that is removed while it is open gets
+/// no data: the probe only tests whether it can be removed, and exploration tests the write (on HFS
+/// the close after such a write does not return, `bugs/hfs-removed-while-open`, which would end
+/// every start).
 fn tried(call: &TopologyCall, fs: &Abstract) -> Vec<u8> {
     match call {
         TopologyCall::UnlinkHeld { .. } => Vec::new(),
@@ -109,7 +111,7 @@ fn tried(call: &TopologyCall, fs: &Abstract) -> Vec<u8> {
     }
 }
 
-/// Has it done anything? Linux's FAT has no modes, and its chmod succeeds all the same
+/// Returns true if the calls have had an effect. Linux's FAT has no modes, but its chmod succeeds
 /// (fat_setattr: "We don't return -EPERM here").
 fn keeps(files: &dyn Files, group: Group, fs: &Abstract) -> bool {
     let is_kept = |(path, id): &(String, Id)| {
@@ -118,14 +120,14 @@ fn keeps(files: &dyn Files, group: Group, fs: &Abstract) -> bool {
     group != Group::Chmod || fs.paths().iter().all(is_kept)
 }
 
-/// Removes what is in a directory, but what the file system keeps there for itself.
+/// Removes everything in a directory except the reserved paths of the file system.
 fn clear(files: &dyn Files, folder: &str) -> FilesResult<()> {
     for (name, _) in files.readdir(if folder.is_empty() { "/" } else { folder })? {
         let path = format!("{folder}/{name}");
         if RESERVED.contains(&path.as_str()) {
             continue;
         }
-        // What a directory says of the kind may be out of date; whether it is will be explored.
+        // The kind that a directory reports may be out of date. Exploration checks that.
         match files.stat(&path)?.kind {
             FileKind::Directory => {
                 clear(files, &path)?;
@@ -137,8 +139,8 @@ fn clear(files: &dyn Files, folder: &str) -> FilesResult<()> {
     Ok(())
 }
 
-/// What a file system says that does not have a call, or not this flag of it (the manual pages'
-/// ERRORS).
+/// Returns true for the errors of a file system that does not support a call, or not this flag of
+/// it (ERRORS in the manual pages).
 fn is_missing(errno: Errno) -> bool {
     use Errno::{EINVAL, EISDIR, ENAMETOOLONG, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM, EXDEV};
     matches!(errno, EINVAL | EISDIR | ENAMETOOLONG | ENOSYS | ENOTTY | EOPNOTSUPP | EPERM | EXDEV)

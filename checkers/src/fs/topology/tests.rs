@@ -1,5 +1,5 @@
-//! The number of topologies equals that of a brute force which shares nothing with the calls and
-//! the canonical form.
+//! Tests that the number of topologies equals that of a brute force which shares no code with the
+//! calls and the canonical form.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,7 +16,7 @@ fn limits(files: usize, dirs: usize, contents: bool) -> Limits {
     Limits { files, dirs, far: 2 * BLOCK, calls }
 }
 
-/// The distinct forms of all that the calls can make.
+/// Returns the distinct forms of all trees that the calls can make.
 fn forms(limits: &Limits, regard: CanonicalForm) -> BTreeSet<Vec<u8>> {
     let mut seen = BTreeSet::from([form(&Abstract::new(), regard)]);
     let mut waiting = vec![Abstract::new()];
@@ -36,7 +36,7 @@ fn count(files: usize, dirs: usize, contents: bool) -> usize {
     forms(&limits(files, dirs, contents), CanonicalForm::ALL).len()
 }
 
-/// Every order of 0 ... n - 1.
+/// Returns all permutations of 0 ... n - 1.
 fn orders(n: usize) -> Vec<Vec<usize>> {
     if n == 0 {
         return vec![Vec::new()];
@@ -50,7 +50,8 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
     shorter.iter().flat_map(|order| (0..n).map(move |at| insert(order, at))).collect()
 }
 
-/// Every list of `len` numbers, the i-th below `bound(i, what is before it)`.
+/// Returns every list of `len` numbers in which the i-th is below
+/// `bound(i, the numbers before it)`.
 fn lists(len: usize, bound: &dyn Fn(usize, &[usize]) -> usize) -> Vec<Vec<usize>> {
     (0..len).fold(vec![Vec::new()], |lists, at| {
         let longer = |list: Vec<usize>| -> Vec<Vec<usize>> {
@@ -60,20 +61,21 @@ fn lists(len: usize, bound: &dyn Fn(usize, &[usize]) -> usize) -> Vec<Vec<usize>
     })
 }
 
-/// What two structures have in common if they differ in names: (directory, its parent, its colour),
-/// and (directory, file, what it is) of each name.
+/// A structure without its names: (directory, its parent, its colour) of each directory, and
+/// (directory, file, shape of the file) of each name.
 type Plain = (Vec<(usize, usize, usize)>, Vec<(usize, usize, usize)>);
 
-/// How many topologies there are: all labelled ones, each as the least of its relabellings.
-/// `shapes` is how many things a file can be, `colours` how many a directory can.
+/// Returns the number of topologies. It lists all labelled ones and represents each by the least of
+/// its relabellings. `shapes` is the number of different files, `colours` the number of different
+/// directories.
 fn brute_force(files: usize, dirs: usize, shapes: usize, colours: usize) -> usize {
     let mut found: BTreeSet<Plain> = BTreeSet::new();
     for d in 0..=dirs {
         for f in 0..=files {
-            // Directory i + 1 stands in an earlier one; 0 is the root.
+            // Directory i + 1 is in an earlier one. 0 is the root.
             for parents in lists(d, &|i, _| i + 1) {
                 for places in lists(f, &|_, _| d + 1) {
-                    // Each name leads to a file that an earlier one leads to, or to the next.
+                    // Each name leads to the file of an earlier name, or to the next new file.
                     let new = |list: &[usize]| list.iter().max().map_or(1, |most| most + 2);
                     for leads in lists(f, &|_, list| new(list)) {
                         let inodes = new(&leads) - 1;
@@ -117,7 +119,7 @@ fn least(
     least.expect("there is one order at least")
 }
 
-/// What a file can hold: where it was written, byte by byte.
+/// Returns the number of different contents of a file, each given as the written bytes.
 fn shapes() -> usize {
     let mut seen: BTreeSet<Vec<bool>> = BTreeSet::from([Vec::new()]);
     let mut waiting = vec![Vec::new()];
@@ -148,15 +150,15 @@ fn as_many_topologies_as_a_brute_force_finds() {
     let brute: Vec<usize> =
         sizes.iter().map(|(files, dirs)| brute_force(*files, *dirs, 1, 1)).collect();
     assert_eq!(counts, brute);
-    // One file or none; three names of up to three files: 1 + 1 + 2 + 3; unordered trees of up to
+    // One file or none. Three names of up to three files: 1 + 1 + 2 + 3. Unordered trees of up to
     // four nodes: 1 + 1 + 2 + 4.
     assert_eq!(counts[..3], [2, 7, 8]);
 }
 
 #[test]
 fn as_many_contents_as_a_brute_force_finds() {
-    // Nothing; a part of a block, zeroes or not; a block; a block behind a hole, after nothing, a
-    // part of a block, or a block.
+    // Nothing. A part of a block, zeroes or written. A block. A block behind a hole, after nothing,
+    // a part of a block, or a block.
     assert_eq!(shapes(), 1 + 2 + 1 + 3);
     for (files, dirs) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
         assert_eq!(
@@ -167,7 +169,7 @@ fn as_many_contents_as_a_brute_force_finds() {
     }
 }
 
-/// The groups of these words alone.
+/// Returns limits with the groups of these words only.
 fn with(files: usize, dirs: usize, words: &str) -> Limits {
     let calls = Groups::given(&Options::none().with("calls", words)).unwrap();
     Limits { calls, ..limits(files, dirs, false) }
@@ -181,10 +183,10 @@ fn as_many_topologies_with_more_calls_as_a_brute_force_finds() {
         let brute = |shapes, colours| brute_force(files, dirs, shapes, colours);
         // A file, or one of two symbolic links.
         assert_eq!(count(files, dirs, "names,symlink"), brute(3, 1), "{files} {dirs}");
-        // Two modes; no extended attribute, or one of two values.
+        // Two modes. No extended attribute, or one of two values.
         assert_eq!(count(files, dirs, "names,chmod"), brute(2, 2), "{files} {dirs}");
         assert_eq!(count(files, dirs, "names,xattr"), brute(3, 3), "{files} {dirs}");
-        // These make no other trees.
+        // These groups make no additional trees.
         assert_eq!(
             count(files, dirs, "names,exchange,noreplace,held"),
             brute(1, 1),
@@ -198,8 +200,7 @@ fn as_many_topologies_with_more_calls_as_a_brute_force_finds() {
     }
 }
 
-/// Blocks that are written and zeroes, moved by whole blocks: each file is so many of them and a
-/// part of one.
+/// Written blocks and zeroes move by whole blocks. Each file is a number of them and a part of one.
 #[test]
 fn as_many_contents_with_more_calls_as_a_brute_force_finds() {
     for (files, dirs) in [(1, 0), (2, 0), (1, 1)] {
@@ -209,7 +210,8 @@ fn as_many_contents_with_more_calls_as_a_brute_force_finds() {
     }
 }
 
-/// What a file can hold then: for each byte, whether it was written.
+/// Returns the number of different contents of a file with more calls, each given as the written
+/// bytes.
 fn more_shapes() -> usize {
     let far = 2 * BLOCK;
     let mut seen: BTreeSet<Vec<bool>> = BTreeSet::from([Vec::new()]);
@@ -247,8 +249,8 @@ fn more_shapes() -> usize {
     seen.len()
 }
 
-/// A canonical form that is not one is noticed: it takes different topologies for one, or one for
-/// several.
+/// An incorrect canonical form gives other counts: different topologies have one form, or one
+/// topology has several.
 #[test]
 fn a_form_that_is_wrong_gives_other_counts() {
     let right = |limits: &Limits| forms(limits, CanonicalForm::ALL).len();
@@ -267,7 +269,7 @@ fn a_form_that_is_wrong_gives_other_counts() {
     );
 }
 
-/// Two trees with other names are equal; which name leads to which file counts.
+/// Names do not count, except for which of them lead to the same file.
 #[test]
 fn names_do_not_count() {
     let made = |calls: &[TopologyCall]| {
@@ -287,16 +289,16 @@ fn names_do_not_count() {
     assert_ne!(one, made(&[creat("/x"), mkdir("/y"), creat("/z"), link("/x", "/y/c")]));
 }
 
-/// Real files do with every call what the abstract file system does, on the way to every topology
-/// of a size.
+/// On the path to every topology of a size, each call has the same effect on real files as on the
+/// abstract file system.
 #[test]
 fn files_do_as_the_abstract_file_system_does() {
     assert_eq!(all_ways(&limits(2, 2, true), 4), 108);
     assert_eq!(all_ways(&with(2, 1, "more"), 3), 230);
 }
 
-/// Goes every way of so many calls to another topology, on simulated files; returns how many
-/// topologies there are.
+/// Makes the calls on a shortest path to every topology that at most `longest` calls can make, on
+/// simulated files. Returns the number of topologies.
 fn all_ways(limits: &Limits, longest: usize) -> usize {
     let mut seen = BTreeMap::from([(signature(&Abstract::new()), Vec::<TopologyCall>::new())]);
     let mut waiting = VecDeque::from([(Abstract::new(), Vec::new())]);

@@ -1,7 +1,7 @@
-//! A key-value store on a block device: its contents are pages, one after the other, behind a
-//! [journal](super::super::page_journal) that changes them. The journal's note is the length of the
-//! contents in bytes. The last sector of the device holds the number of commits, for information
-//! only: it is changed in the cache, nothing waits for it, and nothing relies on it.
+//! A key-value store on a block device. Its contents fill the pages behind a
+//! [journal](super::super::page_journal), which changes them. The journal's note is the length of
+//! the contents in bytes. The last sector of the device holds the number of commits, for
+//! information only. It is changed in the cache. Nothing waits for it or relies on it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -38,9 +38,9 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-/// The blocks of the journal; the pages are behind it.
+/// The blocks of the journal. The pages follow them.
 const JOURNAL: std::ops::Range<u64> = 0..64;
-/// The journal, a page, and the last sector.
+/// The smallest device: the journal, one page and the last sector.
 const LEAST_SECTORS: u64 = (JOURNAL.end + 1) * SECTORS + 1;
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
@@ -69,7 +69,7 @@ impl StoreKind for PageJournalBug {
 }
 
 impl Journaled {
-    /// Says how many commits there were.
+    /// Writes the number of commits to the last sector, in the cache.
     fn report_progress(&self, commits: u64) {
         let mut sector = [0; SECTOR_BYTES];
         sector[..size_of::<u64>()].copy_from_slice(&commits.to_le_bytes());

@@ -1,5 +1,4 @@
-//! Key-value stores of ours, each small enough to be read at once, correct by default, and with
-//! bugs that can be put in by name:
+//! Small key-value stores, correct by default, with bugs that an option selects by name:
 //!
 //! | store | on | commits by |
 //! | --- | --- | --- |
@@ -7,7 +6,7 @@
 //! | [`rename`] | files | a new file in place of the old one |
 //! | [`journal`] | a block device | a journal of pages, written in place later |
 //!
-//! `docs/results/seeded-bugs.md` says what each bug is, and what explode needs to find it.
+//! `docs/results/seeded-bugs.md` lists the bugs and what explode needs to find each.
 
 pub mod journal;
 pub mod rename;

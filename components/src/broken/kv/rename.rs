@@ -33,7 +33,7 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-/// What is wrong with it.
+/// The bug of a rename store.
 #[derive(Clone, Copy, PartialEq)]
 enum RenameStoreBug {
     None,
@@ -41,7 +41,7 @@ enum RenameStoreBug {
     NoFileSync,
     /// The folder is not synced after the rename.
     NoDirSync,
-    /// There is no new file: the old one is written over, and synced.
+    /// The old file is written over and synced. There is no new file.
     InPlace,
 }
 
@@ -99,14 +99,14 @@ impl KeyValue for RenameStore {
         let mut contents = self.contents.borrow_mut();
         changes.iter().for_each(|change| change.apply(&mut contents));
         let path = if self.bug == RenameStoreBug::InPlace { FILE } else { NEW_FILE };
-        // After a crash two names can lead to one file: what stands at this one is not cut, it is
-        // left behind.
+        // After a crash two names can lead to one file. Truncating the file at this path would
+        // change the other name's contents, so the name is unlinked first.
         if path == NEW_FILE && self.files.stat(path).is_ok() {
             self.files.unlink(path)?;
         }
         let fd = self.files.open(path, OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
         self.files.pwrite(fd, 0, &frame(0, &encode(&as_changes(&contents))))?;
-        // A lazy commit syncs the file too: else the name could lead to half of it.
+        // A lazy commit also syncs the file. Otherwise the name could lead to a part of it.
         if self.bug != RenameStoreBug::NoFileSync {
             self.files.fsync(fd)?;
         }

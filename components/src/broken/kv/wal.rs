@@ -1,11 +1,11 @@
 //! A key-value store with a write-ahead log.
 //!
-//! `/table` is one frame: the contents up to some commit, and the generation g of the log that goes
-//! on from there. `/log.g` has a frame for each commit since. A commit appends and syncs the log. A
-//! checkpoint writes `/table.new` and an empty log of the next generation, syncs, renames the table
-//! over the old one, syncs the folder, and only then removes the old log. Opening replays the log
-//! as far as its frames are sound and in sequence; what lies behind them is the rest of a commit
-//! that did not end, and a checkpoint puts it away.
+//! `/table` is one frame. It holds the contents up to some commit, and the generation g of the log
+//! that continues from there. `/log.g` has a frame for each later commit. A commit appends to the
+//! log and syncs it. A checkpoint writes `/table.new` and an empty log of the next generation,
+//! syncs the table, renames it over the old one, syncs the folder, and only then removes the old
+//! log. Opening replays the frames of the log up to the first that is damaged or out of sequence.
+//! The bytes from there on belong to a commit that did not end, and a checkpoint discards them.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -42,13 +42,13 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-/// What is wrong with it.
+/// The bug of a write-ahead log.
 #[derive(Clone, Copy, PartialEq)]
 enum WalBug {
     None,
     /// A commit does not sync the log.
     NoLogSync,
-    /// A frame of the log counts if it is long enough.
+    /// A frame of the log counts if it is complete, whatever its checksum.
     NoChecksum,
     /// A new table is renamed before it is synced.
     NoTableSync,
@@ -58,16 +58,16 @@ enum WalBug {
     EarlyUnlink,
     /// A new table is written over the old one.
     TableInPlace,
-    /// The same log goes on after a checkpoint, cut to nothing; frames of before it are not told
-    /// from those after.
+    /// The log is truncated after a checkpoint and used again. Replay does not distinguish frames
+    /// from before the checkpoint from later ones.
     LogReused,
-    /// Recovery empties the log first, and then writes the table that holds what was in it.
+    /// Recovery empties the log before it writes the table with the log's contents.
     RecoveryNotIdempotent,
-    /// The checksum of a frame leaves out the tenth block of it.
+    /// The checksum of a frame omits its tenth block.
     ChecksumGap,
 }
 
-/// Where in a frame's body the tenth block of the frame is.
+/// The range of a frame's tenth block within the body.
 const TENTH_BLOCK: Range<usize> = 9 * BLOCK_BYTES - HEAD..10 * BLOCK_BYTES - HEAD;
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
@@ -112,11 +112,11 @@ struct Wal {
 
 struct WalState {
     contents: StoreContents,
-    /// Of the last commit.
+    /// The sequence number of the last commit.
     sequence: u64,
     generation: u64,
     log: Fd,
-    /// Where the next frame goes, in bytes.
+    /// The offset of the next frame, in bytes.
     end: u64,
 }
 
@@ -145,7 +145,8 @@ impl Wal {
         Ok(wal)
     }
 
-    /// Reads the table and replays the log; does something that is no commit lie behind?
+    /// Reads the table and replays the log. Returns true if bytes that are not a commit follow in
+    /// the log.
     fn load(&self) -> Result<bool, EngineError> {
         let mut state = self.state.borrow_mut();
         let table = self.files.read_file(TABLE).map_err(|errno| match errno {
@@ -179,7 +180,8 @@ impl Wal {
         Ok(!rest.is_empty())
     }
 
-    /// The log of a generation; a new one has its name at once.
+    /// Opens the log of a generation. If it is new, the folder is synced, which makes its name
+    /// durable.
     fn open_log(&self, generation: u64) -> Result<Fd, EngineError> {
         let path = log_path(generation);
         match self.files.open(&path, OpenFlags::EXISTING) {
@@ -192,10 +194,10 @@ impl Wal {
         }
     }
 
-    /// Writes a file whole.
+    /// Replaces a whole file.
     fn write(&self, path: &str, bytes: &[u8], sync: bool) -> Result<(), EngineError> {
-        // After a crash two names can lead to one file: what stands at this one is not cut, it is
-        // left behind.
+        // After a crash two names can lead to one file. Truncating the file at this path would
+        // change the other name's contents, so the name is unlinked first.
         if path == NEW_TABLE && self.files.stat(path).is_ok() {
             self.files.unlink(path)?;
         }

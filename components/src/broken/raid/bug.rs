@@ -1,6 +1,6 @@
 //! The bugs that can be put into an array.
 
-/// What is wrong with an array.
+/// The bug of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum RaidBug {
     /// The array is correct.
@@ -8,18 +8,19 @@ pub(super) enum RaidBug {
     None,
     /// Recovery leaves the disks as they are.
     NoResync,
-    /// Recovery clears the bitmap, and then makes the disks agree.
+    /// Recovery clears the bitmap before it makes the disks agree.
     ResyncClearsFirst,
-    /// The bitmap may stay in the disks' caches when what it announces is written.
+    /// The bitmap may still be in the disks' caches when the rows that it marks are written.
     IntentNotDurable,
-    /// A flush clears the bitmap, and then flushes the disks.
+    /// A flush clears the bitmap before it flushes the disks.
     ClearsBeforeFlush,
-    /// A flush goes to the first disk only, or not to the one that has the parity.
+    /// A flush omits some disks: of a mirror all except the first, of an array with parity the disk
+    /// with the parity.
     FlushesInPart,
     /// A disk with a bad sector is not used any more.
     Evicts,
-    /// A record of the journal counts whatever its checksum.
+    /// A record of the journal counts, whatever its checksum.
     TornRecord,
-    /// Recovery takes what a read that has failed leaves behind for what was read.
+    /// Recovery uses the buffer of a failed read as the block's contents.
     ResyncIgnoresErrors,
 }

@@ -1,8 +1,9 @@
-//! A write-intent bitmap: where the disks of an array may differ.
+//! A write-intent bitmap: the rows in which the disks of an array may differ.
 //!
-//! One sector at the beginning of each disk, a bit for one row or several. A bit is durable before
-//! anything is written to its rows, and goes when the disks have been flushed since the last write.
-//! After a crash a bit counts that any disk has; if none can be read, all do.
+//! The bitmap is one sector at the beginning of each disk. A bit covers one row or several. A bit
+//! is durable before anything is written to its rows, and is cleared when the disks have been
+//! flushed after the last write. After a crash a bit counts if any disk has it. If no disk's bitmap
+//! can be read, all bits count.
 
 use std::cell::RefCell;
 
@@ -24,12 +25,12 @@ pub(super) struct Intent {
 }
 
 impl Intent {
-    /// Writes one that says that the disks may differ anywhere.
+    /// Writes a bitmap with all bits set.
     pub(super) fn format(disks: &[RamDisk]) {
         disks.iter().for_each(|disk| disk.write(0, &[u8::MAX; SECTOR_BYTES], Flags::FUA));
     }
 
-    /// The one that is there, of an array with so many rows.
+    /// Reads the bitmap of an array with `rows` rows.
     pub(super) fn read(disks: Vec<RamDisk>, rows: u64, bug: RaidBug) -> Intent {
         let read = |disk: &RamDisk| {
             let mut bits = [0; SECTOR_BYTES];
@@ -46,7 +47,7 @@ impl Intent {
         }
     }
 
-    /// The rows in which the disks may differ, in order.
+    /// Returns the rows in which the disks may differ, in order.
     pub(super) fn rows(&self) -> Vec<u64> {
         let bits = *self.bits.borrow();
         let set = |row: &u64| {
@@ -56,7 +57,7 @@ impl Intent {
         (0..self.rows).filter(set).collect()
     }
 
-    /// A row is about to be written.
+    /// Sets the bit of a row before the row is written.
     pub(super) fn announce(&self, row: u64) {
         let (byte, mask) = self.place(row);
         if self.bits.borrow()[byte] & mask == 0 {
@@ -69,8 +70,8 @@ impl Intent {
         }
     }
 
-    /// Calls `settle`, which makes the disks agree for good, except in the rows that it returns.
-    /// With the bug `cleared_first` the bitmap is cleared too early.
+    /// Calls `settle`, which makes the disks agree durably except in the rows that it returns, and
+    /// clears the other bits. With the bug `cleared_first` the bitmap is cleared before `settle`.
     pub(super) fn settled(&self, settle: impl FnOnce() -> Vec<u64>, cleared_first: RaidBug) {
         let early = self.bug == cleared_first;
         if early {
@@ -78,12 +79,12 @@ impl Intent {
         }
         let left = settle();
         if !early {
-            // A bit that comes back after a crash costs a look at what agrees.
+            // A bit that returns after a crash only causes a resync of rows that agree.
             self.replace(&left, Flags::NONE);
         }
     }
 
-    /// From now on the disks may differ in these rows.
+    /// Sets the bits of these rows and clears all others.
     fn replace(&self, rows: &[u64], flags: Flags) {
         let mut bits = [0; SECTOR_BYTES];
         for (byte, mask) in rows.iter().map(|row| self.place(*row)) {
@@ -94,7 +95,7 @@ impl Intent {
         }
     }
 
-    /// The byte and the bit of a row.
+    /// Returns the byte and the bit mask of a row.
     fn place(&self, row: u64) -> (usize, u8) {
         let bit = row / self.rows_per_bit;
         ((bit / 8) as usize, 1 << (bit % 8))

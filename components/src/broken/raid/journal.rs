@@ -1,9 +1,9 @@
-//! A journal of one write, which closes the write hole: what a crash has divided is written again.
+//! A journal of one write, which closes the write hole. After a crash the divided write is made
+//! again.
 //!
-//! A record says what is about to be written to the disks of one row. It is durable on each disk
-//! before the first of these writes begins, and they are durable before the next record is written
-//! over it. So at most the write of the newest record is divided, and writing it again is always
-//! right.
+//! A record holds the writes to the disks of one row. It is durable on each disk before the first
+//! of these writes begins, and the writes are durable before the next record replaces it. So at
+//! most the newest record's write is divided, and repeating it is always correct.
 
 use std::cell::Cell;
 
@@ -13,30 +13,30 @@ use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use super::RaidBug;
 use crate::broken::record::{Frame, frame};
 
-/// The blocks that it takes of each disk, behind the bitmap.
+/// The number of blocks of the journal on each disk, behind the bitmap.
 pub(super) const BLOCKS: u64 = 3;
 const BYTES: usize = BLOCKS as usize * SECTORS_PER_BLOCK as usize * SECTOR_BYTES;
 
 #[derive(Debug)]
 pub(super) struct Journal {
     disks: Vec<RamDisk>,
-    /// Of the newest record.
+    /// The sequence number of the newest record.
     sequence: Cell<u64>,
     bug: RaidBug,
 }
 
-/// What is written to a disk, and to which.
+/// A disk's index and the bytes to write to it.
 pub(super) type Write = (usize, Bytes);
 
 impl Journal {
-    /// The one that is there; zeroes are an empty one.
+    /// Opens the journal on the disks. Zeroes are an empty journal.
     pub(super) fn open(disks: Vec<RamDisk>, bug: RaidBug) -> Journal {
         let journal = Journal { disks, sequence: Cell::new(0), bug };
         journal.sequence.set(journal.newest().map_or(0, |(sequence, _)| sequence));
         journal
     }
 
-    /// These writes of equal length are about to be made, all at this sector.
+    /// Records these writes of equal length before they are made, all at this sector.
     pub(super) fn record(&self, sector: u64, writes: &[Write]) {
         let mut body = [sector, writes.len() as u64].map(u64::to_le_bytes).concat();
         for (disk, bytes) in writes {
@@ -49,7 +49,7 @@ impl Journal {
         self.disks.iter().for_each(|disk| disk.write(SECTORS_PER_BLOCK, &record, Flags::FUA));
     }
 
-    /// The newest record: its number, where its writes go, and what they are.
+    /// Returns the newest record: its sequence number, the sector of its writes, and the writes.
     fn newest(&self) -> Option<(u64, (u64, Vec<Write>))> {
         let read = |disk: &RamDisk| {
             let mut bytes = vec![0; BYTES];
@@ -61,8 +61,8 @@ impl Journal {
         self.disks.iter().filter_map(read).max_by_key(|(sequence, _)| *sequence)
     }
 
-    /// Makes the writes of the newest record again. The caller flushes. Returns true if one of them
-    /// was not there.
+    /// Repeats the writes of the newest record. The caller flushes. Returns true if one of them was
+    /// missing.
     pub(super) fn redo(&self) -> bool {
         let Some((_, (sector, writes))) = self.newest() else { return false };
         let mut divided = false;

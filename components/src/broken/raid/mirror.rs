@@ -1,9 +1,9 @@
-//! A mirror: each block is once on each disk.
+//! A mirror: each disk holds every block.
 //!
-//! A write goes to all disks; reads take turns. What one disk cannot read another can, and it is
-//! written there again. Recovery copies what the first disk has to the others, where the bitmap
-//! says that they may differ: any of the versions that a crash has left will do, but it must be one
-//! and the same.
+//! A write goes to all disks. Reads take turns. If one disk cannot read a block, it is read from
+//! another and written to the first again. Recovery copies the first disk's contents to the others
+//! wherever the bitmap says that they may differ. Any version that a crash left is correct, but all
+//! disks must have the same one.
 
 use std::cell::Cell;
 
@@ -60,7 +60,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(Box::new(ArrayComponent { least: 2, head: 1, open: Box::new(open), array: None }))
 }
 
-/// Where row `row` begins on each disk, in sectors.
+/// Returns the first sector of a row on each disk.
 fn row_start(row: u64) -> u64 {
     (row + 1) * SECTORS_PER_BLOCK
 }
@@ -68,7 +68,7 @@ fn row_start(row: u64) -> u64 {
 #[derive(Debug)]
 struct Mirror {
     disks: Vec<RamDisk>,
-    /// Which of them are used: all, but for [`RaidBug::Evicts`].
+    /// The disks in use: all, except with [`RaidBug::Evicts`].
     used: Vec<Cell<bool>>,
     intent: Intent,
     bug: RaidBug,
@@ -81,8 +81,8 @@ impl Mirror {
         self.disks.iter().zip(&self.used).filter(|(_, used)| used.get()).map(|(disk, _)| disk)
     }
 
-    /// Reads from the first disk, counted from `from` on, that can; those before it get what it
-    /// has.
+    /// Reads from the first disk that can, counted from `from` on. The data is written to the disks
+    /// that could not.
     fn read_from(&self, from: usize, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         let mut bad = Vec::new();
         for at in (from..).take(self.disks.len()).map(|at| at % self.disks.len()) {
@@ -104,8 +104,8 @@ impl Mirror {
         Err(Errno::EIO)
     }
 
-    /// Gives all disks what the first has of a row; did they differ? A row that no disk can read is
-    /// lost, and left alone.
+    /// Copies a row from the first readable disk to all disks. Returns true if they differed. A row
+    /// that no disk can read is lost and stays unchanged.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let sector = row_start(row);
         let mut block = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];

@@ -1,17 +1,18 @@
-//! Several disks as one, as components: what one disk of them has lost, the others still have.
+//! Components that combine several disks into one, which survives the loss of a disk.
 //!
-//! | array | holds | goes on without |
+//! | array | holds | works without |
 //! | --- | --- | --- |
 //! | [`mirror`] | everything once on each disk | all disks but one |
-//! | [`parity`] | everything once, and what it takes to have one disk's part back | one disk |
+//! | [`parity`] | everything once, and parity to compute one disk's part from the others | one disk
+//! |
 //!
-//! A crash can divide a write: one disk has it, the other has not. So a [bitmap](intent) says where
-//! that may be, and recovery makes the disks agree there; or a [journal] has the write, and
-//! recovery makes it again.
+//! A crash can divide a write, so that one disk has it and another does not. Therefore a
+//! [bitmap](intent) marks the rows of which that may be true, and recovery makes the disks agree
+//! there. Alternatively a [journal] holds the write, and recovery makes it again.
 //!
-//! The first block of each disk has the bitmap, the next ones the journal if there is one; a *row*
-//! of an array is what its disks have in one block behind that. Correct by default; the bugs that
-//! can be put in are in `docs/results/seeded-bugs.md`.
+//! The first block of each disk has the bitmap. The next ones have the journal, if there is one. A
+//! *row* of an array is one block behind them on each of its disks. The arrays are correct by
+//! default. `docs/results/seeded-bugs.md` lists the bugs that options select.
 
 mod bug;
 mod intent;
@@ -30,21 +31,21 @@ use nix::errno::Errno;
 use bug::RaidBug;
 use intent::Intent;
 
-/// An array: a device, and what it does at its ends.
+/// An array: a device with a size and a resync.
 trait Array: RamDiskState {
-    /// Its size in sectors.
+    /// Returns the size in sectors.
     fn sectors(&self) -> u64;
-    /// Makes the disks agree wherever the bitmap says that they may not.
+    /// Makes the disks agree wherever the bitmap says that they may differ.
     fn resync(&self) -> Recovery;
 }
 
 /// An array as a component.
 struct ArrayComponent<A> {
-    /// How many disks it needs at least.
+    /// The least number of disks.
     least: usize,
-    /// How many blocks of each disk are before row 0.
+    /// The number of blocks of each disk before row 0.
     head: u64,
-    /// Opens the one that is on some disks.
+    /// Opens the array on some disks.
     open: Box<dyn Fn(Vec<RamDisk>) -> A>,
     array: Option<Rc<A>>,
 }
@@ -103,16 +104,16 @@ impl<A: Array + 'static> Component for ArrayComponent<A> {
     }
 }
 
-/// Sectors of one block of an array.
+/// Sectors within one block of an array.
 struct Part {
     block: u64,
-    /// The first of them, counted from the block's beginning.
+    /// The first sector, counted from the block's beginning.
     first: u64,
-    /// Where their bytes are in what is read or written.
+    /// The range of the part within the bytes that are read or written.
     bytes: Range<usize>,
 }
 
-/// Cuts so many bytes from `sector` on at the borders of blocks.
+/// Splits `bytes` bytes from `sector` on at the borders of blocks.
 fn parts(sector: u64, bytes: usize) -> impl Iterator<Item = Part> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -125,7 +126,8 @@ fn parts(sector: u64, bytes: usize) -> impl Iterator<Item = Part> {
     })
 }
 
-/// Reads with `read`, whole or, if that fails, sector by sector: each may be had from another disk.
+/// Reads with `read` as a whole or, if that fails, sector by sector, because each sector may be
+/// readable on another disk.
 fn each_as_it_can(
     sector: u64,
     buf: &mut [u8],
@@ -137,7 +139,7 @@ fn each_as_it_can(
     })
 }
 
-/// How many blocks each of some disks has.
+/// Returns the number of blocks of the smallest disk.
 fn blocks_of(disks: &[RamDisk]) -> u64 {
     disks.iter().map(|disk| disk.sectors() / SECTORS_PER_BLOCK).min().unwrap_or(0)
 }

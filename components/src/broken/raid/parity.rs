@@ -1,12 +1,12 @@
-//! Disks with parity: each row has one block of parity, the exclusive or of the others, on one disk
-//! after the other.
+//! Disks with parity. Each row has one block of parity, the exclusive or of the other blocks. The
+//! disks hold it in turns.
 //!
-//! So a block that cannot be read is had from all others of its row, and is written again. A write
-//! changes its block and the row's parity, and a crash can divide the two: that is the write hole.
-//! Recovery computes the parity anew where the bitmap says that it may be stale, from the blocks as
-//! they are. If one of them cannot be read then, its contents are lost: reading it is an error
-//! until it is written. With a journal that does not happen, and every write is durable when it is
-//! answered.
+//! A block that cannot be read is computed from all others of its row and written again. A write
+//! changes its block and the row's parity. A crash can divide the two, which is the write hole.
+//! Recovery computes the parity again from the blocks as they are, wherever the bitmap says that it
+//! may be stale. If one of the blocks cannot be read then, its contents are lost, and reading it is
+//! an error until it is written. A journal prevents that, and with it every write is durable when
+//! it returns.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -76,24 +76,24 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 #[derive(Debug)]
 struct Parity {
     disks: Vec<RamDisk>,
-    /// The block that row 0 is in.
+    /// The block of each disk with row 0.
     first: u64,
     intent: Intent,
     journal: Option<Journal>,
     bug: RaidBug,
-    /// Rows whose parity is not to be trusted.
+    /// The rows whose parity may be wrong.
     stale: RefCell<BTreeSet<u64>>,
-    /// Which disks a block was written to since the last flush.
+    /// True for each disk that a data block was written to since the last flush.
     written: RefCell<Vec<bool>>,
 }
 
-/// Where a block of the array is.
+/// The place of a block of the array.
 #[derive(Clone, Copy)]
 struct Place {
     row: u64,
     /// The disk of the block.
     data: usize,
-    /// The disk of its row's parity.
+    /// The disk of the row's parity.
     parity: usize,
 }
 
@@ -105,7 +105,7 @@ impl Parity {
         Place { row, data: (parity + 1 + at as usize) % self.disks.len(), parity }
     }
 
-    /// Where a row begins on each disk, in sectors.
+    /// Returns the first sector of a row on each disk.
     fn row_start(&self, row: u64) -> u64 {
         (self.first + row) * SECTORS_PER_BLOCK
     }
@@ -114,7 +114,7 @@ impl Parity {
         (row % self.disks.len() as u64) as usize
     }
 
-    /// The exclusive or of what all disks but these have at a place.
+    /// Computes the exclusive or of all disks except these at a sector.
     fn sum_without(&self, without: &[usize], sector: u64, sum: &mut [u8]) -> Result<(), Errno> {
         let others = (0..self.disks.len()).filter(|at| !without.contains(at));
         self.sum_of(others, sector, sum)
@@ -135,8 +135,8 @@ impl Parity {
         })
     }
 
-    /// The parity of a row once `new` is in one of its blocks: by what the other blocks hold, or by
-    /// what the block and the parity held. None if neither can be had.
+    /// Returns the parity of a row once `new` is in one of its blocks. It is computed from the
+    /// other blocks, or from the old block and the old parity. `None` if neither can be read.
     fn parity_with(&self, place: Place, sector: u64, new: &[u8]) -> Option<Vec<u8>> {
         let Place { row, data, parity } = place;
         let mut sum = vec![0; new.len()];
@@ -151,7 +151,8 @@ impl Parity {
         others.ok().map(|()| sum)
     }
 
-    /// These writes to a row are about to be made; with which flags?
+    /// Records in the journal or the bitmap that a row is about to be written. Returns the flags of
+    /// the writes.
     fn announce(&self, row: u64, sector: u64, writes: &[journal::Write], flags: Flags) -> Flags {
         let Some(journal) = &self.journal else {
             self.intent.announce(row);
@@ -164,7 +165,8 @@ impl Parity {
         Flags::FUA
     }
 
-    /// A block that cannot be read is had from the others of its row, and written again.
+    /// Reads a part of a block. If the block cannot be read, it is computed from the others of its
+    /// row and written again.
     fn read_part(&self, place: Place, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         self.disks[place.data].try_read(sector, buf).or_else(|errno| {
             if self.stale.borrow().contains(&place.row) {
@@ -176,8 +178,8 @@ impl Parity {
         })
     }
 
-    /// Computes the parity of a row anew; was it another? If a block cannot be read it is left as
-    /// it is.
+    /// Computes the parity of a row again. Returns true if it was different. If a block cannot be
+    /// read, the row stays unchanged.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let (parity, sector) = (self.parity_of(row), self.row_start(row));
         let mut right = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];
@@ -191,7 +193,7 @@ impl Parity {
     }
 }
 
-/// The exclusive or of whole sectors, in the first.
+/// Stores the exclusive or of whole sectors in `sum`.
 fn add(sum: &mut [u8], other: &[u8]) {
     for (sum, other) in sum.as_chunks_mut().0.iter_mut().zip(other.as_chunks().0) {
         *sum = (u64::from_ne_bytes(*sum) ^ u64::from_ne_bytes(*other)).to_ne_bytes();

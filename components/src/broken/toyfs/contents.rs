@@ -1,4 +1,4 @@
-//! The way from a file's blocks to those of the device.
+//! The mapping from a file's blocks to those of the device.
 
 use explode_ramdisk::files::Result;
 use nix::errno::Errno;
@@ -8,7 +8,8 @@ use super::volume::Volume;
 use crate::broken::page_journal::BLOCK;
 
 impl ToyInode {
-    /// The block of the device that holds block `index` of its contents, if there is one.
+    /// Returns the block of the device with block `index` of the contents. `None` if there is a
+    /// hole.
     ///
     /// # Errors
     /// `EIO`: the indirect block cannot be read, or a pointer is damaged.
@@ -24,8 +25,8 @@ impl ToyInode {
         (block != 0).then(|| volume.legal(block.into())).transpose()
     }
 
-    /// A new block of the device for block `index` of its contents, and an indirect block where it
-    /// takes one.
+    /// Allocates a block of the device for block `index` of the contents, and an indirect block if
+    /// it is needed.
     ///
     /// # Errors
     /// `EFBIG`, `ENOSPC`; `EIO` as for [`ToyInode::block`].
@@ -50,7 +51,7 @@ impl ToyInode {
         Ok(block)
     }
 
-    /// Gives back every block from `first` of its contents on.
+    /// Frees every block from block `first` of the contents on.
     ///
     /// # Errors
     /// `EIO` as for [`ToyInode::block`].

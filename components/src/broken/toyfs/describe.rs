@@ -1,4 +1,4 @@
-//! What stands in a sector, in words.
+//! Descriptions of sectors for people.
 
 use super::directory::entries;
 use super::layout::{ROOT, is_of_inodes};
@@ -6,7 +6,7 @@ use super::volume::Volume;
 use crate::broken::page_journal::SECTORS;
 
 impl Volume {
-    /// What a sector is part of, as the file system is now.
+    /// Returns the use of a sector in the current state of the file system.
     pub fn describe_sector(&self, sector: u64) -> String {
         let block = sector / SECTORS;
         if is_of_inodes(block) {
@@ -29,13 +29,13 @@ impl Volume {
         }
     }
 
-    /// Has an inode this block, as far as can be read?
+    /// Returns true if an inode has this block. False also if that cannot be read.
     fn has_block(&self, number: u32, block: u64) -> bool {
         let blocks = self.inode(number).and_then(|inode| inode.blocks(|block| self.read(block)));
         blocks.is_ok_and(|blocks| blocks.contains(&block))
     }
 
-    /// The first path that leads to an inode, through directories that can be read.
+    /// Returns the first path that leads to an inode through readable directories.
     fn path(&self, wanted: u32) -> Option<String> {
         let mut open = vec![(ROOT, String::new())];
         let mut met = vec![ROOT];

@@ -2,7 +2,7 @@
 
 use crate::broken::page_journal;
 
-/// How metadata reaches the disk.
+/// The way of metadata to the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metadata {
     Journal,
@@ -10,41 +10,40 @@ pub enum Metadata {
     InPlace,
 }
 
-/// How it is made, and what is wrong with it.
+/// A design of the file system, and its bug.
 #[derive(Clone, Copy, Debug)]
 pub struct Design {
     pub metadata: Metadata,
     pub bug: ToyFsBug,
 }
 
-/// What is wrong with it.
+/// A bug of the file system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ToyFsBug {
     None,
-    /// A block that was given back is used again at once.
+    /// A freed block is reused at once.
     EarlyReuse,
-    /// A block that was given back is used again as soon as that is committed, though the journal
-    /// still holds what it was.
+    /// A freed block is reused as soon as the transaction that freed it is committed, although the
+    /// journal still holds its old contents.
     NoRevoke,
-    /// Contents are written after the commit of the transaction that makes them reachable.
+    /// Contents are written after the transaction that makes them reachable is committed.
     DataAfterCommit,
-    /// fsync writes a file's inode in place, past the journal, which holds an older one.
+    /// fsync writes a file's inode in place, past the journal, which holds an older version.
     FsyncInPlace,
-    /// The journal's commit block does not flush what was written before it.
+    /// The journal's commit block does not flush the writes before it.
     NoPreflush,
-    /// A directory that is moved into another one is entered there as that one, which then contains
-    /// itself.
+    /// A directory that is moved into another one is entered there with that one's inode, so that
+    /// the target contains itself.
     RenameLoop,
-    /// The versions of an inode begin anew when its number is used again: the journal's older inode
-    /// is taken for the newer one.
+    /// The version of an inode starts again when its number is reused, so that replay takes the
+    /// journal's older inode for the newer one.
     InodeReuse,
-    /// A block that was given back is used again at once, while the inode on disk that had it still
-    /// claims it.
+    /// A freed block is reused at once, while the inode on disk that had it still claims it.
     BlockReuse,
 }
 
 impl ToyFsBug {
-    /// Only one design can have some.
+    /// Returns true if the design can have this bug.
     pub fn fits(self, metadata: Metadata) -> bool {
         match self {
             ToyFsBug::None => true,

@@ -1,5 +1,5 @@
-//! Directories: their contents are entries of 64 bytes. Byte 0 is the length of the name, 0 for a
-//! free entry; bytes 1 to 4 are the inode's number; the name follows.
+//! Directories. Their contents are entries of 64 bytes. Byte 0 is the length of the name, 0 for a
+//! free entry. Bytes 1 to 4 are the inode's number. The name follows.
 
 use explode_ramdisk::files::{FileKind, Result};
 use nix::errno::Errno;
@@ -13,7 +13,7 @@ use crate::broken::page_journal::BLOCK;
 const ENTRY: usize = 64;
 const NAME_AT: usize = 5;
 
-/// The names of a directory, and the inodes that they lead to, in the order of its entries.
+/// Returns the names of a directory and the inodes that they lead to, in the order of the entries.
 ///
 /// # Errors
 /// `EIO`: it cannot be read.
@@ -22,7 +22,7 @@ pub fn entries(volume: &Volume, directory: u32) -> Result<Vec<(String, u32)>> {
     Ok(pages.iter().flat_map(|(_, page)| page.chunks(ENTRY).filter_map(decode)).collect())
 }
 
-/// Its blocks, with their contents.
+/// Returns the blocks of a directory with their contents.
 fn pages(volume: &Volume, directory: u32) -> Result<Vec<(u64, Vec<u8>)>> {
     let inode = volume.inode(directory)?;
     let mut pages = Vec::new();
@@ -41,7 +41,7 @@ fn decode(entry: &[u8]) -> Option<(String, u32)> {
     Some((String::from_utf8_lossy(name).into_owned(), inode))
 }
 
-/// Lets a name lead to an inode, or to none; link counts are the caller's.
+/// Sets the inode that a name leads to. `None` removes the name. The caller adjusts link counts.
 ///
 /// # Errors
 /// `ENOSPC`; `EIO`: the directory cannot be read.
@@ -72,7 +72,7 @@ pub fn point(volume: &mut Volume, directory: u32, name: &str, target: Option<u32
     volume.touch(directory)
 }
 
-/// One more block of entries.
+/// Adds one block of entries.
 fn grow(volume: &mut Volume, directory: u32) -> Result<u64> {
     let mut inode = volume.inode(directory)?;
     let block = inode.add_block(volume, inode.size / BLOCK as u64)?;
@@ -82,7 +82,7 @@ fn grow(volume: &mut Volume, directory: u32) -> Result<u64> {
     Ok(block)
 }
 
-/// The inode that a name in a directory leads to.
+/// Returns the inode that a name in a directory leads to.
 ///
 /// # Errors
 /// `ENOTDIR`; `EIO`: the directory cannot be read.
@@ -96,7 +96,7 @@ pub fn find(volume: &Volume, directory: u32, name: &str) -> Result<Option<u32>> 
         .map(|(_, inode)| inode))
 }
 
-/// The inode of a path.
+/// Returns the inode of a path.
 ///
 /// # Errors
 /// `ENOENT`, and those of [`find`] and [`names`].
@@ -104,7 +104,7 @@ pub fn lookup(volume: &Volume, path: &str) -> Result<u32> {
     names(path)?.iter().try_fold(ROOT, |at, name| find(volume, at, name)?.ok_or(Errno::ENOENT))
 }
 
-/// Where a path ends: the directory, the name in it, and the inode that it leads to.
+/// Returns the directory of a path, the last name, and the inode that it leads to.
 ///
 /// # Errors
 /// `EBUSY` for the root, `ENOENT`, and those of [`find`] and [`names`].

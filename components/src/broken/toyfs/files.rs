@@ -25,15 +25,15 @@ struct MountedToyFs {
 }
 
 impl ToyFs {
-    /// The file system of a volume.
+    /// Makes a mounted file system of a volume.
     pub fn new(volume: Volume) -> ToyFs {
         ToyFs(RefCell::new(MountedToyFs { volume, open: BTreeMap::new() }))
     }
 
-    /// Puts it to rest.
+    /// Commits everything and empties the journal.
     ///
     /// # Errors
-    /// `EIO`: what it needs cannot be read.
+    /// `EIO`: a block that is needed cannot be read.
     pub fn unmount(&self) -> Result<()> {
         let volume = &mut self.0.borrow_mut().volume;
         volume.commit()?;
@@ -41,12 +41,12 @@ impl ToyFs {
         Ok(())
     }
 
-    /// What stands in a sector, in words.
+    /// Returns the use of a sector, in words.
     pub fn describe_sector(&self, sector: u64) -> String {
         self.0.borrow().volume.describe_sector(sector)
     }
 
-    /// An operation: it changes one transaction.
+    /// Runs an operation, which changes one transaction.
     fn change<T>(&self, operation: impl FnOnce(&mut MountedToyFs) -> Result<T>) -> Result<T> {
         let mounted = &mut *self.0.borrow_mut();
         if mounted.volume.is_full() {
@@ -68,7 +68,7 @@ impl MountedToyFs {
         Ok(Stat { kind, inode: number, size, links: links.into() })
     }
 
-    /// A new inode with a name.
+    /// Makes a new inode with a name.
     fn create(&mut self, directory: u32, name: &str, kind: FileKind) -> Result<u32> {
         let number = self.free_inode()?;
         self.volume.set_inode(number, &ToyInode { links: 1, ..ToyInode::new(kind) })?;
@@ -85,7 +85,7 @@ impl MountedToyFs {
         Err(Errno::ENOSPC)
     }
 
-    /// An inode has lost a name.
+    /// Removes one link of an inode that lost a name, and frees it if it is unreachable.
     fn unlinked(&mut self, number: u32) -> Result<()> {
         let mut inode = self.volume.inode(number)?;
         inode.links = inode.links.saturating_sub(1);
@@ -93,7 +93,7 @@ impl MountedToyFs {
         self.free_if_lost(number)
     }
 
-    /// Frees an inode that has no name and no open handle any more.
+    /// Frees an inode that has no name and no open handle.
     fn free_if_lost(&mut self, number: u32) -> Result<()> {
         let mut inode = self.volume.inode(number)?;
         if inode.links == 0 && !self.open.values().any(|open| *open == number) {

@@ -1,4 +1,4 @@
-//! The repair program: what makes no sense is cleared, as e2fsck does it.
+//! The repair program, which clears inconsistent metadata like e2fsck.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use super::layout::ROOT;
 use super::volume::Volume;
 use crate::engine::EngineError;
 
-/// Repairs a file system: clears inodes with a block that cannot be theirs or is another's too,
-/// takes away names that lead nowhere, frees what has no name, and sets link counts right.
+/// Repairs a file system. It clears inodes with an illegal block or another inode's block, removes
+/// names that lead nowhere, frees inodes without a name, and corrects link counts.
 ///
 /// # Errors
-/// There is no root directory, or no room for a copy. That a sector cannot be read is not held
-/// against it.
+/// There is no root directory, or no room for a copy. Returns an error of the system below if a
+/// sector cannot be read.
 pub fn repair(volume: &mut Volume) -> Result<Recovery, StepError> {
     match repair_all(volume) {
         Ok(Some(recovery)) => Ok(recovery),
@@ -28,7 +28,7 @@ pub fn repair(volume: &mut Volume) -> Result<Recovery, StepError> {
     }
 }
 
-/// The same; nothing if there is no root directory.
+/// Repairs a file system like [`repair`]. `None` if there is no root directory.
 fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
     if volume.inode(ROOT)?.kind != Some(FileKind::Directory) {
         return Ok(None);
@@ -74,7 +74,7 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
     for number in 0..count {
         let mut inode = volume.inode(number)?;
         match links.get(&number) {
-            // A file that was open when it lost its last name.
+            // The file was open when it lost its last name.
             None if inode.kind.is_some() => volume.set_inode(number, &ToyInode::default())?,
             Some(links) if inode.links != *links => {
                 inode.links = *links;
@@ -89,9 +89,9 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
     Ok(Some(if repaired { Recovery::Repaired } else { Recovery::Clean }))
 }
 
-/// Without a journal an inode and its indirect block may be of different times, and a block may be
-/// in two files: a number in the indirect block that cannot be one is taken out, whatever the block
-/// may have been before, and of a block that is another's already there is a copy.
+/// Repairs the block numbers of an inode. Without a journal an inode and its indirect block may be
+/// of different times, and a block may be in two files. Illegal numbers in the indirect block are
+/// cleared. A block of another inode is copied.
 fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> files::Result<bool> {
     let mut inode = volume.inode(number)?;
     let indirect = u64::from(inode.indirect);
@@ -114,7 +114,7 @@ fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> files::Res
         }
     }
     if copied {
-        // The copies are there before anything leads to them.
+        // The copies must be durable before anything leads to them.
         volume.commit()?;
         volume.set_inode(number, &inode)?;
     }

@@ -1,5 +1,5 @@
-//! Metadata that is written in place: all of it where there is no journal, the inode of a file that
-//! is synced where inodes have versions.
+//! Metadata that is written in place: all of it without a journal, and the inode of a synced file
+//! in the design with versions.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,25 +13,25 @@ use super::volume::Volume;
 use crate::broken::page_journal::{BLOCK, SECTORS};
 
 impl Volume {
-    /// Metadata has changed in the cache, from where it may be written at any time: these sectors
-    /// of one block.
+    /// Copies changed metadata, these sectors of one block, to the disk's cache, which may write it
+    /// at any time.
     ///
     /// # Errors
-    /// `EIO`, as for all that reads.
+    /// `EIO`: a block cannot be read.
     pub(super) fn dirty_buffer(&mut self, sectors: Range<u64>) -> Result<()> {
         self.disk.dirty(sectors.start, self.buffer(&sectors)?);
         self.buffers.insert(sectors.start, sectors.end);
         Ok(())
     }
 
-    /// Forgets the buffer of a block that holds no metadata any more.
+    /// Drops the buffer of a block that holds no metadata any more.
     pub(super) fn forget_buffer(&mut self, block: u64) {
         if self.buffers.remove(&(block * SECTORS)).is_some() {
             self.disk.forget(block * SECTORS, BLOCK as u64);
         }
     }
 
-    /// Makes everything durable, where there is no journal.
+    /// Makes everything durable in the design without a journal.
     pub(super) fn sync_in_place(&mut self) -> Result<()> {
         let data = std::mem::take(&mut self.data);
         self.write_out(&data)?;
@@ -42,8 +42,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Makes one file or directory durable, and nothing else, where there is no journal: as ext2
-    /// does it.
+    /// Makes only one file or directory durable in the design without a journal, like ext2.
     pub(super) fn sync_one_in_place(&mut self, number: u32) -> Result<()> {
         let blocks: BTreeSet<u64> =
             self.inode(number)?.blocks(|block| self.read(block))?.into_iter().collect();
@@ -56,8 +55,9 @@ impl Volume {
         Ok(())
     }
 
-    /// Makes one file durable past the journal, which may hold an older inode of it; what it holds
-    /// of its other metadata is older for good, so that then everything is committed.
+    /// Makes one file durable past the journal, which may hold an older version of its inode. If
+    /// the journal holds its indirect block, a replay would restore the older block, so everything
+    /// is committed.
     pub(super) fn sync_one_past_journal(&mut self, number: u32) -> Result<()> {
         let inode = self.inode(number)?;
         let indirect = Some(u64::from(inode.indirect)).filter(|block| *block != 0);
@@ -70,7 +70,7 @@ impl Volume {
             self.disk.write(block * SECTORS, &self.read(block)?, Flags::NONE);
         }
         self.disk.flush();
-        // The other inodes of its sector stay as they are there.
+        // The other inodes of the sector keep their state on the disk.
         let sector = self.inode_sector(number);
         let (block, at) = self.place(number);
         let mut bytes = [0; SECTOR_BYTES];
@@ -81,13 +81,13 @@ impl Volume {
         Ok(())
     }
 
-    /// The sector that an inode is in.
+    /// Returns the sector of an inode.
     pub(super) fn inode_sector(&self, number: u32) -> u64 {
         let (block, at) = self.place(number);
         block * SECTORS + (at / SECTOR_BYTES) as u64
     }
 
-    /// Writes the buffers that are wanted, by their first sectors, and waits for them.
+    /// Writes the buffers whose first sectors are `wanted`, and waits for them.
     fn write_buffers(&mut self, wanted: impl Fn(u64) -> bool) -> Result<()> {
         let chosen: Vec<Range<u64>> = self
             .buffers

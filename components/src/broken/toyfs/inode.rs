@@ -3,28 +3,28 @@
 //! | bytes | meaning |
 //! | --- | --- |
 //! | 0 | 0 if it is free, 1 for a file, 2 for a directory |
-//! | 2, 3 | names that lead to it |
-//! | 4 - 7 | its version, where inodes have one: how often it was changed, whatever it was |
+//! | 2, 3 | the number of names that lead to it |
+//! | 4 - 7 | its version, in the design with versions: the number of changes of this inode number |
 //! | 8 - 15 | bytes of contents |
-//! | 16 - 47 | its first 8 blocks; 0 where there is none |
-//! | 48 - 51 | the block that has the numbers of the next 1024 |
+//! | 16 - 47 | its first 8 blocks; 0 for a hole |
+//! | 48 - 51 | its indirect block, which has the numbers of the next 1024 blocks |
 
 use explode_ramdisk::files::{FileKind, Result};
 
 use super::layout::{INODE, is_of_inodes};
 use crate::broken::page_journal::{BLOCK, Page};
 
-/// Blocks that an inode names itself.
+/// The number of blocks that an inode names itself.
 pub(super) const DIRECT: u64 = 8;
-/// Blocks that an indirect block names.
+/// The number of blocks that an indirect block names.
 pub(super) const INDIRECT: u64 = (BLOCK / 4) as u64;
-/// Blocks of contents that there can be.
+/// The largest number of blocks of an inode's contents.
 pub const MOST: u64 = DIRECT + INDIRECT;
 
 /// An inode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToyInode {
-    /// None if it is free.
+    /// The kind of the inode. `None` if it is free.
     pub kind: Option<FileKind>,
     pub links: u16,
     pub version: u32,
@@ -33,13 +33,13 @@ pub struct ToyInode {
     pub indirect: u32,
 }
 
-/// The number that 4 bytes are.
+/// Decodes a block number from 4 bytes.
 pub fn block_number(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes.try_into().expect("4 bytes"))
 }
 
 impl ToyInode {
-    /// A new one, with no name yet.
+    /// Makes an inode without a name.
     pub fn new(kind: FileKind) -> ToyInode {
         ToyInode { kind: Some(kind), ..ToyInode::default() }
     }
@@ -79,8 +79,8 @@ impl ToyInode {
         bytes
     }
 
-    /// Every block of the device that it has, its indirect block included; as the numbers stand
-    /// there, whatever they lead to.
+    /// Returns every block of the device that the inode has, its indirect block included. The
+    /// numbers are not checked.
     ///
     /// # Errors
     /// `EIO`: the indirect block cannot be read.
@@ -97,7 +97,8 @@ impl ToyInode {
     }
 }
 
-/// Replays a block of the journal over what was there before: of each inode the newer one stays.
+/// Merges a block of the journal with the block on disk during replay. Of each inode the newer
+/// version is kept.
 pub fn newer_inodes(block: u64, before: &Page, page: &mut Page) {
     if !is_of_inodes(block) {
         return;

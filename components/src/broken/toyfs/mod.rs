@@ -7,21 +7,23 @@
 //! | 14 | the inodes, 64 bytes each; inode 0 is the root directory |
 //! | 15 - | contents of files, directories, indirect blocks |
 //!
-//! All metadata is journaled: an operation changes pages of one running transaction, and a sync of
-//! any kind commits it. Contents of files are written in place, and waited for before the
-//! transaction that makes them reachable commits (*ordered*). Which blocks are free is nowhere on
-//! disk: a mount counts them. A block that was given back rests until a checkpoint: before that, a
-//! crash may bring back its former owner, or the journal may write over its new owner.
+//! All metadata is journaled. An operation changes pages of one running transaction, and a sync of
+//! any kind commits it. Contents of files are written in place. They are waited for before the
+//! transaction that makes them reachable commits (*ordered*). The disk does not record which blocks
+//! are free. A mount counts them. A freed block is not reused before the next checkpoint, because
+//! until then a crash may restore its former owner, or replay may overwrite its new owner.
 //!
-//! That is the first of three designs:
+//! This is the first of three designs:
 //!
 //! | `metadata` | |
 //! | --- | --- |
 //! | `journal` | as above |
-//! | `versions` | fsync of a file writes its inode in place, past the journal. Each change of an inode gives it a higher version, and replaying the journal leaves the newer one |
-//! | `in-place` | as in ext2: no journal, metadata stands in the cache and may be written at any time, fsync writes what belongs to one file or directory, and the fsck mends the rest. Each inode has a sector of its own |
+//! | `versions` | fsync of a file writes its inode in place, past the journal. Each change of an inode gives it a higher version, and replaying the journal keeps the newer one |
+//! fsync writes the metadata of one file or directory, and the fsck repairs the rest. Each inode
+//! has a sector of its own |
+//! | `in-place` | as in ext2: no journal, metadata is in the cache and may be written at any time, fsync writes the metadata of one file or directory, and the fsck repairs the rest. Each inode has a sector of its own |
 //!
-//! `docs/results/seeded-bugs.md` says what each bug is.
+//! `docs/results/seeded-bugs.md` describes each bug.
 
 mod contents;
 mod describe;

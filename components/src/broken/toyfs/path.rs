@@ -1,15 +1,15 @@
-//! Paths: absolute, `/` between names.
+//! Absolute paths, with `/` between names.
 
 use explode_ramdisk::files::Result;
 use nix::errno::Errno;
 
-/// Bytes of the longest name.
+/// The largest length of a name in bytes.
 pub const NAME_BYTES: usize = 58;
 
-/// The names on the way.
+/// Splits a path into its names.
 ///
 /// # Errors
-/// `EINVAL` for a path that is not absolute, or has a name of none; `ENAMETOOLONG`.
+/// `EINVAL` if the path is not absolute, or a name is empty, `.` or `..`; `ENAMETOOLONG`.
 pub fn names(path: &str) -> Result<Vec<&str>> {
     let rest = path.strip_prefix('/').ok_or(Errno::EINVAL)?;
     let names: Vec<&str> = if rest.is_empty() { Vec::new() } else { rest.split('/').collect() };

@@ -1,9 +1,9 @@
-//! The blocks of a mounted file system: a journal, the running transaction, contents on their way,
-//! and what is free.
+//! The blocks of a mounted file system: the journal, the running transaction, contents to be
+//! written, and the free blocks.
 //!
-//! Invariants: metadata reaches its place through the journal alone, but for what `in_place.rs`
-//! does; a block is in `used` as long as an inode has it; it is given out again only when it
-//! neither is in `used` nor rests.
+//! Invariants: metadata reaches its place only through the journal, except in `in_place.rs`. A
+//! block is in `used` as long as an inode has it. It is allocated again only when it is in none of
+//! `used`, `freed` and `resting`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,22 +24,22 @@ pub struct Volume {
     pub(super) disk: RamDisk,
     design: Design,
     pub(super) journal: PageJournal,
-    /// Metadata that the running transaction has changed.
+    /// The metadata blocks that the running transaction has changed.
     pub(super) running: BTreeMap<u64, Page>,
-    /// Without a journal, the buffers of it that are not written: their first sectors, and the ones
-    /// behind their last.
+    /// The dirty metadata buffers of the design without a journal. The keys are their first
+    /// sectors, the values the sectors behind their last.
     pub(super) buffers: BTreeMap<u64, u64>,
-    /// Blocks of contents that have changed since the last commit.
+    /// The blocks of contents that have changed since the last commit.
     pub(super) data: BTreeSet<u64>,
     used: BTreeSet<u64>,
-    /// Given back by the running transaction.
+    /// The blocks that the running transaction has freed.
     pub(super) freed: BTreeSet<u64>,
-    /// Given back by one that is committed, and still in the journal.
+    /// The blocks that a committed transaction has freed while the journal may still hold them.
     resting: BTreeSet<u64>,
 }
 
 impl Volume {
-    /// Is this wrong with it?
+    /// Returns true if this is the volume's bug.
     pub fn has(&self, bug: ToyFsBug) -> bool {
         self.design.bug == bug
     }
@@ -54,7 +54,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Opens one: what is in its journal is in place then.
+    /// Opens a volume and replays its journal.
     pub fn open(disk: RamDisk, design: Design) -> std::result::Result<Volume, EngineError> {
         let (clone, bug) = (disk.clone(), design.bug.of_journal());
         let journal = match design.metadata {
@@ -84,22 +84,22 @@ impl Volume {
         Ok(volume)
     }
 
-    /// How many inodes there are.
+    /// Returns the number of inodes.
     pub fn count(&self) -> u32 {
         if self.has_journal() { PER_BLOCK } else { COUNT_APART }
     }
 
-    /// Is there a journal?
+    /// Returns true if the design has a journal.
     pub fn has_journal(&self) -> bool {
         self.design.metadata != Metadata::InPlace
     }
 
-    /// Does a block belong to contents, directories or indirect blocks?
+    /// Returns true if a block may hold contents, directory entries or block numbers.
     pub fn is_for_files(&self, block: u64) -> bool {
         (INODES.end..self.disk.sectors() / SECTORS).contains(&block)
     }
 
-    /// A block that an inode leads to, unless it cannot be one of a file.
+    /// Returns `block` if it can be a block of a file.
     ///
     /// # Errors
     /// `EIO`: the pointer is damaged.
@@ -107,23 +107,23 @@ impl Volume {
         if self.is_for_files(block) { Ok(block) } else { Err(Errno::EIO) }
     }
 
-    /// Metadata as it is now.
+    /// Returns the current contents of a metadata block.
     ///
     /// # Errors
-    /// `EIO`: it cannot be read.
+    /// `EIO`: the block cannot be read.
     pub fn read(&self, block: u64) -> Result<Page> {
         match self.running.get(&block) {
             Some(page) => Ok(page.clone()),
             None if self.is_for_files(block) || block < INODES.end => self.journal.read(block),
-            // A damaged pointer: a disk does not answer beyond its end.
+            // The pointer is damaged. Blocks beyond the end of the disk read as zeroes.
             None => Ok(vec![0; BLOCK]),
         }
     }
 
-    /// Changes metadata.
+    /// Changes a metadata block.
     ///
     /// # Errors
-    /// `EIO`, as for all that reads.
+    /// `EIO`: a block cannot be read.
     pub fn write_metadata(&mut self, block: u64, page: Page) -> Result<()> {
         self.running.insert(block, page);
         if !self.has_journal() {
@@ -132,10 +132,10 @@ impl Volume {
         Ok(())
     }
 
-    /// Contents of a file as they are now.
+    /// Returns the current contents of a file's block.
     ///
     /// # Errors
-    /// `EIO`: they cannot be read.
+    /// `EIO`: the block cannot be read.
     pub fn read_data(&self, block: u64) -> Result<Page> {
         let mut page = vec![0; BLOCK];
         if self.is_for_files(block) {
@@ -144,14 +144,14 @@ impl Volume {
         Ok(page)
     }
 
-    /// Changes contents of a file: in the cache, from where they may be written at any time.
+    /// Changes a file's block in the disk's cache, which may write it at any time.
     pub fn write_data(&mut self, block: u64, page: Page) {
         self.journal.forget(block);
         self.disk.dirty(block * SECTORS, Bytes::from(page));
         self.data.insert(block);
     }
 
-    /// A free block.
+    /// Allocates a free block.
     ///
     /// # Errors
     /// `ENOSPC`.
@@ -165,7 +165,7 @@ impl Volume {
         Ok(block)
     }
 
-    /// Gives a block back; 0 is none.
+    /// Frees a block. Block 0 is ignored.
     pub fn free(&mut self, block: u64) {
         if !self.used.remove(&block) {
             return;
@@ -180,11 +180,11 @@ impl Volume {
         }
     }
 
-    /// An inode as it is now.
+    /// Returns the current state of an inode.
     ///
     /// # Errors
-    /// `EIO`: it cannot be read, or there is none of this number, and the name that leads to it is
-    /// damaged.
+    /// `EIO`: the inode cannot be read, or there is no inode of this number, so the name that leads
+    /// to it is damaged.
     pub fn inode(&self, number: u32) -> Result<ToyInode> {
         if number >= self.count() {
             return Err(Errno::EIO);
@@ -198,11 +198,11 @@ impl Volume {
         Ok(ToyInode::decode(&bytes))
     }
 
-    /// Changes an inode. Its version, where it has one, is one more than that of whatever had this
-    /// number before.
+    /// Changes an inode. In the design with versions, its version becomes one more than that of the
+    /// last inode with this number.
     ///
     /// # Errors
-    /// `EIO`, as for all that reads.
+    /// `EIO`: a block cannot be read.
     pub fn set_inode(&mut self, number: u32, inode: &ToyInode) -> Result<()> {
         let (block, at) = self.place(number);
         let mut inode = inode.clone();
@@ -221,10 +221,11 @@ impl Volume {
         Ok(())
     }
 
-    /// The names of a directory have changed: so has the directory, where changes are counted.
+    /// Records a change of a directory's names as a change of its inode, in the design with
+    /// versions.
     ///
     /// # Errors
-    /// `EIO`, as for all that reads.
+    /// `EIO`: a block cannot be read.
     pub fn touch(&mut self, directory: u32) -> Result<()> {
         if self.design.metadata == Metadata::Versions {
             self.set_inode(directory, &self.inode(directory)?)?;
@@ -232,7 +233,8 @@ impl Volume {
         Ok(())
     }
 
-    /// Is the running transaction so large that it should end before the next operation?
+    /// Returns true if the running transaction is so large that it must be committed before the
+    /// next operation.
     pub fn is_full(&self) -> bool {
         self.has_journal() && self.running.len() > self.journal.most_pages() / 2
     }
@@ -240,7 +242,7 @@ impl Volume {
     /// Makes everything durable: contents first, then the transaction that makes them reachable.
     ///
     /// # Errors
-    /// `EIO`, as for all that reads.
+    /// `EIO`: a block cannot be read.
     pub fn commit(&mut self) -> Result<()> {
         if !self.has_journal() {
             return self.sync_in_place();
@@ -270,16 +272,16 @@ impl Volume {
         Ok(())
     }
 
-    /// Puts what is committed in its place.
+    /// Writes all committed metadata in place.
     pub fn checkpoint(&mut self) {
         self.journal.checkpoint();
         self.resting.clear();
     }
 
-    /// Makes one file durable: with all others, unless there is a shorter way.
+    /// Makes one file durable. Unless the design has a shorter way, everything is committed.
     ///
     /// # Errors
-    /// `EIO`, as for all that reads.
+    /// `EIO`: a block cannot be read.
     pub fn commit_file(&mut self, number: u32) -> Result<()> {
         match (self.design.metadata, self.design.bug) {
             (Metadata::InPlace, _) => self.sync_one_in_place(number),
@@ -299,15 +301,15 @@ impl Volume {
         }
     }
 
-    /// Makes the names of a directory durable: with everything, if there is a journal.
+    /// Makes the names of a directory durable. With a journal, everything is committed.
     ///
     /// # Errors
-    /// `EIO`, as for all that reads.
+    /// `EIO`: a block cannot be read.
     pub fn commit_directory(&mut self, number: u32) -> Result<()> {
         if self.has_journal() { self.commit() } else { self.sync_one_in_place(number) }
     }
 
-    /// Writes contents and waits for them.
+    /// Writes blocks of contents and waits for them.
     ///
     /// # Errors
     /// `EIO`: they cannot be read.
@@ -321,7 +323,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Where an inode is: its block, and its first byte there.
+    /// Returns the block of an inode and the inode's first byte in it.
     pub(super) fn place(&self, number: u32) -> (u64, usize) {
         (INODES.start, number as usize * if self.has_journal() { INODE } else { APART })
     }

@@ -1,5 +1,5 @@
-//! SQLite as a component: opening is mounting, and recovering too, for SQLite recovers when it
-//! opens.
+//! SQLite as a component. Opening a database mounts and recovers it, because SQLite recovers when
+//! it opens.
 
 use std::rc::Rc;
 
@@ -72,7 +72,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(Box::new(SqliteComponent { settings, schema: options.text("schema", "")?, database: None }))
 }
 
-/// SQLite takes no notice of any other.
+/// Parses the page size. SQLite ignores sizes other than these.
 fn page_bytes(options: &Options) -> Result<u32, UsageError> {
     match small(options, "page_bytes", 4096)? {
         bytes if bytes.is_power_of_two() && (512..=65_536).contains(&bytes) => Ok(bytes),
@@ -99,8 +99,8 @@ impl SqliteComponent {
 }
 
 impl Component for SqliteComponent {
-    /// The schema may be that of a stranger's trace, and SQL can attach files of this machine
-    /// through another VFS: it attaches none.
+    /// Runs the schema with attaching disabled, because the schema may be that of a stranger's
+    /// trace, and SQL can attach files of this machine through another VFS.
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let database = self.open(below)?;
         let attached =
@@ -127,7 +127,7 @@ impl Component for SqliteComponent {
         let left = |suffix| files.stat(&format!("{PATH}{suffix}")).is_ok();
         let repairs = left("-journal") || left("-wal");
         let database = self.open(below)?;
-        // SQLite looks at what a crash has left when it first reads.
+        // SQLite examines the files that a crash left when it first reads.
         database.query("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(fault)?;
         Ok(if repairs { Recovery::Repaired } else { Recovery::Clean })
     }
@@ -141,7 +141,8 @@ impl Component for SqliteComponent {
     }
 }
 
-/// A stack that goes without unmount is a machine that stops.
+/// Closes the database without writing. A stack that is dropped without an unmount is a machine
+/// that stops.
 impl Drop for SqliteComponent {
     fn drop(&mut self) {
         if let Some(database) = self.database.take().and_then(Rc::into_inner) {
@@ -150,8 +151,8 @@ impl Drop for SqliteComponent {
     }
 }
 
-/// SQLite's own words are in the source. A database that it cannot read breaks a promise; an error
-/// of what is below SQLite says nothing of SQLite.
+/// Converts an error. SQLite's own message is in the source. A database that SQLite cannot read
+/// breaks a promise. An error of the system below SQLite is blamed on the tool.
 fn fault(error: SqliteError) -> StepError {
     use std::error::Error as _;
     let blame = if error.is_from_below() { Blame::Tool } else { Blame::Promise(INTACT) };

@@ -1,4 +1,4 @@
-//! A database that is open on the files of a stack.
+//! An open database on the files of a stack.
 
 use std::rc::Rc;
 
@@ -15,22 +15,21 @@ use super::vfs;
 /// A connection to a database, every use of which is one turn (see the module).
 ///
 /// Dropping it closes it cleanly: an open transaction is rolled back, and the last connection to a
-/// database in WAL mode runs a checkpoint and deletes the WAL. Fence the storage before, or use
-/// [`crash`](Database::crash), if nothing may be written.
+/// database in WAL mode runs a checkpoint and deletes the WAL. To prevent any write, fence the
+/// storage before, or use [`crash`](Database::crash).
 pub struct Database {
-    /// None only while it is being dropped.
+    /// The connection. `None` only while it is dropped.
     conn: Option<Connection>,
     session: Rc<Session>,
 }
 
 impl Database {
-    /// Opens a database, and makes it if there is none; recovers it if a crash left a journal or a
-    /// WAL.
+    /// Opens a database and creates it if it does not exist. Recovers it if a crash left a journal
+    /// or a WAL.
     ///
-    /// Databases opened on the same `Rc` share locks and shared memory, as connections of one
-    /// process do; those on another `Rc` know nothing of each other, even if the same files are
-    /// behind it. `seed` decides the random numbers that SQLite uses, together with the contents of
-    /// the database at this moment.
+    /// Databases opened on the same `Rc` share locks and shared memory, like connections of one
+    /// process. Those on another `Rc` are independent, even if the same files are behind it. `seed`
+    /// and the current contents of the database decide the random numbers that SQLite uses.
     pub fn open(
         files: Rc<dyn Files>,
         path: &str,
@@ -47,11 +46,11 @@ impl Database {
         let turn = SessionTurn::begin(&database.session);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
-            // One thread at a time, so no mutex for each call.
+            // Only one thread calls at a time, so no mutex is needed for each call.
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags_and_vfs(path, flags, vfs::NAME)
             .and_then(|conn| {
-                // The holder of the lock does not run while we wait.
+                // The holder of the lock does not run during the wait.
                 conn.busy_timeout(std::time::Duration::ZERO)?;
                 Ok(conn)
             })
@@ -65,7 +64,7 @@ impl Database {
         applied.map(|()| database)
     }
 
-    /// Uses the connection, for one turn. Prepared statements end with it.
+    /// Uses the connection for one turn. Prepared statements end with it.
     pub fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
         let turn = SessionTurn::begin(&self.session);
         let result = work(self.conn.as_ref().expect("open until dropped"));
@@ -74,17 +73,17 @@ impl Database {
         result
     }
 
-    /// Runs statements, and forgets the rows that they give.
+    /// Runs statements and discards their rows.
     pub fn execute_batch(&self, sql: &str) -> Result<(), SqliteError> {
         self.with(|conn| conn.execute_batch(sql)).map_err(|source| failed(sql, source))
     }
 
-    /// Runs one statement; returns how many rows it changed.
+    /// Runs one statement. Returns the number of rows that it changed.
     pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, SqliteError> {
         self.with(|conn| conn.execute(sql, params)).map_err(|source| failed(sql, source))
     }
 
-    /// Runs one query; returns what `row` makes of each row.
+    /// Runs one query. Returns the result of `row` for each row.
     pub fn query<T>(
         &self,
         sql: &str,
@@ -96,16 +95,14 @@ impl Database {
         rows.map_err(|source| failed(sql, source))
     }
 
-    /// What SQLite says is wrong with the database (`PRAGMA integrity_check`); nothing if it is
-    /// sound.
+    /// Returns the problems that `PRAGMA integrity_check` reports. Empty if the database is sound.
     pub fn integrity(&self) -> Result<Vec<String>, SqliteError> {
         let mut lines = self.query("PRAGMA integrity_check", [], |row| row.get::<_, String>(0))?;
         lines.retain(|line| line != "ok");
         Ok(lines)
     }
 
-    /// Ends as a killed process does: descriptors are closed and locks released, and nothing is
-    /// written.
+    /// Ends like a killed process: descriptors are closed, locks are released, nothing is written.
     pub fn crash(self) {
         self.session.crash();
     }

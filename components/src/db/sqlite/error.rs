@@ -1,38 +1,38 @@
-//! What can go wrong with a database.
+//! The errors of a database.
 
 use std::ffi::c_int;
 
 use rusqlite::ErrorCode;
 
-/// Why a call failed. The source is SQLite's own error.
+/// The reason of a failed call. The source is SQLite's own error.
 #[derive(Debug, thiserror::Error)]
 pub enum SqliteError {
-    /// The VFS could not be registered: another program part has shut SQLite down, or there is no
-    /// memory.
+    /// The VFS could not be registered, because another part of the program shut SQLite down, or
+    /// there is no memory.
     #[error("SQLite took no VFS (code {code})")]
     Register {
         /// SQLite's result code.
         code: c_int,
     },
-    /// The database could not be opened; recovery is part of opening.
+    /// The database could not be opened. Recovery is part of opening.
     #[error("open {path}")]
     Open {
         /// The path of the database.
         path: String,
-        /// What SQLite said.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
-    /// SQLite did not accept a setting: the contents decide otherwise (another page size), or it
-    /// cannot do it (a WAL).
+    /// SQLite did not accept a setting: the contents decide it (another page size), or the feature
+    /// is not available (a WAL).
     #[error("open {path}: {setting} is {got}, not {wanted}")]
     Refused {
         /// The path of the database.
         path: String,
         /// The name of the pragma.
         setting: &'static str,
-        /// What was asked for.
+        /// The requested value.
         wanted: String,
-        /// What SQLite uses.
+        /// The value that SQLite uses.
         got: String,
     },
     /// A statement failed.
@@ -40,19 +40,19 @@ pub enum SqliteError {
     Sql {
         /// The statements as given.
         sql: String,
-        /// What SQLite said.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
 }
 
 impl SqliteError {
-    /// SQLite's primary result code, if it gave one.
+    /// Returns SQLite's primary result code, if there is one.
     pub fn code(&self) -> Option<ErrorCode> {
         self.sqlite()?.sqlite_error_code()
     }
 
-    /// Is it an error of what SQLite stands on, the VFS or the machine, and not of what is in the
-    /// database?
+    /// Returns true if the error is one of the VFS or the machine below SQLite, and not one of the
+    /// database's contents.
     pub fn is_from_below(&self) -> bool {
         use ErrorCode::{
             ApiMisuse, CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull,
@@ -74,7 +74,7 @@ impl SqliteError {
             || self.code().is_some_and(|code| below.contains(&code))
     }
 
-    /// SQLite's extended result code, if it gave one.
+    /// Returns SQLite's extended result code, if there is one.
     pub fn extended_code(&self) -> Option<c_int> {
         Some(self.sqlite()?.sqlite_error()?.extended_code)
     }

@@ -1,9 +1,9 @@
 //! An open file: the methods of `sqlite3_file` in safe Rust, each named after the one of
 //! `os_unix.c` that it follows.
 //!
-//! Invariants: a file is used only within turns of sessions of the stack it was opened on
-//! (`check`). What has a name is a file of the stack. What has none is a temporary file, which unix
-//! unlinks as soon as it is open; no crash can show it, so it is memory here.
+//! Invariants: a file is used only within turns of sessions of the stack on which it was opened
+//! (`check`). A file with a name is a file of the stack. A file without a name is temporary. Unix
+//! unlinks such a file as soon as it is open, so no crash can show it, and here it is memory.
 
 use std::ffi::c_int;
 
@@ -15,24 +15,25 @@ use super::locks::Level;
 use super::session::Session;
 use super::shared_memory::{Holds, SLOTS};
 
-/// `SQLITE_DEFAULT_SECTOR_SIZE`, what `setDeviceCharacteristics` gives on all systems but QNX.
+/// `SQLITE_DEFAULT_SECTOR_SIZE`, the result of `setDeviceCharacteristics` on all systems except
+/// QNX.
 pub(super) const SECTOR_BYTES: c_int = 4096;
 
 /// A result with SQLite's code for the error.
 pub(super) type Result<T> = std::result::Result<T, c_int>;
 
-/// An open file of SQLite's.
+/// An open file of SQLite.
 pub(super) struct File {
     stack: u64,
     body: Body,
     read_only: bool,
-    /// The directory is synced with the first sync of the file (`UNIXFILE_DIRSYNC`).
+    /// True until the first sync of the file, which also syncs the directory (`UNIXFILE_DIRSYNC`).
     sync_directory: bool,
     /// `UNIXFILE_PSOW`.
     pub powersafe_overwrite: bool,
     /// `UNIXFILE_PERSIST_WAL`: the WAL stays when the last connection closes.
     pub persist_wal: bool,
-    /// The level of the lock this connection holds.
+    /// The level of this connection's lock.
     pub lock: Level,
     memory: Option<Holds>,
 }
@@ -43,8 +44,8 @@ enum Body {
 }
 
 impl File {
-    /// Opens a file (`unixOpen`); returns it with the flags that hold for it. `None` asks for a
-    /// temporary file.
+    /// Opens a file (`unixOpen`). Returns it with its effective flags. With the path `None` it
+    /// opens a temporary file.
     pub fn open(
         session: &Session,
         path: Option<&str>,
@@ -75,7 +76,7 @@ impl File {
         //         eType==SQLITE_OPEN_MAIN_JOURNAL
         //         || eType==SQLITE_OPEN_WAL));
         //     if( isNewJrnl ) ctrlFlags |= UNIXFILE_DIRSYNC;
-        // So it is for a journal that may be created, not only for one that was.
+        // So the flag is set for a journal that may be created, not only for one that was.
         file.sync_directory =
             creates && flags & (journal_or_wal | ffi::SQLITE_OPEN_SUPER_JOURNAL) != 0;
 
@@ -92,7 +93,7 @@ impl File {
             }
         }
         if flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 {
-            // unix unlinks at once, and does not look whether that worked.
+            // Unix unlinks at once and ignores errors.
             let _ = files.unlink(path);
         }
         if let Some(inode) = inode {
@@ -102,8 +103,8 @@ impl File {
         Ok((file, out_flags))
     }
 
-    /// Opens the file of this name, read-only if it cannot be written; returns its descriptor with
-    /// the flags that hold for it.
+    /// Opens the file of this name, read-only if it cannot be written. Returns its descriptor with
+    /// the effective flags.
     fn open_named(&mut self, session: &Session, path: &str, flags: c_int) -> Result<(Fd, c_int)> {
         let files = &*session.stack.files;
         let wanted = OpenFlags {
@@ -129,8 +130,8 @@ impl File {
         }
     }
 
-    /// Closes it (`unixClose`): locks are released, and the descriptor is closed also after a
-    /// crash, as an exit does.
+    /// Closes the file (`unixClose`) and releases its locks. The descriptor is closed also after a
+    /// crash, as in the exit of a process.
     pub fn close(mut self, session: &Session) -> Result<()> {
         self.shm_unmap(session)?;
         self.unlock(session, Level::None)?;
@@ -139,19 +140,19 @@ impl File {
                 session.stack.close_node(inode);
             }
             if let Err(errno) = session.stack.files.close(fd) {
-                // unix logs this and goes on ("robust_close").
+                // Unix logs this error and continues ("robust_close").
                 session.stack.failed(errno, ffi::SQLITE_IOERR_CLOSE);
             }
         }
         Ok(())
     }
 
-    /// Is it this session's to use?
+    /// Returns true if the file belongs to this session's stack.
     pub fn is_of(&self, session: &Session) -> bool {
         self.stack == session.stack.id
     }
 
-    /// Reads, and fills what lies beyond the end with zeroes (`unixRead`).
+    /// Reads, and fills the rest of the buffer beyond the end with zeroes (`unixRead`).
     pub fn read(&self, session: &Session, buf: &mut [u8], offset: u64) -> Result<()> {
         session.alive()?;
         let read = match &self.body {
@@ -222,7 +223,7 @@ impl File {
         }
     }
 
-    /// Makes it durable, and once the name of a journal too (`unixSync`).
+    /// Makes the file durable and, on the first sync of a journal, its name (`unixSync`).
     ///
     /// `SQLITE_SYNC_DATAONLY` changes nothing: the bundled library is compiled without
     /// `HAVE_FDATASYNC`, so `full_fsync` calls `fsync` whatever the flags say.
@@ -241,7 +242,7 @@ impl File {
         Ok(())
     }
 
-    /// Its size; a file of one byte counts as empty (`unixFileSize`).
+    /// Returns the size. A file of one byte counts as empty (`unixFileSize`).
     pub fn size(&self, session: &Session) -> Result<u64> {
         session.alive()?;
         let size = match &self.body {
@@ -254,7 +255,7 @@ impl File {
         Ok(if size == 1 { 0 } else { size })
     }
 
-    /// Has the database been renamed or unlinked since it was opened (`fileHasMoved`)?
+    /// Returns true if the database was renamed or unlinked since it was opened (`fileHasMoved`).
     pub fn has_moved(&self, session: &Session) -> bool {
         match &self.body {
             Body::Named { path, inode: Some(inode), .. } => {
@@ -264,7 +265,7 @@ impl File {
         }
     }
 
-    /// Raises the lock (`unixLock`); only a database has one (`nolockLock`).
+    /// Raises the lock (`unixLock`). Only a database has one (`nolockLock`).
     pub fn lock(&mut self, session: &Session, wanted: Level) -> Result<()> {
         session.alive()?;
         let Some(inode) = self.inode() else { return Ok(()) };
@@ -279,13 +280,14 @@ impl File {
         session.stack.with_node(inode, |node| node.locks.lower(&mut self.lock, wanted))
     }
 
-    /// Does any connection hold `Reserved` or more (`unixCheckReservedLock`)?
+    /// Returns true if any connection holds `Reserved` or more (`unixCheckReservedLock`).
     pub fn is_reserved(&self, session: &Session) -> Result<bool> {
         let Some(inode) = self.inode() else { return Ok(false) };
         session.stack.with_node(inode, |node| node.locks.is_reserved())
     }
 
-    /// The address of a region of the shared memory, made if `extend` (`unixShmMap`).
+    /// Returns the address of a region of the shared memory, which is made if `extend` is set
+    /// (`unixShmMap`).
     pub fn shm_map(
         &mut self,
         session: &Session,
@@ -332,7 +334,7 @@ impl File {
         done?
     }
 
-    /// Stops using the shared memory, which goes with its last user (`unixShmUnmap`).
+    /// Stops using the shared memory, which its last user frees (`unixShmUnmap`).
     pub fn shm_unmap(&mut self, session: &Session) -> Result<()> {
         let (Some(inode), Some(holds)) = (self.inode(), self.memory.take()) else { return Ok(()) };
         session.stack.with_node(inode, |node| {
@@ -342,7 +344,7 @@ impl File {
         })
     }
 
-    /// The key of its locks: an inode number, if it is a database.
+    /// Returns the key of the locks, an inode number. `None` if the file is not a database.
     fn inode(&self) -> Option<u32> {
         match self.body {
             Body::Named { inode, .. } => inode,
@@ -351,7 +353,7 @@ impl File {
     }
 }
 
-/// The directory that holds a path (`openDirectory`).
+/// Returns the directory of a path (`openDirectory`).
 pub(super) fn directory_of(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) | None => "/",
@@ -359,8 +361,8 @@ pub(super) fn directory_of(path: &str) -> &str {
     }
 }
 
-/// The database of a journal or WAL must be there (`findCreateFileMode`, which takes its
-/// permissions): unix goes back from the end of the name to a `-`, and gives up at a `.`.
+/// Checks that the database of a journal or WAL exists (`findCreateFileMode`, which takes its
+/// permissions). Unix searches the name backwards for a `-` and stops at a `.`.
 fn check_database_of(session: &Session, path: &str) -> Result<()> {
     let end = path.rfind(['-', '.']).unwrap_or(0);
     if end == 0 || !path[end..].starts_with('-') {

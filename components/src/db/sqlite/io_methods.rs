@@ -1,8 +1,8 @@
-//! The `sqlite3_io_methods`: C's calls, turned into calls of [`File`].
+//! The `sqlite3_io_methods`, which turn SQLite's calls into calls of [`File`].
 //!
-//! Invariants: a [`Handle`] whose methods are not null holds a [`File`]. Each method first makes
-//! sure ([`with_file`]) that it runs in a turn of the file's own stack, on that stack's thread
-//! therefore; else it touches nothing.
+//! Invariants: a [`Handle`] whose methods are not null holds a [`File`]. Each method first checks
+//! ([`with_file`]) that it runs in a turn of the file's own stack, and therefore on that stack's
+//! thread. Otherwise it touches nothing.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -14,7 +14,7 @@ use super::file::{File, Result, SECTOR_BYTES};
 use super::locks::Level;
 use super::session::{Session, callback};
 
-/// What SQLite allocates for an open file (`szOsFile` bytes, aligned to 8).
+/// The memory that SQLite allocates for an open file (`szOsFile` bytes, aligned to 8).
 #[repr(C)]
 pub(super) struct Handle {
     base: sqlite3_file,
@@ -24,7 +24,7 @@ pub(super) struct Handle {
 const _: () = assert!(align_of::<Handle>() <= 8);
 
 impl Handle {
-    /// Not open: SQLite will not close it.
+    /// Marks the handle as not open, so that SQLite does not close it.
     ///
     /// # Safety
     ///
@@ -34,7 +34,7 @@ impl Handle {
         unsafe { (*file).pMethods = std::ptr::null() };
     }
 
-    /// Now open: SQLite will close it.
+    /// Stores an open file, which SQLite closes.
     ///
     /// # Safety
     ///
@@ -49,7 +49,7 @@ impl Handle {
     }
 }
 
-/// Version 2: shared memory, no mapped files. Unix maps none either unless asked to
+/// The methods of version 2: shared memory, but no mapped files. Unix also maps none by default
 /// (`SQLITE_DEFAULT_MMAP_SIZE` is 0).
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
@@ -73,7 +73,7 @@ static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     xUnfetch: None,
 };
 
-/// Runs a method on its file.
+/// Calls a method on its file.
 ///
 /// # Safety
 ///
@@ -92,7 +92,8 @@ unsafe fn with_file(
     })
 }
 
-/// A file that is not this session's stays as it is: better a leak than a descriptor closed twice.
+/// Closes a file. A file of another stack stays as it is, because a leak is better than a
+/// descriptor closed twice.
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite calls its methods on open files, one call at a time. The file is moved out
     // once: SQLite does not use a file that it has closed, and the handle is cleared.
@@ -148,7 +149,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
 }
 
 unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with room for the answer.
+    // SAFETY: SQLite calls its methods on open files, with room for the result.
     unsafe {
         with_file(file, |session, file| {
             *size = file.size(session)? as sqlite3_int64;
@@ -176,7 +177,7 @@ unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
 }
 
 unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, reserved: *mut c_int) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with room for the answer.
+    // SAFETY: SQLite calls its methods on open files, with room for the result.
     unsafe {
         with_file(file, |session, file| {
             *reserved = file.is_reserved(session)?.into();
@@ -185,15 +186,15 @@ unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, reserved: *mut
     }
 }
 
-/// `unixFileControl`, without chunk sizes, mapped files and what only tests use; the rest is
-/// `SQLITE_NOTFOUND` there too.
+/// `unixFileControl`, without chunk sizes, mapped files and the operations that only tests use.
+/// Unix returns `SQLITE_NOTFOUND` for all others as well.
 unsafe extern "C" fn file_control(
     file: *mut sqlite3_file,
     operation: c_int,
     argument: *mut c_void,
 ) -> c_int {
     // SAFETY: SQLite calls its methods on open files. The operations below have a pointer to an
-    // `int` as argument, but for SIZE_HINT, which is not looked at.
+    // `int` as argument, except SIZE_HINT, whose argument is not read.
     unsafe {
         with_file(file, |session, file| {
             let number = argument.cast::<c_int>();
@@ -217,7 +218,7 @@ unsafe extern "C" fn file_control(
     }
 }
 
-/// A negative number asks; 0 and 1 set (`unixModeBit`).
+/// Reads the bit if the number is negative, or sets it to 0 or 1 (`unixModeBit`).
 fn mode_bit(bit: &mut bool, number: &mut c_int) {
     match *number {
         ..0 => *number = (*bit).into(),
@@ -229,10 +230,10 @@ unsafe extern "C" fn sector_size(_file: *mut sqlite3_file) -> c_int {
     SECTOR_BYTES
 }
 
-/// SQLite's advice is to promise nothing that is not sure. Unix promises one thing by default all
-/// the same, that a write changes no byte outside its range even when the power fails; so do we,
-/// unless the settings say otherwise. (`SUBPAGE_READ` is about reading: parts of a page may be
-/// read.)
+/// Returns the promises of the device. SQLite's advice is to promise only what is sure. Unix
+/// nevertheless promises by default that a write changes no byte outside its range even if the
+/// power fails. So does this VFS, unless the settings differ. (`SUBPAGE_READ` is about reading:
+/// parts of a page may be read.)
 unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
     let mut characteristics = ffi::SQLITE_IOCAP_SUBPAGE_READ;
     // SAFETY: SQLite calls its methods on open files.
@@ -254,7 +255,7 @@ unsafe extern "C" fn shm_map(
     extend: c_int,
     address: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite calls its methods on open files, with room for the answer. It writes through
+    // SAFETY: SQLite calls its methods on open files, with room for the result. It writes through
     // the pointer, which comes from cells and stays valid until SQLite unmaps the region
     // (`shared_memory`).
     unsafe {
@@ -281,7 +282,7 @@ unsafe extern "C" fn shm_lock(
     }
 }
 
-/// All connections of a stack are in one thread; a fence costs nothing and says what is meant.
+/// All connections of a stack are in one thread. The fence costs nothing and expresses the intent.
 unsafe extern "C" fn shm_barrier(_file: *mut sqlite3_file) {
     fence(Ordering::SeqCst);
 }

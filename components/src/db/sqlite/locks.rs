@@ -1,30 +1,30 @@
-//! The locks of one database file: what `unixInodeInfo` and `unixLock` are in `os_unix.c`.
+//! The locks of one database file, like `unixInodeInfo` and `unixLock` in `os_unix.c`.
 //!
 //! All connections of a stack are in one process, so the POSIX locks below unix's own bookkeeping
-//! never decide anything, and only the bookkeeping is here. Each connection knows the level that it
-//! holds; [`FileLocks`] knows the highest of them.
+//! never decide anything, and only the bookkeeping is here. Each connection has its own level.
+//! [`FileLocks`] has the highest of them.
 //!
-//! Invariants: at most one connection holds more than `Shared`, and it holds the highest; `shared`
+//! Invariants: at most one connection holds more than `Shared`, and it holds the highest. `shared`
 //! counts the connections that hold anything.
 
-/// How much of a file is locked, least first. The numbers are SQLite's.
+/// The level of a lock, lowest first. The numbers are SQLite's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// The file is not locked.
     #[default]
     None = 0,
-    /// Reading; any number of connections.
+    /// The connection reads. Any number of connections may.
     Shared = 1,
-    /// Going to write; others may still begin to read.
+    /// The connection is going to write. Others may still begin to read.
     Reserved = 2,
-    /// Waiting for readers to go; no other connection begins to read.
+    /// The connection waits for readers to leave. No other connection begins to read.
     Pending = 3,
-    /// Writing; no other connection reads.
+    /// The connection writes. No other connection reads.
     Exclusive = 4,
 }
 
 impl Level {
-    /// The level of SQLite's number.
+    /// Returns the level of SQLite's number.
     pub fn from_number(number: i32) -> Option<Level> {
         Some(match number {
             0 => Level::None,
@@ -37,7 +37,7 @@ impl Level {
     }
 }
 
-/// The lock of another connection is in the way.
+/// The error if the lock of another connection is in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Busy;
 
@@ -50,7 +50,7 @@ pub(super) struct FileLocks {
 
 impl FileLocks {
     /// Raises a connection from `held` to `wanted` (`unixLock`). On the way to `Exclusive` it may
-    /// be left at `Pending`.
+    /// stop at `Pending`.
     pub fn raise(&mut self, held: &mut Level, wanted: Level) -> Result<(), Busy> {
         if *held >= wanted {
             return Ok(());
@@ -95,7 +95,7 @@ impl FileLocks {
         *held = wanted;
     }
 
-    /// Does any connection hold `Reserved` or more (`unixCheckReservedLock`)?
+    /// Returns true if any connection holds `Reserved` or more (`unixCheckReservedLock`).
     pub fn is_reserved(&self) -> bool {
         self.highest > Level::Shared
     }

@@ -1,18 +1,18 @@
-//! What SQLite promises under each setting, in the words of its documentation.
+//! The promises of SQLite under each setting, quoted from its documentation.
 
 use explode_runtime::verdict::{Profile, Promise};
 
 use super::{Journal, SqliteSettings, Synchronous};
 
-/// The database can be read, and is consistent in itself.
+/// The database can be read and is consistent.
 pub const INTACT: &str = "intact";
-/// What a checkpoint has copied into the database is there.
+/// The contents that a checkpoint copied into the database are there.
 pub const CHECKPOINTED: &str = "checkpointed";
-/// A transaction is there whole, or not at all.
+/// A transaction is there as a whole or not at all.
 pub const ATOMIC: &str = "atomic";
-/// What was not committed is not there.
+/// Uncommitted changes are not there.
 pub const ISOLATED: &str = "isolated";
-/// A committed transaction is there, the last one excepted.
+/// A committed transaction is there, except possibly the last one.
 pub const DURABLE: &str = "durable";
 /// The last committed transaction is there.
 pub const LAST_COMMIT: &str = "last-commit";
@@ -60,11 +60,11 @@ const NORMAL_WAL: &str = "WAL mode is always consistent with synchronous=NORMAL,
                           back following a power \
                           loss or system crash.";
 
-/// The promises of a setting.
+/// Returns the promises of a setting.
 ///
-/// OFF is held to SQLite's general promise, though its documentation warns that "the database might
-/// become corrupted if the operating system crashes or the computer loses power": a user who runs
-/// explode on it asks what that warning means.
+/// OFF is judged by SQLite's general promise, although its documentation warns that "the database
+/// might become corrupted if the operating system crashes or the computer loses power". A user who
+/// runs explode on it wants to see the meaning of that warning.
 pub(super) fn profile(settings: &SqliteSettings) -> Profile {
     let promises = match (settings.journal, settings.synchronous) {
         (_, Synchronous::Off) => {

@@ -1,14 +1,15 @@
-//! Where SQLite's random numbers come from: nonces of journals, salts of WALs, names of
+//! The source of SQLite's random numbers: nonces of journals, salts of WALs, names of
 //! super-journals, row ids.
 //!
 //! SQLite seeds its own generator from `xRandomness` of the *default* VFS, on first use and after
-//! [`forget_state`]. The default VFS is ours (see `vfs`), so each turn draws a new seed, when and
-//! if it needs one, from a generator of its own:
+//! [`forget_state`]. The default VFS is replaced (see `vfs`), so each turn draws a new seed, if it
+//! needs one, from a generator that is seeded with:
 //!
-//! * the database's seed: what the caller gave, how many databases its stack had opened before, and
-//!   the heads of the three files at that time. Contents are in it so that a recovery of a crash
-//!   disk with the same seed does not get the salts that the crashed system used: stale frames
-//!   would look valid, which no random generator would ever let happen;
+//! * the database's seed: the caller's seed, the number of databases that its stack had opened
+//!   before, and the heads of the three files at that time. Contents are included so that a
+//!   recovery of a crash disk with the same seed does not get the salts that the crashed system
+//!   used. Otherwise stale frames would look valid, which a real random generator would never
+//!   cause;
 //! * the number of the turn, so that two operations never get the same numbers.
 
 use std::cell::{Cell, RefCell};
@@ -19,11 +20,11 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// The head of a database, with its change counter; a journal's head with its nonce (28 bytes) and
-/// a WAL's with its salts (32) are shorter.
+/// The size of a database's head, which contains its change counter. A journal's head with its
+/// nonce (28 bytes) and a WAL's with its salts (32) are shorter.
 const HEAD_BYTES: usize = 100;
 
-/// The generators of one database.
+/// The random generator of one database, seeded again for each turn.
 pub(super) struct Random {
     seed: u128,
     turn: Cell<u64>,
@@ -31,14 +32,15 @@ pub(super) struct Random {
 }
 
 impl Random {
-    /// For a database at `path`, opened after `ordinal` others of its stack.
+    /// Makes the generator of a database at `path`, opened after `ordinal` others of its stack.
     pub fn new(files: &dyn Files, path: &str, ordinal: u64, seed: u64) -> Random {
         let mut hash = Xxh3Default::new();
         hash.update(&seed.to_le_bytes());
         hash.update(&ordinal.to_le_bytes());
         for suffix in ["", "-journal", "-wal"] {
             let mut head = [0; HEAD_BYTES];
-            // A length that no file has: one that cannot be read differs from one that is empty.
+            // A file that cannot be read gets a length that no file has, to differ from an empty
+            // one.
             let length =
                 read_head(files, &format!("{path}{suffix}"), &mut head).unwrap_or(u64::MAX);
             hash.update(&length.to_le_bytes());
@@ -47,7 +49,7 @@ impl Random {
         Random { seed: hash.digest128(), turn: Cell::new(0), generator: RefCell::new(None) }
     }
 
-    /// The next turn draws other numbers.
+    /// Begins a turn, which draws other numbers.
     pub fn next_turn(&self) {
         self.turn.set(self.turn.get() + 1);
         self.generator.replace(None);
@@ -75,10 +77,10 @@ fn read_head(files: &dyn Files, path: &str, head: &mut [u8]) -> Option<u64> {
     closed.and(read).ok()
 }
 
-/// Makes SQLite ask the default VFS for a new seed before its next random number.
+/// Makes SQLite request a new seed from the default VFS before its next random number.
 pub(super) fn forget_state() {
-    // SAFETY: the documented way to reset the generator: no bytes are asked for, so the null
-    // pointer is not written through.
+    // SAFETY: this is the documented way to reset the generator; no bytes are requested, so the
+    // null pointer is not written through.
     unsafe { rusqlite::ffi::sqlite3_randomness(0, std::ptr::null_mut()) };
 }
 

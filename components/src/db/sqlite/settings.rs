@@ -1,11 +1,11 @@
-//! How a database is used: the pragmas that decide what is written when.
+//! The pragmas that decide what is written when.
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::error::SqliteError;
 
-/// How a transaction is made atomic.
+/// The way in which a transaction is made atomic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Journal {
     /// A rollback journal that is deleted at each commit.
@@ -15,37 +15,37 @@ pub enum Journal {
     Wal,
 }
 
-/// When SQLite syncs; the numbers are SQLite's.
+/// The level of syncs. The numbers are SQLite's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Synchronous {
-    /// Never.
+    /// SQLite never syncs.
     Off = 0,
-    /// At the most critical moments: a WAL only before and after checkpoints.
+    /// SQLite syncs at the most critical moments, a WAL only before and after checkpoints.
     Normal = 1,
-    /// At each commit.
+    /// SQLite syncs at each commit.
     #[default]
     Full = 2,
-    /// And the directory after a journal is deleted.
+    /// SQLite also syncs the directory after a journal is deleted.
     Extra = 3,
 }
 
-/// The settings of one connection. The default is SQLite's.
+/// The settings of one connection. The defaults are SQLite's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteSettings {
-    /// How a transaction is made atomic.
+    /// The way in which a transaction is made atomic.
     pub journal: Journal,
-    /// When to sync.
+    /// The level of syncs.
     pub synchronous: Synchronous,
-    /// Bytes of a page, of a database that is new.
+    /// The page size of a new database, in bytes.
     pub page_bytes: u32,
-    /// Pages in the cache; `None` is SQLite's default, 2000 KiB.
+    /// The number of pages in the cache. `None` is SQLite's default, 2000 KiB.
     pub cache_pages: Option<u32>,
-    /// May a transaction that outgrows the cache write to the database before it commits?
+    /// True if a transaction that outgrows the cache may write to the database before it commits.
     pub cache_spill: bool,
-    /// Frames in the WAL after which a commit runs a checkpoint; 0 for never.
+    /// The number of frames in the WAL after which a commit runs a checkpoint. 0 is never.
     pub wal_autocheckpoint: u32,
-    /// May SQLite assume that a write changes no byte outside its range, even if the power fails
-    /// (`psow`)? Unix does.
+    /// True if SQLite may assume that a write changes no byte outside its range, even if the power
+    /// fails (`psow`). Unix assumes it.
     pub powersafe_overwrite: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for SqliteSettings {
 }
 
 impl SqliteSettings {
-    /// Makes the connection use these settings, and makes sure that it does. A database that needs
+    /// Applies the settings to the connection, and checks that it uses them. A database that needs
     /// recovery is recovered by the first of them that reads it.
     pub(super) fn apply(&self, conn: &Connection, path: &str) -> Result<(), SqliteError> {
         let pragmas = Pragmas { conn, path };
@@ -73,12 +73,12 @@ impl SqliteSettings {
             Journal::Delete => "delete",
             Journal::Wal => "wal",
         };
-        // The page size of a new database has to be known before anything is written; that of an
-        // old one is known, and compared, only after something was read.
+        // The page size of a new database must be set before anything is written. That of an old
+        // one is known, and compared, only after something was read.
         pragmas.set("page_size", &self.page_bytes.to_string())?;
         pragmas.ensure("temp_store", memory)?;
-        // Before the journal mode: making a database a WAL database is a transaction. (Recovery
-        // comes before either, and syncs as SQLite's default, FULL, has it.)
+        // This comes before the journal mode, because making a database a WAL database is a
+        // transaction. (Recovery comes before both, and syncs with SQLite's default, FULL.)
         pragmas.ensure("synchronous", self.synchronous as i64)?;
         pragmas.ensure("journal_mode", journal.to_string())?;
         pragmas.ensure("wal_autocheckpoint", i64::from(self.wal_autocheckpoint))?;
@@ -98,7 +98,7 @@ struct Pragmas<'a> {
 }
 
 impl Pragmas<'_> {
-    /// Sets a pragma unless it has the value, and checks that it took it.
+    /// Sets a pragma unless it has the value, and checks the result.
     fn ensure(&self, setting: &'static str, wanted: impl Into<Value>) -> Result<(), SqliteError> {
         let wanted = wanted.into();
         if self.get(setting)? == wanted {

@@ -1,23 +1,23 @@
 //! The shared memory of one database file in WAL mode: its regions and their locks (`unixShmNode`
 //! in `os_unix.c`).
 //!
-//! On unix it is a file, `DATABASE-shm`, that is mapped. Nothing depends on its contents after a
-//! crash: the first connection cuts it to nothing (`unixLockSharedMemory`). So here it is memory,
-//! and goes with its last user.
+//! On unix it is a mapped file, `DATABASE-shm`. Nothing depends on its contents after a crash,
+//! because the first connection truncates it (`unixLockSharedMemory`). So here it is memory, which
+//! its last user frees.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use super::locks::Busy;
 
-/// How many locks there are (`SQLITE_SHM_NLOCK`).
+/// The number of locks (`SQLITE_SHM_NLOCK`).
 pub(super) const SLOTS: usize = 8;
 
 const PAGE_WORDS: usize = 512;
 const PAGE_BYTES: usize = PAGE_WORDS * 8;
 
-/// SQLite keeps pointers into a region, so it never moves; all access is through those pointers,
-/// hence the cells.
+/// A region of shared memory. SQLite keeps pointers into it, so it never moves. All access is
+/// through those pointers, hence the cells.
 type Region = Rc<[Cell<[u64; PAGE_WORDS]>]>;
 
 /// Regions and locks, shared by the connections of a stack.
@@ -28,7 +28,7 @@ pub(super) struct SharedMemory {
     users: u32,
 }
 
-/// One lock: how many hold it shared, or that one holds it exclusively.
+/// One lock: the number of connections that hold it shared, or held exclusively by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Shared(u32),
@@ -41,7 +41,7 @@ impl Default for Slot {
     }
 }
 
-/// What one connection holds: a bit for each slot.
+/// The locks that one connection holds, a bit for each slot.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     shared: u8,
@@ -49,21 +49,21 @@ pub(super) struct Holds {
 }
 
 impl SharedMemory {
-    /// One more user.
+    /// Adds a user.
     pub fn join(&mut self) -> Holds {
         self.users += 1;
         Holds::default()
     }
 
-    /// One user less; whatever it still holds is released. Returns whether that was the last one.
+    /// Removes a user and releases its locks. Returns true if it was the last one.
     pub fn leave(&mut self, mut holds: Holds) -> bool {
         self.unlock(&mut holds, 0..SLOTS);
         self.users -= 1;
         self.users == 0
     }
 
-    /// The address of a region of `bytes` bytes, aligned to 8 and zero at first; none if it is not
-    /// there and `extend` is false.
+    /// Returns the address of a region of `bytes` bytes, aligned to 8 and zero at first. `None` if
+    /// the region does not exist and `extend` is false.
     pub fn region(&mut self, index: usize, bytes: usize, extend: bool) -> Option<*const u8> {
         if extend {
             while self.regions.len() <= index {
@@ -74,7 +74,7 @@ impl SharedMemory {
         Some(self.regions.get(index)?.as_ptr().cast())
     }
 
-    /// Takes one lock together with others.
+    /// Takes one lock shared.
     pub fn lock_shared(&mut self, holds: &mut Holds, slot: usize) -> Result<(), Busy> {
         if holds.shared & 1 << slot != 0 {
             return Ok(());
@@ -85,7 +85,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Takes all locks of a range alone, or none of them.
+    /// Takes all locks of a range exclusively, or none of them.
     pub fn lock_exclusive(
         &mut self,
         holds: &mut Holds,
@@ -101,7 +101,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Releases what is held of a range.
+    /// Releases the locks of a range that `holds` contains.
     pub fn unlock(&mut self, holds: &mut Holds, slots: std::ops::Range<usize>) {
         for slot in slots {
             if holds.exclusive & 1 << slot != 0 {

@@ -1,9 +1,9 @@
-//! One stack as SQLite sees it: its files, and the locks and shared memory of the database files
-//! that are open.
+//! One stack as SQLite sees it: its files, and the locks and shared memory of the open database
+//! files.
 //!
 //! Databases opened on one `Rc<dyn Files>` find the same [`LockStack`], through a table of this
 //! thread that does not keep it alive. The table is keyed by the address of the files, which cannot
-//! be given to others while the stack holds them.
+//! be reused while the stack holds them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,14 +22,15 @@ thread_local! {
         const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Numbers tell stacks of one process apart; they never reach the storage.
+/// The next stack's number. Numbers distinguish the stacks of one process and never reach the
+/// storage.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// The files of a stack and what the connections to them share.
+/// The files of a stack, and the state that the connections to them share.
 pub(super) struct LockStack {
-    /// What open files know of their stack.
+    /// The number by which open files refer to their stack.
     pub id: u64,
-    /// Where everything is stored.
+    /// The files of the stack.
     pub files: Rc<dyn Files>,
     nodes: RefCell<BTreeMap<u32, LockNode>>,
     databases: Cell<u64>,
@@ -40,14 +41,15 @@ pub(super) struct LockStack {
 #[derive(Default)]
 pub(super) struct LockNode {
     users: u32,
-    /// Its locks.
+    /// The locks of the file.
     pub locks: FileLocks,
-    /// Its WAL index, while a connection uses one.
+    /// The WAL index, while a connection uses one.
     pub memory: Option<SharedMemory>,
 }
 
 impl LockStack {
-    /// The stack of these files; a new one if no database is open on them in this thread.
+    /// Returns the stack of these files. Makes a new one if no database is open on them in this
+    /// thread.
     pub fn of(files: Rc<dyn Files>) -> Rc<LockStack> {
         STACKS.with_borrow_mut(|stacks| {
             let known = stacks.entry(Rc::as_ptr(&files).cast()).or_default();
@@ -65,17 +67,17 @@ impl LockStack {
         })
     }
 
-    /// How many databases have been opened before this one.
+    /// Counts a database. Returns the number of databases that were opened before.
     pub fn count_database(&self) -> u64 {
         self.databases.replace(self.databases.get() + 1)
     }
 
-    /// One more user of a database file.
+    /// Adds a user of a database file.
     pub fn open_node(&self, inode: u32) {
         self.nodes.borrow_mut().entry(inode).or_default().users += 1;
     }
 
-    /// One user less.
+    /// Removes a user of a database file.
     pub fn close_node(&self, inode: u32) {
         let mut nodes = self.nodes.borrow_mut();
         let Some(node) = nodes.get_mut(&inode) else { return };
@@ -85,7 +87,7 @@ impl LockStack {
         }
     }
 
-    /// Works on an open database file; `SQLITE_IOERR` if it is none.
+    /// Works on an open database file. Returns `SQLITE_IOERR` if it is not one.
     pub fn with_node<T>(
         &self,
         inode: u32,
@@ -94,13 +96,13 @@ impl LockStack {
         self.nodes.borrow_mut().get_mut(&inode).map(work).ok_or(rusqlite::ffi::SQLITE_IOERR)
     }
 
-    /// Remembers why a file call failed, and gives SQLite's word for it.
+    /// Records the errno of a failed file call and returns SQLite's code for it.
     pub fn failed(&self, errno: Errno, code: c_int) -> c_int {
         self.last_errno.set(errno as i32);
         code
     }
 
-    /// The errno of the last failed call; 0 if none has failed.
+    /// Returns the errno of the last failed call. 0 if none has failed.
     pub fn last_errno(&self) -> i32 {
         self.last_errno.get()
     }

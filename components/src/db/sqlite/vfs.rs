@@ -1,10 +1,10 @@
-//! The two VFSs that are registered, once for the process.
+//! The two VFSs, which are registered once for the process.
 //!
-//! * [`NAME`], for databases on files of a stack. It has no state: its methods ask for the current
+//! * [`NAME`], for databases on files of a stack. It has no state. Its methods use the current
 //!   session.
-//! * A copy of the unix VFS as the new default, that differs in its randomness alone, because it is
-//!   the default VFS that SQLite asks (see `random`). Within a turn the session answers, else unix
-//!   does. So SQLite used without us works as it always does, on real files.
+//! * A copy of the unix VFS as the new default, which differs only in its randomness, because
+//!   SQLite draws seeds from the default VFS (see `random`). Within a turn the session provides
+//!   them, otherwise unix. So other uses of SQLite in the process work normally on real files.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -22,7 +22,7 @@ use super::session::callback;
 pub(super) const NAME: &CStr = c"explode";
 const DEFAULT_NAME: &CStr = c"explode-unix";
 
-/// What unix allows (`MAX_PATHNAME`).
+/// The path limit of unix (`MAX_PATHNAME`).
 const MAX_PATH_BYTES: c_int = 512;
 
 /// Midnight before 1 January 2000, UTC, in milliseconds of the Julian day number.
@@ -32,7 +32,7 @@ const DAY_MS: f64 = 86_400_000.0;
 /// The VFS that was the default before.
 static UNIX: AtomicPtr<sqlite3_vfs> = AtomicPtr::new(ptr::null_mut());
 
-/// Registers both, if that has not been done; SQLite's code if it cannot.
+/// Registers both VFSs once. Returns SQLite's code on failure.
 pub(super) fn register() -> std::result::Result<(), c_int> {
     static REGISTERED: OnceLock<c_int> = OnceLock::new();
     match *REGISTERED.get_or_init(register_once) {
@@ -43,10 +43,10 @@ pub(super) fn register() -> std::result::Result<(), c_int> {
 
 fn register_once() -> c_int {
     // SAFETY: the configuration is refused, which does no harm, if SQLite is in use already. The
-    // VFSs are never freed; the copy has the methods of the original, which use nothing of it but
-    // its data pointer and its name.
+    // VFSs are never freed; the copy has the methods of the original, which use nothing of it
+    // except its data pointer and its name.
     unsafe {
-        // Statistics of memory cost a lock for each allocation, and are never read.
+        // Memory statistics cost a lock for each allocation and are never read.
         ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
         let code = ffi::sqlite3_initialize();
         if code != ffi::SQLITE_OK {
@@ -101,11 +101,12 @@ fn on_files() -> sqlite3_vfs {
     }
 }
 
-/// A path that SQLite gives. Ours are UTF-8, so one that is not leads nowhere.
+/// Returns a path that SQLite passes. Paths of stacks are UTF-8, so one that is not cannot be
+/// opened.
 ///
 /// # Safety
 ///
-/// `path` is a string of C that lives as long as the answer is used.
+/// `path` is a string of C that lives as long as the result is used.
 unsafe fn path_of<'a>(path: *const c_char) -> Result<&'a str> {
     // SAFETY: the caller's promise.
     unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| ffi::SQLITE_CANTOPEN)
@@ -144,7 +145,8 @@ unsafe extern "C" fn open(
     }
 }
 
-/// `unixDelete`: the directory is synced only if SQLite asks for it, and only if it can be opened.
+/// `unixDelete`: the directory is synced only if SQLite requests it and the directory can be
+/// opened.
 unsafe extern "C" fn delete(
     _vfs: *mut sqlite3_vfs,
     path: *const c_char,
@@ -172,7 +174,7 @@ unsafe extern "C" fn delete(
     })
 }
 
-/// `unixAccess`: an empty file does not exist; whatever exists may be read and written.
+/// `unixAccess`: an empty file does not exist. Every file that exists may be read and written.
 unsafe extern "C" fn access(
     _vfs: *mut sqlite3_vfs,
     path: *const c_char,
@@ -190,7 +192,7 @@ unsafe extern "C" fn access(
             Ok(stat) => stat.is_ok(),
             Err(_) => false,
         };
-        // SAFETY: SQLite gives room for the answer.
+        // SAFETY: SQLite gives room for the result.
         unsafe { *found = exists.into() };
         Ok(())
     })
@@ -218,7 +220,7 @@ unsafe extern "C" fn full_pathname(
     })
 }
 
-/// The path without `.`, `..` and empty names; empty for the root.
+/// Returns the path without `.`, `..` and empty names. Empty for the root.
 fn absolute(path: &str) -> String {
     let mut absolute = String::with_capacity(path.len() + 1);
     for name in path.split('/') {
@@ -263,13 +265,13 @@ unsafe extern "C" fn sleep(_vfs: *mut sqlite3_vfs, microseconds: c_int) -> c_int
 }
 
 unsafe extern "C" fn current_time(_vfs: *mut sqlite3_vfs, days: *mut f64) -> c_int {
-    // SAFETY: SQLite gives room for the answer.
+    // SAFETY: SQLite gives room for the result.
     unsafe { *days = NOW_MS as f64 / DAY_MS };
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn current_time_int64(_vfs: *mut sqlite3_vfs, milliseconds: *mut i64) -> c_int {
-    // SAFETY: SQLite gives room for the answer.
+    // SAFETY: SQLite gives room for the result.
     unsafe { *milliseconds = NOW_MS };
     ffi::SQLITE_OK
 }

@@ -1,17 +1,17 @@
-//! A disk as a stream of bytes, as fatfs wants it: sectors are read, changed, and written.
+//! A disk as the byte stream that fatfs needs. Sectors are read, changed and written.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 
-/// A disk and a place on it.
+/// A disk and a position on it.
 pub struct Bytes {
     disk: RamDisk,
     at: u64,
 }
 
 impl Bytes {
-    /// The beginning of a disk.
+    /// Starts at the beginning of a disk.
     pub fn new(disk: RamDisk) -> Bytes {
         Bytes { disk, at: 0 }
     }
@@ -20,8 +20,8 @@ impl Bytes {
         self.disk.sectors() * SECTOR_BYTES as u64
     }
 
-    /// The sectors around the next `bytes` bytes, as they are: the first one's number, where the
-    /// bytes begin, contents.
+    /// Reads the sectors around the next `bytes` bytes. Returns the first sector's number, the
+    /// offset of the bytes in it, and the contents.
     fn around(&self, bytes: usize) -> io::Result<(u64, usize, Vec<u8>)> {
         let (first, within) =
             (self.at / SECTOR_BYTES as u64, (self.at % SECTOR_BYTES as u64) as usize);
@@ -30,7 +30,7 @@ impl Bytes {
         Ok((first, within, sectors))
     }
 
-    /// How many of so many bytes there are before the end.
+    /// Limits `bytes` to the number of bytes before the end.
     fn left(&self, bytes: usize) -> usize {
         bytes.min(self.len().saturating_sub(self.at) as usize)
     }

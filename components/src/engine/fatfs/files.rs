@@ -12,15 +12,15 @@ use nix::errno::Errno;
 
 use super::disk::Bytes;
 
-/// A mounted volume, and what is open.
+/// A mounted volume and its open files.
 pub struct MountedFat {
     volume: FileSystem<Bytes>,
     disk: RamDisk,
     open: RefCell<BTreeMap<Fd, String>>,
 }
 
-/// The errno for an error of fatfs; `EUCLEAN` if the volume is damaged. fatfs tells some errors
-/// apart in words only.
+/// Returns the errno for an error of fatfs. `EUCLEAN` if the volume is damaged. fatfs distinguishes
+/// some errors only by their text.
 pub fn errno(error: &io::Error) -> Errno {
     let says = |what| error.to_string().contains(what);
     match error.kind() {
@@ -36,15 +36,15 @@ pub fn errno(error: &io::Error) -> Errno {
 }
 
 impl MountedFat {
-    /// What was mounted from a disk.
+    /// Makes the files of a volume that was mounted from a disk.
     pub fn new(volume: FileSystem<Bytes>, disk: RamDisk) -> MountedFat {
         MountedFat { volume, disk, open: RefCell::default() }
     }
 
-    /// Puts it to rest.
+    /// Unmounts the volume.
     ///
     /// # Errors
-    /// What fatfs says.
+    /// The errors of fatfs.
     pub fn unmount(self) -> std::result::Result<(), StepError> {
         self.volume
             .unmount()
@@ -55,7 +55,7 @@ impl MountedFat {
         work(&self.volume.root_dir()).map_err(|error| errno(&error))
     }
 
-    /// Works on an open file, at its beginning.
+    /// Works on an open file, from its beginning.
     fn with_file<T>(
         &self,
         fd: Fd,
@@ -65,7 +65,7 @@ impl MountedFat {
         self.in_root(|root| work(&mut root.open_file(&path)?))
     }
 
-    /// Removes what has this kind.
+    /// Removes a file or directory, if it has this kind.
     fn remove(&self, path: &str, kind: FileKind) -> Result<()> {
         match (self.stat(path)?.kind, kind) {
             (FileKind::File, FileKind::Directory) => Err(Errno::ENOTDIR),
@@ -75,7 +75,7 @@ impl MountedFat {
     }
 }
 
-/// Makes a file as long as this, with zeroes; it stands at its end then.
+/// Extends a file to this size with zeroes. Its position is at its end afterwards.
 fn extend(file: &mut File<'_, Bytes>, size: u64) -> io::Result<()> {
     let end = file.seek(SeekFrom::End(0))?;
     file.write_all(&vec![0; size.saturating_sub(end) as usize])
@@ -105,7 +105,8 @@ impl Files for MountedFat {
         Ok(fd)
     }
 
-    /// The crate flushes a file when it is dropped, which it was after each call.
+    /// Removes the handle. The crate flushes a file when it is dropped, which happened after each
+    /// call.
     fn close(&self, fd: Fd) -> Result<()> {
         self.open.borrow_mut().remove(&fd).map(drop).ok_or(Errno::EBADF)
     }
@@ -202,7 +203,7 @@ impl Files for MountedFat {
         if self.stat(to).is_ok() {
             self.in_root(|root| root.remove(to))?;
         }
-        // The crate takes a slash at the beginning for a part of the name here.
+        // The crate takes a leading slash for a part of the name here.
         let (from, to) = (from.trim_start_matches('/'), to.trim_start_matches('/'));
         self.in_root(|root| root.rename(from, root, to))
     }
@@ -214,7 +215,7 @@ impl Files for MountedFat {
         }
     }
 
-    /// Files are flushed already; names are on the disk once that is.
+    /// Flushes the disk. Files are flushed already, and names are durable after the disk's flush.
     fn sync(&self) -> Result<()> {
         self.disk.flush();
         Ok(())

@@ -1,10 +1,10 @@
 //! The crate fatfs, unmodified: a FAT file system on a disk with a write cache.
 //!
-//! Its volume is made with its defaults. It writes each change to the disk at once, and asks it to
-//! flush when a file is flushed or closed. An open file is found by its path in every call: the
+//! Its volume is made with its defaults. It writes each change to the disk at once, and flushes the
+//! disk when a file is flushed or closed. Every call looks an open file up by its path, because the
 //! files of the crate borrow their file system. There are no hard links (`EOPNOTSUPP`) and no inode
-//! numbers (all are 0); what stands in the way of a rename is removed first, for the crate replaces
-//! nothing; a hole is written, as zeroes.
+//! numbers (all are 0). A rename first removes an existing target, because the crate replaces
+//! nothing. Holes are written as zeroes.
 
 mod disk;
 mod files;
@@ -41,7 +41,7 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-/// What it is held to.
+/// The promises by which the file system is judged.
 #[derive(Clone, Copy, PartialEq)]
 enum Promises {
     Nothing,
@@ -116,11 +116,11 @@ impl FatFs {
     }
 }
 
-/// What a flush has made durable, in the words of the checker fs-sync.
+/// The promises about flushed files and directories, by the names that the checker fs-sync uses.
 const WHOLE: [&str; 5] =
     [INTACT, "synced-by-sync", "synced-by-fsync", "synced-by-fdatasync", "synced-directory"];
-/// What else checkers ask for: what of it a later change has left alone, and calls that are atomic
-/// and durable.
+/// Further promises that checkers test: parts that a later change does not touch, and calls that
+/// are atomic and durable.
 const MORE: [&str; 6] = [
     "partly-synced-by-sync",
     "partly-synced-by-fsync",

@@ -22,7 +22,7 @@ pub const VERSION: &str = "2.9.3";
 const _: () =
     assert!(sys::LFS_VERSION == 0x0002_0009, "VERSION differs from the header of littlefs");
 
-/// What a path leads to.
+/// The kind of a path's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LfsNode {
     /// A file and its size in bytes.
@@ -31,14 +31,14 @@ pub enum LfsNode {
     Directory,
 }
 
-/// How to open a file.
+/// The flags with which a file is opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LfsOpen {
-    /// Create the file if there is none.
+    /// True to create the file if it does not exist.
     pub create: bool,
-    /// With `create`: fail if there is a file.
+    /// True to fail if the file exists. Used with `create`.
     pub exclusive: bool,
-    /// Set its size to 0.
+    /// True to set the size to 0.
     pub truncate: bool,
 }
 
@@ -70,7 +70,7 @@ struct Memory {
     port: Port,
     read_cache: Vec<u8>,
     program_cache: Vec<u8>,
-    /// One bit for each of the next blocks that may be free.
+    /// A bit for each of the next blocks, set if it may be free.
     lookahead: [u64; 2],
 }
 
@@ -91,7 +91,7 @@ pub struct LfsVolume {
 /// Creates an empty file system.
 ///
 /// # Errors
-/// Those of littlefs.
+/// The errors of littlefs.
 pub fn format(port: Port) -> Result<(), Errno> {
     let volume = LfsVolume::new(port);
     // SAFETY: `lfs` and `config` are those of one volume, which is not mounted.
@@ -147,7 +147,7 @@ impl LfsVolume {
     /// Mounts a volume.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn mount(port: Port) -> Result<LfsVolume, Errno> {
         let volume = LfsVolume::new(port);
         // SAFETY: `lfs` and `config` are those of one volume, which is not mounted.
@@ -155,11 +155,11 @@ impl LfsVolume {
         Ok(volume)
     }
 
-    /// Finishes what a power loss has interrupted (`lfs_fs_mkconsistent`). Without this call the
-    /// first change to the volume finishes it.
+    /// Finishes an operation that a power loss interrupted (`lfs_fs_mkconsistent`). Without this
+    /// call the first change to the volume finishes it.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn make_consistent(&self) -> Result<(), Errno> {
         // SAFETY: the volume is mounted.
         check(unsafe { sys::lfs_fs_mkconsistent(self.lfs()) }).map(drop)
@@ -168,17 +168,17 @@ impl LfsVolume {
     /// Closes the open files and unmounts the volume.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn unmount(self) -> Result<(), Errno> {
         self.open_files().into_iter().try_for_each(|file| self.close(file))?;
         // SAFETY: the volume is mounted and has no open files.
         check(unsafe { sys::lfs_unmount(self.lfs()) }).map(drop)
     }
 
-    /// Opens a file for reading and writing, and returns a number for it.
+    /// Opens a file for reading and writing. Returns a number for it.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn open(&self, path: &str, how: LfsOpen) -> Result<u32, Errno> {
         let flags = [
             (true, sys::lfs_open_flags_LFS_O_RDWR),
@@ -219,7 +219,7 @@ impl LfsVolume {
     /// Closes a file, which commits its changes.
     ///
     /// # Errors
-    /// Those of littlefs; the file is closed even then.
+    /// The errors of littlefs. The file is closed nevertheless.
     pub fn close(&self, file: u32) -> Result<(), Errno> {
         let raw = self.file(file)?;
         // SAFETY: the volume is mounted, and the file is one of its open ones.
@@ -231,7 +231,7 @@ impl LfsVolume {
     /// Commits the changes to a file.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn sync(&self, file: u32) -> Result<(), Errno> {
         // SAFETY: the volume is mounted, and the file is one of its open ones.
         check(unsafe { sys::lfs_file_sync(self.lfs(), self.file(file)?) }).map(drop)
@@ -245,7 +245,7 @@ impl LfsVolume {
     /// Returns the size of an open file, in bytes.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn size(&self, file: u32) -> Result<u32, Errno> {
         // SAFETY: the volume is mounted, and the file is one of its open ones.
         check(unsafe { sys::lfs_file_size(self.lfs(), self.file(file)?) })
@@ -257,10 +257,10 @@ impl LfsVolume {
         check(unsafe { sys::lfs_file_seek(self.lfs(), self.file(file)?, at, from_start) }).map(drop)
     }
 
-    /// Reads from byte `at` on, and returns the number of bytes read.
+    /// Reads from byte `at` on. Returns the number of bytes read.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn read(&self, file: u32, at: u32, buf: &mut [u8]) -> Result<usize, Errno> {
         let (to, len) = (buf.as_mut_ptr().cast(), len(buf)?);
         self.seek(file, at)?;
@@ -273,7 +273,7 @@ impl LfsVolume {
     /// Writes from byte `at` on.
     ///
     /// # Errors
-    /// Those of littlefs; `ENOSPC` if it has written less.
+    /// The errors of littlefs; `ENOSPC` if littlefs wrote less.
     pub fn write(&self, file: u32, at: u32, data: &[u8]) -> Result<(), Errno> {
         let (from, len) = (data.as_ptr().cast(), len(data)?);
         self.seek(file, at)?;
@@ -287,16 +287,16 @@ impl LfsVolume {
     /// Sets the size of an open file, in bytes.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn truncate(&self, file: u32, size: u32) -> Result<(), Errno> {
         // SAFETY: the volume is mounted, and the file is one of its open ones.
         check(unsafe { sys::lfs_file_truncate(self.lfs(), self.file(file)?, size) }).map(drop)
     }
 
-    /// Returns what a path leads to.
+    /// Returns the kind of a path's target.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn stat(&self, path: &str) -> Result<LfsNode, Errno> {
         let path = c_string(path)?;
         let mut info = sys::lfs_info::default();
@@ -309,7 +309,7 @@ impl LfsVolume {
     /// Returns the names in a directory, each with true if it is a directory itself.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn list(&self, path: &str) -> Result<Vec<(String, bool)>, Errno> {
         let path = c_string(path)?;
         let directory = Fixed::new(sys::lfs_dir_t::default());
@@ -341,7 +341,7 @@ impl LfsVolume {
     /// Creates a directory.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn mkdir(&self, path: &str) -> Result<(), Errno> {
         let path = c_string(path)?;
         // SAFETY: the volume is mounted, and the path ends with a zero byte.
@@ -351,17 +351,17 @@ impl LfsVolume {
     /// Removes a file or an empty directory.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn remove(&self, path: &str) -> Result<(), Errno> {
         let path = c_string(path)?;
         // SAFETY: the volume is mounted, and the path ends with a zero byte.
         check(unsafe { sys::lfs_remove(self.lfs(), path.as_ptr()) }).map(drop)
     }
 
-    /// Renames a file or directory, and replaces what has the new name.
+    /// Renames a file or directory, and replaces the target of the new name.
     ///
     /// # Errors
-    /// Those of littlefs.
+    /// The errors of littlefs.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
         let (from, to) = (c_string(from)?, c_string(to)?);
         // SAFETY: the volume is mounted, and both paths end with a zero byte.

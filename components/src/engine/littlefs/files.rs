@@ -85,7 +85,8 @@ impl Files for MountedLittleFs {
         self.0.rename(from, to)
     }
 
-    /// Nothing is left to do: names are durable when the call that changes them returns.
+    /// Checks that the path is a directory. Names are durable when the call that changes them
+    /// returns.
     fn sync_dir(&self, path: &str) -> Result<()> {
         match self.0.stat(path)? {
             LfsNode::Directory => Ok(()),

@@ -1,13 +1,13 @@
 //! littlefs, unmodified, on [flash](super::flash): a file system for microcontrollers.
 //!
-//! Its documentation names two devices that it works on: one whose operations are done when they
-//! return, which then needs no sync (`flash.cache=none`), and one that caches writes and has a sync
-//! that flushes (`flash.cache=volatile`). It has no inode numbers (all are 0), and no hard links
-//! (`EOPNOTSUPP`). Directories are durable when the call returns, files when they are synced or
-//! closed.
+//! Its documentation names two devices that it supports: one whose operations are durable when they
+//! return, which needs no sync (`flash.cache=none`), and one that caches writes and has a sync that
+//! flushes (`flash.cache=volatile`). It has no inode numbers (all are 0) and no hard links
+//! (`EOPNOTSUPP`). Changes of directories are durable when the call returns, files when they are
+//! synced or closed.
 //!
-//! With `sync=ignored` its calls to sync do not get to the flash: that is the bug of who ports
-//! littlefs to a device with a cache, and forgets them.
+//! With `sync=ignored` its sync calls do not reach the flash. That is the bug of a port to a device
+//! with a cache that omits them.
 
 mod ffi;
 mod files;

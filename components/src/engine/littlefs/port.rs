@@ -6,23 +6,23 @@ use nix::errno::Errno;
 
 use crate::engine::flash::Flash;
 
-/// Smallest cache, in bytes.
+/// The size of the smallest cache in bytes.
 const CACHE_BYTES: u32 = 64;
 
 /// A port of littlefs to one flash device.
 pub struct Port {
-    /// The device.
+    /// The flash device.
     pub flash: Rc<Flash>,
-    /// Smallest read and program, in bytes.
+    /// The size of the smallest read and program in bytes.
     pub unit: u32,
-    /// Erasures after which metadata moves to another block; -1 for never.
+    /// The number of erasures after which metadata moves to another block. -1 is never.
     pub block_cycles: i32,
-    /// Pass calls to sync on to the flash.
+    /// True if sync calls reach the flash.
     pub syncs: bool,
 }
 
 impl Port {
-    /// Returns the size of a cache, in bytes; it divides the size of a block.
+    /// Returns the size of a cache in bytes. It divides the size of a block.
     pub fn cache_bytes(&self) -> u32 {
         self.unit.max(CACHE_BYTES)
     }
@@ -48,7 +48,7 @@ impl Port {
         self.flash.erase(block as usize);
     }
 
-    /// Makes durable what was programmed and erased.
+    /// Makes all operations durable, if sync calls reach the flash.
     pub fn sync(&self) {
         if self.syncs {
             self.flash.sync();

@@ -1,4 +1,4 @@
-//! An open redb database as a store of keys and values.
+//! An open redb database as a key-value store.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use crate::engine::{Change, Durability, EngineError, KeyValue, StoreContents};
 
 const TABLE: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("explode");
 
-/// The database, and how it is used.
+/// The database and its settings.
 pub(super) struct Engine {
     settings: RedbSettings,
     database: RefCell<Database>,
@@ -22,7 +22,7 @@ impl KeyValue for Engine {
         called(|| self.transaction(changes, durability))
     }
 
-    /// A compaction: it commits, moves pages, and cuts the file.
+    /// Compacts the database, which commits, moves pages and truncates the file.
     fn checkpoint(&self) -> Result<(), EngineError> {
         called(|| self.database.borrow_mut().compact().map(drop).map_err(failed))
     }
@@ -33,7 +33,7 @@ impl KeyValue for Engine {
 }
 
 impl Engine {
-    /// On an open database.
+    /// Makes an engine of an open database.
     pub fn new(settings: RedbSettings, database: Database) -> Engine {
         Engine { settings, database: RefCell::new(database) }
     }
@@ -77,13 +77,13 @@ impl Engine {
     }
 }
 
-/// Calls redb, which may panic where it trusts a file that it should not.
+/// Calls redb, which may panic if it trusts a damaged file.
 pub(super) fn called<T>(call: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
     catch_panic(call).unwrap_or_else(|panic| Err(EngineError::Corrupt(format!("redb {panic}"))))
 }
 
-/// What redb says. An error of the files says nothing of redb; a file that is too short, or is none
-/// of redb's, does.
+/// Converts an error of redb. An error of the files is blamed on them. A file that is too short, or
+/// not a file of redb, is damage.
 pub(super) fn failed(error: impl Into<redb::Error>) -> EngineError {
     let error = error.into();
     match &error {

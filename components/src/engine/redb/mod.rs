@@ -1,8 +1,8 @@
 //! redb: an ACID key-value store in Rust, unmodified, on files.
 //!
-//! Opening is mounting, and recovering too, for redb repairs a database when it opens. A database
-//! that goes without an unmount is that of a machine that stops: what redb's destructor would write
-//! does not reach the file (`Drop` of the component).
+//! Opening a database mounts and recovers it, because redb repairs a database when it opens.
+//! Dropping the component without an unmount is a machine that stops: the writes of redb's
+//! destructor do not reach the file (`Drop` of the component).
 
 mod database;
 mod profile;
@@ -71,14 +71,14 @@ struct Redb {
     open: Option<Open>,
 }
 
-/// An open database, and what ends it.
+/// An open database, and the plug that cuts it off from its file.
 struct Open {
     engine: Rc<Engine>,
     plug: Plug,
 }
 
 impl Redb {
-    /// Opens the database, made if it is not there; did redb repair it?
+    /// Opens the database, and creates it if it does not exist. Returns true if redb repaired it.
     fn open(&mut self, below: &Below<'_>) -> Result<bool, StepError> {
         let storage = RedbStorage::open(below.files()?, PATH).map_err(EngineError::from)?;
         let plug = storage.plug();
@@ -131,7 +131,7 @@ impl Component for Redb {
     }
 }
 
-/// A stack that goes without unmount is a machine that stops.
+/// Cuts redb off from its file. A stack that is dropped without an unmount is a machine that stops.
 impl Drop for Redb {
     fn drop(&mut self) {
         if let Some(open) = &self.open {

@@ -1,4 +1,4 @@
-//! What redb promises under each setting, in the words of its documentation.
+//! The promises of redb under each setting, quoted from its documentation.
 
 use explode_runtime::verdict::{Profile, Promise};
 
@@ -24,12 +24,12 @@ const CONSISTENT: &str = "in the event of a crash the database is still guarante
                           consistent, and will return to either \
                           the last non-durable commit or the last full commit that was made.";
 
-/// The promises of a setting.
+/// Returns the promises of a setting.
 ///
-/// What redb takes for granted in return ("Assumptions about underlying media" in its design
-/// document): a byte is written whole or not at all, what was synced is durable, and a write
-/// changes no bytes beside it. Simulated files keep all three, and more: they write whole blocks,
-/// or with `--atom sector` whole sectors.
+/// redb assumes in return ("Assumptions about underlying media" in its design document) that a byte
+/// is written as a whole or not at all, that synced data is durable, and that a write changes no
+/// bytes beside it. Simulated files guarantee all three, and more: they write whole blocks, or with
+/// `--atom sector` whole sectors.
 pub(super) fn profile(settings: RedbSettings) -> Profile {
     let promised = |name, quote, source| Promise { name, kept: true, quote, source };
     let (durability, durable, intact) = if settings.durable {

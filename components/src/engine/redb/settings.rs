@@ -1,9 +1,10 @@
 //! The settings of a database.
 
-/// How a database is used.
+/// The settings with which a database is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RedbSettings {
-    /// Of commits that shall be synced; all others have none.
+    /// True if commits with [`Durability::Synced`](crate::engine::Durability::Synced) are durable.
+    /// All other commits are not.
     pub(super) durable: bool,
     pub(super) two_phase_commit: bool,
     pub(super) quick_repair: bool,

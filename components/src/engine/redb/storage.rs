@@ -1,9 +1,9 @@
-//! redb's storage on the files of a stack: a [`StorageBackend`] that is one file.
+//! redb's storage on the files of a stack: a [`StorageBackend`] of one file.
 //!
 //! Every call of redb is one call of the files: `set_len` is `ftruncate`, `sync_data` is
-//! `fdatasync`, a read beyond the end of the file is an error. redb demands that a backend can be
-//! used from any thread; the files of a stack cannot, so a call from another thread than the one
-//! that has opened it panics. redb makes none.
+//! `fdatasync`, and a read beyond the end of the file is an error. redb demands that a backend can
+//! be used from any thread. The files of a stack cannot, so a call from another thread than the one
+//! that opened the backend panics. redb makes no such call.
 
 use std::cell::Cell;
 use std::fmt;
@@ -15,24 +15,24 @@ use fragile::Fragile;
 use nix::errno::Errno;
 use redb::StorageBackend;
 
-/// One file, as redb's storage.
+/// One file as redb's storage.
 pub struct RedbStorage(Fragile<Rc<Opened>>);
 
 struct Opened {
     files: Rc<dyn Files>,
     fd: Fd,
-    /// Nothing reaches the file any more.
+    /// True once no call reaches the file any more.
     crashed: Cell<bool>,
 }
 
-/// Ends what a [`RedbStorage`] can do.
+/// The handle that cuts a [`RedbStorage`] off from its file.
 pub(super) struct Plug(Rc<Opened>);
 
 impl RedbStorage {
-    /// Opens the file; if it is not there it is made, and its name is made durable.
+    /// Opens the file. If it does not exist it is made, and its name is made durable.
     ///
     /// # Errors
-    /// Those of the files.
+    /// The errors of the files.
     pub fn open(files: Rc<dyn Files>, path: &str) -> Result<RedbStorage, Errno> {
         let fd = match files.open(path, OpenFlags::EXISTING) {
             Err(Errno::ENOENT) => {
@@ -46,7 +46,7 @@ impl RedbStorage {
         Ok(RedbStorage(Fragile::new(Rc::new(Opened { files, fd, crashed: Cell::new(false) }))))
     }
 
-    /// To be pulled when the machine stops.
+    /// Returns the plug to pull when the machine stops.
     pub(super) fn plug(&self) -> Plug {
         Plug(Rc::clone(self.0.get()))
     }
@@ -62,7 +62,7 @@ impl RedbStorage {
 }
 
 impl Plug {
-    /// From now on every call fails.
+    /// Makes every call fail from now on.
     pub fn pull(&self) {
         self.0.crashed.set(true);
     }

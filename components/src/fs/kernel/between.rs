@@ -1,4 +1,4 @@
-//! The files of a file system between whose calls the kernel does things on its own
+//! The files of a file system between whose calls the kernel does background work
 //! (`docs/model/scheduling.md`).
 
 use std::cell::RefCell;
@@ -17,24 +17,24 @@ use nix::errno::Errno;
 use super::MountedFiles;
 use crate::forward::forward;
 
-/// The calls of mounted files. After each one that changes or syncs anything, whether it has
-/// succeeded or not, the kernel may do something.
+/// The calls of mounted files. After each one that changes or syncs anything, successful or not,
+/// the kernel may do background work.
 pub(super) struct BetweenCalls {
     files: Rc<dyn Files>,
-    /// Lets it do something after a call of this name.
+    /// Lets the kernel do background work after a call of this name.
     kernel: Box<dyn Fn(&str)>,
-    /// The open files that were made, written or cut.
+    /// The open files that were made, written or truncated.
     changed: RefCell<BTreeSet<u32>>,
 }
 
-/// What it may do, and to which files.
+/// The background work that the kernel may do, and the files and disks for it.
 struct KernelHandle {
     files: Rc<MountedFiles>,
     disks: KernelDisks,
     between: BackgroundWork,
 }
 
-/// Something to do, with the name of the file that it is done to.
+/// One piece of background work, with the file's path if it concerns one file.
 enum BackgroundTask {
     Writeback,
     File(String),
@@ -107,7 +107,7 @@ impl KernelHandle {
         Ok(things)
     }
 
-    /// Every file below a directory, by name.
+    /// Collects every file below a directory, in the order of names.
     fn find(&self, directory: String, files: &mut Vec<String>) -> Result<()> {
         for (name, kind) in
             self.files.readdir(if directory.is_empty() { "/" } else { &directory })?
@@ -220,8 +220,9 @@ impl Files for BetweenCalls {
         self.after("syncfs", self.files.syncfs())
     }
 
-    /// One that changed something may change more: ext4 gives blocks then to what was written after
-    /// a truncate to nothing.
+    /// Closes a file. If the file was changed, the kernel may do background work, because the close
+    /// may change more: ext4 then allocates blocks for data that was written after a truncate to
+    /// nothing.
     fn close(&self, fd: Fd) -> Result<()> {
         let closed = self.files.close(fd);
         if self.changed.borrow_mut().remove(&fd.0) { self.after("close", closed) } else { closed }
@@ -236,7 +237,7 @@ mod tests {
     use super::*;
     use crate::noting::{Noting, calls};
 
-    /// Files that note what arrives, and when the kernel may do something.
+    /// Returns files that record the calls that arrive and the points at which the kernel may work.
     fn between() -> (Rc<Noting>, BetweenCalls) {
         let noting = Rc::new(Noting::default());
         let kernel = Rc::clone(&noting);
@@ -244,8 +245,8 @@ mod tests {
         (Rc::clone(&noting), BetweenCalls::with(noting, after))
     }
 
-    /// What changes nothing, nor makes anything durable: a file that is there, opened and closed,
-    /// too.
+    /// The calls that neither change anything nor make anything durable. Opening and closing an
+    /// existing file are among them.
     const QUESTIONS: [&str; 12] = [
         "open",
         "open_synced",
@@ -292,7 +293,7 @@ mod tests {
         files.close(fd).unwrap();
         files.close(fd).unwrap();
         assert_eq!(after(), ["after msync", "after close"]);
-        // One is sync(2), the other syncfs(2).
+        // The first is sync(2), the second syncfs(2).
         files.sync_machine().unwrap();
         files.syncfs().unwrap();
         assert_eq!(noting.take(), ["sync_machine()", "after sync", "syncfs()", "after syncfs"]);

@@ -1,9 +1,9 @@
-//! btrfs, which mounting recovers: it takes the last tree that was written whole, and replays the
-//! log of what was synced since.
+//! btrfs, which mounting recovers. It takes the last tree that was written completely, and replays
+//! the log of later syncs.
 //!
-//! Stacks on crash disks are mounted beside the live one, with its UUID. Of a file system of one
-//! device the kernel knows them apart (`temp_fsid`, Linux 6.7): the second gets another UUID in
-//! memory, and keeps its own on the disk.
+//! Stacks on crash disks are mounted beside the live one, with the same UUID. The kernel can
+//! distinguish such file systems if they have one device (`temp_fsid`, Linux 6.7): the second gets
+//! another UUID in memory and keeps its own on the disk.
 
 use explode_kernel::yield_to_others;
 use explode_runtime::base::{OptionDef, Options, UsageError};
@@ -65,13 +65,13 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let flush = if flush { ",flushoncommit" } else { "" };
     let make = format!("-q -K -m {metadata} -U 12345678-1234-1234-1234-123456789abc");
     Ok(KernelFs::maker(KernelFsSpec {
-        // No commit without a call that asks for it.
+        // No commit happens unless a call requests it.
         options: format!("commit=100000,compress={compress}{in_place}{flush}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
         starts_threads: true,
-        // A rename over another file begins to write the file (`btrfs_rename` in fs/btrfs/inode.c),
-        // as closing one does that was cut; its sums are made by a work queue, which hands it on to
-        // the disk.
+        // A rename over another file starts to write the file (`btrfs_rename` in fs/btrfs/inode.c),
+        // as does the close of a truncated file. A work queue computes the checksums and submits
+        // the writes.
         write_out: Some(|_| drop(yield_to_others())),
         unobserved: Some(
             "file data that was not submitted, and metadata, which it has in memory of its own",

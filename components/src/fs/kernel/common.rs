@@ -1,18 +1,17 @@
-//! What all file systems of the kernel can be told: how they are mounted, and what may fail in
-//! them.
+//! The options that all file systems of the kernel have: the flags of the mount, and the failures.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::faults::kernel::{FAILURE_OPTIONS, KernelFaults};
 use nix::mount::MsFlags;
 
-/// Every change is durable at once.
+/// The option to make every change durable at once.
 pub const SYNC: OptionDef =
     OptionDef { name: "sync", about: "mount with -o sync: true, false", default: "false" };
 pub const FAIL: OptionDef = FAILURE_OPTIONS[0];
 pub const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
 pub const PROBE: OptionDef = FAILURE_OPTIONS[2];
 
-/// The options of a file system: its own, and those of all.
+/// The options of a file system: its own, and those of all file systems.
 macro_rules! options {
     ($($own:expr),* $(,)?) => {
         [
@@ -26,16 +25,16 @@ macro_rules! options {
 }
 pub(super) use options;
 
-/// What these options say.
+/// The values of the common options.
 pub struct Common {
-    /// More flags of the mount.
+    /// Further flags of the mount.
     pub flags: MsFlags,
-    /// What may fail in a mutate.
+    /// The failures that may be injected in a mutate.
     pub failures: KernelFaults,
 }
 
 impl Common {
-    /// What they say.
+    /// Reads the options.
     pub fn of(options: &Options) -> Result<Common, UsageError> {
         let sync = options.bool(SYNC.name, false)?;
         let flags = if sync { MsFlags::MS_SYNCHRONOUS } else { MsFlags::empty() };

@@ -1,14 +1,15 @@
-//! Runs a program for which time stands still and nothing is random: what mkfs programs write of
-//! the clock (to the microsecond) and of random numbers (UUIDs, seeds, serial numbers) is then the
-//! same each time, and most of them have no options for all of it.
+//! Runs a program for which time stands still and nothing is random. mkfs programs write the time
+//! (to the microsecond) and random numbers (UUIDs, seeds, serial numbers), and most of them have no
+//! options to fix all of these. Here they write the same values each time.
 //!
-//! The program is traced (ptrace(2)). Its calls for the time, random bytes and its process's number
-//! are not made: a filter (seccomp(2)) stops it there, and it gets fixed answers.
-//! Most programs ask for the time without a call, through the vDSO; they make calls where there is
-//! none, so its place is taken out of what the kernel tells the program at its start (getauxval(3),
-//! `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not
-//! there for it: programs then take the time, or fail. For a program that opens neither,
-//! [`Opens::Free`] saves the stops at its opens. Its other threads and processes are traced too.
+//! The program is traced (ptrace(2)). A filter (seccomp(2)) stops it at calls for the time, random
+//! bytes and its process number. The calls are not made, and the program gets fixed results. Most
+//! programs read the time without a call, through the vDSO. Without a vDSO they make calls, so its
+//! address is removed from the auxiliary vector at the start of the program (getauxval(3),
+//! `AT_SYSINFO_EHDR`). Opens of the devices of random numbers (random(4)), which mkudffs reads,
+//! fail with `ENOENT`. Programs then use the time, or fail. For a program that opens neither,
+//! [`Opens::Free`] avoids the stops at its opens. The program's other threads and processes are
+//! also traced.
 
 use std::fs::File;
 use std::io;
@@ -36,51 +37,51 @@ use explode_runtime::devices::NOW;
 
 use super::traced::TracedProgram;
 
-/// The calls that are answered here. The answer to sync(2) is that all is done: it would be about
-/// other disks, too.
+/// The calls whose results are fixed. sync(2) returns success without being made, because it would
+/// also sync other disks.
 const CALLS: [c_long; 6] =
     [SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_getrandom, SYS_getpid, SYS_sync];
 
-/// The calls that open files. Only opens of [`DEVICES`] are answered, but each of these calls stops
-/// the program, which takes longer than the call.
+/// The calls that open files. Only opens of [`DEVICES`] get a fixed result, but each of these calls
+/// stops the program, which takes longer than the call.
 const OPENS: [c_long; 2] = [SYS_open, SYS_openat];
 
-/// Which programs need to have [`DEVICES`] hidden from them.
+/// The mode in which opens of [`DEVICES`] are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opens {
-    /// The program may open them.
+    /// The program may open the devices, so its opens are stopped.
     Watched,
-    /// The program opens none of them, whatever it finds on the disk.
+    /// The program opens none of them, whatever the disk contains.
     Free,
 }
 
-/// The devices of random numbers, as strings of C.
+/// The paths of the devices of random numbers, as strings of C.
 const DEVICES: [&[u8]; 2] = [b"/dev/urandom\0", b"/dev/random\0"];
 
-/// A key of the auxiliary vector that says nothing.
+/// The key of the auxiliary vector that programs ignore.
 const AT_IGNORE: u64 = 1;
 const WORD: u64 = 8;
 const PAGE: u64 = 4096;
 
-/// What the program takes for the number of its process.
+/// The process number that the program sees.
 const PROCESS: c_long = 4242;
 
-/// A program to start, its opens, and where its result goes: how it has ended, and whether nothing
-/// of it is left.
+/// A program to start, the mode of its opens, and the channel for its result: its exit status, and
+/// whether no process of it is left.
 type StillJob = (TracedProgram, Opens, Sender<(io::Result<ExitStatus>, bool)>);
 
-/// Runs a program by its path, with nothing to read, and waits for its end. What it prints goes to
-/// these files.
+/// Runs a program by its path, without input, and waits for its end. Its output goes to these
+/// files.
 ///
 /// # Errors
-/// It cannot be started, or cannot be traced.
+/// The program cannot be started or cannot be traced.
 pub(super) fn run(
     command: &Command,
     opens: Opens,
     out: BorrowedFd<'_>,
     errors: BorrowedFd<'_>,
 ) -> io::Result<ExitStatus> {
-    // The thread that traces has no other children.
+    // The thread traces, because it has no other children.
     static THREAD: Mutex<Option<Sender<StillJob>>> = Mutex::new(None);
     let program = TracedProgram::of(command, out, errors)?;
     let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +90,7 @@ pub(super) fn run(
     let ended = sent.ok().and_then(|()| ended.recv().ok());
     let (status, nothing_left) = ended.expect("the thread does not panic");
     if !nothing_left {
-        // What is left ends with the thread (`PTRACE_O_EXITKILL`).
+        // The processes that are left end with the thread (`PTRACE_O_EXITKILL`).
         *thread = None;
     }
     status
@@ -102,19 +103,19 @@ fn start_thread() -> Sender<StillJob> {
             let status = trace(&program, opens);
             let nothing_left =
                 waitpid(None, Some(ALL | WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD);
-            // The caller waits for it.
+            // The caller waits for the result.
             result.send((status, nothing_left)).ok();
         }
     });
     jobs
 }
 
-/// All that this thread traces, and nothing else.
+/// The flags to wait for everything that this thread traces, and for nothing else.
 const ALL: WaitPidFlag = WaitPidFlag::__WALL.union(WaitPidFlag::__WNOTHREAD);
 
 fn trace(program: &TracedProgram, opens: Opens) -> io::Result<ExitStatus> {
     let main = program.start(&filter(opens))?;
-    // It stops at its first instruction.
+    // The program stops at its first instruction.
     waitpid(main, None)?;
     let options = ptrace::Options::PTRACE_O_TRACESECCOMP
         | ptrace::Options::PTRACE_O_TRACECLONE
@@ -143,28 +144,28 @@ fn trace(program: &TracedProgram, opens: Opens) -> io::Result<ExitStatus> {
                 hide_vdso(pid)?;
                 (pid, None)
             }
-            // A new thread or process begins with a stop, which is no signal for it.
+            // A new thread or process begins with a stop, which is not a signal for it.
             WaitStatus::Stopped(pid, Signal::SIGSTOP | Signal::SIGTRAP)
             | WaitStatus::PtraceEvent(pid, ..) => (pid, None),
             WaitStatus::Stopped(pid, signal) => (pid, Some(signal)),
             _ => continue,
         };
         match ptrace::cont(stopped, signal) {
-            // It was killed meanwhile, which the next wait tells.
+            // The process was killed meanwhile. The next wait reports it.
             Ok(()) | Err(Errno::ESRCH) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
 }
 
-/// Stops at our calls, and allows all others.
+/// Builds the filter that stops at the calls of [`CALLS`] and [`OPENS`], and allows all others.
 fn filter(opens: Opens) -> Vec<sock_filter> {
     let opens = if opens == Opens::Watched { &OPENS[..] } else { &[] };
     let calls: Vec<c_long> = CALLS.iter().chain(opens).copied().collect();
     let instruction = |code: u32, k: u32, jt: u8| sock_filter { code: code as u16, jt, jf: 0, k };
     let mut filter = vec![instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0)];
     for (at, call) in calls.iter().enumerate() {
-        // Over the rest of these, and over what allows.
+        // The distance to the last instruction.
         let jump = (calls.len() - at) as u8;
         filter.push(instruction(BPF_JMP | BPF_JEQ | BPF_K, *call as u32, jump));
     }
@@ -173,7 +174,7 @@ fn filter(opens: Opens) -> Vec<sock_filter> {
     filter
 }
 
-/// Answers the call at whose door the task stands.
+/// Sets the result of the call at which the task is stopped.
 fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     let mut registers = ptrace::getregs(pid)?;
     let (rdi, rsi) = (registers.rdi, registers.rsi);
@@ -181,7 +182,7 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     let result = if call == SYS_open || call == SYS_openat {
         let path = if call == SYS_open { rdi } else { rsi };
         if !is_device(pid, path) {
-            // The call is made.
+            // The call is made unchanged.
             return Ok(());
         }
         -c_long::from(ENOENT)
@@ -204,16 +205,17 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
         }
         if call == SYS_time { NOW as c_long } else { 0 }
     };
-    // No call; this is its result.
+    // The call is skipped and has this result.
     registers.orig_rax = u64::MAX;
     registers.rax = result.cast_unsigned();
     ptrace::setregs(pid, registers)
 }
 
-/// Is this the name of one of [`DEVICES`] in the task's memory? What it cannot read is no such
-/// thing.
+/// Returns true if the string at `at` in the task's memory is the path of one of [`DEVICES`]. False
+/// if it cannot be read.
 fn is_device(pid: Pid, at: u64) -> bool {
-    // Nearly always the first word differs. It may be the last of the memory, and not whole.
+    // Nearly always the first word differs. The word may reach beyond the end of the memory, so a
+    // failed read decides nothing.
     let first = ptrace::read(pid, address(at)).map(c_long::to_le_bytes);
     let may_be =
         |device: &&&[u8]| first.is_ok_and(|first| device.starts_with(&first)) || first.is_err();
@@ -221,13 +223,13 @@ fn is_device(pid: Pid, at: u64) -> bool {
     DEVICES.iter().filter(may_be).any(|device| is_there(device))
 }
 
-/// One byte of the task's memory.
+/// Reads one byte of the task's memory.
 fn peek(pid: Pid, at: u64) -> nix::Result<u8> {
     let start = at / WORD * WORD;
     Ok(ptrace::read(pid, address(start))?.to_le_bytes()[(at - start) as usize])
 }
 
-/// Sets one byte of the task's memory.
+/// Writes one byte of the task's memory.
 fn poke(pid: Pid, at: u64, byte: u8) -> nix::Result<()> {
     let start = at / WORD * WORD;
     let mut word = ptrace::read(pid, address(start))?.to_le_bytes();
@@ -235,8 +237,9 @@ fn poke(pid: Pid, at: u64, byte: u8) -> nix::Result<()> {
     ptrace::write(pid, address(start), c_long::from_le_bytes(word))
 }
 
-/// Takes the vDSO from a task at its first instruction. Above its stack's end are the count of its
-/// arguments and they, its environment, each with an end of zero, and then pairs of words.
+/// Hides the vDSO from a task at its first instruction. The stack holds the number of arguments,
+/// the arguments, the environment (each list ends with a zero), and then the auxiliary vector,
+/// which is pairs of words.
 fn hide_vdso(pid: Pid) -> io::Result<()> {
     let mut words = Words {
         memory: File::open(format!("/proc/{pid}/mem"))?,
@@ -259,17 +262,16 @@ fn hide_vdso(pid: Pid) -> io::Result<()> {
     }
 }
 
-/// The words of a task's memory, upwards from a place that is aligned to a word. A page is read at
-/// once.
+/// Reads the words of a task's memory upwards from an aligned address, one page at a time.
 struct Words {
     memory: File,
     at: u64,
-    /// The words from `at` on to the end of its page, the last one first.
+    /// The words from `at` to the end of its page, the last one first.
     read: Vec<u64>,
 }
 
 impl Words {
-    /// The next word and its place.
+    /// Returns the next word and its address.
     fn next(&mut self) -> io::Result<(u64, u64)> {
         if self.read.is_empty() {
             let mut bytes = [0; PAGE as usize];
@@ -290,7 +292,7 @@ fn address(at: u64) -> *mut c_void {
     at as *mut c_void
 }
 
-/// Bytes that are always the same (SplitMix64), each number's lowest.
+/// A fixed sequence of bytes: the lowest byte of each number of SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -362,7 +364,7 @@ mod tests {
         let left: u32 =
             said("sleep 1000 & echo $!").1.trim().parse().expect("the number of its process");
         let stat = format!("/proc/{left}/stat");
-        // It has ended when it is gone, or waits for its parent to look (state Z, proc(5)).
+        // A process has ended if it is gone or waits for its parent (state Z, proc(5)).
         let runs = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
         for _ in 0..1000 {
             if !runs() {
@@ -377,7 +379,7 @@ mod tests {
     #[test]
     fn it_ends_as_it_would() {
         assert_eq!(said("exit 7").0.code(), Some(7));
-        // Its own number is not the one that it gets.
+        // The program does not see its real process number.
         assert_eq!(said("sh -c 'kill -KILL $PPID'").0.signal(), Some(9));
     }
 }

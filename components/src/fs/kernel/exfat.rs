@@ -1,4 +1,4 @@
-//! exFAT, which has no journal: fsck.exfat repairs it.
+//! exFAT, which has no journal. fsck.exfat repairs it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
@@ -35,7 +35,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
-        // It also ends with 0 if an option keeps it from repairing (exfatprogs 1.2.0).
+        // fsck.exfat also ends with 0 if an option keeps it from repairing (exfatprogs 1.2.0).
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),

@@ -1,5 +1,4 @@
-//! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was
-//! synced since.
+//! F2FS, which mounting recovers. It takes the last checkpoint and rolls forward over later syncs.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
@@ -37,7 +36,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let make =
         || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::maker(KernelFsSpec {
-        // Nothing is moved or discarded because the disk is idle.
+        // No garbage collection or discard happens because the disk is idle.
         options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,

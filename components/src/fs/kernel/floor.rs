@@ -1,4 +1,4 @@
-//! What checking a file system of the kernel costs without explode: the same programs and calls,
+//! The cost of checking a file system of the kernel without explode: the same programs and calls,
 //! one after the other.
 
 use std::fs::{self, File};
@@ -12,14 +12,15 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::tool::Tool;
 
-/// Where it is mounted.
+/// The mount point.
 const PLACE: &str = "/run/explode/floor";
-/// What is read at a time.
+/// The size of a read in bytes.
 const CHUNK: usize = 64 << 10;
-/// A recovered file may claim any size.
+/// The largest number of bytes that are read of a file, because a recovered file may claim any
+/// size.
 const MOST: usize = 64 << 20;
 
-/// Repairs, mounts, reads every file, unmounts. What cannot be repaired, mounted or read is left.
+/// Repairs, mounts, reads every file and unmounts. Failures to repair, mount or read are ignored.
 pub(super) fn baseline(
     driver: &'static str,
     options: String,
@@ -47,7 +48,7 @@ fn read_all(directory: &Path, buffer: &mut [u8]) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let kind = entry.file_type()?;
-        // No checker looks into what a repair has found.
+        // No checker looks into the results of a repair.
         if kind.is_dir() && entry.file_name() != "lost+found" {
             read_all(&entry.path(), buffer)?;
         } else if kind.is_file() {

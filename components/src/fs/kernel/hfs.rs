@@ -1,6 +1,6 @@
-//! HFS. Debian has no fsck for it: what a crash has left is mounted for reading only, which is what
-//! its driver does with a volume that was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c), and what
-//! was there can be read.
+//! HFS. Debian has no fsck for it. After a crash the volume is mounted read-only, as its driver
+//! does with a volume that was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c). The files can still
+//! be read.
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};

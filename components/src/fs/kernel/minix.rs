@@ -1,6 +1,6 @@
-//! MINIX.
+//! The MINIX file system.
 //!
-//! fsck.minix (util-linux 2.38.1) writes the tables that it has repaired of a version 3 over files
+//! fsck.minix (util-linux 2.38.1) writes the repaired tables of a version 3 over files
 //! (`bugs/fsck-minix-version-3`), so version 2 is the default.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
@@ -42,7 +42,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     Ok(KernelFs::maker(KernelFsSpec {
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
-        // Without -a or -r it changes nothing, and ends with 4 if it has found something
+        // Without -a or -r fsck.minix changes nothing, and ends with 4 if it has found errors
         // (fsck.minix(8)).
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.minix", "-f")),
         between: BackgroundWork::of(options, OWN)?,

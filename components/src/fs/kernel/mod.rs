@@ -1,8 +1,8 @@
 //! File systems of the kernel: made by their mkfs, mounted by mount(2), repaired by their fsck,
 //! used through [`MountedFiles`].
 //!
-//! One file a system says what is particular about it, as a [`KernelFsSpec`]; the component is the
-//! same for all.
+//! Each file system has one file that describes its particulars as a [`KernelFsSpec`]. All use the
+//! same component.
 
 mod between;
 pub mod btrfs;
@@ -53,56 +53,57 @@ use between::BetweenCalls;
 use common::Common;
 use tool::Tool;
 
-/// Where these can run.
+/// The modes in which these file systems can run.
 const MODES: [Mode; 2] = [Mode::Vm, Mode::Here];
 
-/// How all of them are mounted.
+/// The flags with which all of them are mounted.
 const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);
 
-/// What is particular about a file system.
+/// The particulars of a file system.
 struct KernelFsSpec {
-    /// Its name for mount(2).
+    /// The name for mount(2).
     driver: &'static str,
-    /// Its name in its profile.
+    /// The name in the profile.
     title: &'static str,
     /// The options of the mount.
     options: String,
-    /// What makes it; the device is appended to the arguments. Every crash disk has one, and
-    /// none is made again: what only the first start needs is put together there.
+    /// Returns the program that makes it. The component is built for every crash disk, but only the
+    /// first start makes the file system. So the command is only built then.
     make: Box<dyn Fn() -> Tool>,
-    /// Holds still what that has written and would write otherwise the next time; none where the
-    /// program has options for it.
+    /// Makes the result of `make` deterministic. `None` if options of the program do that.
     made: Option<fn(&Path) -> io::Result<()>>,
-    /// Repairs it; `None` if mounting repairs it.
+    /// The repair after a crash. `None` if mounting repairs it.
     repair: Option<Repair>,
-    /// Returns true if it has a repair tool and an option switches that off.
+    /// True if there is a repair tool and an option switches it off.
     unrepaired: bool,
-    /// Looks at what was recovered, mounted and unmounted, and must find nothing.
+    /// The program that must find nothing wrong after the file system was recovered, mounted and
+    /// unmounted.
     strict: Option<Tool>,
-    /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
+    /// Waits for work that a call has left to be done ([`MountedFiles::settling`]).
     write_out: Option<fn(BorrowedFd<'_>)>,
-    /// Does mounting it start threads that do something on their own? Then they do it before
-    /// anybody goes on; and what mkfs has made is mounted once, since there is most to do then.
+    /// True if mounting starts threads that do work on their own. The mount then waits for that
+    /// work. A new file system is mounted once after mkfs, because the first mount has the most
+    /// work to do.
     starts_threads: bool,
-    /// What it promises, by its options.
+    /// Returns the promises, which depend on the options.
     promises: fn() -> Vec<Promise>,
-    /// What Debian 12 has not, which users would need after a crash; for the profile.
+    /// The tool that users would need after a crash and that Debian 12 lacks. For the profile.
     lacks: Option<&'static str>,
     unobserved: Option<&'static str>,
-    /// [`Facts::buffers_are_places`].
+    /// True if the numbers of its buffers are places on the disk ([`Facts::buffers_are_places`]).
     buffers_are_places: bool,
-    /// What all of them can be told.
+    /// The options that all file systems have.
     common: Common,
-    /// What may happen between two calls.
+    /// The background work that may happen between two calls.
     between: BackgroundWork,
-    /// The names of its threads on a block device of this name, as far as they are its own: those
-    /// of work queues are shared.
+    /// Returns the names of the file system's own threads for a block device of this name. Threads
+    /// of work queues are shared and not among them.
     threads: fn(&str) -> Vec<String>,
 }
 
 impl KernelFsSpec {
-    /// One that is made by `make`, recovered by mounting it, and has no threads of its own; what is
-    /// particular about it is for the caller to add.
+    /// Describes a file system that `make` makes, that mounting recovers, and that has no threads.
+    /// The caller sets the other fields.
     fn new(
         driver: &'static str,
         promises: fn() -> Vec<Promise>,
@@ -131,8 +132,8 @@ impl KernelFsSpec {
     }
 }
 
-/// A repair, and the exit codes that say that something was repaired; 0 is clean, every other one
-/// is a failure.
+/// A repair tool, and the exit codes that mean that it repaired something. 0 means clean. Every
+/// other code is a failure.
 struct Repair {
     tool: Tool,
     repaired: &'static [i32],
@@ -144,13 +145,13 @@ struct KernelFs {
     mounted: Option<MountedKernelFs>,
 }
 
-/// One that is mounted.
+/// A mounted file system.
 struct MountedKernelFs {
     files: Rc<MountedFiles>,
     at: PathBuf,
-    /// What is offered: these files, or what may happen between their calls, too.
+    /// The offered surface: `files`, or a layer over it with background work between calls.
     surface: Rc<dyn Files>,
-    /// Its threads, where they are held back.
+    /// The threads that are held back.
     threads: Vec<u32>,
 }
 
@@ -172,7 +173,7 @@ impl KernelFs {
     }
 }
 
-/// Mounts what is at `source`, with these flags besides [`FLAGS`].
+/// Mounts `source` with these flags besides [`FLAGS`].
 fn mount_on(
     source: &Path,
     at: &Path,
@@ -285,12 +286,11 @@ impl Component for KernelFs {
     }
 
     fn facts(&self) -> Facts {
-        let KernelFsSpec { unobserved: hides, buffers_are_places, common, between, .. } =
-            &*self.system;
+        let KernelFsSpec { unobserved, buffers_are_places, common, between, .. } = &*self.system;
         let facts = Facts::default()
             .programs(self.system.programs())
             .promises(self.system.profile())
-            .unobserved(*hides)
+            .unobserved(*unobserved)
             .buffers_are_places(*buffers_are_places)
             .kernel_failures(common.failures.clone())
             .background(*between);
@@ -345,7 +345,7 @@ impl KernelFsSpec {
         [&make()].into_iter().chain(repair).chain(strict).map(Tool::path).collect()
     }
 
-    /// What is there now that it was mounted from this node.
+    /// Opens the file system that was mounted from this node.
     fn mounted(&self, below: &Below<'_>, node: &Path) -> Result<MountedKernelFs, StepError> {
         let at = below.place.to_owned();
         let files = MountedFiles::new(&at).map_err(|errno| {
@@ -374,21 +374,21 @@ impl KernelFsSpec {
     }
 }
 
-/// The option that all of them have.
+/// The option to repair, of all file systems with a repair tool.
 const FSCK: OptionDef = OptionDef {
     name: "fsck",
     about: "repair with its fsck before each mount after a crash: true, false",
     default: "true",
 };
 
-/// The options that say what may happen between two calls.
+/// The options for background work between two calls.
 const BETWEEN: OptionDef = BETWEEN_OPTIONS[0];
 const MOST_BETWEEN: OptionDef = BETWEEN_OPTIONS[1];
-/// What may happen on all of them.
+/// The background work that may happen on all of them.
 const OWN: &[BackgroundAction] =
     &[BackgroundAction::Writeback, BackgroundAction::File, BackgroundAction::Reclaim];
 
-/// The option of those that have an fsck.
+/// The option of the strict check, of those with an fsck.
 const STRICT: OptionDef = OptionDef {
     name: "strict",
     about: "after a crash its fsck must find nothing wrong once it was recovered, mounted and \

@@ -1,9 +1,9 @@
-//! NILFS2, which mounting rolls forward: from the newest checkpoint that its superblock knows, over
-//! the logs that were written whole since. Debian's nilfs-tools have no fsck.
+//! NILFS2, which mounting rolls forward from the newest checkpoint in its superblock over the logs
+//! that were written completely since. Debian's nilfs-tools have no fsck.
 //!
-//! A buffer of its files has the number that its map of virtual blocks has given it, which is no
-//! place on the disk; so what is dirty in buffers does not count. No `nilfs_cleanerd` runs, which
-//! mount(8) would start and mount(2) does not: nothing is collected.
+//! The number of a file's buffer is assigned by the map of virtual blocks and is not a place on the
+//! disk. So dirty buffers do not count. `nilfs_cleanerd`, which mount(8) would start and mount(2)
+//! does not, does not run, so there is no garbage collection.
 
 use std::io;
 use std::path::Path;
@@ -51,7 +51,8 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     }))
 }
 
-/// No log without a call that asks for it: by default there is one every 5 seconds.
+/// Sets the interval between logs, which is 5 seconds by default, so high that no log is written
+/// unless a call requests it.
 fn rarely_on_its_own(node: &Path) -> io::Result<()> {
     match Tool::new("nilfs-tune", "-f -i 100000").still().run(node) {
         Ok((0, _)) => Ok(()),

@@ -1,6 +1,6 @@
-//! NTFS by ntfs3. It replays the log of others when it is mounted, and writes none of its own.
-//! Debian has no fsck for it, and what a crash has left marked as dirty is mounted with `force`
-//! only ("not recommended for use", kernel, filesystems/ntfs3.rst).
+//! NTFS by ntfs3. It replays the log of other drivers when it is mounted, and writes no log itself.
+//! Debian has no fsck for it. A volume that a crash has left marked as dirty is mounted only with
+//! `force` ("not recommended for use", kernel, filesystems/ntfs3.rst).
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};

@@ -1,5 +1,4 @@
-//! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver:
-//! 6.13 has it no more.
+//! ReiserFS, whose journal mounting replays. The driver was removed in Linux 6.13.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
@@ -44,7 +43,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let make =
         || Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::maker(KernelFsSpec {
-        // No commit without a call that asks for it.
+        // No commit happens unless a call requests it.
         options: format!("commit=100000,data={data}{tails}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
         unobserved: Some("buffers that the journal owns"),

@@ -8,8 +8,8 @@ use super::ext::{ext2, ext3, ext4};
 use super::fat::{msdos, vfat};
 use super::{btrfs, exfat, f2fs, hfs, jfs, minix, nilfs2, ntfs3, overlay, reiserfs, udf, xfs};
 
-/// The components whose drivers are in no kernel of explode's, and only some stacks need; the
-/// drivers have their names.
+/// The components whose drivers are not built into explode's kernel, because only some stacks need
+/// them. The drivers have the names of the components.
 const LOADED: &[&str] = &[
     btrfs::NAME,
     exfat::NAME,
@@ -24,16 +24,16 @@ const LOADED: &[&str] = &[
     xfs::NAME,
 ];
 
-/// The drivers that a guest has to load for a stack.
+/// Returns the drivers that a guest must load for a stack.
 pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
     let components = stack.components();
     LOADED.iter().copied().filter(|loaded| components.contains(loaded)).collect()
 }
 
-/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS, ReiserFS, NILFS2 and NTFS
-/// take none that is small.
+/// Returns the file systems as rows of the matrix, each on a disk. btrfs, F2FS, ReiserFS, NILFS2
+/// and NTFS need a large one.
 pub fn systems() -> Vec<Row> {
-    // ext3 is ext4's driver, and MSDOS and VFAT are two names of one.
+    // ext3 uses ext4's driver. MSDOS and VFAT share one.
     let driver = |name| match name {
         "ext3" | "ext2-by-ext4" => ext4::NAME,
         "msdos" | "vfat" => "fat",

@@ -16,88 +16,89 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::determinism::{self, Opens};
 
-/// A program and its arguments, but for the device.
+/// A program and its arguments, without the device.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     program: &'static str,
-    /// Separated by spaces.
+    /// The arguments, separated by spaces.
     arguments: Cow<'static, str>,
-    /// How lines begin that say how far it is, and no more.
+    /// The beginnings of lines that only report progress.
     progress: &'static [&'static str],
-    /// Words that it says only of what it has found, whatever its exit code.
+    /// Words that the program prints only if it has found something, whatever its exit code.
     finds: Option<&'static str>,
-    /// Time stands still for it, and nothing is random.
+    /// The mode in which the program runs with time held still. `None` for a normal run.
     still: Option<Opens>,
 }
 
-/// Where programs are.
+/// The folders of the programs.
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 impl Tool {
-    /// The program, and its arguments separated by spaces.
+    /// Makes a tool from the program and its arguments, which are separated by spaces.
     pub fn new(program: &'static str, arguments: impl Into<Cow<'static, str>>) -> Tool {
         Tool { program, arguments: arguments.into(), progress: &[], finds: None, still: None }
     }
 
-    /// In what it has said, lines that begin like one of these are passed over.
+    /// Skips output lines that begin like one of these.
     pub fn without(self, progress: &'static [&'static str]) -> Tool {
         Tool { progress, ..self }
     }
 
-    /// The same; where it says these words it has found something, whatever its exit code.
+    /// Sets the words that mean that the program has found something, whatever its exit code.
     pub fn finding(self, words: &'static str) -> Tool {
         Tool { finds: Some(words), ..self }
     }
 
-    /// The words by which it tells that it has found something, if its exit code does not.
+    /// Returns the words that mean that the program has found something. `None` if its exit code
+    /// shows it.
     pub fn finds(&self) -> Option<&'static str> {
         self.finds
     }
 
-    /// The same, [held still](super::determinism).
+    /// Makes the tool [deterministic](super::determinism).
     pub fn still(self) -> Tool {
         Tool { still: Some(Opens::Watched), ..self }
     }
 
-    /// The same, for a program that opens no device of random numbers: it runs faster.
+    /// Makes a tool deterministic that opens no device of random numbers. It runs faster.
     pub fn still_with_free_opens(self) -> Tool {
         Tool { still: Some(Opens::Free), ..self }
     }
 
-    /// The program and its arguments, as a user writes them: of a static program that is a copy,
-    /// the usual one.
+    /// Returns the program and its arguments as a user writes them. For a static copy of a program,
+    /// the usual name.
     pub fn line(&self) -> String {
         let name = self.program.rsplit('/').next().unwrap_or(self.program);
         format!("{} {}", name.strip_suffix(".static").unwrap_or(name), self.arguments)
     }
 
-    /// Where the program is; its name if that is nowhere.
+    /// Returns the path of the program. Its name if it is in none of the folders.
     pub fn path(&self) -> PathBuf {
         let mut paths = FOLDERS.iter().map(|folder| Path::new(folder).join(self.program));
         paths.find(|path| path.exists()).unwrap_or_else(|| self.program.into())
     }
 
-    /// What is to be started.
+    /// Builds the command for a device.
     pub fn command(&self, device: &Path) -> Command {
-        // By its path: one that is looked for while it is started needs a real fork.
+        // The program has a full path, because a search during the start needs a real fork.
         let mut command = Command::new(self.path());
         command
             .args(self.arguments.split_whitespace())
             .arg(device)
             .env("PATH", FOLDERS.join(":"))
             .env("LC_ALL", "C")
-            // The e2fsprogs take the time from here.
+            // The e2fsprogs take the time from these variables.
             .env("E2FSPROGS_FAKE_TIME", NOW.to_string())
             .env("E2FSCK_TIME", NOW.to_string())
             .stdin(Stdio::null());
         command
     }
 
-    /// Runs it on a device; returns its exit code, and the end of what it said: of 0 nothing,
-    /// unless it has found something.
+    /// Runs the program on a device. Returns its exit code and the end of its output. The output is
+    /// empty if the exit code is 0 and the program has found nothing.
     ///
     /// # Errors
-    /// It cannot be started, or was killed.
+    /// The program cannot be started, or was killed.
     pub fn run(&self, device: &Path) -> Result<(i32, String), StepError> {
         hold_clock();
         let ran = ToolOutput::new().and_then(|said| {
@@ -131,7 +132,7 @@ impl Tool {
     }
 }
 
-/// What a program says, in a file in memory: a pipe would wake us at each word of it.
+/// The output of a program in a file in memory. A pipe would wake this process at each write.
 struct ToolOutput(File);
 
 impl ToolOutput {
@@ -139,14 +140,15 @@ impl ToolOutput {
         Ok(ToolOutput(memfd_create(c"said", MFdFlags::MFD_CLOEXEC)?.into()))
     }
 
-    /// Output and errors share one place in the file.
+    /// Returns a handle for standard output or standard error, which share one position in the
+    /// file.
     fn writer(&self) -> io::Result<Stdio> {
         self.0.try_clone().map(Stdio::from)
     }
 
     fn text(mut self) -> String {
         let mut said = Vec::new();
-        // What cannot be read is only missed in a message.
+        // Output that cannot be read is only missing in a message.
         self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut said)).ok();
         String::from_utf8_lossy(&said).into_owned()
     }
@@ -158,7 +160,7 @@ impl fmt::Display for Tool {
     }
 }
 
-/// The last three lines, which say what a program gave up for.
+/// Returns the last three lines, which contain the reason of a failure, without progress lines.
 fn last_lines(text: &str, progress: &[&str]) -> String {
     let says_more = |line: &&str| {
         let line = line.trim_start();

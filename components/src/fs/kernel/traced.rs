@@ -1,9 +1,9 @@
-//! Starts a program that its starter traces, and that stops at a filter's calls
+//! Starts a program that is traced by its starter and stops at a filter's calls
 //! ([`super::determinism`]).
 //!
-//! The new process has the starter's memory until it runs the program (`CLONE_VM`, `CLONE_VFORK`),
-//! as posix_spawn(3) does it. A fork would copy the page tables of all that this process has
-//! mapped, disks and the kernel's log, which takes longer than most programs run.
+//! Like posix_spawn(3), the new process shares the starter's memory until it runs the program
+//! (`CLONE_VM`, `CLONE_VFORK`). A fork would copy the page tables of everything that this process
+//! has mapped, such as disks and the kernel's log. That takes longer than most programs run.
 
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -22,20 +22,20 @@ use libc::{
 use nix::errno::Errno;
 use nix::unistd::Pid;
 
-/// Bytes of the stack on which the new process runs until it runs the program.
+/// The size in bytes of the stack on which the new process runs until it runs the program.
 const STACK: usize = 64 << 10;
 
 /// A program to start.
 pub(super) struct TracedProgram {
     path: CString,
     arguments: Vec<CString>,
-    /// As `NAME=VALUE`.
+    /// The variables as `NAME=VALUE`.
     environment: Vec<CString>,
     /// Standard input, output and error.
     files: [OwnedFd; 3],
 }
 
-/// What the new process has to know.
+/// The parameters of the new process.
 struct Start {
     path: *const c_char,
     arguments: *const *const c_char,
@@ -43,16 +43,16 @@ struct Start {
     files: [c_int; 3],
     filter: sock_fprog,
     no_signals: sigset_t,
-    /// Why the program does not run; 0 if it does.
+    /// The errno with which the program failed to start. 0 if it runs.
     error: c_int,
 }
 
 impl TracedProgram {
-    /// What a command says, which names its program by its path. It reads nothing, and prints to
-    /// these files.
+    /// Makes a program from a command, which must name it by its path. Its input is empty, and its
+    /// output goes to these files.
     ///
     /// # Errors
-    /// A text that the kernel cannot be given; there is no `/dev/null`.
+    /// A text contains a zero byte; `/dev/null` cannot be opened.
     pub fn of(
         command: &Command,
         out: BorrowedFd<'_>,
@@ -73,8 +73,8 @@ impl TracedProgram {
             CString::new([name.into_vec(), value.into_vec()].join(&b'='))
         };
         let environment = environment.into_iter().map(line).collect::<Result<_, _>>()?;
-        // Each is a copy, with a number above 2: dup2(2) to another number makes a file that stays
-        // open in the program.
+        // Each is a copy with a number above 2, because dup2(2) to another number makes a file that
+        // stays open in the program.
         let files = [
             File::open("/dev/null")?.try_clone()?.into(),
             out.try_clone_to_owned()?,
@@ -83,11 +83,11 @@ impl TracedProgram {
         Ok(TracedProgram { path: arguments[0].clone(), arguments, environment, files })
     }
 
-    /// Starts it; the calling thread traces it. It stops before its first instruction, and later
-    /// where the filter stops it.
+    /// Starts the program, which the calling thread traces. It stops before its first instruction,
+    /// and later at the calls of the filter.
     ///
     /// # Errors
-    /// There is no such program, or no room for it.
+    /// The program does not exist, or there is no room for it.
     pub fn start(&self, filter: &[sock_filter]) -> io::Result<Pid> {
         let list = |texts: &[CString]| -> Vec<*const c_char> {
             texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
@@ -95,7 +95,7 @@ impl TracedProgram {
         let (arguments, environment) = (list(&self.arguments), list(&self.environment));
         // SAFETY: a set of signals is plain numbers.
         let mut no_signals: sigset_t = unsafe { std::mem::zeroed() };
-        // SAFETY: the set is ours.
+        // SAFETY: the set is a local variable.
         unsafe { sigemptyset(&raw mut no_signals) };
         let mut start = Start {
             path: self.path.as_ptr(),
@@ -108,15 +108,15 @@ impl TracedProgram {
         };
         let mut stack = vec![0_u128; STACK / size_of::<u128>()];
         // SAFETY: the stack grows downwards from its end, which is aligned to 16 bytes. The calling
-        // thread goes on when the new process runs the program or has ended, so that what both have
-        // in common is used by one at a time, and outlives the use.
+        // thread continues when the new process runs the program or has ended, so only one at a
+        // time uses the memory that both share, and the memory outlives the use.
         let child = unsafe {
             let end = stack.as_mut_ptr_range().end.cast::<c_void>();
             clone(begin, end, CLONE_VM | CLONE_VFORK | SIGCHLD, (&raw mut start).cast())
         };
         let child = Pid::from_raw(Errno::result(child)?);
-        // SAFETY: the new process has written it in the memory that both had, before the calling
-        // thread went on.
+        // SAFETY: the new process wrote it to the shared memory before the calling thread
+        // continued.
         match unsafe { (&raw const start.error).read_volatile() } {
             0 => Ok(child),
             error => {
@@ -127,15 +127,15 @@ impl TracedProgram {
     }
 }
 
-/// The new process, until it runs the program. It makes system calls only: its memory is the
-/// starter's.
+/// The code of the new process until it runs the program. It only makes system calls, because its
+/// memory is the starter's.
 extern "C" fn begin(start: *mut c_void) -> c_int {
     let start = start.cast::<Start>();
-    // SAFETY: the starter waits, so that all this is ours; each pointer is what its call wants, and
-    // outlives it.
+    // SAFETY: the starter waits, so nothing else uses its memory; each pointer is valid for its
+    // call and outlives it.
     unsafe {
         let Start { path, arguments, environment, files, no_signals, .. } = &*start;
-        // As std::process has it: programs expect that a signal ends them whose pipe is closed.
+        // Like std::process: programs expect to be ended by a signal when their pipe is closed.
         signal(SIGPIPE, SIG_DFL);
         sigprocmask(SIG_SETMASK, no_signals, std::ptr::null_mut());
         let filter = &raw const (*start).filter;

@@ -1,4 +1,4 @@
-//! UDF on a hard disk. Debian has no fsck for it: it is mounted as a crash has left it.
+//! UDF on a hard disk. Debian has no fsck for it, so after a crash it is mounted as it is.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};

@@ -1,4 +1,4 @@
-//! Cases about the calls of both devices: refusals, the log, what a confused program does.
+//! Cases about the calls of both devices: rejected calls, the log, and random calls.
 
 use std::fs::File;
 use std::io::{Read as _, Write};
@@ -78,9 +78,9 @@ fn unknown() -> Outcome {
             assert_eq!(any_call(file, wrong, &mut [0u64; 8]), Err(Errno::ENOTTY), "{wrong:#x}");
         }
     }
-    // A structure that is not there, or may not be written.
+    // A structure whose address is not mapped or not writable.
     let nowhere = |file: &File, number: u32| {
-        // SAFETY: nothing is at the address, which the kernel finds out.
+        // SAFETY: nothing is mapped at the address, and the kernel detects that.
         Errno::result(unsafe {
             ioctl_sys::ioctl(std::os::fd::AsRawFd::as_raw_fd(file), number.into(), 16)
         })
@@ -96,7 +96,7 @@ fn unknown() -> Outcome {
     };
     let first = free();
     static READ_ONLY: DiskSpec = DiskSpec { disk: 0, major: 0, minor: 0, reserved: 0, sectors: 8 };
-    // SAFETY: it may be read; that it may not be written the kernel finds out.
+    // SAFETY: the structure may be read, and the kernel detects that it may not be written.
     let result = Errno::result(unsafe {
         ioctl_sys::ioctl(
             std::os::fd::AsRawFd::as_raw_fd(&rdd.0),
@@ -105,7 +105,7 @@ fn unknown() -> Outcome {
         )
     });
     assert_eq!(result, Err(Errno::EFAULT));
-    assert_eq!(free(), first, "no disk came of it");
+    assert_eq!(free(), first, "no disk was made");
     Good
 }
 
@@ -145,7 +145,7 @@ fn watches() -> Outcome {
     write();
     assert!(ekm.take().is_empty());
     assert_eq!(user::record(ekm.fd(), false), Ok(true));
-    // The disk goes while it is watched.
+    // The disk is removed while it is watched.
     drop(disk);
     assert_eq!(user::buffers(ekm.fd(), 63), Err(Errno::ENODEV));
     Good
@@ -189,7 +189,7 @@ fn requests() -> Outcome {
     );
     assert_eq!(records[1].data, [9; 1536]);
     assert!(records.iter().all(|record| record.head.pid == std::process::id()));
-    // Each request's end follows it, by its number.
+    // The completion of each request follows it and has its number.
     for pair in records[1..].chunks(2) {
         assert_eq!((pair[0].head.kind, pair[1].head.kind), (KIND_SUBMIT, KIND_COMPLETE));
         assert_eq!(pair[0].head.request, pair[1].head.request);
@@ -201,7 +201,7 @@ fn requests() -> Outcome {
     Good
 }
 
-/// Lines to [`MARKS`]: what is dirty stands before the request.
+/// Writes lines to [`MARKS`]. The dirty buffers are logged before the request.
 fn marks() -> Outcome {
     let disk = Disk::new(1);
     let mut program = File::options().write(true).open(MARKS).unwrap();
@@ -245,7 +245,8 @@ fn marks() -> Outcome {
     Good
 }
 
-/// Threads that write at once: every record is whole, every request there with its end.
+/// Checks with threads that write concurrently that every record is whole and every request has its
+/// completion.
 fn race() -> Outcome {
     const THREADS: u64 = 4;
     const WRITES: u64 = 500;
@@ -346,7 +347,7 @@ fn closing() -> Outcome {
     Good
 }
 
-/// Modules cannot be unloaded while a file or a disk of theirs is open.
+/// Checks that modules with an open file or disk cannot be unloaded.
 fn in_use() -> Outcome {
     let unload = |module| {
         let mut rmmod = Command::new("rmmod");
@@ -366,8 +367,8 @@ fn in_use() -> Outcome {
     Good
 }
 
-/// Any calls with any numbers, by several threads, while disks are used: they are refused or do
-/// what they say, and the machine lives.
+/// Makes random calls with random values in several threads while disks are used. The calls must be
+/// rejected or take effect, and the machine must survive.
 fn fuzz() -> Outcome {
     const THREADS: u64 = 3;
     const CALLS: usize = 10_000;
@@ -381,14 +382,14 @@ fn fuzz() -> Outcome {
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    // What they made goes.
+    // Removes the disks that the threads have made.
     for number in (0..1 << 12).filter(|&number| number != disk.spec.disk) {
         user::remove(rdd.fd(), number).ok();
     }
     Note(format!("{succeeded} of {} succeeded", THREADS as usize * CALLS))
 }
 
-/// A confused program; says how many of its calls succeeded.
+/// Makes random calls. Returns the number of calls that succeeded.
 fn confused(seed: u64, calls: usize, ekm: &File, spec: &DiskSpec) -> usize {
     const INTERESTING: [u64; 14] =
         [0, 1, 2, 3, 8, 63, 64, 512, 4096, 1 << 20, 1 << 32, u64::MAX, u64::MAX - 7, 1 << 63];
@@ -415,12 +416,12 @@ fn confused(seed: u64, calls: usize, ekm: &File, spec: &DiskSpec) -> usize {
             };
         }
         match call {
-            // Small sizes, or ones that are refused: what succeeds takes memory.
+            // Small sizes, or sizes that are rejected, because calls that succeed take memory.
             RDD_CREATE => (value[4], value[5]) = (value[4] % (1 << 12), value[5] & 0xffff_0000),
             EKM_LOG => (value[0], value[1]) = (value[0] % (1 << 16), value[1] & 0xffff_0000),
-            // No address of ours.
+            // An address that is not in this process.
             RDD_BLOCKS => value[3] |= 0x8000_0000,
-            // The number of a disk that may be there.
+            // The number of a disk that may exist.
             RDD_REMOVE | RDD_FAULT if next() % 2 == 0 => value[0] = next() as u32 % 16,
             _ => {}
         }
@@ -446,7 +447,7 @@ fn costs() -> Outcome {
     const MIB: usize = 1 << 20;
     let disk = Disk::new(32);
     let buffer = vec![Aligned([5; 4096]); 256];
-    // SAFETY: bytes without padding, one after the other.
+    // SAFETY: consecutive bytes without padding.
     let bytes = unsafe { std::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), MIB) };
     let write = |what: &[u8], times: u64| {
         let device = disk.direct();

@@ -35,7 +35,7 @@ fn symbols() -> Outcome {
     Good
 }
 
-/// The memory that is shared.
+/// The shared memory of the choices.
 struct Shared(Map);
 
 impl Shared {
@@ -51,7 +51,7 @@ impl Shared {
         u32::from_ne_bytes(self.0.bytes()[at..at + 4].try_into().unwrap())
     }
 
-    /// Arms it for this thread; the answer to the choice number `fails` is to fail.
+    /// Arms the choices for this thread. Choice number `fails` fails.
     fn arm(&mut self, fails: Option<usize>) {
         for index in 0..fails.map_or(0, |fails| fails + 1) {
             self.write(slot(index) + offset_of!(ChoiceSlot, kind), FAIL_SLAB);
@@ -74,7 +74,7 @@ impl Shared {
         }
     }
 
-    /// Ends that; says how many choices there were.
+    /// Disarms the choices. Returns their number.
     fn disarm(&mut self) -> u32 {
         self.write(offset_of!(ChoiceHeader, armed), 0);
         assert_eq!(self.word(offset_of!(ChoiceHeader, lost)), 0);
@@ -115,9 +115,9 @@ fn choices() -> Outcome {
         let made = make();
         assert_eq!(shared.disarm(), index as u32 + 1, "nothing is asked after the last failure");
         match made.map_err(|error| error.raw_os_error()) {
-            // There is another way without that memory.
+            // The kernel has a path without that memory.
             Ok(()) => remove(),
-            // ramfs says ENOSPC where it has no memory for an inode.
+            // ramfs returns ENOSPC if it has no memory for an inode.
             Err(errno) => {
                 assert!(
                     [Errno::ENOMEM, Errno::ENOSPC].map(|errno| Some(errno as i32)).contains(&errno)
@@ -133,14 +133,14 @@ fn choices() -> Outcome {
         assert!(at(offset_of!(ChoiceSlot, depth)) > 5);
     }
     assert!(failed > 1, "{failed} of {points} choices");
-    // Another thread, and calls that are none on files.
+    // Another thread, and calls that are not on files.
     shared.arm(Some(0));
     thread::scope(|scope| scope.spawn(make).join()).unwrap().unwrap();
     UnixStream::pair().unwrap();
     user::symbol(ekm.fd(), 0).unwrap();
     assert_eq!(shared.disarm(), 0);
     remove();
-    // It ends with the device.
+    // Closing the device disarms the choices.
     shared.arm(Some(0));
     drop((shared, ekm));
     make().unwrap();
@@ -148,7 +148,7 @@ fn choices() -> Outcome {
     Note(format!("{points} choices of a mkdir, without {failed} of which it fails"))
 }
 
-/// By the kernel's list of functions that may fail.
+/// Checks the kernel's list of functions that may fail.
 fn sites() -> Outcome {
     let ekm = Ekm::open();
     let site = |symbol: &str, returns: Errno, unlisted: bool| {
@@ -171,7 +171,7 @@ fn sites() -> Outcome {
     assert_eq!(site("should_failslab", Errno::ENOMEM, false).0, Err(Errno::EEXIST));
     assert_eq!(site("vfs_mkdir", Errno::EIO, true), (Ok(()), LISTED_NOT));
     assert!(site("get_kprobe", Errno::EIO, true).0.is_err(), "probes need it themselves");
-    // They go with the kinds.
+    // The sites are removed with the kinds.
     user::choices(ekm.fd(), FAIL_PROBE).unwrap();
     assert_eq!(site("vfs_mkdir", Errno::EIO, true).0, Ok(()));
     Good

@@ -1,4 +1,4 @@
-//! Cases about the clock and the random numbers, which need but a RAM disk and tmpfs.
+//! Cases about the clock and the random numbers. They only need a RAM disk and tmpfs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ use crate::device::Ekm;
 pub(crate) const CASES: &[Case] =
     &[("clock stands still", clock), ("random numbers repeat", random)];
 
-/// A file that is made now, and gone at the end.
+/// A file that is made now and removed at the end.
 struct Fresh(PathBuf);
 
 impl Fresh {
@@ -76,7 +76,7 @@ fn clock() -> Outcome {
     Good
 }
 
-/// A UUID of the kernel's own making (`generate_random_uuid`).
+/// Returns a UUID that the kernel generates (`generate_random_uuid`).
 fn uuid() -> String {
     fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap()
 }
@@ -94,7 +94,7 @@ fn random() -> Outcome {
     let second = [uuid(), uuid()];
     assert_eq!(first, second);
     assert_ne!(first[0], first[1]);
-    // Going on where the first left off gives what would have come; another seed something else.
+    // A resumed sequence continues with the same numbers. Another seed gives other numbers.
     let third = uuid();
     exchange(1, 42, after_first.drawn);
     assert_eq!(uuid(), third);

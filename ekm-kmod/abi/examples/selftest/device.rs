@@ -1,4 +1,4 @@
-//! The devices as the tests use them: disks that go away with their owner, the log taken apart.
+//! The devices as the tests use them: disks that are removed on drop, and decoded log records.
 
 use std::fs::{File, OpenOptions};
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use explode_ekm_abi::wire::*;
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Shared memory of a device.
+/// A shared mapping of a device.
 pub(crate) struct Map {
     at: NonNull<u8>,
     len: usize,
@@ -37,20 +37,20 @@ impl Map {
         flags: MapFlags,
     ) -> Result<Map, Errno> {
         let length = NonZeroUsize::new(len).unwrap();
-        // SAFETY: a new mapping where the kernel wants it.
+        // SAFETY: a new mapping at an address that the kernel chooses.
         let at = unsafe { mmap(None, length, prot, flags, device, offset) }?;
         Ok(Map { at: at.cast(), len })
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: our mapping, that long. The kernel writes to it only during calls of this one
+        // SAFETY: this mapping has that length. The kernel writes to it only during calls of this
         // thread.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
     }
 
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         assert!(at + bytes.len() <= self.len);
-        // SAFETY: inside our mapping, which is writable, or this test is over.
+        // SAFETY: inside this mapping. It is writable, or the test crashes.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at.as_ptr().add(at), bytes.len())
         }
@@ -59,12 +59,12 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: our mapping; `bytes` borrows.
+        // SAFETY: this mapping. `bytes` borrows it.
         unsafe { munmap(self.at.cast(), self.len) }.unwrap();
     }
 }
 
-/// `/dev/rdd-control`, greeted.
+/// An open `/dev/rdd-control` after its `Hello`.
 pub(crate) struct Rdd(pub(crate) File);
 
 impl Rdd {
@@ -85,7 +85,7 @@ impl Rdd {
     }
 }
 
-/// A disk, removed with its owner.
+/// A disk. A drop removes it.
 pub(crate) struct Disk {
     pub(crate) control: Rdd,
     pub(crate) spec: DiskSpec,
@@ -113,7 +113,7 @@ impl Disk {
         self.map.as_ref().unwrap().bytes()
     }
 
-    /// Opens the block device, past the page cache.
+    /// Opens the block device for I/O that bypasses the page cache.
     pub(crate) fn direct(&self) -> File {
         const O_DIRECT: i32 = 0o40000;
         OpenOptions::new().read(true).write(true).custom_flags(O_DIRECT).open(self.path()).unwrap()
@@ -136,18 +136,18 @@ impl Drop for Disk {
     fn drop(&mut self) {
         self.map = None;
         if let Err(errno) = user::remove(self.control.fd(), self.spec.disk) {
-            // Within a failed case something may still use it.
+            // After a failed case the disk may still be in use.
             println!("  {} stays: {errno}", self.path().display());
         }
     }
 }
 
-/// Memory that direct I/O takes.
+/// Memory with the alignment of direct I/O.
 #[repr(C, align(4096))]
 #[derive(Clone)]
 pub(crate) struct Aligned<const N: usize>(pub(crate) [u8; N]);
 
-/// `/dev/ekm`, greeted, and its log.
+/// An open `/dev/ekm` after its `Hello`, and its log.
 pub(crate) struct Ekm {
     pub(crate) file: File,
     log: Map,
@@ -173,7 +173,7 @@ impl Ekm {
         Ekm { file, log }
     }
 
-    /// Watches all of a disk as number 0, and records.
+    /// Watches everything on a disk as device 0, and records.
     pub(crate) fn recording(disk: &Disk) -> Ekm {
         let ekm = Ekm::open();
         user::watch(ekm.fd(), disk.watch(0, WATCH_BUFFERS | WATCH_REQUESTS)).unwrap();
@@ -186,13 +186,13 @@ impl Ekm {
     }
 
     pub(crate) fn header(&self) -> LogHeader {
-        // SAFETY: the header is at the beginning of the mapping, aligned; any bytes are one.
+        // SAFETY: the aligned header is at the start of the mapping, and any bytes are valid.
         unsafe { self.log.at.as_ptr().cast::<LogHeader>().read_volatile() }
     }
 
-    /// All records so far.
+    /// Returns all records so far.
     pub(crate) fn records(&self) -> Vec<Record> {
-        // What the header counts is there, and more may come.
+        // The records that the header counts are complete. More may be appended meanwhile.
         let header = self.header();
         assert_eq!((header.magic, header.version), (LOG_MAGIC, ABI_VERSION));
         assert_eq!(header.record_header as usize, size_of::<RecordHeader>());
@@ -200,8 +200,8 @@ impl Ekm {
         let mut records = Vec::new();
         while at < end {
             let bytes = &self.log.bytes()[at..end];
-            // SAFETY: a record begins here, as far as the kernel says; there are that many bytes,
-            // and any are one.
+            // SAFETY: according to the kernel a record starts here. There are that many bytes, and
+            // any bytes are valid.
             let head = unsafe {
                 bytes[..size_of::<RecordHeader>()].as_ptr().cast::<RecordHeader>().read()
             };
@@ -213,7 +213,7 @@ impl Ekm {
         records
     }
 
-    /// All records, and empties the log; nothing may be lost.
+    /// Returns all records and empties the log. No record may be lost.
     pub(crate) fn take(&self) -> Vec<Record> {
         loop {
             let used = self.header().used;
@@ -231,10 +231,10 @@ pub(crate) fn raw_open(path: &str) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(true).open(path)
 }
 
-/// Any call, with any structure: what a confused program may do.
+/// Makes any call with any structure, as a faulty program might.
 pub(crate) fn any_call<T>(file: &File, number: u32, value: &mut T) -> Result<(), Errno> {
-    // SAFETY: this is what the modules must bear; `value` is at least as long as the size in any
-    // number of ours that it is used with.
+    // SAFETY: the modules must survive this. `value` is at least as long as the size in any call
+    // number of the modules that it is used with.
     Errno::result(unsafe { ioctl_sys::ioctl(file.as_raw_fd(), number.into(), value as *mut T) })
         .map(drop)
 }

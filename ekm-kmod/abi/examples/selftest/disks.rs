@@ -90,7 +90,7 @@ fn contents() -> Outcome {
 fn lists() -> Outcome {
     let mut disk = Disk::new(1);
     let device = disk.direct();
-    // Opening reads, to look for a file system or partitions.
+    // An open reads the disk in search of a file system or partitions.
     disk.read();
     disk.changed();
     let mut buffer = Aligned([1; 8192]);
@@ -120,11 +120,11 @@ fn lists() -> Outcome {
     assert_eq!(disk.read(), [200]);
     assert!(disk.read().is_empty());
 
-    // Many, beyond any vector's first capacity.
+    // More blocks than the first capacity of a vector.
     let large = Disk::new(16);
     let device = large.direct();
     let zeroes = vec![Aligned([2; 4096]); 256];
-    // SAFETY: the elements are bytes without padding, one after the other.
+    // SAFETY: the elements are consecutive bytes without padding.
     let bytes = unsafe { std::slice::from_raw_parts(zeroes.as_ptr().cast::<u8>(), 256 * 4096) };
     for mib in 0..16 {
         device.write_all_at(bytes, mib << 20).unwrap();
@@ -136,7 +136,7 @@ fn lists() -> Outcome {
 mod block {
     use ioctl_sys::io;
 
-    /// `BLKDISCARD`, `BLKSECDISCARD`, `BLKZEROOUT`: each takes where and how much, in bytes.
+    /// `BLKDISCARD`, `BLKSECDISCARD`, `BLKZEROOUT`. Each takes an offset and a length in bytes.
     pub(super) const DISCARD: u32 = io!(0x12, 119);
     pub(super) const SECURE: u32 = io!(0x12, 125);
     pub(super) const ZERO: u32 = io!(0x12, 127);
@@ -177,7 +177,7 @@ fn faults() -> Outcome {
     let mut buffer = Aligned([0xee; 8192]);
 
     set(FAULT_WRITE_ERROR, 100, 1, 0).unwrap();
-    // A request that touches the range changes nothing, not even outside of it.
+    // A request that touches the range changes nothing, even outside the range.
     failed(device.write_all_at(&buffer.0, 96 * 512));
     failed(any_call(&device, block::DISCARD, &mut [96u64 * 512, 8192]).map_err(Into::into));
     assert_eq!(disk.contents(), pattern);
@@ -193,7 +193,7 @@ fn faults() -> Outcome {
     device.read_exact_at(&mut buffer.0[..512], 202 * 512).unwrap();
     device.write_all_at(&buffer.0[..512], 200 * 512).unwrap();
 
-    // What is written can be read again, sector by sector, however it is written.
+    // Written sectors can be read again, whichever way they are written.
     set(FAULT_UNREADABLE, 400, 8, 0).unwrap();
     failed(device.read_exact_at(&mut buffer.0[..512], 407 * 512));
     device.write_all_at(&buffer.0[..1024], 402 * 512).unwrap();
@@ -239,11 +239,11 @@ fn late() -> Outcome {
         let device = disk.direct();
         thread::spawn(move || device.write_all_at(&Aligned([byte; 4096]).0, at).unwrap())
     };
-    // In the end nothing else can run.
+    // The write completes when nothing else can run.
     set(ENDS_LATE).unwrap();
     write(1, 0).join().unwrap();
-    // Done, and not completed until it may; then the first of two, whatever ends at once beside
-    // them.
+    // Writes are done but not completed until that is allowed. Then the older one completes first.
+    // Flushes complete at once meanwhile.
     set(ENDS_NOT_YET).unwrap();
     let (one, other) = (write(2, 4096), write(3, 8192));
     thread::sleep(Duration::from_millis(300));
@@ -256,7 +256,7 @@ fn late() -> Outcome {
     set(ENDS_LATE).unwrap();
     one.join().unwrap();
     other.join().unwrap();
-    // At once: those that were held back, too.
+    // `ENDS_AT_ONCE` also completes the writes that were held back.
     set(ENDS_NOT_YET).unwrap();
     let held = write(4, 0);
     thread::sleep(Duration::from_millis(300));
@@ -264,7 +264,7 @@ fn late() -> Outcome {
     set(ENDS_AT_ONCE).unwrap();
     held.join().unwrap();
     assert_eq!(disk.contents()[..4096], [4; 4096]);
-    // By choice, and no choice is made.
+    // By choice, without a choice that is armed.
     set(ENDS_BY_CHOICE_NOT_YET).unwrap();
     write(5, 0).join().unwrap();
     assert_eq!(disk.contents()[..4096], [5; 4096]);
@@ -292,7 +292,7 @@ fn limits() -> Outcome {
     Good
 }
 
-/// What a list costs where little is in it, on small and large disks.
+/// Measures the cost of a list with few blocks on small and large disks.
 fn costs() -> Outcome {
     let mut note = String::new();
     for mib in [16, 128, 1024] {
@@ -313,7 +313,7 @@ fn costs() -> Outcome {
         let buffer = Aligned([3; 4096]);
         disk.changed();
         let mut blocks = Vec::with_capacity(64);
-        // Sums: the clock of a guest may have steps of milliseconds.
+        // Sums, because the clock of a guest may have steps of milliseconds.
         let (mut empty, mut twenty) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..2000 {
             for block in 0..20 {

@@ -1,10 +1,10 @@
-//! Tests both kernel modules, in a guest, as root: `rdd` and `ekm` are loaded, and no other process
-//! uses them.
+//! Tests both kernel modules in a guest as root. `rdd` and `ekm` must be loaded, and no other
+//! process may use them.
 //!
-//! Prints one line a case, `ok`, `skip` (a tool is missing) or `FAILED`, and costs; the last line
-//! is the summary. Ends with 1 if a case failed. Needs `mkfs.ext2`, `mkfs.ext4`, `mkfs.vfat` and
-//! `mkfs.minix` for the cases about file systems, `/tmp` writable. The argument, if any, says which
-//! cases: those whose name contains it.
+//! Prints one line for each case: `ok`, `skip` (a tool is missing) or `FAILED`, and costs. The last
+//! line is the summary. The exit code is 1 if a case failed. The cases about file systems need
+//! `mkfs.ext2`, `mkfs.ext4`, `mkfs.vfat`, `mkfs.minix` and a writable `/tmp`. The optional argument
+//! selects the cases whose name contains it.
 #![expect(clippy::print_stdout, reason = "it prints a line a case to the console")]
 
 mod calls;
@@ -17,17 +17,17 @@ mod systems;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-/// The result of a case, unless it panics.
+/// The result of a case that does not panic.
 pub(crate) enum Outcome {
-    /// It holds.
+    /// The case passes.
     Good,
-    /// It holds; what else is worth saying.
+    /// The case passes, with a remark.
     Note(String),
-    /// What it needs is not there.
+    /// The case needs something that is missing.
     Skip(String),
 }
 
-/// A name, and what is to hold.
+/// The name of a case, and its function.
 pub(crate) type Case = (&'static str, fn() -> Outcome);
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Cases about file systems: the log says all that happens between them and the disk.
+//! Cases about file systems: the log contains all events between them and the disk.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -32,7 +32,7 @@ pub(crate) const CASES: &[Case] = &[
 
 const MOUNT: &str = "/tmp/selftest-mount";
 
-/// Makes a file system; why not, if that cannot be.
+/// Makes a file system. Returns the reason if that is not possible.
 fn mkfs(kind: &str, disk: &Disk) -> Result<(), String> {
     let command = format!("mkfs.{kind}");
     let extra: &[&str] = match kind {
@@ -48,14 +48,14 @@ fn mkfs(kind: &str, disk: &Disk) -> Result<(), String> {
     Err(format!("{command}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// A mounted file system, unmounted with its owner.
+/// A mounted file system. A drop unmounts it.
 struct Mounted;
 
 impl Mounted {
     fn new(kind: &str, disk: &Disk) -> Mounted {
         fs::create_dir_all(MOUNT).unwrap();
-        // Nothing is written because time has passed: on a busy host a case takes more than the
-        // five seconds to ext4's commit.
+        // Keeps ext4 from committing because time has passed. On a busy host a case takes longer
+        // than the default of five seconds.
         let options = (kind == "ext4").then_some("commit=100000,noinit_itable");
         mount(Some(&disk.path()), MOUNT, Some(kind), MsFlags::empty(), options).unwrap();
         Mounted
@@ -72,7 +72,7 @@ impl Drop for Mounted {
     }
 }
 
-/// A little of everything. `until` is called between the steps.
+/// Makes a few calls of each kind. `between` is called between the steps.
 fn work(mut between: impl FnMut(&str)) {
     let path = Mounted::path;
     fs::create_dir(path("d")).unwrap();
@@ -102,7 +102,7 @@ fn work(mut between: impl FnMut(&str)) {
     between("names");
 }
 
-/// Applies the requests to what was on the disk before.
+/// Applies the requests to an earlier image of the disk.
 fn apply(image: &mut [u8], records: &[Record]) {
     for Record { head, data } in records.iter().filter(|record| record.head.kind == KIND_SUBMIT) {
         let at = (head.sector * SECTOR) as usize;
@@ -115,7 +115,7 @@ fn apply(image: &mut [u8], records: &[Record]) {
     }
 }
 
-/// What was on the disk before, and the requests since, give what is on it.
+/// Checks that an earlier image of the disk and the requests since give its current contents.
 fn replay(kind: &str) -> Outcome {
     let disk = Disk::new(16);
     let ekm = Ekm::recording(&disk);
@@ -166,7 +166,7 @@ fn work_again() {
     fs::write(Mounted::path("h"), vec![0x77; 50_000]).unwrap();
 }
 
-/// Sectors that are dirty, by what the log says.
+/// The dirty sectors according to the log.
 #[derive(Default)]
 struct Ledger(BTreeMap<u64, Vec<u8>>);
 
@@ -192,9 +192,9 @@ impl Ledger {
     }
 }
 
-/// At each point what the log says is dirty is what the kernel says is dirty. Contents may differ,
-/// where a file system changes a buffer after it has marked it dirty; and a journal has rules of
-/// its own: then `loose` allows any difference, and counts it.
+/// Checks at each point that the same sectors are dirty according to the log and to the kernel.
+/// Contents may differ, because a file system may change a buffer after it has marked it dirty. A
+/// journal has rules of its own, so `loose` allows and counts any difference.
 fn dirty(kind: &str, loose: bool) -> Outcome {
     let disk = Disk::new(16);
     if let Err(why) = mkfs(kind, &disk) {
@@ -208,7 +208,7 @@ fn dirty(kind: &str, loose: bool) -> Outcome {
     let mut compare = |step: &str| {
         let count = user::buffers(ekm.fd(), 0).unwrap();
         let records = ekm.take();
-        // The answer is in one piece, unless another processor has logged something meanwhile.
+        // The answer is contiguous unless another processor has logged something meanwhile.
         let is_answer = |record: &Record| record.head.kind == KIND_BUFFER;
         let first = records.iter().position(is_answer).unwrap_or(records.len());
         let (before, rest) = records.split_at(first);
@@ -240,7 +240,7 @@ fn dirty(kind: &str, loose: bool) -> Outcome {
     };
     compare("mount");
     work(&mut compare);
-    // Of a journal's buffers, those that it has committed are dirty.
+    // Of the buffers of a journal, those that it has committed are dirty.
     File::open(Mounted::path("d/f4")).unwrap().sync_all().unwrap();
     compare("fsync");
     fs::write(Mounted::path("d/f4"), "after").unwrap();
@@ -263,8 +263,8 @@ fn dirty(kind: &str, loose: bool) -> Outcome {
     Note(note)
 }
 
-/// A RAID of two disks hands requests on without queueing them anew; they are in the log all the
-/// same.
+/// Checks that the requests that a RAID of two disks passes on without queueing them again are in
+/// the log.
 fn raid0() -> Outcome {
     const MD: &str = "/sys/block/md_selftest/md";
     if let Err(error) = fs::write("/sys/module/md_mod/parameters/new_array", "md_selftest") {
@@ -321,13 +321,14 @@ fn raid0() -> Outcome {
     outcome
 }
 
-/// With clock and random numbers controlled, two runs put the same onto the disk.
+/// Checks that two runs with the same clock and random numbers write the same bytes to the disk.
 fn twice(kind: &str) -> Outcome {
     let run = || -> Result<(Vec<u8>, i64), String> {
         let disk = Disk::new(16);
         let ekm = Ekm::open();
         mkfs(kind, &disk)?;
-        // What user programs draw for a new file system is theirs.
+        // User programs draw their own random bytes for a new file system, so both runs use the
+        // same one.
         let mut disk = disk;
         if kind == "ext4" || kind == "ext2" {
             static MADE: std::sync::Mutex<BTreeMap<String, Vec<u8>>> =

@@ -1,70 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-//! The calls of a followed file system: asking for them, and what the log says of each. Part of
+//! The calls of a followed file system: how to follow it, and the log records of its calls. Part of
 //! [`wire`](super).
 
-/// A mounted file system whose calls are followed: each that has changed it becomes a
-/// [`KIND_CALL`](super::KIND_CALL), from any process.
+/// A mounted file system whose calls are followed. Each call of any process that has changed it
+/// becomes a [`KIND_CALL`](super::KIND_CALL).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Follow {
-    /// In: an open file of it, for [`FOLLOW_BEGIN`].
+    /// In: an open file of the file system, for [`FOLLOW_BEGIN`].
     pub file: u32,
-    /// In: our number of it, below [`FOLLOWED_MAX`].
+    /// In: the number of the file system, below [`FOLLOWED_MAX`].
     pub system: u32,
     /// In: one of `FOLLOW_*`.
     pub what: u32,
-    /// Out: how many calls were not seen, because too many went on at once. The log is worth
-    /// nothing unless this is 0.
+    /// Out: the number of calls that were missed, because too many were in progress at once. The
+    /// log is unusable unless this is 0.
     pub missed: u32,
 }
 
-/// Its calls are followed no more: to be said before it is unmounted.
+/// Stops following the file system. Use it before unmounting.
 pub const FOLLOW_END: u32 = 0;
-/// From here on its calls are followed.
+/// Starts following the file system.
 pub const FOLLOW_BEGIN: u32 = 1;
-/// Nothing changes; for `missed`.
+/// Changes nothing. Use it to read `missed`.
 pub const FOLLOW_ASK: u32 = 2;
-/// So many file systems can be followed at once.
+/// The largest number of file systems that can be followed at once.
 pub const FOLLOWED_MAX: usize = 8;
 
-/// What a [`KIND_CALL`](super::KIND_CALL) has as data: this, then `path` bytes, `other` bytes, and
-/// the bytes that were written or set.
+/// The data of a [`KIND_CALL`](super::KIND_CALL). `path` bytes, `other` bytes, and the bytes that
+/// were written or set follow.
 ///
-/// Paths begin with a slash, at the file system's root. They are what names led to when the call
+/// Paths begin with a slash, at the file system's root. They are those at the moment when the call
 /// took effect.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallDetail {
-    /// Bytes of the path of what was changed; of [`CALL_RENAME`] the old one, of [`CALL_TMPFILE`]
-    /// the directory's.
+    /// The length in bytes of the path of the changed file. For [`CALL_RENAME`] the old path, for
+    /// [`CALL_TMPFILE`] that of the directory.
     pub path: u32,
-    /// Bytes of the new path ([`CALL_RENAME`], [`CALL_LINK`]), of what a symbolic link holds, or of
-    /// an attribute's name.
+    /// The length in bytes of the new path ([`CALL_RENAME`], [`CALL_LINK`]), of the target of a
+    /// symbolic link, or of the name of an attribute.
     pub other: u32,
-    /// The call's own flags (renameat2, fallocate); of [`CALL_CHANGE`] which of the fields below
-    /// count: `CHANGED_*`.
+    /// The flags of the call (renameat2, fallocate). For [`CALL_CHANGE`] the changed fields:
+    /// `CHANGED_*`.
     pub flags: u32,
     /// The inode's mode, after the call.
     pub mode: u32,
-    /// Its owner.
+    /// The owner of the inode, after the call.
     pub uid: u32,
-    /// Its group.
+    /// The group of the inode, after the call.
     pub gid: u32,
-    /// `CALL_INCOMPLETE`, or 0.
+    /// [`CALL_INCOMPLETE`], or 0.
     pub missing: u32,
-    /// Nanoseconds of `atime`.
+    /// The nanoseconds of `atime`.
     pub atime_nsec: u32,
-    /// Seconds of the time of the last access.
+    /// The seconds of the time of the last access.
     pub atime: i64,
-    /// Seconds of the time of the last change of contents.
+    /// The seconds of the time of the last change of contents.
     pub mtime: i64,
-    /// Nanoseconds of `mtime`.
+    /// The nanoseconds of `mtime`.
     pub mtime_nsec: u32,
-    /// The device of a special file, as the kernel keeps it: 12 bits and 20.
+    /// The device of a special file, as the kernel stores it: 12 bits and 20 bits.
     pub device: u32,
     /// The first byte ([`CALL_WRITE`], [`CALL_ALLOCATE`]); the new size ([`CALL_CHANGE`]).
     pub position: u64,
-    /// How many bytes; of [`CALL_RENAME`] the inode that had the new name before, if there was one.
+    /// The number of bytes. For [`CALL_RENAME`] the inode that had the new name before, or 0.
     pub length: u64,
 }
 
@@ -72,31 +72,31 @@ pub struct CallDetail {
 pub const CALL_CREATE: u64 = 1;
 /// open(2) with `O_TMPFILE` has made a file without a name.
 pub const CALL_TMPFILE: u64 = 2;
-/// mkdir(2).
+/// mkdir(2) has made a directory.
 pub const CALL_MKDIR: u64 = 3;
 /// mknod(2) of a special file.
 pub const CALL_MKNOD: u64 = 4;
-/// symlink(2).
+/// symlink(2) has made a symbolic link.
 pub const CALL_SYMLINK: u64 = 5;
-/// link(2).
+/// link(2) has added a name.
 pub const CALL_LINK: u64 = 6;
-/// unlink(2).
+/// unlink(2) has removed a name.
 pub const CALL_UNLINK: u64 = 7;
-/// rmdir(2).
+/// rmdir(2) has removed a directory.
 pub const CALL_RMDIR: u64 = 8;
-/// rename(2).
+/// rename(2) has renamed a node.
 pub const CALL_RENAME: u64 = 9;
-/// write(2) and all that write as it does: what it has written, at once.
+/// write(2) or a similar call has written the data.
 pub const CALL_WRITE: u64 = 10;
-/// fallocate(2).
+/// fallocate(2) has changed a range.
 pub const CALL_ALLOCATE: u64 = 11;
-/// truncate(2), chmod(2), chown(2), utimes(2), and open(2) with `O_TRUNC`: what has changed.
+/// truncate(2), chmod(2), chown(2), utimes(2), or open(2) with `O_TRUNC` has changed attributes.
 pub const CALL_CHANGE: u64 = 12;
-/// setxattr(2).
+/// setxattr(2) has set an extended attribute.
 pub const CALL_SET_ATTRIBUTE: u64 = 13;
-/// removexattr(2).
+/// removexattr(2) has removed an extended attribute.
 pub const CALL_REMOVE_ATTRIBUTE: u64 = 14;
-/// mmap(2), shared, of a file that is open for writing: what is stored through it, no call shows.
+/// mmap(2) has shared a file that is open for writing. Stores through the mapping are not logged.
 pub const CALL_MAP: u64 = 15;
 /// ioctl(2) or copy_file_range(2) has made files share blocks.
 pub const CALL_SHARE: u64 = 16;
@@ -107,12 +107,12 @@ pub const CALL_ACL: u64 = 18;
 
 /// The size was changed.
 pub const CHANGED_SIZE: u32 = 1;
-/// The mode was.
+/// The mode was changed.
 pub const CHANGED_MODE: u32 = 2;
-/// The owner or the group was.
+/// The owner or the group was changed.
 pub const CHANGED_OWNER: u32 = 4;
-/// The time of the last access, or of the last change of contents, was.
+/// The time of the last access or of the last change of contents was changed.
 pub const CHANGED_TIMES: u32 = 8;
 
-/// Some of what was written could not be read any more, or a path is too long.
+/// Some of the written bytes could not be read any more, or a path is too long.
 pub const CALL_INCOMPLETE: u32 = 1;

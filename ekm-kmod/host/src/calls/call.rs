@@ -1,4 +1,4 @@
-//! One call.
+//! A call that has changed a file system.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use bytes::Bytes;
 /// A call that has changed a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelCall {
-    /// Which of the stack's file systems, from the bottom.
+    /// The number of the file system in the stack, from the bottom.
     pub system: u32,
-    /// The number of the inode that it is about.
+    /// The number of the changed inode.
     pub inode: u64,
-    /// The name by which the file was found is gone: only `inode` says which file it is.
+    /// True if the name of the file is gone, so that only `inode` identifies it.
     pub nameless: bool,
-    /// Where the change is, from the file system's root; a directory for
+    /// The path of the change, from the root of the file system. A directory for
     /// [`KernelCallKind::CreateNameless`].
     pub path: PathBuf,
-    /// Type and permissions of the inode after the call.
+    /// The type and permissions of the inode after the call.
     pub mode: u32,
-    /// Its user and group.
+    /// The user and group of the inode after the call.
     pub owner: (u32, u32),
-    /// What was done.
+    /// The operation.
     pub what: KernelCallKind,
 }
 
-/// What was done; what is said of `path` is said of the inode if it is nameless.
+/// The operation of a call. If the call is nameless, `path` below means the inode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelCallKind {
     /// A file was made at `path`.
@@ -34,20 +34,20 @@ pub enum KernelCallKind {
     CreateNameless,
     /// A directory was made.
     Mkdir,
-    /// A special file was made, with these device numbers.
+    /// A special file was made with this major and minor number.
     Mknod(u32, u32),
-    /// A symbolic link was made that holds this.
+    /// A symbolic link with this target was made.
     Symlink(PathBuf),
-    /// The file at `path` got this name, too.
+    /// The file at `path` got this additional name.
     Link(PathBuf),
-    /// A name was taken away.
+    /// A name was removed.
     Unlink,
-    /// A directory was taken away.
+    /// A directory was removed.
     Rmdir,
-    /// `path` became this name, with the flags of renameat2(2); the inode that had the name before,
-    /// if there was one.
+    /// `path` was renamed to this name, with the flags of renameat2(2). The last field is the inode
+    /// that had the name before. `None` if the name was free.
     Rename(PathBuf, u32, Option<u64>),
-    /// Bytes were written, the first at this offset.
+    /// Bytes were written from this offset on.
     Write(u64, Bytes),
     /// fallocate(2): its mode, offset and length.
     Allocate(u32, u64, u64),
@@ -55,35 +55,38 @@ pub enum KernelCallKind {
     Change(AttributeChange),
     /// An extended attribute was set.
     SetAttribute(PathBuf, Bytes),
-    /// One was removed.
+    /// An extended attribute was removed.
     RemoveAttribute(PathBuf),
-    /// Bytes were found that no call has written: stored through a mapping.
+    /// Bytes that no call has written were found from this offset on. They were stored through a
+    /// mapping.
     Store(u64, Bytes),
-    /// A shared mapping of a file that is open for writing: it changes nothing yet.
+    /// A file that is open for writing was mapped shared. This changes nothing yet.
     Map,
-    /// A change that cannot be repeated, in words.
+    /// A change that cannot be repeated, described in words.
     Other(&'static str),
 }
 
-/// Which attributes have changed, and to what.
+/// The changed attributes and their new values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AttributeChange {
-    /// The size.
+    /// The new size. `None` if it did not change.
     pub size: Option<u64>,
-    /// The mode, or owner or group: what the call says of them.
+    /// True if the mode, owner or group changed. The call has their new values.
     pub access: bool,
-    /// The times of the last access and of the last change of contents: seconds and nanoseconds.
+    /// The times of the last access and of the last change of contents, in seconds and nanoseconds.
+    /// `None` if they did not change.
     pub times: Option<[(i64, u32); 2]>,
 }
 
 impl KernelCall {
-    /// Is it an operation, which a soft crash can follow?
+    /// Returns true if the call is an operation that a soft crash can follow.
     pub fn is_operation(&self) -> bool {
         self.what != KernelCallKind::Map
     }
 }
 
-/// The name of the operation in the log: all of it but the bytes, of which it has the place.
+/// Writes the name of the operation in the log: the whole call, with offset and length instead of
+/// the bytes.
 impl fmt::Display for KernelCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let KernelCall { path, mode, owner: (uid, gid), what, .. } = self;
@@ -130,7 +133,7 @@ impl fmt::Display for KernelCall {
     }
 }
 
-/// A path with the slash that it has in its file system.
+/// A path with the leading slash of its file system.
 struct CallPath<'a>(&'a Path);
 
 impl fmt::Display for CallPath<'_> {

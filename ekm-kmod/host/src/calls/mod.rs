@@ -1,15 +1,15 @@
-//! Calls that have changed a file system of the kernel, and their repetition: soft crashes on a
+//! Calls that have changed a file system of the kernel, and their repetition, for soft crashes on a
 //! kernel (EX-80).
 //!
-//! EKM logs each call on a followed file system that has succeeded, with what it has written, in
-//! the order in which the calls took effect, from any process. The state after the first of
-//! them, after the first two, and so on is built by repeating them on the disks that the live stack
-//! began with, on the crash side. These states become events of the log, as simulated files have
-//! them: what differs on the disks, then the mark of the operation. So whatever is above the log
-//! knows one kind of soft crash.
+//! EKM logs each successful call of any process on a followed file system, with the written data,
+//! in the order in which the calls took effect. On the crash side the calls are repeated on the
+//! initial disks of the live stack, which gives the state after the first call, after the first
+//! two, and so on. These states become events of the log in the same form as those of simulated
+//! files: the changed sectors, then the mark of the operation. Code above the log therefore handles
+//! only one kind of soft crash.
 //!
-//! Invariants: what has no effect is no call; a call that cannot be repeated is said, and nothing
-//! is checked then.
+//! Invariants: a call without effect is not logged. A call that cannot be repeated is reported, and
+//! nothing is checked then.
 
 mod call;
 mod read;

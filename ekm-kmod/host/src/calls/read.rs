@@ -1,4 +1,4 @@
-//! A call, as EKM's log has it.
+//! Decoding of the calls in EKM's log.
 
 use std::ffi::OsStr;
 use std::mem::offset_of;
@@ -17,10 +17,10 @@ use explode_ekm_abi::wire::{
 use super::call::{AttributeChange, KernelCall, KernelCallKind};
 use explode_runtime::base::{Blame, StepError};
 
-/// The call that a record tells of.
+/// Decodes the call of a record.
 ///
 /// # Errors
-/// The record is damaged, or lacks something that was written.
+/// The record is damaged or incomplete.
 pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<KernelCall, StepError> {
     let damaged = || StepError::new("a call in EKM's log is damaged").blame(Blame::Tool);
     if data.len() < size_of::<CallDetail>() {
@@ -90,17 +90,17 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<KernelCall, St
     Ok(call)
 }
 
-/// The four bytes at this place of data that are long enough.
+/// Returns the four bytes at an offset. The caller has checked the length.
 fn half(data: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes of what is long enough"))
 }
 
-/// The eight bytes at this place of data that are long enough.
+/// Returns the eight bytes at an offset. The caller has checked the length.
 fn word(data: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(data[at..at + 8].try_into().expect("eight bytes of what is long enough"))
 }
 
-/// The change of a call that sets attributes of an inode.
+/// Decodes a change of attributes.
 fn change(data: &[u8], flags: u32, size: u64) -> AttributeChange {
     let has = |bits: u32| flags & bits != 0;
     let time =

@@ -1,4 +1,4 @@
-//! Repeats calls on a mounted file system.
+//! Repetition of calls on a mounted file system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -14,12 +14,12 @@ use rustix::io::Errno;
 
 use super::call::{AttributeChange, KernelCall, KernelCallKind};
 
-/// Why a call cannot be repeated.
+/// The reason why a call cannot be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallReplayError {
-    /// It is about a file whose name was gone before the first call that is repeated here.
+    /// The name of its file was gone before the first repeated call.
     Nameless,
-    /// It fails, or cannot be repeated.
+    /// The call fails, or calls of this kind cannot be repeated.
     Failed(String),
 }
 
@@ -35,16 +35,16 @@ impl From<std::io::Error> for CallReplayError {
     }
 }
 
-/// Repeats calls, one after the other.
+/// Repeats calls in order.
 #[derive(Debug)]
 pub(crate) struct CallReplay {
     roots: Vec<OwnedFd>,
-    /// Files that a later call finds by its inode's number alone, on the system of that number.
+    /// The files that a later call identifies only by inode number, as pairs of system and inode.
     wanted: BTreeSet<(u32, u64)>,
     held: BTreeMap<(u32, u64), OwnedFd>,
 }
 
-/// A file: from the root on, or as an open one that stands below `/proc`.
+/// A file, by a path from the root or by the path of an open file below `/proc`.
 struct ReplayedFile<'a> {
     root: BorrowedFd<'a>,
     path: PathBuf,
@@ -52,10 +52,10 @@ struct ReplayedFile<'a> {
 }
 
 impl CallReplay {
-    /// On file systems that are mounted here, of these and no other calls.
+    /// Prepares to repeat exactly these calls on the file systems mounted at `roots`.
     ///
     /// # Errors
-    /// A folder that is not there.
+    /// A root does not exist.
     pub fn new(roots: &[PathBuf], calls: &[KernelCall]) -> Result<CallReplay, CallReplayError> {
         let open = |root: &PathBuf| {
             rustix::fs::open(
@@ -130,7 +130,7 @@ impl CallReplay {
         }
     }
 
-    /// Repeats a call that changes what a file holds, or its attributes.
+    /// Repeats a call that changes the contents or attributes of a file.
     fn change(&self, call: &KernelCall) -> Result<(), CallReplayError> {
         match &call.what {
             KernelCallKind::Write(offset, data) | KernelCallKind::Store(offset, data) => {
@@ -196,7 +196,7 @@ impl CallReplay {
         Ok(ReplayedFile { root: self.root(system)?, path, is_open: true })
     }
 
-    /// A name is about to go: a file that a later call names by its number alone is kept open.
+    /// Opens a file before its name is removed, if a later call identifies it only by inode number.
     fn hold(&mut self, system: u32, inode: u64, path: &Path) -> Result<(), CallReplayError> {
         if !self.wanted.contains(&(system, inode)) {
             return Ok(());
@@ -219,7 +219,7 @@ impl CallReplay {
 }
 
 impl ReplayedFile<'_> {
-    /// For writing.
+    /// Opens the file for writing.
     fn open(&self) -> Result<File, Errno> {
         let no_follow = if self.is_open { OFlags::empty() } else { OFlags::NOFOLLOW };
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | no_follow;
@@ -230,7 +230,7 @@ impl ReplayedFile<'_> {
         if self.is_open { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW }
     }
 
-    /// A path that needs no root beside it.
+    /// Returns a path that is valid without the root.
     fn full(&self) -> PathBuf {
         Path::new(&format!("/proc/self/fd/{}", self.root.as_raw_fd())).join(&self.path)
     }
@@ -243,7 +243,7 @@ impl ReplayedFile<'_> {
     }
 }
 
-/// Gives a file the owner and the permissions that it had after the call.
+/// Gives a file its owner and permissions after the call.
 fn own(place: &ReplayedFile<'_>, call: &KernelCall) -> Result<(), CallReplayError> {
     let KernelCall { mode, owner: (uid, gid), .. } = call;
     let now = rustix::fs::statat(place.root, &place.path, place.no_follow())?;

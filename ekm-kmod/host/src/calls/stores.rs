@@ -1,9 +1,10 @@
-//! Stores through shared mappings (mmap), which no call shows: found by comparing contents.
+//! Stores through shared mappings (mmap), which are not calls. They are found by a comparison of
+//! contents.
 //!
-//! From the call on that maps a file, it is read at each look at the log. What it holds then and no
-//! call has written was stored through the mapping, some time since the look before: that becomes
-//! an operation of its own, the last before the look. What a file held when it was mapped is not
-//! known; at the first look all of it counts as stored.
+//! After the call that maps a file, the file is read each time that the log is read. Bytes that no
+//! call has written were stored through the mapping since the last read. They become a separate
+//! operation, the last one before this read. The contents of the file when it was mapped are
+//! unknown, so at the first read all of it counts as stored.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -17,7 +18,7 @@ use libc::{O_NOATIME, O_NOFOLLOW};
 use super::call::{AttributeChange, KernelCall, KernelCallKind};
 use explode_runtime::base::{Blame, StepError};
 
-/// The files that are mapped, or were.
+/// The files that are or were mapped.
 #[derive(Debug, Default)]
 pub(crate) struct MappedFiles {
     files: BTreeMap<(u32, u64), MappedFile>,
@@ -26,12 +27,12 @@ pub(crate) struct MappedFiles {
 #[derive(Debug)]
 struct MappedFile {
     path: PathBuf,
-    /// What it holds by the calls; none if that is not known.
+    /// The contents according to the calls. `None` if unknown.
     known: Option<Vec<u8>>,
 }
 
 impl MappedFiles {
-    /// A call of the log.
+    /// Applies a call of the log.
     pub fn note(&mut self, call: &KernelCall) {
         let KernelCall { system, inode, path, nameless, what, .. } = call;
         if let KernelCallKind::Rename(to, ..) = what {
@@ -46,7 +47,7 @@ impl MappedFiles {
         }
         let file = (*system, *inode);
         match what {
-            // A file without a name is not found by names.
+            // A file without a name cannot be found by name.
             KernelCallKind::Map if !nameless => {
                 self.files
                     .entry(file)
@@ -65,7 +66,7 @@ impl MappedFiles {
             KernelCallKind::Change(AttributeChange { size: Some(size), .. }) => {
                 self.change(file, |known| known.resize(*size as usize, 0));
             }
-            // Whatever it holds now.
+            // The contents are unknown after the call.
             KernelCallKind::Allocate(..) => {
                 if let Some(mapped) = self.files.get_mut(&file) {
                     mapped.known = None;
@@ -81,10 +82,11 @@ impl MappedFiles {
         }
     }
 
-    /// What was stored since the last look; file systems are mounted at `roots`, if they still are.
+    /// Returns the stores since the last read. `roots` are the mount points of the file systems, or
+    /// `None` for those that are no longer mounted.
     ///
     /// # Errors
-    /// A file cannot be found where the calls say that it is.
+    /// A file is not at the path that the calls give.
     pub fn look(&mut self, roots: &[Option<PathBuf>]) -> Result<Vec<KernelCall>, StepError> {
         let mut stored = Vec::new();
         for ((system, inode), mapped) in &mut self.files {
@@ -131,7 +133,8 @@ fn contents(path: &Path, inode: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// From the first byte that differs to the last one.
+/// Returns the offset and the bytes from the first difference to the last one. `None` if there is
+/// no difference.
 fn difference<'a>(known: Option<&[u8]>, now: &'a [u8]) -> Option<(u64, &'a [u8])> {
     let known = known.filter(|known| known.len() == now.len());
     let differs = |at: &usize| known.is_none_or(|known| known[*at] != now[*at]);

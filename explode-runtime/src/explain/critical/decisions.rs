@@ -1,26 +1,27 @@
-//! The decisions that lead to a disk, and what is open before all of them are made.
+//! The decisions that lead to a disk, and the disks that are still possible before all of them are
+//! made.
 
 use crate::worker::probe::PendingRange;
 
-/// Which version of each range is kept.
+/// The kept version of each range. `None` for a range that keeps nothing.
 pub(super) type PieceDigits = Vec<Option<u32>>;
 
-/// One piece that reached the disk, or did not.
+/// The decision that one piece reached the disk or was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PieceDecision {
-    /// The order in which pieces were first written.
+    /// The place in the order in which pieces were first written.
     pub serial: u64,
-    /// Index of the range.
+    /// The index of the range.
     pub range: usize,
-    /// Of that range.
+    /// The version in that range.
     pub version: u32,
-    /// It reached the disk.
+    /// True if the piece reached the disk.
     pub kept: bool,
 }
 
-/// What was decided, in order: of a range that keeps a version that one, and that the later ones
-/// are lost; of a range that keeps none that each is lost. What stood in a range before the version
-/// that it keeps is under it, and decides nothing.
+/// Returns the decisions in order. A range that keeps a version has one decision for that version,
+/// and one for each later version that is lost. A range that keeps nothing has one for each lost
+/// version. Versions before a kept one are overwritten and need no decision.
 pub(super) fn decisions(ranges: &[PendingRange]) -> Vec<PieceDecision> {
     let mut decisions = Vec::new();
     for (range, pending) in ranges.iter().enumerate() {
@@ -34,13 +35,15 @@ pub(super) fn decisions(ranges: &[PendingRange]) -> Vec<PieceDecision> {
     decisions
 }
 
-/// What each range can still keep after these decisions; what the failing disk keeps comes first.
+/// Returns the versions that each range can still keep after these decisions. The version on the
+/// failing disk comes first.
 pub(super) fn open(ranges: &[PendingRange], decided: &[PieceDecision]) -> Vec<Vec<Option<u32>>> {
     let open = |(index, pending): (usize, &PendingRange)| {
         let here: Vec<&PieceDecision> =
             decided.iter().filter(|decision| decision.range == index).collect();
         let is_decided = |version: u32| here.iter().any(|decision| decision.version == version);
-        // A kept version that is decided has everything before it, and nothing, under it.
+        // A decided kept version overwrites all earlier versions and the empty range, so those are
+        // no longer open.
         let under = pending.kept.filter(|version| is_decided(*version));
         let first =
             pending.versions.iter().position(|version| Some(version.0) == under).unwrap_or(0);
@@ -69,7 +72,7 @@ mod tests {
         }
     }
 
-    /// With each decision what is open shrinks, down to the failing disk alone.
+    /// Each decision leaves fewer disks open, until only the failing disk is left.
     #[test]
     fn decisions_leave_less_and_less_open() {
         let ranges = [

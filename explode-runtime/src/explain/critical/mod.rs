@@ -1,14 +1,15 @@
 //! The critical write: the one after which recovery can no longer succeed (MaceMC's critical
 //! transition, for crash disks).
 //!
-//! The pieces that were pending at the moment of the crash are decided one after the other, in the
-//! order in which they were first written: each reaches the disk or is lost, as on the disk that
-//! fails. After the first `t` decisions the others are still open: a crash can still leave any disk
-//! that agrees with those. *It can still recover* after `t` if one of these disks recovers and
-//! passes its check. With each decision there are fewer of them, so that there is one first
-//! decision after which it cannot, if it could before any: it is found by doubling, then halving,
-//! as MaceMC's `FindCriticalTransition` with its second phase corrected (the middle of the bracket,
-//! rounded up). `docs/guide/explain-a-finding.md` says what that means, and what it does not.
+//! The pieces that were pending at the moment of the crash are decided one by one, in the order in
+//! which they were first written. Each reaches the disk or is lost, as on the failing disk. After
+//! the first `t` decisions the others are still open: a crash can still leave any disk that agrees
+//! with the decisions. The system *can still recover* after `t` if one of these disks recovers and
+//! passes its check. Each decision leaves fewer disks. So if the system can recover before any
+//! decision, there is a first decision after which it cannot. It is found by doubling, then
+//! halving, as by MaceMC's `FindCriticalTransition` with its second phase corrected (the middle of
+//! the bracket, rounded up). `docs/guide/explain-a-finding.md` explains what the result means and
+//! what it does not mean.
 
 mod decisions;
 mod near;
@@ -27,9 +28,9 @@ use crate::worker::probe::{StoppedAt, kept_names};
 pub enum CriticalSearch {
     /// The critical write.
     Found(Critical),
-    /// None: nothing was pending, so that the crash could leave one disk only.
+    /// There is no critical write: nothing was pending, so the crash could leave only one disk.
     NothingPending,
-    /// None: of all disks of that moment none recovers; true if all were looked at.
+    /// There is no critical write: no disk of the moment recovers. True if all disks were checked.
     NeverRecovers(bool),
     /// The search was not made, for this reason.
     NotMade(String),
@@ -38,28 +39,29 @@ pub enum CriticalSearch {
 /// The critical write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Critical {
-    /// The range, as an index into those of the moment.
+    /// The index of the range in those of the moment.
     pub range: usize,
     /// The version.
     pub version: u32,
-    /// It reached the disk; or it was lost.
+    /// True if the write reached the disk. False if it was lost.
     pub kept: bool,
-    /// Which decision it is, from 1, of how many.
+    /// The number of the decision, counted from 1, and the number of decisions.
     pub decision: (usize, usize),
-    /// After it, all disks that were still possible were looked at. If not, one of the others may
-    /// recover.
+    /// True if all disks that were still possible after the decision were checked. Otherwise one of
+    /// the others may recover.
     pub certain: bool,
-    /// The nearest disk that recovers, of those possible just before: where it differs, as index of
-    /// the range and what it keeps.
+    /// The nearest disk that recovers among those possible just before the decision, as its
+    /// differences: each the index of a range and the version that it keeps.
     pub nearest: Vec<(usize, Option<u32>)>,
-    /// How many disks as near recover.
+    /// The number of disks that recover at this distance.
     pub as_near: u64,
-    /// No nearer one recovers, and there are no more as near: all were looked at.
+    /// True if all disks up to this distance were checked, so that no nearer disk recovers and the
+    /// number is exact.
     pub nearest_certain: bool,
 }
 
-/// Looks for the critical write of the innermost disk where the worker stands, which fails. `most`
-/// bounds how many disks are looked at for one question.
+/// Searches for the critical write of the innermost failing disk at which the worker has stopped.
+/// Each question checks at most about `most` disks.
 ///
 /// # Errors
 /// Those of [`ProbeSession::attempt`].
@@ -115,8 +117,8 @@ pub fn search(
     }))
 }
 
-/// The first of `1..=n` after which the answer is no, if it is yes for 0; it is known to be no for
-/// `n`. Once no, it stays no.
+/// Returns the first of `1..=n` for which `can_recover` is false. `None` if it is false for 0. It
+/// must be false for `n`, and once false it must stay false.
 fn transition<E>(
     n: usize,
     can_recover: &mut dyn FnMut(usize) -> Result<bool, E>,
@@ -149,7 +151,7 @@ fn transition<E>(
 mod tests {
     use super::*;
 
-    /// For every position, with as many questions as doubling and halving take.
+    /// The search finds every position with no more questions than doubling and halving take.
     #[test]
     fn the_transition_is_found_wherever_it_is() {
         for n in 1..=70 {

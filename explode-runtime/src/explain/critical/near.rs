@@ -1,17 +1,17 @@
-//! Open disks, those that differ least from the failing one first.
+//! The disks that are still open, ordered by their distance to the failing one.
 
 use super::decisions::PieceDigits;
 use crate::base::RunError;
 
-/// The answer to whether it can still recover.
+/// The answer to whether the system can still recover.
 pub(super) enum Recoverable {
     Yes,
-    /// True: all disks were looked at.
+    /// No disk recovers. True if all disks were checked.
     No(bool),
 }
 
-/// Does any of the open disks recover? Those that keep all that is open, or nothing of it, are
-/// asked first: most systems recover from one of these.
+/// Searches for an open disk that recovers. The two disks that keep everything open or nothing of
+/// it are tried first, because most systems recover from one of them.
 pub(super) fn any(
     open: &[Vec<Option<u32>>],
     failing: &PieceDigits,
@@ -55,7 +55,7 @@ pub(super) fn any(
     Ok(Recoverable::No(true))
 }
 
-/// The disk that keeps all that is open, and the one that keeps nothing of it.
+/// Returns the disk that keeps everything that is open and the one that keeps nothing of it.
 fn extremes(open: &[Vec<Option<u32>>]) -> [PieceDigits; 2] {
     let newest = open.iter().map(|range| range.iter().copied().max().flatten()).collect();
     let nothing = open.iter().map(|range| range.iter().copied().min().flatten()).collect();
@@ -109,8 +109,7 @@ pub(super) fn nearest(
         }
     }
     if near.as_near == 0 {
-        // It is further away than could be looked at; but one of these two is known to recover, or
-        // was found by chance.
+        // The nearest disk is beyond the bound. One of these two disks may be known to recover.
         for digits in extremes(open) {
             if near.as_near == 0 && digits != *failing && recovers(&digits)? == Some(true) {
                 (near.differs, near.as_near) = (differences(&digits), 1);
@@ -120,8 +119,8 @@ pub(super) fn nearest(
     Ok(near)
 }
 
-/// Visits the open disks that differ from the failing one in so many ranges, until `visit` says no;
-/// returns whether it never did.
+/// Visits the open disks that differ from the failing one in `distance` ranges, until `visit`
+/// returns false. Returns true if it never did.
 fn at_distance(
     open: &[Vec<Option<u32>>],
     failing: &PieceDigits,
@@ -162,7 +161,7 @@ fn choose(
 mod tests {
     use super::*;
 
-    /// Every disk at each distance, once.
+    /// Every disk at each distance is visited once.
     #[test]
     fn distances_go_through_all_disks() {
         let open = [vec![Some(1), None], vec![None], vec![None, Some(1), Some(2)]];
@@ -181,7 +180,7 @@ mod tests {
         assert!(at(3).is_empty());
     }
 
-    /// No disk is asked for whose answer would be dropped.
+    /// No disk is tried if its result would be ignored.
     #[test]
     fn a_bound_is_a_bound() {
         let open = vec![vec![Some(1), None]; 4];
@@ -193,14 +192,14 @@ mod tests {
                 Ok(Some(false))
             };
             assert!(matches!(any(&open, &failing, most, &mut never), Ok(Recoverable::No(false))));
-            assert_eq!(asked, 1 + most, "the one that keeps nothing, and so many more");
+            assert_eq!(asked, 1 + most, "the option that keeps nothing, and `most` more");
             let mut asked = 0;
             let mut never = |_: &PieceDigits| {
                 asked += 1;
                 Ok(Some(false))
             };
             assert!(!nearest(&open, &failing, most, &mut never).unwrap().certain);
-            assert_eq!(asked, most + 1, "so many, and the one that keeps nothing");
+            assert_eq!(asked, most + 1, "`most`, and the option that keeps nothing");
         }
     }
 }

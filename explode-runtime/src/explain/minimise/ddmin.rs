@@ -1,9 +1,9 @@
-//! Delta debugging (Zeller and Hildebrandt's ddmin): a part of a list that still fails, and of
-//! which nothing can be left out.
+//! Delta debugging (Zeller and Hildebrandt's ddmin): finds a part of a list that still fails and
+//! from which no single item can be omitted.
 
-/// The smallest part that is found of `items`, all of which together fail: without any one of its
-/// items it does not. Deterministic; `fails` is asked about parts in their order, the empty one
-/// first, and may say no because it is tired.
+/// Returns a part of `items` that still fails and that passes without any one of its items. All
+/// `items` together must fail. The search is deterministic. `fails` gets parts in their original
+/// order, the empty part first, and may return false once its bound is reached.
 ///
 /// # Errors
 /// Those of `fails`.
@@ -20,8 +20,8 @@ pub fn ddmin<T: Clone, E>(
         let size = left.len().div_ceil(parts);
         let chunks: Vec<Vec<T>> = left.chunks(size).map(<[T]>::to_vec).collect();
         let mut smaller = None;
-        // One part alone; then, which says something new only with more than two of them, all but
-        // one.
+        // Each part alone is tried first, then all parts except one. The second differs from the
+        // first only with more than two parts.
         for chunk in &chunks {
             if fails(chunk)? {
                 smaller = Some((chunk.clone(), 2));
@@ -63,7 +63,7 @@ mod tests {
         (found, asked)
     }
 
-    /// Whatever the needed ones are, they are found, and nothing else.
+    /// Exactly the needed items are found.
     #[test]
     fn needed_items_are_found_exactly() {
         for items in 1..12 {
@@ -76,8 +76,8 @@ mod tests {
         }
     }
 
-    /// Where parts fail that their own supersets do not, no single item can be left out of what is
-    /// found.
+    /// If a part fails although a larger part with the same items passes, still no single item of
+    /// the result can be omitted.
     #[test]
     fn nothing_can_be_left_out_of_what_is_found() {
         for seed in 0..200_u64 {
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// One item among many costs about two questions for each halving, not one for each item.
+    /// One item among many takes about two questions for each halving, not one for each item.
     #[test]
     fn a_needle_is_found_fast() {
         let (found, asked) = minimum(1024, |part| part.contains(&777));

@@ -1,8 +1,8 @@
-//! Minimising traces: fewer mutates, simpler choices, fewer pieces lost or kept, and the same error
+//! Minimises traces: fewer mutates, simpler choices, fewer lost or kept pieces, and the same error
 //! (`docs/guide/explain-a-finding.md`).
 //!
-//! Whatever is smaller is run before it counts. No way and no disk is run twice; the same trace and
-//! the same bounds on tests lead to the same result.
+//! A smaller candidate counts only after it was run. No path and no disk is run twice. The same
+//! trace and the same bound on tests give the same result.
 
 mod ddmin;
 mod pieces;
@@ -18,15 +18,15 @@ use crate::trace::Trace;
 use crate::worker::RemoteWorkers;
 use crate::worker::probe::StoppedAt;
 
-/// What came of it.
+/// The result of minimising a trace.
 #[derive(Debug)]
 pub enum MinimiseResult {
-    /// A trace that is no larger, and fails in the same way.
+    /// A trace that is no larger and fails in the same way.
     Smaller(Box<MinimisedTrace>),
-    /// The trace does not fail to begin with; this is what was there.
+    /// The trace does not fail, for this reason.
     NotReproduced(String),
-    /// The checked system is not deterministic: what was seen, the first difference of two runs,
-    /// and the usual causes, a line each.
+    /// The checked system is not deterministic. The text has the observation, the first difference
+    /// of two runs, and the usual causes, a line each.
     Diverged(String),
 }
 
@@ -35,37 +35,37 @@ pub enum MinimiseResult {
 pub struct MinimisedTrace {
     /// The minimised trace.
     pub trace: Trace,
-    /// The size of the trace before, and now.
+    /// The size of the original trace and of the minimised one.
     pub sizes: [TraceSize; 2],
-    /// Ways that were run, and disks that were looked at.
+    /// The number of paths run and disks checked.
     pub tests: u64,
-    /// Questions that were answered from memory.
+    /// The number of questions that were answered from memory.
     pub remembered: u64,
-    /// A bound has ended it: there may be a smaller one.
+    /// True if a bound ended the search, so that a smaller trace may exist.
     pub cut: bool,
-    /// How long it took.
+    /// The duration in seconds.
     pub seconds: f64,
 }
 
-/// How large a trace is.
+/// The size of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceSize {
-    /// Calls of mutate.
+    /// The number of calls of mutate.
     pub mutates: u64,
-    /// Choices.
+    /// The number of choices.
     pub choices: u64,
-    /// Pieces that the crash disks have kept.
+    /// The number of pieces that the crash disks have kept.
     pub kept: u64,
-    /// Ranges whose newest version they have lost.
+    /// The number of ranges whose newest version the crash disks have lost.
     pub lost: u64,
-    /// Ranges with something pending.
+    /// The number of ranges with pending pieces.
     pub pending: u64,
 }
 
-/// Makes a trace as small as the bounds let it, with workers for its plan.
+/// Minimises a trace within the bounds, with workers for its plan.
 ///
 /// # Errors
-/// A worker cannot be started; the tool or a component is broken.
+/// A worker cannot be started, or the tool or a component is broken.
 pub fn minimise(
     remote: &mut RemoteWorkers<'_>,
     trace: &Trace,
@@ -78,7 +78,7 @@ pub fn minimise(
     Ok(MinimiseResult::Diverged(diverged(&what, &differences(remote, trace)?)))
 }
 
-/// Minimises, as long as the same choices lead to the same disks.
+/// Minimises a trace, provided that the same choices lead to the same disks.
 fn try_to(
     remote: &mut RemoteWorkers<'_>,
     trace: &Trace,
@@ -93,7 +93,7 @@ fn try_to(
     let before = size(&failure);
     let mut failure = ways::shrink(&mut session, failure)?;
     if let Some(standing) = failure.standing.take() {
-        // The worker has been elsewhere since.
+        // The worker has run other paths since.
         let choices = standing.choices.concat();
         let again = session.stop_at(&choices, &standing.spot)?;
         let gone = || {
@@ -119,7 +119,7 @@ fn try_to(
     })))
 }
 
-/// What is said of where the worker stands now.
+/// Returns the failure for the place where the worker is now.
 fn settle(
     session: &mut ProbeSession<'_, '_>,
     failure: LocatedFailure,
@@ -149,10 +149,11 @@ fn size(failure: &LocatedFailure) -> TraceSize {
     })
 }
 
-/// The trace of a failure: what is not said of it is as it was in the old one.
+/// Returns the trace of a failure. Fields that the failure does not determine are copied from the
+/// old trace.
 fn smaller(session: &ProbeSession<'_, '_>, old: &Trace, failure: &LocatedFailure) -> Trace {
     let mut trace = old.clone();
-    // The tag is of the old contents.
+    // The tag belongs to the old contents.
     trace.tag = None;
     env!("CARGO_PKG_VERSION").clone_into(&mut trace.explode);
     if let Some(started) = session.started() {

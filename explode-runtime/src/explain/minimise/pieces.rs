@@ -1,4 +1,4 @@
-//! The fewest pieces lost, or kept, that still lead to the error.
+//! Minimises the lost or kept pieces that still lead to the error.
 
 use super::ddmin::ddmin;
 use crate::base::RunError;
@@ -6,15 +6,15 @@ use crate::crash::PieceId;
 use crate::explain::{DiskTry, ProbeSession};
 use crate::worker::probe::{CrashMoment, PendingRange, StoppedAt, kept_names};
 
-/// Which version of a range is kept.
+/// The kept version of a range. `None` if the range keeps nothing.
 type Digit = Option<u32>;
 
-/// So often all disks of a way are gone through: what one keeps decides what can be lost in its
-/// recovery.
+/// The maximum number of rounds over all disks of a path. The pieces that one disk keeps decide
+/// which pieces its recovery can lose.
 const ROUNDS: usize = 4;
 
-/// Makes the disks of a standing worker simpler until no piece can be left out, or a bound says no;
-/// where it then stands.
+/// Simplifies the disks at which the worker has stopped until no piece can be omitted or a bound is
+/// reached. Returns the place of the simplified disks.
 pub(super) fn shrink(
     session: &mut ProbeSession<'_, '_>,
     mut standing: StoppedAt,
@@ -31,7 +31,7 @@ pub(super) fn shrink(
     Ok(standing)
 }
 
-/// One of the disks, the others as they are.
+/// Simplifies one of the disks and leaves the others unchanged.
 fn shrink_one(
     session: &mut ProbeSession<'_, '_>,
     standing: StoppedAt,
@@ -61,7 +61,8 @@ fn shrink_one(
     go_to(session, standing, &tried)
 }
 
-/// What fails like `now` and differs from `base` in as few ranges as possible; and in how many.
+/// Returns digits that fail like `now` and differ from `base` in as few ranges as possible, with
+/// the number of these ranges.
 fn closest(
     now: &[Digit],
     base: Vec<Digit>,
@@ -78,7 +79,7 @@ fn closest(
     Ok((with(&needed), needed.len()))
 }
 
-/// Stands at other disks of the same request for crash checks, which fail.
+/// Stops at other disks of the same request for crash checks, which must fail.
 fn go_to(
     session: &mut ProbeSession<'_, '_>,
     standing: StoppedAt,
@@ -92,7 +93,8 @@ fn go_to(
     found.map(|standing| *standing).ok_or_else(lost)
 }
 
-/// How many pieces a moment has: kept, lost (the newest version is not kept), and ranges in all.
+/// Returns the numbers of ranges of a moment: those that keep a version, those that have lost their
+/// newest version, and all.
 pub(super) fn count(moment: &CrashMoment) -> (u64, u64, u64) {
     let kept = moment.ranges.iter().filter(|range| range.kept.is_some()).count();
     let lost = moment.ranges.iter().filter(|range| range.kept != range.newest()).count();

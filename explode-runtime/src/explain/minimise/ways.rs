@@ -1,4 +1,4 @@
-//! Fewer calls of mutate and simpler choices that still lead to the error.
+//! Minimises the calls of mutate and the choices that still lead to the error.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,21 +10,20 @@ use crate::crash::PieceId;
 use crate::explain::{LocatedFailure, ProbeSession, SearchResult, look};
 use crate::worker::probe::ProbeAnswers;
 
-/// The choices of a way, mutate by mutate.
+/// The choices of a path, mutate by mutate.
 type PathChoices = Vec<Vec<Choice>>;
 
-/// Looks for smaller ways.
+/// Searches for smaller paths.
 pub(super) struct PathShrinker<'b, 'a, 'r> {
     session: &'b mut ProbeSession<'a, 'r>,
-    /// The smallest way that fails.
+    /// The smallest path that fails.
     smallest: LocatedFailure,
-    /// What is known of ways: does the error show itself? Ways as they were asked for, and as they
-    /// went.
+    /// True for paths that show the error. A failing path is recorded as it was requested and as it
+    /// was run.
     known: HashMap<PathChoices, bool>,
 }
 
-/// Makes a way smaller until neither a mutate can be left out nor a choice made simpler, or a bound
-/// says no.
+/// Shrinks a path until no mutate can be omitted and no choice made simpler, or a bound is reached.
 pub(super) fn shrink(
     session: &mut ProbeSession<'_, '_>,
     failure: LocatedFailure,
@@ -51,7 +50,7 @@ impl PathShrinker<'_, '_, '_> {
         ddmin(mutates, &mut |part: &[Vec<Choice>]| self.fails(part.to_vec())).map(drop)
     }
 
-    /// Each choice towards what is tried first, the first choices first.
+    /// Tries simpler values for each choice, from the first choice on.
     fn simpler_choices(&mut self) -> Result<(), RunError> {
         let mut at = (0, 0);
         while let Some(mutate) = self.choices().get(at.0) {
@@ -72,8 +71,8 @@ impl PathShrinker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Does the error show itself on this way? If it does, and the way as it went is smaller, it is
-    /// the smallest.
+    /// Runs a path and returns true if it shows the error and is smaller. Such a path becomes the
+    /// smallest.
     fn fails(&mut self, way: PathChoices) -> Result<bool, RunError> {
         if way.is_empty() {
             return Ok(false);
@@ -99,8 +98,7 @@ impl PathShrinker<'_, '_, '_> {
                 }
                 smaller
             }
-            // A search that a bound has ended says nothing of the way, but is not made again
-            // either.
+            // A search that reached a bound is inconclusive, but it is not made again.
             SearchResult::Not(_) => false,
         };
         self.known.insert(way, smaller);
@@ -108,7 +106,8 @@ impl PathShrinker<'_, '_, '_> {
     }
 }
 
-/// What to try in place of a value, the simplest first: all smaller ones if they are few.
+/// Returns the values to try in place of `value`, the simplest first. All smaller ones if there are
+/// few.
 fn simpler(value: u32) -> Vec<u32> {
     if value <= 16 {
         return (0..value).collect();
@@ -117,7 +116,8 @@ fn simpler(value: u32) -> Vec<u32> {
     std::iter::once(0).chain(halves).chain([value - 1]).collect()
 }
 
-/// Fewer mutates are smaller, then fewer choices, then smaller values from the first on.
+/// Compares paths by their number of mutates, then of choices, then by the values from the first
+/// on.
 fn compare(a: &PathChoices, b: &PathChoices) -> Ordering {
     let size = |way: &PathChoices| {
         let values: Vec<u32> = way.iter().flatten().map(Choice::rank).collect();

@@ -1,4 +1,4 @@
-//! A crash in a story: the calls and events up to it, and what of it was kept and lost.
+//! A crash in a story: the calls and events before it, and the effects that it kept and lost.
 
 use super::fit::Part;
 use super::fold::{Fate, Row, fold};
@@ -8,7 +8,8 @@ use crate::report::{Colour, Line};
 use crate::worker::probe::{CrashMoment, PendingRange, StoppedAt};
 
 /// Adds the parts about the crash of this level: 0 is the first, the others are crashes during
-/// recovery. `critical` is the critical write of this moment, if it was looked for there.
+/// recovery. `critical` is the critical write of this moment. `None` if it was not searched for
+/// here.
 pub(super) fn parts(
     parts: &mut Vec<Part>,
     standing: &StoppedAt,
@@ -98,7 +99,7 @@ fn pending(
     parts.push(Part::list(lines.collect(), wanted));
 }
 
-/// A range and its versions.
+/// Describes a range and its versions.
 fn in_words(range: &PendingRange, telling: Telling) -> String {
     let versions = match (range.kept, &range.versions[..]) {
         (_, [_]) => String::new(),
@@ -112,7 +113,7 @@ fn in_words(range: &PendingRange, telling: Telling) -> String {
     }
 }
 
-/// Where a range is, in the terms of the stack's lowest layer.
+/// Returns the place of a range in the terms of the stack's lowest layer.
 pub(super) fn place(range: &PendingRange, telling: Telling) -> String {
     let sector = || format!("device {} sector {}", range.dev, range.name(0).1);
     match &range.owner {
@@ -123,13 +124,14 @@ pub(super) fn place(range: &PendingRange, telling: Telling) -> String {
 }
 
 impl Telling {
-    /// Are the name of a file, or its offset, all that says where a range is?
+    /// Returns true if the place of a range is shown as the name and offset of a file only.
     fn names_files(self, range: &PendingRange) -> bool {
         self.simulated && !self.all && range.owner.is_some()
     }
 }
 
-/// Numbers of versions; many in a row as the first and the last.
+/// Returns the numbers of versions. Three or more consecutive ones are shown as the first and the
+/// last.
 fn list(versions: &[(u32, u64)]) -> String {
     let numbers: Vec<u32> = versions.iter().map(|version| version.0).collect();
     match &numbers[..] {

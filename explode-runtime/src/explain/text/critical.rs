@@ -6,7 +6,7 @@ use crate::explain::critical::{Critical, CriticalSearch};
 use crate::report::{Colour, Line};
 use crate::worker::probe::CrashMoment;
 
-/// What the search has found.
+/// Returns the lines about the result of the search.
 pub(super) fn lines(search: &CriticalSearch, moment: &CrashMoment, telling: Telling) -> Vec<Line> {
     let found = match search {
         CriticalSearch::Found(critical) => return found(critical, moment, telling),

@@ -1,31 +1,31 @@
-//! Making a story fit one screen: each part gives up lines until all of it fits.
+//! Fits a story on one screen by omitting lines of its parts.
 
 use std::collections::BTreeSet;
 
 use crate::report::Line;
 
-/// Lines of a screen.
+/// The number of lines of a screen.
 pub(super) const SCREEN: usize = 40;
 
-/// Fewer lines of a part are never shown, if it has them.
+/// The minimum number of lines that are shown of a part, if it has them.
 const FEWEST: usize = 3;
 
 /// A part of a story.
 pub(super) struct Part {
     lines: Vec<Line>,
-    /// The lines that are left out last: by index.
+    /// The indexes of the lines that are omitted last.
     wanted: Vec<usize>,
-    /// May lines be left out?
+    /// True if lines may be omitted.
     shrinks: bool,
 }
 
 impl Part {
-    /// A part that is shown whole.
+    /// Returns a part that is shown whole.
     pub fn whole(lines: Vec<Line>) -> Part {
         Part { lines, wanted: Vec::new(), shrinks: false }
     }
 
-    /// A part whose first lines may be left out; those of `wanted` are the last to go.
+    /// Returns a part whose first lines may be omitted. The lines in `wanted` are omitted last.
     pub fn list(lines: Vec<Line>, wanted: Vec<usize>) -> Part {
         Part { lines, wanted, shrinks: true }
     }
@@ -35,7 +35,7 @@ impl Part {
     }
 }
 
-/// The lines that fit, and how many do not.
+/// Returns the lines that fit and the number of those that do not.
 pub(super) fn fit(parts: Vec<Part>, screen: usize) -> (Vec<Line>, usize) {
     let fixed: usize = parts.iter().filter(|part| !part.shrinks).map(Part::rows).sum();
     let wants: Vec<usize> =
@@ -51,7 +51,8 @@ pub(super) fn fit(parts: Vec<Part>, screen: usize) -> (Vec<Line>, usize) {
     (shown, left_out)
 }
 
-/// How many lines each part gets: all get one more in turn, until each has enough or none is left.
+/// Returns the number of lines of each part. All parts get one more line in turn, until each has
+/// enough or no lines are left.
 fn shares(wants: &[usize], lines: usize) -> Vec<usize> {
     let mut shares: Vec<usize> = wants.iter().map(|want| (*want).min(FEWEST)).collect();
     let mut left = lines.saturating_sub(shares.iter().sum());
@@ -66,14 +67,15 @@ fn shares(wants: &[usize], lines: usize) -> Vec<usize> {
     shares
 }
 
-/// The last lines of a part, with those that are wanted; a line says where others are missing.
+/// Returns the last lines of a part and the wanted ones, with a line for each gap, and the number
+/// of omitted lines.
 fn cut(part: Part, share: usize) -> (Vec<Line>, usize) {
     let Part { lines, wanted, .. } = part;
     let total = lines.len();
     if total <= share {
         return (lines, 0);
     }
-    // Before each wanted line there may be one about what is missing.
+    // A line about a gap may precede each wanted line.
     let mut shown: BTreeSet<usize> = wanted.into_iter().take(share.saturating_sub(1) / 2).collect();
     let rows = |shown: &BTreeSet<usize>| {
         let starts = shown.iter().filter(|at| **at > 0 && !shown.contains(&(**at - 1))).count();

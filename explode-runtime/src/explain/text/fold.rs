@@ -1,15 +1,15 @@
-//! Rows of a story that say the same become one, with a count.
+//! Folds equal rows of a story into one with a count.
 
 use explode_ramdisk::files::CallText;
 
-/// What became of the effect of a call, or of an event.
+/// The fate of the effect of a call or an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// All of it is on the disk.
+    /// The whole effect is on the disk.
     Kept,
-    /// None of it is.
+    /// No part of the effect is on the disk.
     Lost,
-    /// Some of it is.
+    /// A part of the effect is on the disk.
     Partly,
 }
 
@@ -22,7 +22,7 @@ impl Fate {
         }
     }
 
-    /// That of several ranges, each kept (`true`) or lost; `None` without any.
+    /// Returns the fate of several ranges, each kept (`true`) or lost. `None` without any.
     pub fn of(kept: impl IntoIterator<Item = bool>) -> Option<Fate> {
         kept.into_iter().fold(None, |fate, kept| {
             let here = if kept { Fate::Kept } else { Fate::Lost };
@@ -34,14 +34,14 @@ impl Fate {
 /// A row of the calls and events before a crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// How many calls it is part of.
+    /// The number of calls that enclose it.
     pub depth: usize,
-    /// What the crash did to it; `None` if nothing of it was pending.
+    /// The fate of its effect. `None` if nothing of it was pending.
     pub fate: Option<Fate>,
     pub words: CallText,
-    /// How many calls or events it stands for.
+    /// The number of calls or events in the row.
     pub times: u64,
-    /// What else is to be said of it.
+    /// An additional note.
     pub note: Option<String>,
 }
 
@@ -55,8 +55,8 @@ impl Row {
         text
     }
 
-    /// Adds the next row to this one, if they say the same, or if the next one goes on where this
-    /// one ends.
+    /// Adds the next row to this one if they have the same text, or if the next one continues the
+    /// range of this one. Returns true if the row was added.
     fn takes(&mut self, next: &Row) -> bool {
         let alike = (self.depth, self.fate, &self.words.head, &self.words.tail, &self.note)
             == (next.depth, next.fate, &next.words.head, &next.words.tail, &None);
@@ -76,10 +76,10 @@ impl Row {
     }
 }
 
-/// Rows of so many different kinds in turn are seen to repeat.
+/// The maximum number of different rows in a repeated sequence.
 const LONGEST: usize = 6;
 
-/// The rows with repeated ones folded.
+/// Returns the rows with repetitions folded.
 pub(super) fn fold(rows: Vec<Row>) -> Vec<Row> {
     let mut folded: Vec<Row> = Vec::new();
     for row in rows {
@@ -90,8 +90,8 @@ pub(super) fn fold(rows: Vec<Row>) -> Vec<Row> {
     fold_turns(folded)
 }
 
-/// Folds rows that repeat in turns: of `a b a b a b` the first two stay, and a row says how often
-/// they come again.
+/// Folds repeated sequences of rows: of `a b a b a b` the first two rows stay, followed by a row
+/// with the number of repetitions.
 fn fold_turns(rows: Vec<Row>) -> Vec<Row> {
     let mut folded = Vec::new();
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! A story as text: right-aligned words, what a person asks first at the top, a command to paste at
-//! the end. By default it fits one screen.
+//! A story as text: right-aligned words, the most important lines first, a command to paste at the
+//! end. By default it fits one screen.
 
 mod crash;
 mod critical;
@@ -16,27 +16,27 @@ use crate::worker::probe::CitedPromise;
 use fit::{Part, SCREEN, fit};
 use rows::Telling;
 
-/// Lines of a message that are shown without `--all`.
+/// The number of lines of a message that are shown without `--all`.
 const MESSAGE: usize = 4;
 
 /// The commands at the end of a story.
 #[derive(Clone, Copy, Debug)]
 pub struct StoryCommands<'a> {
-    /// Shows all of it, if there is such a command.
+    /// The command that shows all lines, if there is one.
     pub all: Option<&'a str>,
-    /// Makes the trace smaller, if there is such a command.
+    /// The command that minimises the trace, if there is one.
     pub minimise: Option<&'a str>,
-    /// Replays it.
+    /// The command that replays the trace.
     pub replay: &'a str,
 }
 
 impl Story {
-    /// Its lines, 40 at most; `path` is where the trace stands. Of what a kernel printed when it
-    /// ended there is one line, and of long lists their ends.
+    /// Returns at most 40 lines. `path` is the path of the trace. Output of a dying kernel is cut
+    /// to one line, and long lists to their ends.
     pub fn lines(&self, path: &str, commands: &StoryCommands<'_>) -> Vec<Line> {
         let parts = self.parts(path, false);
         let end = self.end(commands);
-        // One line is for the command that shows the rest.
+        // One line is reserved for the command that shows the rest.
         let (mut lines, left_out) = fit(parts, SCREEN - end.len() - 1);
         let all = commands.all.filter(|_| left_out > 0 || self.is_folded());
         lines.extend(all.map(|all| Line::status("More", all)));
@@ -44,13 +44,13 @@ impl Story {
         lines
     }
 
-    /// All its lines, with every call and every event, and all that a kernel printed.
+    /// Returns all lines, with every call and event and the whole output of a kernel.
     pub fn all_lines(&self, path: &str, commands: &StoryCommands<'_>) -> Vec<Line> {
         let parts = self.parts(path, true);
         fit(parts, usize::MAX).0.into_iter().chain(self.end(commands)).collect()
     }
 
-    /// Is there a moment whose rows may be folded, or a message that is cut?
+    /// Returns true if rows may be folded or the message may be cut.
     fn is_folded(&self) -> bool {
         let moments = self.retold.iter().flat_map(|retold| &retold.standing);
         moments.flat_map(|standing| &standing.moments).any(|moment| !moment.events.is_empty())
@@ -69,7 +69,7 @@ impl Story {
         lines
     }
 
-    /// Is there something that `explode minimise` could leave out?
+    /// Returns true if `explode minimise` could omit something.
     fn may_shrink(&self) -> bool {
         let Ok(retold) = &self.retold else { return false };
         let moments = retold.standing.iter().flat_map(|standing| &standing.moments);
@@ -141,7 +141,7 @@ impl Story {
         lines
     }
 
-    /// The message, cut unless all of it is wanted; and what is missing.
+    /// Returns the message, cut unless `all` is true, and a note on the omitted lines.
     fn shown_message(&self, all: bool) -> (String, Option<String>) {
         let message = self.message();
         if all {
@@ -182,7 +182,7 @@ impl Story {
         }
     }
 
-    /// The promise that is broken, with its words if there are some.
+    /// Returns the line about the broken promise, with its words if they are known.
     fn promise(&self, retold: &StoryRun) -> Line {
         let Some(CitedPromise { system, name, kept, quote, source }) = &retold.promise else {
             return Line::detail("broken", self.trace.promise());
@@ -204,8 +204,8 @@ impl Story {
     }
 }
 
-/// Each mutate with what was chosen, and the step of it that has failed; or all choices, if it is
-/// not known which belong together.
+/// Returns lines for each mutate with its choices and its failed step. If `together` is true, it is
+/// unknown which mutate a choice belongs to.
 fn mutates(mutates: &[Vec<Choice>], failed: &[FailedCommand], together: bool) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, choices) in mutates.iter().enumerate() {
@@ -222,7 +222,7 @@ fn mutates(mutates: &[Vec<Choice>], failed: &[FailedCommand], together: bool) ->
     lines
 }
 
-/// What was chosen, in words.
+/// Returns a choice in words.
 fn choice(choice: &Choice) -> String {
     let Choice { options, value, name, label, .. } = choice;
     match name {
@@ -266,8 +266,8 @@ mod tests {
         );
     }
 
-    /// What a machine shows that cannot run the traces; `tests/output` and the guest show the
-    /// others.
+    /// Tests the stories of machines that cannot run the traces. `tests/output` and the guest test
+    /// the others.
     #[test]
     fn the_file_of_each_known_bug_fits_one_screen() {
         let bugs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../bugs");

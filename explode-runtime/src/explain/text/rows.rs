@@ -1,5 +1,5 @@
-//! What happened up to a crash: the calls on files in their order, below each the block events that
-//! it caused, and beside each whether the crash kept or lost its effect.
+//! The rows up to a crash: the calls on files in order, below each the block events that it caused,
+//! and beside each whether the crash kept or lost its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,19 @@ use crate::worker::probe::{CrashMoment, PendingRange};
 /// The form in which a moment is shown.
 #[derive(Clone, Copy)]
 pub(super) struct Telling {
-    /// Every event, as it is.
+    /// True if every event is shown unchanged.
     pub all: bool,
-    /// The lowest layer is simulated files: its calls say all that its events say.
+    /// True if the lowest layer is simulated files. Then the calls contain all information of the
+    /// events.
     pub simulated: bool,
 }
 
-/// Was a version of this range, visible since this event, caused by the call?
+/// Returns true if the call caused a version that is visible since this event.
 fn caused(call: &PlacedCall, since: u64) -> bool {
     call.from < since && call.to.is_none_or(|to| since <= to)
 }
 
-/// The number of the call that wrote a version: the innermost one.
+/// Returns the number of the innermost call that wrote a version.
 pub(super) fn call_of(moment: &CrashMoment, range: usize, version: u32) -> Option<usize> {
     let range = moment.ranges.get(range)?;
     let at = range.versions.iter().position(|(number, _)| *number == version)?;
@@ -31,7 +32,8 @@ pub(super) fn call_of(moment: &CrashMoment, range: usize, version: u32) -> Optio
     moment.calls.iter().rposition(|call| caused(call, since))
 }
 
-/// The ranges that the call has written, and whether each is kept: its newest version counts.
+/// Returns the ranges that the call has written, with true if the call's newest version or a later
+/// one is kept.
 fn ranges_of<'a>(
     moment: &'a CrashMoment,
     call: &'a PlacedCall,
@@ -47,7 +49,7 @@ fn fate_of_call(moment: &CrashMoment, call: &PlacedCall) -> Option<Fate> {
     Fate::of(ranges_of(moment, call).map(|(_, kept)| kept))
 }
 
-/// Which part of a call's effect is lost: the first range, and how many more.
+/// Returns a note on the lost part of a call's effect: the first range and the number of others.
 fn lost_of(moment: &CrashMoment, call: &PlacedCall) -> String {
     let mut lost = ranges_of(moment, call).filter(|(_, kept)| !kept).map(|(range, _)| range);
     let Some(first) = lost.next() else { return String::new() };
@@ -61,7 +63,7 @@ fn lost_of(moment: &CrashMoment, call: &PlacedCall) -> String {
     }
 }
 
-/// What became of what the event, the `at`th of all, has written.
+/// Returns the fate of the event's write. `at` is the number of the event.
 fn fate_of_event(moment: &CrashMoment, event: &EventSummary, at: u64) -> Option<Fate> {
     if !matches!(event.what.as_str(), "dirty" | "submit") {
         return None;
@@ -79,12 +81,12 @@ fn fate_of_event(moment: &CrashMoment, event: &EventSummary, at: u64) -> Option<
     }))
 }
 
-/// The rows of a moment in their order. Those of a fate belong to what is pending. The row of the
-/// critical call, given by its number, has a note.
+/// Returns the rows of a moment in order. Rows with a fate had a pending effect. The row of the
+/// call number `critical` has a note.
 pub(super) fn rows(moment: &CrashMoment, telling: Telling, critical: Option<usize>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut events = Events::new(moment, telling);
-    // Calls that have not returned, and their rows.
+    // The calls that have not returned, with their rows.
     let mut open: Vec<(&PlacedCall, usize)> = Vec::new();
     for (number, call) in moment.calls.iter().enumerate().filter(|(_, call)| is_told(call)) {
         while let Some((last, _)) = open.last().copied()
@@ -95,7 +97,7 @@ pub(super) fn rows(moment: &CrashMoment, telling: Telling, critical: Option<usiz
             open.pop();
         }
         rows.extend(events.until(Some(call.from), open.len(), !open.is_empty()));
-        // A component that passes a call on says nothing new.
+        // A component that only passes a call on gets no row.
         let passed_on =
             |(outer, _): &&(&PlacedCall, usize)| outer.call == call.call && encloses(outer, call);
         let row = match open.last().filter(passed_on) {
@@ -117,12 +119,14 @@ pub(super) fn rows(moment: &CrashMoment, telling: Telling, critical: Option<usiz
     rows
 }
 
-/// Where a mutate begins, its choices say what it does.
+/// Returns true if the call is shown. The start of a mutate is not, because the choices describe
+/// it.
 pub(super) fn is_told(call: &PlacedCall) -> bool {
     !call.call.head.starts_with("(mutate ")
 }
 
-/// Was the inner call made by the outer one? A component makes its calls for those of another.
+/// Returns true if the outer call made the inner one. A component makes calls to serve those of
+/// another.
 fn encloses(outer: &PlacedCall, inner: &PlacedCall) -> bool {
     outer.by != inner.by
         && outer.from <= inner.from
@@ -144,21 +148,21 @@ fn row_of(moment: &CrashMoment, call: &PlacedCall, depth: usize) -> Row {
     Row { depth, fate, words, times: 1, note: None }
 }
 
-/// The name of a mark that begins with these words: an operation of a soft crash, or a fault.
+/// Returns the name of a mark with this prefix: an operation of a soft crash, or a fault.
 fn marked<'e>(event: &'e EventSummary, words: &str) -> Option<&'e str> {
     event.notes.iter().map(String::as_str).find(|name| name.starts_with(words))
 }
 
-/// The events of a moment, taken in their order.
+/// The events of a moment, consumed in order.
 struct Events<'a> {
     moment: &'a CrashMoment,
     telling: Telling,
     next: usize,
-    /// Events before the next one, marks not counted.
+    /// The number of events before the next one, without marks.
     at: u64,
-    /// Requests whose completion says nothing more.
+    /// The requests that are shown, so that their completion is not.
     submitted: BTreeSet<u64>,
-    /// Which requests have ended, and how: with an error?
+    /// The requests that have ended. True if a request ended with an error.
     ended: BTreeMap<u64, bool>,
     devices: usize,
 }
@@ -181,7 +185,8 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Those before this place, at this depth; `in_call` if a call has caused them.
+    /// Returns the rows of the events before this place, at this depth. `in_call` is true if a call
+    /// has caused them.
     fn until(&mut self, to: Option<u64>, depth: usize, in_call: bool) -> Vec<Row> {
         let mut rows = Vec::new();
         while let Some(event) = self.moment.events.get(self.next) {
@@ -204,7 +209,7 @@ impl<'a> Events<'a> {
         rows
     }
 
-    /// An event in words; `None` if it tells a reader nothing.
+    /// Returns an event in words. `None` if the event is not shown.
     fn words(&mut self, event: &EventSummary) -> Option<CallText> {
         if self.telling.all {
             return Some(CallText::bare(&format!("{} {}", event.what, describe(event))));
@@ -241,7 +246,7 @@ impl<'a> Events<'a> {
         Some(words)
     }
 
-    /// Adds where the event writes: in simulated files a name, on a disk its sectors.
+    /// Adds the place of the event: a name in simulated files, or sectors on a disk.
     fn place(&self, words: &mut CallText, event: &EventSummary) {
         match (&event.owner, event.range) {
             (Some(whose), _) if self.telling.simulated => words.head += &format!(" {whose}"),

@@ -1,12 +1,12 @@
 //! Functions of the kernel that fail, as choices (EX-11 to EX-16, `docs/guide/kernel-faults.md`).
 //!
-//! A component that stands on a kernel has options for what may fail ([`FAILURE_OPTIONS`]): which
-//! kinds, which functions that the user names, and how many on a path. While mutate runs, EKM asks
-//! at each such function that is entered in a system call of the checked system: fail, or run
-//! normally? The kernel cannot wait for a strategy, so the answers are laid out before: what a
-//! script says, then "run normally". The sequence of a path is one (EX-11): it is handed over to
-//! the kernel when the checked system goes on, and taken back, with all that was asked meanwhile,
-//! before anything is chosen or checked here.
+//! A component that runs on a kernel has options for its failures ([`FAILURE_OPTIONS`]): the kinds,
+//! the functions that the user names, and the number on a path. While mutate runs, EKM makes a
+//! choice at each such function that a system call of the checked system enters: fail, or run
+//! normally. The kernel cannot wait for a strategy, so the answers are prepared before: first the
+//! script, then "run normally". A path has one sequence of choices (EX-11). It is handed to the
+//! kernel when the checked system continues. It is taken back, with all choices made in the
+//! meantime, before anything is chosen or checked here.
 
 mod sites;
 
@@ -15,19 +15,19 @@ pub use sites::FaultSite;
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, ChoiceKind};
 
-/// What may fail.
+/// The failures that are possible on a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelFaults {
-    /// A bit for each kind, in the order of [`ChoiceKind::of_kernel`]; that of named functions is
-    /// among them if there are any.
+    /// The set of kinds, as bits in the order of [`ChoiceKind::of_kernel`]. The kind of named
+    /// functions is in it if there are any.
     kinds: u32,
-    /// How many on a path, late writes included.
+    /// The largest number of failures on a path, including late writes.
     pub max_per_path: u32,
     /// The functions that the user has named.
     pub sites: Vec<FaultSite>,
 }
 
-/// The options of a component that say what may fail.
+/// The options of a component for kernel failures.
 pub const FAILURE_OPTIONS: [OptionDef; 3] = [
     OptionDef {
         name: "fail",
@@ -45,22 +45,23 @@ pub const FAILURE_OPTIONS: [OptionDef; 3] = [
     },
 ];
 
-/// The bit of a kind of the kernel.
+/// Returns the bit of a kind of the kernel.
 fn bit(kind: ChoiceKind) -> u32 {
     ChoiceKind::of_kernel().position(|(known, _)| known == kind).map_or(0, |at| 1 << at)
 }
 
 impl KernelFaults {
-    /// The kinds that may fail, in the order of [`ChoiceKind::of_kernel`].
+    /// Returns the kinds that may fail, in the order of [`ChoiceKind::of_kernel`].
     pub fn kinds(&self) -> impl Iterator<Item = ChoiceKind> {
         let kinds = self.kinds;
         ChoiceKind::of_kernel().map(|(kind, _)| kind).filter(move |kind| kinds & bit(*kind) != 0)
     }
 
-    /// What a component's options say.
+    /// Returns the failures that a component's options request.
     ///
     /// # Errors
-    /// No such kind, or no number.
+    /// Returns an error for an unknown kind, for an invalid named function, and for an invalid
+    /// number.
     pub fn of(options: &Options) -> Result<KernelFaults, UsageError> {
         let by_word = || {
             ChoiceKind::of_kernel().filter(|(kind, _)| {
@@ -86,7 +87,7 @@ impl KernelFaults {
         Ok(KernelFaults { kinds, max_per_path: most, sites })
     }
 
-    /// Writes that may end late, so many of them.
+    /// Returns the faults of writes that may complete late, at most `most` on a path.
     pub fn late(most: u32) -> KernelFaults {
         KernelFaults {
             kinds: bit(ChoiceKind::LateCompletion),
@@ -95,19 +96,19 @@ impl KernelFaults {
         }
     }
 
-    /// Does nothing fail?
+    /// Returns true if nothing may fail.
     pub fn is_none(&self) -> bool {
         self.kinds == 0 || self.max_per_path == 0
     }
 
-    /// What may fail yet after these choices.
+    /// Returns the failures that are still possible after these choices.
     pub fn remaining_after(self, choices: &[Choice]) -> KernelFaults {
         let so_far = injected(choices).count() as u32;
         KernelFaults { max_per_path: self.max_per_path.saturating_sub(so_far), ..self }
     }
 
-    /// What may fail if both may.
-    #[must_use = "this returns what both let fail"]
+    /// Returns the failures that either allows.
+    #[must_use = "this returns the union of both"]
     pub fn and(mut self, other: KernelFaults) -> KernelFaults {
         match (self.is_none(), other.is_none()) {
             (true, _) => other,
@@ -126,12 +127,12 @@ impl KernelFaults {
     }
 }
 
-/// The failures among some choices: where the kernel has not run normally.
+/// Returns the failures among some choices: points at which a function of the kernel failed.
 pub fn failed(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
     injected(choices).filter(|choice| choice.kind != ChoiceKind::LateCompletion)
 }
 
-/// Those by which the kernel does not go on normally: failures, and writes that end late.
+/// Returns the choices by which the kernel does not run normally: failures and late writes.
 pub(crate) fn injected(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
     choices.iter().filter(|choice| choice.kind.is_of_kernel() && choice.rank() > 0)
 }

@@ -1,34 +1,34 @@
-//! Functions of the kernel that the user names, each with what it returns when it fails by choice.
+//! Functions of the kernel that the user names, each with its return value for a failure.
 //!
-//! In an option: `NAME:RETURNS` or `NAME:RETURNS:unlisted`, with commas between several; in a stack
-//! file also a list of tables.
+//! In an option they have the form `NAME:RETURNS` or `NAME:RETURNS:unlisted`, with commas between
+//! several. A stack file can also have a list of tables.
 
 use nix::errno::Errno;
 
 use crate::base::{OptionValue, UsageError};
 
-/// Bytes of the longest name of a function.
+/// The longest name of a function, in bytes.
 const LONGEST: usize = 127;
-/// Errors are numbers down to this one (`MAX_ERRNO`).
+/// The lowest number of an error (`MAX_ERRNO`).
 const LAST_ERROR: i64 = -4095;
-/// The word for a function that need not be in the kernel's list.
+/// The word for a function that need not be in the kernel's list of functions that may fail.
 const UNLISTED: &str = "unlisted";
 
 /// A function that may fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultSite {
-    /// Its name, as /proc/kallsyms has it.
+    /// The name of the function in /proc/kallsyms.
     pub symbol: String,
-    /// What it returns when it fails.
+    /// The value that the function returns if it fails.
     pub returns: i64,
-    /// May it fail though the kernel's own list has it not?
+    /// True if the function may fail although it is not in the kernel's own list.
     pub unlisted: bool,
 }
 
-/// The functions of an option.
+/// Returns the functions of an option.
 ///
 /// # Errors
-/// What makes no sense, with what to write.
+/// Returns an error that says what to write, for a value that is not understood.
 pub(super) fn of(option: Option<&OptionValue>) -> Result<Vec<FaultSite>, UsageError> {
     let mut sites: Vec<FaultSite> = Vec::new();
     let mut add = |site: Result<FaultSite, UsageError>| {
@@ -97,7 +97,7 @@ fn site(symbol: &str, returns: &str, unlisted: bool) -> Result<FaultSite, UsageE
     Ok(FaultSite { symbol: symbol.to_owned(), returns: number(symbol, returns)?, unlisted })
 }
 
-/// What a function returns: a number, or an error by its name.
+/// Parses the return value of a function: a number, or the name of an error.
 fn number(symbol: &str, text: &str) -> Result<i64, UsageError> {
     let named = |name: &str| {
         let errors = (1..=-LAST_ERROR as i32)

@@ -1,4 +1,4 @@
-//! Blocks that hold something.
+//! The blocks of a medium that are in use.
 
 use std::ops::Range;
 
@@ -7,36 +7,36 @@ use explode_ramdisk::{Image, SECTOR_BYTES};
 /// A block that may go bad.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaBlock {
-    /// The device.
+    /// The device of the block.
     pub dev: u32,
-    /// Its sectors.
+    /// The sectors of the block.
     pub sectors: Range<u64>,
-    /// Its name, the same in every run.
+    /// The name of the block, the same in every run.
     pub name: String,
 }
 
-/// What the devices of a stack hold for sure, as a leaf that may go bad is shown it.
+/// The durable contents of the devices of a stack, for a leaf whose blocks may go bad.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaView<'a> {
     /// The name of the leaf.
     pub layer: &'a str,
-    /// The leaf's first device.
+    /// The first device of the leaf.
     pub first_device: u32,
-    /// All devices.
+    /// The durable contents of all devices.
     pub durable: &'a Image,
-    /// Bytes of a block.
+    /// The size of a block, in bytes.
     pub block_bytes: u32,
 }
 
 impl MediaView<'_> {
-    /// The blocks of the leaf's first device, of so many sectors, that are not all zeroes and can
-    /// be read.
+    /// Returns the blocks in the first `sectors` sectors of the leaf's first device that are
+    /// readable and not all zeroes.
     pub fn disk(&self, sectors: u64) -> Vec<MediaBlock> {
         let name = |block| format!("{} block {block}", self.layer);
         self.sites(self.first_device, 0..sectors, &name)
     }
 
-    /// The same of a file, whose contents are the first `bytes` of a device.
+    /// Returns such blocks of a file, whose contents are the first `bytes` bytes of a device.
     pub fn file(&self, path: &str, dev: u32, bytes: u64) -> Vec<MediaBlock> {
         let name =
             |block| format!("{} {path} byte {}", self.layer, block * u64::from(self.block_bytes));

@@ -1,12 +1,12 @@
 //! Faults of the medium as choices (EX-112, EX-118): before a mutate one block of one leaf may go
 //! bad.
 //!
-//! Which leaves have faults, of which kind and how many on a path, their options say
-//! ([`MEDIA_OPTIONS`]); where there is one, each mutate begins with a choice among none and every
-//! block of them that can go bad: one that is not all zeroes, and of which nothing newer is on its
-//! way to the disk (what is read of that comes from a cache). From there on the block is bad, under
-//! the live stack and on every crash disk, sector by sector until it is written: fault-model.md,
-//! section 11.
+//! The options of a leaf ([`MEDIA_OPTIONS`]) decide whether it has faults, of which kind, and how
+//! many on a path. If a leaf has faults, each mutate begins with a choice between no fault and
+//! every block that can go bad. Such a block is not all zeroes, and no newer data is on its way to
+//! the disk, because reads of such data are served by a cache. From then on the block is bad under
+//! the live stack and on every crash disk, sector by sector until it is written (fault-model.md,
+//! section 11).
 
 mod blocks;
 
@@ -17,10 +17,10 @@ pub use blocks::{MediaBlock, MediaView};
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::Choice;
 
-/// Where the choices are, for their labels.
+/// The site in the labels of these choices.
 pub(crate) const SITE: &str = "media";
 
-/// What may go bad of a leaf.
+/// The faults that are possible in a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediaFaults {
     unreadable: bool,
@@ -28,7 +28,7 @@ pub struct MediaFaults {
     pub(crate) most: u32,
 }
 
-/// The options of a leaf that say what may go bad.
+/// The options of a leaf for faults of its medium.
 pub const MEDIA_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "faults",
@@ -39,10 +39,10 @@ pub const MEDIA_OPTIONS: [OptionDef; 2] = [
 ];
 
 impl MediaFaults {
-    /// What a leaf's options say.
+    /// Returns the faults that a leaf's options request.
     ///
     /// # Errors
-    /// No such kind, or no number.
+    /// Returns an error for an unknown kind, and for an invalid number.
     pub fn of(options: &Options) -> Result<MediaFaults, UsageError> {
         let words = [
             ("none", (false, false)),
@@ -57,12 +57,12 @@ impl MediaFaults {
         Ok(MediaFaults { unreadable, garbage, most })
     }
 
-    /// Does nothing go bad?
+    /// Returns true if no block can go bad.
     pub fn is_sound(&self) -> bool {
         !self.unreadable && !self.garbage
     }
 
-    /// The faults of a block, with their names.
+    /// Returns the possible faults of a block, with their names.
     pub(crate) fn faults(self, seed: u64) -> impl Iterator<Item = (&'static str, ReadFault)> {
         let unreadable = self.unreadable.then_some(("unreadable", ReadFault::Unreadable));
         let garbage = self.garbage.then_some(("garbage", ReadFault::Garbage { seed }));
@@ -70,7 +70,7 @@ impl MediaFaults {
     }
 }
 
-/// The names of the faults among some choices.
+/// Returns the names of the faults among some choices.
 pub(crate) fn faults(choices: &[Choice]) -> impl Iterator<Item = &str> {
     let chosen = choices.iter().filter(|choice| choice.label.site == SITE && choice.value > 0);
     chosen.filter_map(|choice| choice.name.as_deref())

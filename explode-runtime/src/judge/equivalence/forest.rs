@@ -1,4 +1,4 @@
-//! The trees of a unit of work, and how much memory they may take.
+//! The trees of a unit, within a bound of memory.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use explode_ramdisk::{Event, Image, Payload, ReadRange, Values};
 use super::{KnownVerdict, ReadTree};
 use crate::dedup::KeyHasherBuilder;
 
-/// About so many bytes are kept. What would go beyond drops everything, which costs time and
-/// nothing else.
+/// The approximate limit of memory in bytes. An insertion that would exceed it drops everything,
+/// which costs only time.
 pub const MEMORY_BYTES: usize = 64 << 20;
 
-/// What a node takes, with its edge and the room that tables leave free.
+/// The bytes of a node, including its edge and the spare room of tables.
 const NODE_BYTES: usize = 160;
 
 /// Trees by the hash of (epoch, arguments, check_key).
@@ -28,12 +28,12 @@ impl EquivalenceForest {
         *self = EquivalenceForest::default();
     }
 
-    /// The check in this tree that says what comes of the image, too.
+    /// Returns a known verdict in this tree that also holds for the image.
     pub fn find(&mut self, tree: u128, image: &Image) -> Option<KnownVerdict> {
         self.trees.get(&tree)?.find(image, &mut self.values).cloned()
     }
 
-    /// Notes in this tree what came of a check, and all that it has read.
+    /// Inserts the verdict of a check and its reads into this tree.
     pub fn insert(&mut self, tree: u128, image: &Image, reads: &[ReadRange], answer: KnownVerdict) {
         let recovery = answer.recovery.as_ref().map_or(0, |events| events.iter().map(bytes).sum());
         if self.bytes + recovery + reads.len() * NODE_BYTES > MEMORY_BYTES {
@@ -45,7 +45,7 @@ impl EquivalenceForest {
     }
 }
 
-/// What an event takes.
+/// Returns the memory of an event in bytes.
 fn bytes(event: &Event) -> usize {
     let data = match event {
         Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {

@@ -1,13 +1,13 @@
-//! Sound skipping: a crash disk that agrees with one that was judged on all that was read of it has
-//! the same verdict (`docs/model/equivalence.md`).
+//! Sound skipping: a crash disk that agrees with a checked one on everything that the check has
+//! read has the same verdict (`docs/model/equivalence.md`).
 //!
-//! A [`ReadTree`] belongs to one (epoch, arguments, check_key). Each of its inner nodes is
-//! something that was read, each edge what was there, each leaf what came of the check; so a path
-//! from the root to a leaf has all reads of one check with their values, and a disk that walks it
-//! reaches that check's verdict. The [`EquivalenceForest`] keeps the trees of a unit of work,
-//! within a bound.
+//! A [`ReadTree`] belongs to one (epoch, arguments, check_key). Each inner node is a read, each
+//! edge a value that the read returned, and each leaf the verdict of a check. So a path from the
+//! root to a leaf contains all reads of one check with their values. A disk that has the same
+//! values has the verdict at the leaf. The [`EquivalenceForest`] keeps the trees of a unit, within
+//! a bound of memory.
 //!
-//! Nothing else is kept: no verdict of a check that could not be made, or that has ended a worker.
+//! Checks that could not be made or that have killed a worker are not kept.
 
 mod forest;
 mod tree;
@@ -23,12 +23,12 @@ pub use tree::ReadTree;
 use super::outcome::{CheckEnding, CheckOutcome};
 use crate::verdict::Violation;
 
-/// What came of a check that was made; copies share it.
+/// The verdict of a check that was made, with its recovery. Copies share it.
 #[derive(Clone, Debug)]
 pub struct KnownVerdict {
-    /// What came of it.
+    /// The verdict.
     pub outcome: DiskVerdict,
-    /// What was written from the first recover to the last mount, if that was recorded.
+    /// The events from the first recover to the last mount. `None` if they were not recorded.
     pub recovery: Option<Arc<Vec<Event>>>,
     /// The disk that was checked.
     pub disk: Identity,
@@ -37,17 +37,17 @@ pub struct KnownVerdict {
 /// The verdict of a check that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskVerdict {
-    /// All promises kept.
+    /// Every promise is kept.
     Ok,
-    /// All kept, after a repair.
+    /// Every promise is kept, after a repair.
     Repaired,
     /// A promise is broken.
     Violated(Arc<Violation>),
 }
 
 impl KnownVerdict {
-    /// What is kept of a check: nothing if it could not be made. `recorded` says whether its
-    /// recovery was.
+    /// Returns the verdict of a check. `None` if it could not be made or was stopped. `recorded` is
+    /// true if its recovery was recorded.
     pub fn of(judged: &CheckOutcome, recorded: bool, disk: Identity) -> Option<KnownVerdict> {
         let outcome = match &judged.judgement {
             CheckEnding::Ok => DiskVerdict::Ok,
@@ -59,7 +59,7 @@ impl KnownVerdict {
         Some(KnownVerdict { outcome, recovery, disk })
     }
 
-    /// The judgement in its form.
+    /// Returns the verdict as the ending of a check.
     pub fn judgement(&self) -> CheckEnding {
         match &self.outcome {
             DiskVerdict::Ok => CheckEnding::Ok,
@@ -68,16 +68,16 @@ impl KnownVerdict {
         }
     }
 
-    /// Does it say all that is asked for? A broken promise ends the matter; else what the recovery
-    /// has written may be wanted.
+    /// Returns true if the check need not be made: the recovery is known, is not wanted, or does
+    /// not matter because a promise is broken.
     pub fn is_enough(&self, recovery_wanted: bool) -> bool {
         !recovery_wanted
             || self.recovery.is_some()
             || matches!(self.outcome, DiskVerdict::Violated(_))
     }
 
-    /// How a check that was made all the same differs, in words; none if it does not. `recorded`
-    /// says whether its recovery was.
+    /// Describes the difference to an actual check of the same disk. `None` if they agree.
+    /// `recorded` is true if the recovery of that check was recorded.
     pub fn difference(&self, judged: &CheckOutcome, recorded: bool) -> Option<String> {
         let (expected, found) = (self.judgement(), &judged.judgement);
         if !alike(&expected, found) {
@@ -91,7 +91,7 @@ impl KnownVerdict {
     }
 }
 
-/// The same verdict, by signature.
+/// Returns true if both endings have the same verdict, by signature.
 fn alike(one: &CheckEnding, other: &CheckEnding) -> bool {
     match (one, other) {
         (CheckEnding::Violated(one), CheckEnding::Violated(other)) => {

@@ -1,9 +1,9 @@
-//! One decision tree: which read comes next, what was there, and what came of it.
+//! A decision tree over reads, their values, and the verdicts of checks.
 //!
-//! Invariant: the reads on the way to a leaf are exactly those of the check that made it, each
-//! once. In which order does not matter, for a leaf holds for every image that agrees on all of
-//! them. A check that does not read what a node on its way has read, though it saw the same up to
-//! there, fits nowhere, and is left out.
+//! Invariant: the reads on the path to a leaf are exactly those of the check that made the leaf,
+//! each once. Their order does not matter, because a leaf holds for every image that agrees on all
+//! of them. A check that follows a path but lacks a read on it has no place in the tree and is not
+//! inserted.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,10 @@ use crate::dedup::KeyHasherBuilder;
 /// The checks of one (epoch, arguments, check_key).
 #[derive(Debug, Default)]
 pub struct ReadTree {
-    /// The root is the first.
+    /// The nodes. The root is the first.
     nodes: Vec<ReadNode>,
-    /// By node and value. Values are hashes, so a sum of both is one, too.
+    /// The next node, by node and value. Values are hashes, so their sum with a multiple of the
+    /// node is a hash as well.
     edges: HashMap<u128, u32, KeyHasherBuilder>,
 }
 
@@ -28,7 +29,7 @@ enum ReadNode {
 }
 
 impl ReadTree {
-    /// The check that says what comes of this image, too.
+    /// Returns a known verdict that also holds for this image.
     pub fn find(&self, image: &Image, values: &mut Values) -> Option<&KnownVerdict> {
         let mut at = 0;
         loop {
@@ -41,8 +42,7 @@ impl ReadTree {
         }
     }
 
-    /// Notes what came of a check of `image`, and all that it has read. Returns how many nodes that
-    /// took.
+    /// Inserts the verdict of a check of `image` and its reads. Returns the number of new nodes.
     pub fn insert(
         &mut self,
         image: &Image,
@@ -58,8 +58,9 @@ impl ReadTree {
                 // Only the root can be missing.
                 None => return self.grow(None, image, left, answer, values),
                 Some(ReadNode::Leaf(known)) => {
-                    // The same once more, and it says more; or the system has read more, and there
-                    // is no place for that.
+                    // The same check again: a verdict with a recovery replaces one without. If
+                    // reads are left, the check has read more than the path has, and the tree has
+                    // no place for it.
                     if left.is_empty() && known.recovery.is_none() {
                         *known = answer;
                     }
@@ -67,7 +68,7 @@ impl ReadTree {
                 }
                 Some(ReadNode::Inner(read)) => {
                     let read = *read;
-                    // It is the next one, as a rule.
+                    // The read is usually the next one.
                     let Some(place) = left.iter().rposition(|other| *other == read) else {
                         return 0;
                     };
@@ -82,7 +83,7 @@ impl ReadTree {
         }
     }
 
-    /// Appends the reads that are left, the last one first, and the leaf.
+    /// Appends nodes for the reads in `left`, the last one first, and the leaf.
     fn grow(
         &mut self,
         from: Option<u128>,
@@ -127,7 +128,7 @@ mod tests {
 
     const BLOCKS: u64 = 8;
 
-    /// Each block is filled with one byte.
+    /// Returns an image in which each block is filled with one byte.
     fn image(bytes: &[u8]) -> Image {
         let mut disk = Disk::new();
         for (block, byte) in (0..).zip(bytes) {
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(outcome(&tree, &[1, 9, 3, 9]), Some(DiskVerdict::Ok));
         assert_eq!(outcome(&tree, &[1, 2, 4]), None);
         assert_eq!(outcome(&tree, &[2, 2, 3]), None);
-        // One that differs at the second read has one node of its own.
+        // A check that differs at the second read adds one leaf.
         assert_eq!(insert(&mut tree, &[1, 2, 4], &[0, 2], DiskVerdict::Repaired), 1);
         assert_eq!(outcome(&tree, &[1, 0, 4]), Some(DiskVerdict::Repaired));
     }
@@ -179,10 +180,10 @@ mod tests {
     fn a_check_that_fits_nowhere_is_left_out() {
         let mut tree = ReadTree::default();
         insert(&mut tree, &[1, 2], &[0, 1], DiskVerdict::Ok);
-        // It saw the same in block 0, and did not read block 1.
+        // The second check sees the same value in block 0 and does not read block 1.
         assert_eq!(insert(&mut tree, &[1, 3], &[0, 2], DiskVerdict::Repaired), 0);
         assert_eq!(outcome(&tree, &[1, 3]), None);
-        // It read more than one that it agrees with.
+        // The third check agrees with the first and reads more.
         assert_eq!(insert(&mut tree, &[1, 2], &[0, 1, 2], DiskVerdict::Repaired), 0);
         assert_eq!(outcome(&tree, &[1, 2]), Some(DiskVerdict::Ok));
     }
@@ -198,8 +199,8 @@ mod tests {
         assert!(found.is_enough(true));
     }
 
-    /// Goes from block to block by what it finds, as `way` has it; then that decides. Returns what
-    /// it has read.
+    /// Goes from block to block depending on the bytes read, as `way` directs. The last place
+    /// decides the verdict. Returns the blocks read and the verdict.
     fn check(way: &[u8], bytes: &[u8]) -> (Vec<u64>, DiskVerdict) {
         let (mut at, mut reads) = (0_usize, Vec::new());
         for _ in 0..4 {
@@ -213,7 +214,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever else a check reads beside, and in whatever order: what is found is right.
+        /// A found verdict is right, regardless of additional reads and of their order.
         #[test]
         fn what_is_found_is_right(
             way in prop::collection::vec(any::<u8>(), 40),

@@ -1,8 +1,7 @@
-//! Skipping within one unit of work: the checks whose verdict is known, and those that are made all
-//! the same.
+//! Skips checks with known verdicts within one unit, and selects the spot checks.
 //!
-//! Nothing of it outlives the unit: a unit that is repeated, in a new worker or another process,
-//! skips what it skipped before.
+//! Nothing outlives the unit. A unit that is repeated, in a new worker or another process, skips
+//! the same checks.
 
 use explode_ramdisk::{Identity, Image, Recording};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -10,10 +9,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::judge::CheckOutcome;
 use crate::judge::equivalence::{EquivalenceForest, KnownVerdict};
 
-/// One in so many of the skipped disks is checked all the same.
+/// One of this number of skipped disks is checked as a spot check.
 const SPOT_CHECKS: u64 = 64;
 
-/// What a unit knows of the checks that it has made.
+/// The known verdicts of a unit.
 #[derive(Debug)]
 pub(crate) struct Equivalence {
     forest: EquivalenceForest,
@@ -21,20 +20,20 @@ pub(crate) struct Equivalence {
 }
 
 impl Equivalence {
-    /// Nothing is known. The seed chooses the spot checks.
+    /// Starts without known verdicts. The seed selects the spot checks.
     pub fn new(seed: u64) -> Equivalence {
         Equivalence { forest: EquivalenceForest::default(), seed }
     }
 
-    /// A request for crash checks begins. Without a check_key what its checker remembers is like
-    /// nothing before.
+    /// Begins a request for crash checks. Without a check_key no earlier verdict can be reused,
+    /// because the checker's state is unknown.
     pub fn begin_request(&mut self, has_check_key: bool) {
         if !has_check_key {
             self.forest.clear();
         }
     }
 
-    /// What comes of a check, if it is known.
+    /// Returns the verdict of a check, if it is known and sufficient.
     pub fn find(
         &mut self,
         tree: u128,
@@ -44,12 +43,12 @@ impl Equivalence {
         self.forest.find(tree, image).filter(|answer| answer.is_enough(recovery_wanted))
     }
 
-    /// Is this check made all the same?
+    /// Returns true if this check is made although its verdict is known.
     pub fn is_spot_check(&self, key: u128) -> bool {
         xxh3_64_with_seed(&key.to_le_bytes(), self.seed).is_multiple_of(SPOT_CHECKS)
     }
 
-    /// Notes a check that was made.
+    /// Records a check that was made.
     pub fn note(
         &mut self,
         tree: u128,

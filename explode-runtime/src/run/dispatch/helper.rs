@@ -1,4 +1,4 @@
-//! A helper: runs units that the supervisor is going to want.
+//! A helper: runs units that the supervisor is going to need.
 
 use super::store::{HelperTask, UnitStore};
 use crate::dedup::SeenChecks;
@@ -6,13 +6,13 @@ use crate::run::start::start;
 use crate::verdict::WorkerStep;
 use crate::worker::{UnitListener, UnitOrder, Workers};
 
-/// A helper whose workers die so often in a row gives up.
+/// The number of workers in a row that may die in their first unit before a helper gives up.
 const DEATHS: u32 = 8;
 
-/// Runs units until there is nothing more to do.
+/// Runs units until the run is over.
 ///
 /// # Errors
-/// Why it has given up before.
+/// The reason why the helper has given up.
 pub(super) fn help(
     number: usize,
     keep_events: bool,
@@ -41,10 +41,10 @@ pub(super) fn help(
     Err(format!("{DEATHS} times in a row it died in the first unit that it ran"))
 }
 
-/// How long a worker has lived.
+/// The life of a worker.
 enum WorkerLife {
     ToTheEnd,
-    /// It has died.
+    /// The worker has died after this number of units.
     ForUnits(u32),
 }
 
@@ -72,7 +72,7 @@ fn run(number: usize, sketches: bool, store: &UnitStore, workers: &mut dyn Worke
     }
 }
 
-/// Hears when the run is over.
+/// Stops a unit when the run is over.
 struct HelperListener<'a> {
     store: &'a UnitStore,
 }

@@ -1,9 +1,8 @@
-//! More workers (`--jobs`): they run units before their turn, so that a run is over sooner.
+//! More workers (`--jobs`). They run units before their turn, so that a run ends sooner.
 //!
 //! The result of a unit is a function of the unit, so nothing of a run depends on them. The
-//! supervisor merges the results of units one by one in the order of its strategy; it runs a unit
-//! itself if no helper has its result. A helper whose worker dies leaves the unit to the
-//! supervisor.
+//! supervisor merges units one by one, in strategy order. It runs a unit itself if no helper has
+//! the result. If the worker of a helper dies of a unit, the unit is left to the supervisor.
 
 mod helper;
 mod store;
@@ -15,21 +14,21 @@ pub(super) use store::{TakenUnit, UnitStore};
 /// More workers for a run.
 #[derive(Clone, Copy)]
 pub struct Helpers<'a> {
-    /// How many.
+    /// The number of helpers.
     pub count: usize,
-    /// Calls its argument with workers of its own, in the calling thread.
+    /// Makes the workers of one helper and runs the helper with them, in the calling thread.
     pub with_workers: &'a HelperWorkers<'a>,
-    /// Hears why the run goes on without one of them.
+    /// Receives the reason why the run goes on without a helper.
     pub lost: &'a (dyn Fn(&str) + Sync + 'a),
 }
 
-/// Makes workers and passes them to its argument. The first argument says when the run is over:
-/// then its workers need not end what they do.
+/// Makes workers and passes them to its second argument. The first argument returns true once the
+/// run is over. Workers may then be killed.
 pub type HelperWorkers<'a> =
     dyn Fn(&dyn Fn() -> bool, &mut dyn FnMut(&mut dyn Workers)) + Sync + 'a;
 
 impl Helpers<'_> {
-    /// Calls `supervise` while they run units.
+    /// Calls `supervise` while the helpers run units.
     pub(super) fn run<T>(
         &self,
         keep_events: bool,
@@ -38,7 +37,7 @@ impl Helpers<'_> {
     ) -> T {
         let store = UnitStore::new(self.count);
         std::thread::scope(|scope| {
-            // Also when `supervise` panics.
+            // The helpers also stop if `supervise` panics.
             let _stop = store.stop_at_the_end();
             for number in 0..self.count {
                 let store = &store;

@@ -1,7 +1,7 @@
-//! What supervisor and helpers share: jobs that wait, results of units, checks that were merged.
+//! The data that supervisor and helpers share: waiting jobs, results of units, and merged checks.
 //!
-//! A worker takes the job that is wanted first, runs its first unit, and puts back what is left of
-//! the job in parts, so that others can go on with them.
+//! A worker takes the job that is needed first and runs its first unit. It puts the rest of the job
+//! back in parts, so that others can go on with them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,18 +12,18 @@ use crate::explore::{Job, Strategy, Unit, UnitId};
 use crate::plan::RunOrigin;
 use crate::worker::UnitResult;
 
-/// Helpers stop running ahead when so many bytes of results wait for the supervisor, or so many
-/// results.
+/// The bytes of results, and the number of results, that may wait for the supervisor. Beyond that
+/// helpers stop running ahead.
 const ROOM: usize = 64 << 20;
 const RESULTS: usize = 256;
-/// So many jobs wait for each worker.
+/// The number of jobs that wait for each worker.
 const JOBS: usize = 8;
-/// At most so many keys are sent at once.
+/// The maximal number of keys that are sent at once.
 const KEYS: usize = 1 << 16;
-/// Who waits looks around at least so often.
+/// The maximal time that a thread waits for a change.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What supervisor and helpers share.
+/// The data that supervisor and helpers share.
 #[derive(Default)]
 pub struct UnitStore {
     shared: Mutex<SharedUnits>,
@@ -33,45 +33,45 @@ pub struct UnitStore {
 #[derive(Default)]
 struct SharedUnits {
     stopped: bool,
-    /// What the run begins with, once that is known.
+    /// The origin of the run; `None` until it is known.
     origin: Option<RunOrigin>,
-    /// Those that wait, in the order in which they will be wanted.
+    /// The jobs that wait, in the order in which they are needed.
     jobs: VecDeque<Job>,
-    /// How many states waited when jobs were asked for last.
+    /// The number of states that waited when the strategy was last queried for jobs.
     waited: Option<usize>,
     running: BTreeSet<UnitId>,
-    /// Units that are left to the supervisor: a worker has died of them.
+    /// Units that are left to the supervisor, because a worker has died of them.
     left: BTreeSet<UnitId>,
     results: BTreeMap<UnitId, (Unit, UnitResult)>,
     bytes: usize,
     helpers: Vec<HelperSlot>,
 }
 
-/// What a helper has to hear.
+/// The data that a helper has to receive.
 #[derive(Default)]
 struct HelperSlot {
-    /// Its worker knows of no checks yet.
+    /// True if its worker knows no merged checks yet.
     is_new: bool,
     news: Vec<Arc<KnownChecks>>,
 }
 
-/// What a helper is given.
+/// The next task of a helper.
 pub enum HelperTask {
-    /// A job: its first unit is to be run.
+    /// A job whose first unit is to be run.
     Job(Job),
-    /// There may be one later.
+    /// No job now; there may be one later.
     Later,
-    /// Nothing any more.
+    /// No job any more: the run is over.
     End,
 }
 
-/// What becomes of a unit that the supervisor wants.
+/// The status of a unit that the supervisor needs.
 pub enum TakenUnit {
-    /// It was run.
+    /// The unit was run.
     Result(Box<UnitResult>),
-    /// A helper runs it. Meanwhile this can be run, if there is anything.
+    /// A helper runs the unit. The supervisor can run this job meanwhile, if there is one.
     Running(Option<Job>),
-    /// It is the supervisor's.
+    /// The supervisor must run the unit.
     Free,
 }
 
@@ -87,26 +87,26 @@ impl Drop for StopGuard<'_> {
 
 /// The supervisor's side.
 impl UnitStore {
-    /// For so many helpers.
+    /// Creates the store for this number of helpers.
     pub fn new(helpers: usize) -> UnitStore {
         let store = UnitStore::default();
         store.lock().helpers.resize_with(helpers, HelperSlot::default);
         store
     }
 
-    /// Whatever happens, the helpers end when this goes.
+    /// Returns a guard. When it is dropped, the helpers end.
     pub fn stop_at_the_end(&self) -> StopGuard<'_> {
         StopGuard(self)
     }
 
-    /// The run begins with this: so must a helper.
+    /// Sets the origin of the run. Each helper must start with the same one.
     pub fn set_origin(&self, origin: &RunOrigin) {
         self.lock().origin = Some(origin.clone());
         self.changed.notify_all();
     }
 
-    /// Takes the result of a unit, if there is one; if no worker runs the unit, it is the
-    /// supervisor's from now on.
+    /// Takes the result of a unit, if there is one. If no worker runs the unit, it belongs to the
+    /// supervisor from now on.
     pub fn take(&self, unit: &Unit) -> TakenUnit {
         let id = unit.id();
         let mut shared = self.lock();
@@ -126,12 +126,12 @@ impl UnitStore {
         TakenUnit::Free
     }
 
-    /// Waits for a change, but not long.
+    /// Waits a short time for a change.
     pub fn wait_for_change(&self) {
         drop(self.wait(self.lock()));
     }
 
-    /// A unit has ended, and is merged: these checks are new.
+    /// Notes that a unit is merged, and that these checks are new.
     pub fn merged(&self, unit: &Unit, known: KnownChecks) {
         let mut shared = self.lock();
         let id = unit.id();
@@ -141,8 +141,8 @@ impl UnitStore {
         shared.helpers.iter_mut().for_each(|slot| slot.news.push(Arc::clone(&known)));
     }
 
-    /// Asks the strategy for more jobs, if they are about to be wanted, and tells new workers of
-    /// all checks that are merged.
+    /// Queries the strategy for more jobs if they are about to be needed. Passes all merged checks
+    /// to new workers.
     pub fn refill(&self, strategy: &dyn Strategy, checks: &SeenChecks) {
         let mut shared = self.lock();
         for slot in shared.helpers.iter_mut().filter(|slot| slot.is_new) {
@@ -162,7 +162,7 @@ impl UnitStore {
             while let Some(job) = parts.pop() {
                 let id = job.unit.id();
                 if let Some((_, result)) = shared.results.get(&id) {
-                    // What is left of it, the first part last.
+                    // The rest of the job, with the first part last.
                     let rest =
                         job.after(&result.choices).map_or_else(Vec::new, |job| job.split(wanted));
                     parts.extend(rest.into_iter().rev());
@@ -189,14 +189,14 @@ impl UnitStore {
     }
 }
 
-/// The side of a worker.
+/// The side of the helpers.
 impl UnitStore {
-    /// Is it over?
+    /// Returns true if the run is over.
     pub fn stopped(&self) -> bool {
         self.lock().stopped
     }
 
-    /// Waits until the run has begun: what it begins with; none if it is over before.
+    /// Waits until the run has begun and returns its origin; `None` if the run is over before that.
     pub fn origin(&self) -> Option<RunOrigin> {
         let mut shared = self.lock();
         while !shared.stopped && (shared.origin.is_none() || shared.jobs.is_empty()) {
@@ -205,13 +205,13 @@ impl UnitStore {
         shared.origin.clone().filter(|_| !shared.stopped)
     }
 
-    /// A helper has a new worker.
+    /// Notes that a helper has a new worker.
     pub fn begin(&self, helper: usize) {
         let mut shared = self.lock();
         shared.helpers[helper] = HelperSlot { is_new: true, news: Vec::new() };
     }
 
-    /// A job; waits for a moment if there is none, or no room for its result.
+    /// Returns a task. Waits a short time if there is no job, or no room for its result.
     pub fn give(&self, helper: usize) -> HelperTask {
         let mut shared = self.lock();
         if !shared.stopped
@@ -231,12 +231,12 @@ impl UnitStore {
         HelperTask::Job(job)
     }
 
-    /// The checks that were merged since this was asked last.
+    /// Returns the checks that were merged since the last call.
     pub fn news(&self, helper: usize) -> Vec<Arc<KnownChecks>> {
         std::mem::take(&mut self.lock().helpers[helper].news)
     }
 
-    /// The first unit of a job was run; without a result it is left to the supervisor.
+    /// Notes that the first unit of a job was run. Without a result it is left to the supervisor.
     pub fn ran(&self, job: &Job, result: Option<UnitResult>) {
         let id = job.unit.id();
         let mut shared = self.lock();
@@ -260,7 +260,7 @@ impl SharedUnits {
         self.bytes > ROOM || self.results.len() >= RESULTS
     }
 
-    /// The next job whose first unit no worker has run, or runs.
+    /// Returns the next job whose first unit is not run, running or left to the supervisor.
     fn pop(&mut self) -> Option<Job> {
         loop {
             let job = self.jobs.pop_front()?;

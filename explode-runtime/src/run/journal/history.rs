@@ -1,4 +1,4 @@
-//! Reading the journal that an earlier process has written, and going on with it.
+//! Reads the journal of an earlier process, and continues it.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -24,36 +24,36 @@ pub struct ResumedJournal {
 /// A journal that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The file itself.
+    /// The file cannot be read.
     #[error("{path}: {error}; name the folder of a run, with its journal")]
     Io {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         error: io::Error,
     },
-    /// Not even its beginning is sound.
+    /// The beginning of the journal is damaged.
     #[error("{path}: not the journal of a run, or damaged at its beginning; begin the run anew")]
     Damaged {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
     },
-    /// Its format is one that this version does not read.
+    /// The journal has a format that this version does not read.
     #[error(
         "{path}: format {format}, and this version of explode reads format {NEEDED}; go on with \
          the version that wrote it, or \
          begin the run anew"
     )]
     Format {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// Its format.
+        /// The format of the journal.
         format: u32,
     },
     /// Another version of explode wrote it.
     #[error("{path}: written by explode {version}; go on with that version, or begin the run anew")]
     Version {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
         /// The version of explode that wrote it.
         version: String,
@@ -64,7 +64,7 @@ impl ResumedJournal {
     /// Reads the journal of a run folder.
     ///
     /// # Errors
-    /// There is none, or it is not of this version.
+    /// The journal is absent, damaged at its beginning, or not of this version.
     pub fn read(folder: &Path) -> Result<ResumedJournal, JournalError> {
         let path = folder.join(JOURNAL);
         let mut bytes = Vec::new();
@@ -75,7 +75,7 @@ impl ResumedJournal {
         }
     }
 
-    /// Reads what a journal at `path` has in it.
+    /// Reads the bytes of a journal at `path`.
     ///
     /// # Errors
     /// As [`ResumedJournal::read`].
@@ -93,12 +93,12 @@ impl ResumedJournal {
         Ok(ResumedJournal { header, bytes })
     }
 
-    /// The plan of the run.
+    /// Returns the plan of the run.
     pub fn plan(&self) -> &Plan {
         &self.header.plan
     }
 
-    /// Does the run begin with the same as then?
+    /// Returns an error if the run begins with another origin than the journal.
     pub(in crate::run) fn fits(&self, origin: &RunOrigin) -> Result<(), UsageError> {
         if self.header.origin == *origin {
             return Ok(());
@@ -107,7 +107,7 @@ impl ResumedJournal {
         Err(UsageError(format!("the run cannot be resumed: {changes}; begin it anew")))
     }
 
-    /// Gives each record to `visit`, cuts off what is torn, and goes on writing.
+    /// Passes each record to `visit`, cuts off what is torn, and opens the journal to append to it.
     pub(in crate::run) fn go_on(
         &self,
         folder: &Path,
@@ -122,7 +122,8 @@ impl ResumedJournal {
         Ok(Journal { path, beginning: Vec::new(), file: Some(file), book, sound, synced })
     }
 
-    /// Returns how many bytes are sound, and the choices that their records have.
+    /// Passes each record to `visit`. Returns the number of sound bytes, and the choices of their
+    /// records.
     pub(super) fn each<E>(
         &self,
         mut visit: impl FnMut(UnitRecord) -> Result<(), E>,
@@ -141,7 +142,7 @@ impl ResumedJournal {
     }
 }
 
-/// The format that a journal says it has in its first line, if it is one.
+/// Returns the format that the first line of a journal names; `None` if it is not a journal.
 fn format_of(bytes: &[u8]) -> Option<u32> {
     let line = bytes.strip_prefix(MAGIC_WORDS)?.split(|byte| *byte == b'\n').next()?;
     std::str::from_utf8(line).ok()?.parse().ok()

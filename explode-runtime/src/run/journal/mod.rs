@@ -1,12 +1,12 @@
-//! The journal of a run: the result of each unit, in the run folder, so that another process can go
-//! on.
+//! The journal of a run: the result of each unit, in the run folder, so that another process can
+//! resume the run.
 //!
-//! `RUN/journal` is a line that says what it is, then records: length (4 bytes) and xxh3 hash (8
-//! bytes) of what follows, both little-endian, and that in postcard's form. The first record says
-//! which run it is, each other one is a unit that has ended. A choice is written once, in the first
-//! record that has it, and then by number: the others go on from those before them. A record that
-//! is torn or damaged ends the journal: it and what follows are cut off, and their units are run
-//! again.
+//! `RUN/journal` is a line with the format, then records: the length (4 bytes) and the xxh3 hash (8
+//! bytes) of the body, both little-endian, then the body in postcard's form. The first record
+//! identifies the run. Each of the others is a unit that has ended. A choice is written once, in
+//! the first record that has it, and then by number, so a record depends on those before it. A torn
+//! or damaged record ends the journal. It and the records after it are cut off, and their units are
+//! run again.
 
 mod history;
 mod record;
@@ -32,42 +32,42 @@ use record::{JournalHeader, WrittenUnit};
 /// The first line: [`MAGIC_WORDS`] and the format, [`NEEDED`].
 const MAGIC: &[u8] = b"explode journal 5\n";
 const MAGIC_WORDS: &[u8] = b"explode journal ";
-/// Format 5: what a unit has added to the totals, and choices by number.
+/// Format 5: the changes that a unit made to the totals, and choices by number.
 const NEEDED: u32 = 5;
-/// What was written waits for the disk no longer than this.
+/// The time after which appended records are made durable with the next one.
 const SYNC: Duration = Duration::from_secs(1);
 
 /// A journal that is being written.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    /// What it begins with, until it is there.
+    /// The bytes with which the file begins.
     beginning: Vec<u8>,
     file: Option<File>,
-    /// The choices that its records have.
+    /// The choices of its records.
     book: ChoiceBook,
-    /// How long its sound part is.
+    /// The length of its sound part, in bytes.
     sound: u64,
     synced: Instant,
 }
 
 impl Journal {
-    /// One in a run folder; it is made when there is something to write.
+    /// Creates the journal of a run folder. The file is made when there is something to write.
     pub fn of(folder: &Path, plan: &Plan, origin: &RunOrigin) -> Journal {
         let beginning = [MAGIC, &frame(&JournalHeader::of(plan, origin))].concat();
         let (path, book) = (folder.join(JOURNAL), ChoiceBook::default());
         Journal { path, beginning, file: None, book, sound: 0, synced: Instant::now() }
     }
 
-    /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was,
-    /// or none at all, and is its end.
+    /// Appends a record. It is durable at once with `now`, otherwise soon. An error leaves the
+    /// journal as it was or removes it, and the journal must not be used after that.
     pub fn append(&mut self, record: &UnitRecord, now: bool) -> Result<(), RunError> {
         let _span = debug_span!("journal").entered();
         let frame = frame(&WrittenUnit::of(record, &mut self.book));
         let now = now || self.synced.elapsed() >= SYNC;
         self.write(&frame, now).map_err(|error| {
-            // The room is wanted for findings. That even this fails changes nothing: a torn record
-            // is known when it is read.
+            // The space is needed for findings. A failure here changes nothing, because a torn
+            // record is detected when it is read.
             let _ = match self.file.take().filter(|_| self.sound > self.beginning.len() as u64) {
                 Some(file) => file.set_len(self.sound),
                 None => fs::remove_file(&self.path),
@@ -76,7 +76,7 @@ impl Journal {
         })
     }
 
-    /// What was added is durable from now on.
+    /// Makes all appended records durable.
     pub fn sync(&mut self) -> Result<(), RunError> {
         self.write(&[], true).map_err(|error| RunError::folder(&self.path, error))
     }

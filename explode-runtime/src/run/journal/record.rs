@@ -1,4 +1,4 @@
-//! What a journal has in it: which run it is, and the units that have ended.
+//! The records of a journal: the run, and the units that have ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::plan::{Plan, RunOrigin};
 use crate::run::findings::FindingsChange;
 use crate::run::totals::Merged;
 
-/// Which run it is.
+/// The run that the journal belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct JournalHeader {
     pub explode: String,
@@ -19,22 +19,22 @@ pub(super) struct JournalHeader {
 }
 
 impl JournalHeader {
-    /// That of a run of this version.
+    /// Returns the header for a run of this version.
     pub fn of(plan: &Plan, origin: &RunOrigin) -> JournalHeader {
         let explode = env!("CARGO_PKG_VERSION").to_owned();
         JournalHeader { explode, plan: plan.clone(), origin: origin.clone() }
     }
 }
 
-/// A unit that has ended; [`WrittenUnit`] has its choices.
+/// A unit that has ended. [`WrittenUnit`] has its choices.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::run) struct UnitRecord {
-    /// Which unit it is: a strategy that goes another way when it is repeated is found out by it.
+    /// The identity of the unit. It reveals a strategy that takes another path when it is repeated.
     pub unit: UnitId,
-    /// What it has added.
+    /// The changes that the unit made to the totals.
     pub merged: Merged,
     pub findings: FindingsChange,
-    /// Since the run began.
+    /// The time since the run began.
     pub elapsed_ms: u64,
 }
 
@@ -49,12 +49,12 @@ impl UnitRecord {
     }
 }
 
-/// A record in its written form: a choice stands there once, and from then on its number.
+/// A record in its written form. A choice is written once, and then by number.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct WrittenUnit<R> {
     /// Choices that no record before it has. They get the next numbers.
     new: Vec<NewChoice>,
-    /// The numbers of its choices.
+    /// The numbers of the record's choices.
     choices: Vec<u32>,
     record: R,
 }
@@ -63,7 +63,8 @@ pub(super) struct WrittenUnit<R> {
 struct NewChoice(#[serde(with = "as_json")] Choice);
 
 impl<'a> WrittenUnit<&'a UnitRecord> {
-    /// That of a record; the book has the choices of all records before it, and then its own, too.
+    /// Returns the written form of a record. The book has the choices of all earlier records. The
+    /// choices of this record are added to it.
     pub fn of(record: &'a UnitRecord, book: &mut ChoiceBook) -> WrittenUnit<&'a UnitRecord> {
         let known = book.len();
         let choices = record.merged.choices.iter().map(|choice| book.number(choice)).collect();
@@ -73,7 +74,7 @@ impl<'a> WrittenUnit<&'a UnitRecord> {
 }
 
 impl WrittenUnit<UnitRecord> {
-    /// The record, with its choices; none if it goes on from other records than these.
+    /// Returns the record with its choices; `None` if it depends on other records than these.
     pub fn read(self, book: &mut ChoiceBook) -> Option<UnitRecord> {
         let WrittenUnit { new, choices, mut record } = self;
         let all = book.len() + new.len();

@@ -43,7 +43,7 @@ fn journal(units: u64) -> Vec<u8> {
     bytes
 }
 
-/// The units of a journal, and how long its sound part is; none if it is no journal.
+/// Returns the units of a journal, and the length of its sound part; `None` if it is not a journal.
 fn read(bytes: &[u8]) -> Option<(Vec<u64>, usize)> {
     let history = ResumedJournal::parse(bytes.to_vec(), PathBuf::from("journal")).ok()?;
     let mut units = Vec::new();
@@ -100,7 +100,7 @@ fn a_torn_record_ends_it() {
     }
 }
 
-/// A file that takes no more: what was there stays.
+/// A file that takes no more bytes keeps what it has.
 #[test]
 fn what_cannot_be_written_leaves_the_journal_as_it_was() {
     let folder = tempfile::tempdir().unwrap();

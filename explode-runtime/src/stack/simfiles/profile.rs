@@ -1,14 +1,14 @@
-//! What simulated files promise: the words of `docs/model/fault-model.md`, section 7.
+//! The promises of simulated files, in the words of `docs/model/fault-model.md`, section 7.
 
 use crate::verdict::{Profile, Promise};
 
-/// Where the words of the promises stand.
+/// The source of the quotations.
 const SOURCE: &str = "explode, docs/model/fault-model.md, section 7";
 
-/// Promises, whether they are kept, and the words that say so.
+/// Names of promises, whether they are kept, and the quotation from the source.
 type Line = (&'static [&'static str], bool, &'static str);
 
-/// What the model says of every mount.
+/// The lines for every mount.
 const ALWAYS: [Line; 6] = [
     (
         &["synced-by-fsync", "partly-synced-by-fsync", "flushed-contents", "flushed-attributes"],
@@ -41,7 +41,7 @@ const ALWAYS: [Line; 6] = [
     (&["atomic-call"], false, "Nothing orders two unsynced changes"),
 ];
 
-/// What it says of a mount whose changes are not durable when their calls return.
+/// The lines for a mount whose changes are not durable when their calls return.
 const NOT_SYNCHRONOUS: [Line; 2] = [
     (
         &["replaced-by-rename"],
@@ -57,7 +57,7 @@ const NOT_SYNCHRONOUS: [Line; 2] = [
     ),
 ];
 
-/// The profile of a mount, synchronous or not. What has no line is held to.
+/// Returns the profile of a mount. A promise without a line is kept.
 pub(super) fn profile(sync: bool) -> Profile {
     let more: &[Line] = if sync { &[] } else { &NOT_SYNCHRONOUS };
     let lines = ALWAYS.iter().chain(more);

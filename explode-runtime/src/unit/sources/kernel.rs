@@ -1,6 +1,6 @@
-//! Choices of the kernel: functions that fail, writes that end late, and what it does on its own
-//! between two calls. They are one sequence with ours (EX-11): it is handed over while the checked
-//! system runs, and taken back with what was chosen there.
+//! Choices of the kernel: functions that fail, writes that complete late, and its own work between
+//! two calls. They are part of the one sequence of choices (EX-11). The sequence is handed over
+//! while the checked system runs, and is taken back with the choices made there.
 
 use super::source::{Asking, ChoiceSource};
 use crate::base::StepError;
@@ -9,17 +9,17 @@ use crate::faults::background::background_actions;
 use crate::faults::kernel::injected;
 use crate::stack::Stack;
 
-/// Hands the sequence of choices over to the kernel, and takes it back.
+/// Hands the sequence of choices over to the kernel and takes it back.
 #[derive(Debug, Default)]
 pub(super) struct KernelSource {
-    /// Is the sequence handed over?
+    /// True while the kernel has the sequence.
     has_it: bool,
-    /// Why the choices that were made there are not known.
+    /// The reason why the kernel's choices are unknown.
     trouble: Option<StepError>,
 }
 
 impl ChoiceSource for KernelSource {
-    /// From now on the threads of the stack are held back, if what they do is chosen.
+    /// Holds back the threads of the stack from now on, if their work is chosen.
     fn started(&mut self, stack: &Stack) -> Result<(), StepError> {
         match stack.devices().kernel() {
             Some(kernel) if !stack.between().is_none() => kernel.quiesce(&stack.threads()),
@@ -61,7 +61,8 @@ impl ChoiceSource for KernelSource {
         self.trouble.as_ref()
     }
 
-    /// What has failed, ended late or run: there is less that may from here on.
+    /// Adds the failures, late completions and background work so far, which reduce what may still
+    /// follow.
     fn add_state(&self, made: &[Choice], signature: &mut Vec<u8>) {
         injected(made).for_each(|choice| {
             signature.extend(choice.label.to_string().as_bytes());

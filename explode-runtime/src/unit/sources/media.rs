@@ -10,14 +10,14 @@ use crate::faults::media::{MediaBlock, SITE, faults};
 use crate::judge::CrashPipeline;
 use crate::stack::Stack;
 
-/// Something that may happen now.
+/// A fault that may happen now.
 #[derive(Debug)]
 struct Chance {
     site: MediaBlock,
     fault: ReadFault,
 }
 
-/// Lets blocks go bad, one before a mutate at most.
+/// Lets blocks go bad, at most one before each mutate.
 #[derive(Debug)]
 pub(super) struct MediaSource;
 
@@ -60,7 +60,7 @@ impl ChoiceSource for MediaSource {
         Ok(())
     }
 
-    /// A block that has gone bad is part of the state.
+    /// Adds the blocks that have gone bad.
     fn add_state(&self, made: &[Choice], signature: &mut Vec<u8>) {
         faults(made).for_each(|fault| signature.extend(fault.as_bytes()));
     }

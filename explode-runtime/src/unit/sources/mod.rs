@@ -1,5 +1,5 @@
-//! What chooses besides the checker: blocks of a medium that go bad, functions of the kernel that
-//! fail, and what the kernel does on its own. Each is a [`ChoiceSource`].
+//! The sources of choices besides the checker: blocks of a medium that go bad, functions of the
+//! kernel that fail, and the kernel's own work. Each is a [`ChoiceSource`].
 
 mod kernel;
 mod media;
@@ -17,27 +17,27 @@ use crate::stack::Stack;
 
 pub use source::{Asking, ChoiceSource};
 
-/// All sources of a unit, in the order in which they choose.
+/// The sources of a unit, in the order in which they choose.
 pub(super) struct Sources {
     all: Shared<Vec<Box<dyn ChoiceSource>>>,
-    /// Does the checked system have its turn?
+    /// True during the turn of the checked system.
     on: Cell<bool>,
 }
 
 impl Sources {
-    /// Nothing has been chosen.
+    /// Starts without choices.
     pub fn new() -> Sources {
         let all: Vec<Box<dyn ChoiceSource>> =
             vec![Box::new(MediaSource), Box::new(KernelSource::default())];
         Sources { all: Shared::new(all), on: Cell::new(false) }
     }
 
-    /// [`ChoiceSource::started`] of each.
+    /// Calls [`ChoiceSource::started`] of each source.
     pub fn started(&self, stack: &Stack) -> Result<(), StepError> {
         self.all.get_mut().iter_mut().try_for_each(|source| source.started(stack))
     }
 
-    /// [`ChoiceSource::before_mutate`] of each.
+    /// Calls [`ChoiceSource::before_mutate`] of each source.
     pub fn before_mutate(
         &self,
         stack: &Stack,
@@ -50,8 +50,8 @@ impl Sources {
             .try_for_each(|source| source.before_mutate(stack, asking, pipeline))
     }
 
-    /// Begins the turn of the checked system (`on`): the sequence of choices is handed over. Or
-    /// ends it: the sequence is taken back.
+    /// Begins the turn of the checked system (`on`) and hands the sequence of choices over, or ends
+    /// the turn and takes the sequence back.
     pub fn kernel_turn(&self, stack: &Stack, asking: &Asking<'_>, on: bool) {
         self.on.set(on);
         for source in self.all.get_mut().iter_mut() {
@@ -63,17 +63,17 @@ impl Sources {
         }
     }
 
-    /// Does the checked system have its turn?
+    /// Returns true during the turn of the checked system.
     pub fn is_kernel_turn(&self) -> bool {
         self.on.get()
     }
 
-    /// The first [`ChoiceSource::trouble`].
+    /// Returns the first [`ChoiceSource::trouble`].
     pub fn trouble(&self) -> Option<StepError> {
         self.all.get().iter().find_map(|source| source.trouble().cloned())
     }
 
-    /// [`ChoiceSource::add_state`] of each.
+    /// Calls [`ChoiceSource::add_state`] of each source.
     pub fn add_state(&self, made: &[Choice], signature: &mut Vec<u8>) {
         self.all.get().iter().for_each(|source| source.add_state(made, signature));
     }

@@ -1,4 +1,4 @@
-//! Probe sessions: a worker that stops a unit at a request for crash checks, and tries disks there.
+//! Probe sessions. A worker stops a unit at a request for crash checks, and tries disks there.
 
 mod moment;
 mod protocol;

@@ -1,4 +1,5 @@
-//! Events as a story has them: without their bytes, with what stands where they write.
+//! The moment of a crash as a story has it: events without their bytes, with the owner of each
+//! range.
 
 use explode_ramdisk::Event;
 
@@ -6,8 +7,9 @@ use crate::crash::{Epoch, Neighbours, PieceId};
 use crate::events::{EventSummary, PlacedCall, Whose, happened};
 use crate::worker::probe::protocol::{CrashMoment, PendingRange};
 
-/// The moment of a disk that keeps these pieces: `first` is the instant before the events,
-/// `issuers` who has caused them, as far as it is known; `calls` all calls that were made.
+/// Returns the moment of a disk that keeps these pieces. `first` is the instant before the events.
+/// `issuers` are the tasks that caused the events, if they are known. `calls` are all calls that
+/// were made.
 pub(super) fn moment(
     neighbours: &Neighbours,
     pieces: &[PieceId],
@@ -19,7 +21,7 @@ pub(super) fn moment(
 ) -> CrashMoment {
     let before =
         usize::try_from(neighbours.instant() - first).expect("as many as there are events");
-    // Marks are no events of the count.
+    // Marks do not count as events.
     let counted = |event: &&Event| !matches!(event, Event::Mark { .. });
     let until = events.iter().scan(0, |count, event| {
         *count += usize::from(counted(&event));
@@ -46,7 +48,8 @@ pub(super) fn moment(
     }
 }
 
-/// The calls that began before the crash at this instant.
+/// Returns the calls that began before the crash at this instant. A call that the crash interrupted
+/// has no end.
 fn until_crash(mut calls: Vec<PlacedCall>, instant: u64) -> Vec<PlacedCall> {
     calls.retain(|call| call.from < instant || call.to.is_some_and(|to| to <= instant));
     for call in &mut calls {

@@ -1,8 +1,8 @@
-//! What a worker is asked about a trace, and what it says.
+//! The messages of a probe: orders about a trace, and the replies of the worker.
 //!
-//! A [`ProbeOrder`] runs a way. When the request for crash checks is there that is looked for, the
-//! worker says where it [stands](StoppedAt), and the system stands still while disks of that moment
-//! are tried, one after the other ([`ProbeCommand`]).
+//! A [`ProbeOrder`] runs a path. At the request for crash checks that is its goal, the worker
+//! reports [where it has stopped](StoppedAt). The system then stands still, and the supervisor
+//! tries disks of that moment, one after the other ([`ProbeCommand`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,238 +13,240 @@ use crate::trace::CrashDiskRecord;
 use crate::verdict::{Broken, Verdict, Violation};
 use crate::worker::Evidence;
 
-/// A way to run, and where it ends.
+/// A path to run, and its goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeOrder {
-    /// The answers, call of mutate by call of mutate.
+    /// The answers to the choices of the path.
     pub answers: ProbeAnswers,
-    /// How many calls of mutate.
+    /// The number of calls of mutate.
     pub mutates: u32,
-    /// The verdict that is looked for.
+    /// The verdict of the error.
     pub verdict: Verdict,
-    /// The promise that it is about.
+    /// The promise that the error breaks.
     pub promise: String,
-    /// Where it ends.
+    /// The goal at which the path ends.
     pub until: ProbeGoal,
-    /// The worker may die of it: each choice and each disk is said before.
+    /// True if the worker may die on the path. It then sends each choice, and each disk before its
+    /// check.
     pub snapshot_before: bool,
-    /// The calls of the checker are written down, for a script.
+    /// True if the calls of the checker are recorded for a script.
     pub noted: bool,
 }
 
-/// Answers to the choices of a way.
+/// The answers to the choices of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeAnswers {
-    /// Just these in their order, whichever mutate asks; anything else is another way.
+    /// Exactly these answers, in their order, in any mutate. Any other choice is a divergence.
     Exactly(Vec<Choice>),
-    /// Of each mutate its own. A point gets the first of its mutate's answers that is left and
-    /// fits; what stood before that one is dropped; if none fits it gets the first option.
+    /// The answers of each mutate. A choice point gets the first unused answer of its mutate that
+    /// fits. The answers before that one are dropped. If none fits, the point gets the first
+    /// option.
     AsFits(Vec<Vec<Choice>>),
 }
 
-/// Where a way ends.
+/// The goal of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeGoal {
-    /// When a mutate itself sees the error.
+    /// A mutate that itself sees the error.
     Mutate,
-    /// At the first disk of the last mutate that shows the error, or that crashes during recovery
-    /// lead to from there.
+    /// The first disk of the last mutate that shows the error, or from which crashes during
+    /// recovery lead to a disk that shows it.
     Failing {
-        /// So many of them at most.
+        /// The maximal number of crashes during recovery.
         crashes: u32,
-        /// Only at the request for crash checks of this index, and only if the log there is not the
-        /// one of this hash: where it is, the recorded disk is the only one, as in a replay
-        /// (EX-60).
+        /// The index of the only request for crash checks to search, and a hash. If the log has
+        /// this hash there, nothing is searched: then the recorded disk is the only one, as in a
+        /// replay (EX-60).
         only: Option<(u64, String)>,
-        /// A disk that keeps these pieces is looked at first.
+        /// The pieces of the disk that is checked first.
         first: Vec<PieceId>,
-        /// So many disks are looked at, at most.
+        /// The maximal number of disks to check.
         most: u64,
-        /// So many milliseconds may be taken.
+        /// The maximal time, in milliseconds.
         budget_ms: u64,
     },
-    /// At this disk, which is not looked at.
+    /// This disk, which is not checked.
     At(CrashPoint),
 }
 
-/// Everything that leads to a crash disk besides the choices.
+/// The path to a crash disk, besides the choices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashPoint {
-    /// Calls of mutate so far, the current one included.
+    /// The number of calls of mutate so far, the current one included.
     pub mutates: u32,
-    /// Index of the request for crash checks.
+    /// The index of the request for crash checks.
     pub interval: u64,
-    /// When the crash was.
+    /// The epoch of the crash.
     pub epoch: Epoch,
     /// The arguments of the check.
     pub args: Vec<String>,
-    /// Hash of all events up to there, 32 hexadecimal digits.
+    /// The hash of all events up to the crash checks, in 32 hexadecimal digits.
     pub log: String,
-    /// The disk that the crash left; then those that crashes during recovery left.
+    /// The disk that the crash left, then those that crashes during recovery left.
     pub disks: Vec<CrashDiskRecord>,
 }
 
-/// What a worker that stands still is asked.
+/// A command to a worker that has stopped at a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeCommand {
-    /// Recover and check: the crash disk that keeps these pieces, in the recovery of that one a
-    /// crash that keeps these, and so on.
+    /// Recover and check the disk that keeps these pieces: the pieces of the crash disk, then those
+    /// of a disk that a crash during its recovery leaves, and so on.
     Try(Vec<Vec<PieceId>>),
-    /// Say what a script needs: what was done, and the bytes of the disks. With a disk that keeps
-    /// these pieces, to compare with; none for no such disk. And what was found broken.
+    /// Send the evidence that a script needs, about this violation. The disk that keeps these
+    /// pieces is the one to compare with. If no disk keeps them, there is no disk to compare with.
     Evidence(Vec<PieceId>, Violation),
-    /// Nothing more: the way ends.
+    /// End the path.
     Enough,
 }
 
-/// What a worker says of a probe.
+/// A reply of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeReply {
-    /// In the mutate of this number, from 1, this was chosen; said if the worker may die.
+    /// A choice and the number of its mutate, from 1. Only if the worker may die.
     Chose(u32, Choice),
-    /// This disk comes next; said if the worker may die.
+    /// The disk that is checked next. Only if the worker may die.
     Looking(CrashPoint),
-    /// It stands still, and waits for what to try.
+    /// The worker has stopped at a disk, and waits for a command.
     Standing(StoppedAt),
-    /// What came of a try.
+    /// The result of a try.
     Tried(TryResult),
-    /// What a script needs.
+    /// The evidence that a script needs.
     Evidence(Evidence),
-    /// The way has ended.
+    /// The path has ended.
     Ended(ProbeResult),
 }
 
-/// Where a worker stands still.
+/// The place at which a worker has stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedAt {
-    /// The choices so far, mutate by mutate.
+    /// The choices so far, for each mutate.
     pub choices: Vec<Vec<Choice>>,
-    /// Steps of the checker's own commands that have failed.
+    /// The commands of the checker that have failed.
     pub failed: Vec<FailedCommand>,
-    /// At this disk.
+    /// The disk at which the worker has stopped.
     pub spot: CrashPoint,
-    /// What could be kept or lost there; then the same of the recovery of each disk but the last.
+    /// The moment of the crash, then the moment of each crash during recovery.
     pub moments: Vec<CrashMoment>,
-    /// How many disks were looked at on the way.
+    /// The number of disks that were checked on the path.
     pub looked: u64,
 }
 
 /// The moment of a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashMoment {
-    /// Which emission of its interval, and which world of that.
+    /// The index of the emission in its interval, and of the world in the emission.
     pub place: (usize, usize),
-    /// The calls up to the crash, in the order in which they began; of the recovery none. The one
-    /// that the crash interrupted has not returned.
+    /// The calls up to the crash, in the order in which they began; empty for a recovery. The call
+    /// that the crash interrupted has no end.
     pub calls: Vec<PlacedCall>,
-    /// How many events came before those of the interval, marks not counted.
+    /// The number of events before those of the interval, without marks.
     pub first: u64,
-    /// How many events had come at the latest when the crash came: more of them do not lead to such
-    /// a disk in its epoch.
+    /// The latest instant of the crash, as a number of events without marks. A later crash does not
+    /// leave this disk in its epoch.
     pub crash: u64,
     /// The events of the interval, or of the recovery, up to the crash.
     pub events: Vec<EventSummary>,
-    /// How many of them came after.
+    /// The number of events of the interval or the recovery after those.
     pub later: u64,
-    /// What was pending: the ranges with versions that a crash in this epoch can keep.
+    /// The pending ranges with the versions that a crash in this epoch can keep.
     pub ranges: Vec<PendingRange>,
 }
 
-/// A range of a device, and what of it is pending.
+/// A range of a device, and its pending versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingRange {
     /// The device.
     pub dev: u32,
-    /// Its sectors: first and how many, of each part.
+    /// Its sectors: the first sector and the number of sectors of each part.
     pub sectors: Vec<(u64, u64)>,
-    /// What stands there, as far as a component can tell.
+    /// The owner of the range; `None` if no component knows it.
     #[serde(rename = "whose")]
     pub owner: Option<String>,
-    /// The number of each version, oldest first, with its place in the order in which pieces were
+    /// The number of each version, oldest first, with its index in the order in which pieces were
     /// first written.
     pub versions: Vec<(u32, u64)>,
-    /// Since which event each version can reach the disk, as a count of events, marks not counted.
+    /// The event since which each version can reach the disk, as a number of events without marks.
     pub since: Vec<u64>,
-    /// The version that the disk has kept.
+    /// The version that the disk has kept; `None` if it has kept no version.
     pub kept: Option<u32>,
 }
 
 impl PendingRange {
-    /// The name of a version.
+    /// Returns the name of a version.
     pub fn name(&self, version: u32) -> PieceId {
         (self.dev, self.sectors.first().map_or(0, |part| part.0), version)
     }
 
-    /// Its newest version.
+    /// Returns the newest version.
     pub fn newest(&self) -> Option<u32> {
         self.versions.last().map(|version| version.0)
     }
 
-    /// Bytes of the range.
+    /// Returns the size of the range, in bytes.
     pub fn bytes(&self) -> u64 {
         self.sectors.iter().map(|part| part.1 * 512).sum()
     }
 }
 
-/// The names of the versions that are kept, range by range.
+/// Returns the names of the versions that are kept, range by range.
 pub(crate) fn kept_names(ranges: &[PendingRange], digits: &[Option<u32>]) -> Vec<PieceId> {
     ranges.iter().zip(digits).filter_map(|(range, digit)| Some(range.name((*digit)?))).collect()
 }
 
-/// What came of a try.
+/// The result of a try.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TryResult {
     /// No crash in this epoch leaves such a disk.
     Impossible,
-    /// It was looked at.
+    /// The disk was checked.
     Looked {
-        /// The disks, as a trace has them; fewer than asked for if one of them failed on the way to
-        /// the last.
+        /// The disks, as a trace has them. If a disk before the last one fails, those after it are
+        /// missing.
         disks: Vec<CrashDiskRecord>,
-        /// What the last one is like.
+        /// The condition of the last disk.
         looks: DiskCondition,
     },
 }
 
-/// What a disk is like.
+/// The condition of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DiskCondition {
-    /// It recovers, and all promises are kept.
+    /// Recovery succeeds, and all promises are kept.
     Sound,
-    /// Recovery or check fails.
+    /// Recovery or the check fails.
     Violated(Violation),
     /// The check could not be made.
     Broken(String),
 }
 
-/// The result of a way.
+/// The result of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeResult {
-    /// The choices, mutate by mutate.
+    /// The choices, for each mutate.
     pub choices: Vec<Vec<Choice>>,
-    /// Steps of the checker's own commands that have failed.
+    /// The commands of the checker that have failed.
     pub failed: Vec<FailedCommand>,
-    /// How it ended.
+    /// The end of the path.
     pub end: ProbeEnd,
-    /// How many disks were looked at on the way.
+    /// The number of disks that were checked on the path.
     pub looked: u64,
-    /// The profile's line about the promise that is broken, if there is one.
+    /// The profile's line about the promise of the order; `None` if there is no such line.
     pub promise: Option<CitedPromise>,
-    /// The events, a line each, if the worker keeps them.
+    /// The events, one line each; empty unless the worker keeps events.
     pub events: Vec<String>,
 }
 
-/// How a way ended.
+/// The end of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeEnd {
-    /// It stood still, until it was asked to end.
+    /// The worker has stopped at a disk, and has then received the command to end.
     Stood,
-    /// A mutate itself has seen this.
+    /// A mutate itself has seen this violation.
     Violated(Violation),
-    /// It went to its end, and did not find what was looked for; or a bound has ended the search:
-    /// true.
+    /// The path has ended without reaching its goal, for this reason. True if a bound has ended the
+    /// search.
     Nothing(String, bool),
-    /// It went another way.
+    /// The path has diverged.
     Diverged(String),
     /// The checker, a component or the tool failed.
     Broken(Broken),
@@ -255,12 +257,12 @@ pub enum ProbeEnd {
 pub struct CitedPromise {
     /// The system, with the settings that matter.
     pub system: String,
-    /// Which promise.
+    /// The name of the promise.
     pub name: String,
-    /// Is it promised?
+    /// True if the system gives the promise.
     pub kept: bool,
-    /// The system's own words.
+    /// The words of the system's documentation.
     pub quote: String,
-    /// Where they stand.
+    /// The place of the words.
     pub source: String,
 }

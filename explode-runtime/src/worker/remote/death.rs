@@ -1,4 +1,4 @@
-//! How a worker dies: by itself, by its deadline, or by what it says.
+//! The death of a worker: by itself, by its deadline, or by an invalid message.
 
 use std::time::Duration;
 
@@ -7,11 +7,12 @@ use super::worker::RemoteWorker;
 use crate::verdict::{Verdict, WorkerDeath, WorkerStep};
 use crate::worker::protocol::FromWorker;
 
-/// A worker whose stream has ended may take so long to end itself.
+/// The time in which a worker may end by itself after its stream has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 impl RemoteWorker<'_> {
-    /// How long the step takes already, but for the time in which the worker was kept from running.
+    /// Returns the duration of the current step, without the time in which others kept the worker
+    /// from running.
     fn elapsed(&mut self) -> Duration {
         let now = self.body.kept_waiting();
         let (first, last) = self.kept.get_or_insert((now, now));
@@ -19,8 +20,9 @@ impl RemoteWorker<'_> {
         self.since.elapsed().saturating_sub(now.saturating_sub(*first))
     }
 
-    /// In this step others had the processor for most of the time, and it has not run for as long
-    /// as a guest's kernel waits for a task before it says that it hangs: that kernel cannot know.
+    /// Returns true if others had the processor for most of this step, and the worker has run for
+    /// less than a quarter of the deadline. A guest's kernel waits that long for a task before it
+    /// reports a hang, and cannot tell that the task could not run.
     fn is_starved(&self) -> bool {
         let all = self.since.elapsed();
         let kept = self.kept.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
@@ -46,7 +48,7 @@ impl RemoteWorker<'_> {
         })
     }
 
-    /// It died; what it had announced by then is what it died in.
+    /// Returns the death of the worker. The newest announced step is the step in which it died.
     pub(super) fn died(&mut self, why: &str) -> WorkerDeath {
         self.look_at_the_page();
         let starved = self.is_starved();
@@ -68,7 +70,7 @@ impl RemoteWorker<'_> {
         WorkerDeath { step: self.step, verdict, message, killed_externally: from_outside }
     }
 
-    /// It is not to be believed any more.
+    /// Returns the death of a worker whose messages cannot be used any more.
     pub(super) fn broken(&mut self, why: &str) -> WorkerDeath {
         let WorkerDeath { message, .. } = self.died(why);
         WorkerDeath {
@@ -99,8 +101,8 @@ mod tests {
     use super::*;
     use crate::worker::step_page::StepPage;
 
-    /// A worker that says nothing. As often as this it has waited for the processor all the time
-    /// when it is asked.
+    /// A worker that sends nothing. The first `starved` times that its waiting time is requested,
+    /// it has waited all the time.
     struct Silent {
         stream: UnixStream,
         begin: Instant,
@@ -145,7 +147,8 @@ mod tests {
         (Silent { stream, begin: Instant::now(), starved, asked, kept, verdict }, supervisor)
     }
 
-    /// How a worker dies with a deadline of 40 ms, and how often it was asked by then.
+    /// Returns the death of a worker with a deadline of 40 ms, and the number of times that its
+    /// waiting time was requested.
     fn death(starved: u32) -> (WorkerDeath, u32) {
         let (body, _supervisor) = silent(starved, None);
         let asked = Rc::clone(&body.asked);
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_deadline_stands_still_while_others_have_the_processor() {
-        // 50 looks, one each 10 ms at least.
+        // 50 requests, at least 10 ms apart.
         let (starved, asked) = death(50);
         let (hangs, _) = death(0);
         assert!(asked > 50, "it was given up after {asked} looks");
@@ -181,7 +184,7 @@ mod tests {
         assert_eq!(said(minute, Duration::ZERO), (Some(Verdict::Hang), false));
         assert_eq!(said(minute, 25 * second), (Some(Verdict::Hang), false));
         assert_eq!(said(minute, 50 * second), (None, true));
-        // It has run for longer than the kernel waits.
+        // The worker has run for longer than the kernel waits.
         assert_eq!(said(20 * minute, 11 * minute), (Some(Verdict::Hang), false));
     }
 }

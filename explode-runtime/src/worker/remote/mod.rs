@@ -1,16 +1,16 @@
-//! Workers on the other side of a wire, with deadlines: child processes and guests.
+//! Workers at the other end of a stream, with deadlines: child processes and guests.
 //!
-//! The supervisor waits for what a worker says, and now and then looks at what it was about to do.
-//! A step that takes longer than the deadline hangs, and its worker is ended. The deadline is
-//! looked at so often that a step may take a quarter longer. Time in which others had the processor
-//! does not count: a busy machine makes no step hang.
+//! The supervisor waits for messages from a worker, and at intervals reads the step that the worker
+//! has announced. A step that takes longer than the deadline hangs, and its worker is killed. The
+//! interval is short enough that a step can exceed the deadline by a quarter at most. Time in which
+//! others had the processor does not count, so a busy machine makes no step hang.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `mod.rs` | workers, one after the other |
-//! | `transport.rs` | what a worker runs in |
-//! | `worker.rs` | the messages to it, and its messages |
-//! | `death.rs` | its deadline, and how it died |
+//! | `mod.rs` | the workers of a run, one after the other |
+//! | `transport.rs` | the process, guest or thread that a worker runs in |
+//! | `worker.rs` | the messages to and from a worker |
+//! | `death.rs` | the deadline and the death of a worker |
 
 mod death;
 mod transport;
@@ -34,9 +34,9 @@ use worker::{IgnoreEvents, Observing, RemoteWorker};
 
 pub use transport::{SpawnTransport, Transport, TransportEnd};
 
-/// A replay whose worker is ended from outside is tried so often.
+/// The maximal number of tries of a replay whose worker is killed from outside.
 const TRIES: u32 = 5;
-/// So many keys go into one message.
+/// The maximal number of keys in one message.
 const KEYS: usize = 1 << 16;
 
 /// Workers in other processes or guests.
@@ -44,23 +44,24 @@ pub struct RemoteWorkers<'a> {
     plan: &'a Plan,
     spawn: &'a mut SpawnTransport<'a>,
     worker: Option<RemoteWorker<'a>>,
-    /// Returns true once the run is cancelled. Workers are then ended at once. Default: never.
+    /// Returns true once the run is cancelled. Workers are then killed at once. Default: never.
     pub cancelled: &'a dyn Fn() -> bool,
-    /// Gets the diagnostics of the workers. Default: they are not asked for any.
+    /// The receiver of the workers' diagnostics; `None` if no diagnostics are requested. Default:
+    /// `None`.
     pub observer: Option<&'a dyn Observer>,
 }
 
 impl<'a> RemoteWorkers<'a> {
-    /// Workers for a plan.
+    /// Creates the workers of a plan. `spawn` starts the process or guest of a worker.
     pub fn new(plan: &'a Plan, spawn: &'a mut SpawnTransport<'a>) -> RemoteWorkers<'a> {
         RemoteWorkers { plan, spawn, worker: None, cancelled: &|| false, observer: None }
     }
 
-    /// Replays a trace in a fresh worker. A trace of a step that hangs or ends its worker is
-    /// reproduced when that step does.
+    /// Replays a trace in a fresh worker. A trace of a step that hangs or kills its worker is
+    /// reproduced if that step does so again.
     ///
     /// # Errors
-    /// Those of the replay; the worker cannot be started.
+    /// The replay fails, or no worker can be started.
     pub fn replay(&mut self, trace: &Trace) -> Result<ReplayResult, RunError> {
         let mut tries = 1;
         loop {
@@ -92,19 +93,19 @@ impl<'a> RemoteWorkers<'a> {
         }
     }
 
-    /// Says something to the worker, if there is something to say, and hears what it says next.
+    /// Sends a message to the worker, if there is one, and returns the worker's next message.
     ///
     /// # Errors
-    /// The worker is gone, and is to be started again.
+    /// The worker is gone and must be started again.
     ///
     /// # Panics
-    /// Before it was started.
+    /// If the worker is not started.
     pub(crate) fn exchange(&mut self, word: Option<&ToWorker>) -> Result<FromWorker, WorkerDeath> {
         let worker = self.worker.as_mut().expect("a worker is started before it is asked");
         word.map_or(Ok(()), |word| worker.send(word)).and_then(|()| worker.hear(&mut IgnoreEvents))
     }
 
-    /// Ends the worker, so that another can be started.
+    /// Kills the worker, so that another one can be started.
     pub(crate) fn stop(&mut self) {
         self.worker = None;
     }
@@ -114,7 +115,7 @@ impl<'a> RemoteWorkers<'a> {
     }
 
     fn start(&mut self) -> Result<RemoteWorker<'a>, StartError> {
-        // Its disks and its page are wanted by the next.
+        // The next worker needs the disks and the page of this one.
         self.worker = None;
         let _span = info_span!("worker_start", mode = self.plan.mode.as_str()).entered();
         if (self.cancelled)() {
@@ -138,7 +139,7 @@ impl<'a> RemoteWorkers<'a> {
         let deadline = Duration::from_millis(self.plan.settings.deadline_ms);
         let mut worker = RemoteWorker::new(body, deadline, self.cancelled);
         worker.observing = self.observer.map(Observing::new);
-        // Nothing of the stack's has run yet, whatever has ended it.
+        // No part of the stack has run yet, so the death belongs to no step.
         let ready = worker
             .hear(&mut IgnoreEvents)
             .map_err(|death| WorkerDeath { step: WorkerStep::Between, ..death });
@@ -186,7 +187,7 @@ impl Workers for RemoteWorkers<'_> {
         }
     }
 
-    /// EKM serves one process of a machine at a time.
+    /// Stops the worker of this machine, because EKM serves one process of a machine at a time.
     fn yield_machine(&mut self) -> bool {
         if self.plan.mode == Mode::Here {
             self.worker = None;

@@ -1,4 +1,4 @@
-//! What a worker runs in, and how it ended.
+//! The process, guest or thread that a worker runs in, and its end.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -7,36 +7,38 @@ use crate::base::RunError;
 use crate::verdict::Verdict;
 use crate::worker::step_page::StepPage;
 
-/// What a worker runs in. When it is dropped, nothing of it is left.
+/// The process, guest or thread that a worker runs in. Dropping it ends the worker and leaves
+/// nothing of it behind, except a thread that hangs.
 pub trait Transport {
-    /// The stream of its messages; non-blocking or not.
+    /// Returns the stream of messages from the worker. It may be blocking or non-blocking.
     fn reader(&self) -> BorrowedFd<'_>;
 
-    /// The stream for messages to it; must not block.
+    /// Returns the stream of messages to the worker. It must not block.
     fn writer(&self) -> BorrowedFd<'_>;
 
-    /// Where it announces its steps; none if it says them.
+    /// Returns the page on which the worker announces its steps; `None` if it sends them as
+    /// messages.
     fn page(&self) -> Option<&StepPage>;
 
-    /// How long others have kept it from running since it began, as far as that is known: deadlines
-    /// stand still meanwhile.
+    /// Returns the time for which others have kept the worker from running since it began, if that
+    /// is known. Deadlines do not run meanwhile.
     fn kept_waiting(&self) -> Duration;
 
-    /// Ends it, unless it ends by itself within `patience`, and returns how it ended. A later call
-    /// returns the same.
+    /// Kills the worker, unless it ends by itself within `patience`, and returns how it ended. A
+    /// later call returns the same end.
     fn end(&mut self, patience: Duration) -> TransportEnd;
 }
 
-/// How a worker ended.
+/// The end of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransportEnd {
-    /// What is said of it whatever the step was; none for a process that just died.
+    /// The verdict if it does not depend on the step; `None` for a process that just died.
     pub verdict: Option<Verdict>,
-    /// How, in words.
+    /// A description of the end.
     pub message: String,
-    /// Nothing in it can end it like that: it was ended from outside.
+    /// True if the worker was killed from outside, which its step cannot cause.
     pub killed_externally: bool,
 }
 
-/// Starts what a worker runs in.
+/// Starts the process, guest or thread of a worker.
 pub type SpawnTransport<'a> = dyn FnMut() -> Result<Box<dyn Transport>, RunError> + 'a;

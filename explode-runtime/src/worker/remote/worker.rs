@@ -1,4 +1,4 @@
-//! The worker of the moment: the messages to it, and its messages.
+//! The connection to the current worker: the messages to it and from it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,45 +13,45 @@ use crate::worker::diagnostics::Observer;
 use crate::worker::frame::{FrameReader, encode};
 use crate::worker::protocol::{FromWorker, ToWorker};
 
-/// The supervisor looks around at least so often.
+/// The maximal interval between two looks at the page, the listener and the deadline.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The worker of the moment.
+/// The connection to the current worker.
 pub(super) struct RemoteWorker<'a> {
     pub body: Box<dyn Transport>,
     reader: FrameReader,
-    /// What it is about to do, since when it is known, and the number of its announcement.
+    /// The current step, the time since when it is known, and the number of its announcement.
     pub step: WorkerStep,
     pub since: Instant,
-    /// How long it had been kept from running when it was first waited for in this step, and when
-    /// it last was.
+    /// The time for which the worker had been kept from running, at the first and at the last look
+    /// in this step.
     pub kept: Option<(Duration, Duration)>,
     count: u64,
     checked: u64,
     pub deadline: Duration,
     stopping: bool,
     cancelled: &'a dyn Fn() -> bool,
-    /// Where its diagnostics go, if it was asked for them.
+    /// The receiver of the diagnostics; `None` if none are requested.
     pub observing: Option<Observing<'a>>,
 }
 
-/// Where the diagnostics of a worker go.
+/// The receiver of the diagnostics of a worker.
 pub(super) struct Observing<'a> {
     observer: &'a dyn Observer,
     worker: u32,
-    /// When the last word that it obeys was sent.
+    /// The time at which the worker's current order was sent, in nanoseconds.
     sent: u64,
 }
 
 impl<'a> Observing<'a> {
-    /// Those of a new worker.
+    /// Gives a new worker its number.
     pub fn new(observer: &'a dyn Observer) -> Observing<'a> {
         Observing { observer, worker: observer.hired(), sent: observer.now() }
     }
 }
 
 impl<'a> RemoteWorker<'a> {
-    /// One that has said nothing yet.
+    /// Creates the connection to a worker that has not sent anything yet.
     pub fn new(
         body: Box<dyn Transport>,
         deadline: Duration,
@@ -74,7 +74,7 @@ impl<'a> RemoteWorker<'a> {
 }
 
 impl RemoteWorker<'_> {
-    /// Has it run a unit; returns the first word that is not about its way.
+    /// Runs a unit in the worker. Returns the first message that is not about its path.
     pub(super) fn run(
         &mut self,
         order: &ToWorker,
@@ -92,7 +92,7 @@ impl RemoteWorker<'_> {
         }
     }
 
-    /// The next word that is no announcement.
+    /// Returns the next message that is not an announcement.
     pub(super) fn hear(
         &mut self,
         listener: &mut dyn UnitListener,
@@ -115,7 +115,7 @@ impl RemoteWorker<'_> {
         }
     }
 
-    /// Waits until more has come.
+    /// Waits until bytes have arrived.
     pub(super) fn wait(&mut self, listener: &mut dyn UnitListener) -> Result<(), WorkerDeath> {
         loop {
             let patience = LOOK.min(self.deadline / 4).max(Duration::from_millis(1));
@@ -136,7 +136,7 @@ impl RemoteWorker<'_> {
         }
     }
 
-    /// Passes on what is seen: steps one way, the wish to stop the other.
+    /// Passes the worker's step to the listener, and the listener's request to stop to the worker.
     fn look_around(&mut self, listener: &mut dyn UnitListener) -> Result<(), WorkerDeath> {
         self.look_at_the_page();
         listener.next_step(self.step, self.checked);
@@ -169,7 +169,7 @@ impl RemoteWorker<'_> {
     }
 
     pub(super) fn send(&mut self, word: &ToWorker) -> Result<(), WorkerDeath> {
-        // To stop is part of what the worker does already.
+        // A request to stop belongs to the order that the worker carries out already.
         let observing = self.observing.as_mut().filter(|_| *word != ToWorker::Stop);
         observing.into_iter().for_each(|observing| observing.sent = observing.observer.now());
         match self.try_send(word) {

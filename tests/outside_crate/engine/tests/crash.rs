@@ -5,7 +5,7 @@ use std::rc::Rc;
 use counters::{Counters, Storage};
 use explode::crash_test::{Fd, Files, OpenFlags, Result, Step, crash_test};
 
-/// The engine's file among the simulated ones.
+/// The engine's file, one of the simulated files.
 struct File(Rc<dyn Files>, Fd);
 
 impl Storage for File {

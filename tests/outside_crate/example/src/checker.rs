@@ -1,4 +1,4 @@
-//! What a log of lines promises: a line that was appended is there, whole and in its place.
+//! The promise of a log of lines: an appended line is there, complete and in its place.
 
 use explode::runtime::prelude::*;
 
@@ -11,9 +11,9 @@ pub fn def() -> CheckerDef {
 }
 
 struct LogLines {
-    /// All that was appended, the last one perhaps not yet to its end.
+    /// All appended lines. The last one may not be complete yet.
     lines: Vec<String>,
-    /// How many of them were, when the last one was begun.
+    /// The number of complete lines when the last append began.
     durable: usize,
 }
 

@@ -12,7 +12,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Makes an empty log.
+    /// Creates an empty log.
     pub fn create(files: Rc<dyn Files>) -> Result<(), StepError> {
         let log = files.open(PATH, OpenFlags::CREATE)?;
         files.fsync(log)?;
@@ -20,7 +20,7 @@ impl Log {
         Ok(files.sync_dir("/")?)
     }
 
-    /// When this returns, the line is durable.
+    /// Appends a line. The line is durable when this returns.
     pub fn append(&self, line: &str) -> Result<(), StepError> {
         let log = self.files.open(PATH, OpenFlags::EXISTING)?;
         self.files.pwrite(log, self.files.fstat(log)?.size, format!("{line}\n").as_bytes())?;
@@ -35,8 +35,8 @@ impl Log {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// After a crash: what was never written reads as zeroes, and the line before it may lack its
-    /// end. Returns true if there was something to cut.
+    /// Repairs the log after a crash: unwritten bytes read as zeroes, and the line before them may
+    /// lack its end. Returns true if there was something to cut.
     pub fn repair(files: Rc<dyn Files>) -> Result<bool, StepError> {
         let text = files.read_file(PATH)?;
         let written = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());

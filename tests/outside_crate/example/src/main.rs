@@ -1,4 +1,4 @@
-//! explode's command line, with a component, a checker and targets that explode does not know.
+//! explode's command line, with a component, a checker and targets of this crate.
 
 mod checker;
 mod component;

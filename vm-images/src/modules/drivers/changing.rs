@@ -1,9 +1,9 @@
-//! Drivers of a tree that the user may edit: built again when the contents of what they are made
-//! from change, and only the objects that this concerns.
+//! Drivers of a tree that the user may edit. They are built again when the contents of their
+//! sources change, and only the affected objects are compiled.
 //!
-//! The overlay of a driver is kept, with what was built in it. Its copies follow the tree by
-//! contents. Headers around it are read in the tree itself, where make goes by their times: if the
-//! contents of one have changed since, the overlay is built anew.
+//! The overlay of a driver is kept with its objects. Its copies follow the tree by contents.
+//! Headers around it are read in the tree itself, where make uses their times. If the contents of
+//! one have changed since, the overlay is made again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ use crate::kernel::BuiltKernel;
 use crate::modules::uses::{self, Files};
 use crate::tools::{self, Tools};
 
-/// The entry with the modules of these parts; `base` is what is known of it.
+/// Returns the entry with the modules of these parts. `base` has the inputs that are known before
+/// the build.
 pub(super) fn get(
     build: &Build<'_>,
     kernel: &BuiltKernel,
@@ -36,7 +37,7 @@ pub(super) fn get(
     let place =
         CacheKey::new(1).with("tree", kernel.tree.display()).with("modules", names.join(" "));
     build.cache.work(KIND, &place, build.progress, |building| {
-        // Another one may have been faster.
+        // Another process may have built it meanwhile.
         if let Some(entry) = find() {
             return Ok(entry);
         }
@@ -45,7 +46,7 @@ pub(super) fn get(
     })
 }
 
-/// Builds the parts, and returns the files of the tree that they were made from.
+/// Builds the parts. Returns the files of the tree from which they were made.
 fn build_parts(
     building: &Building<'_>,
     tools: &Tools,
@@ -59,7 +60,7 @@ fn build_parts(
     {
         fs::remove_dir_all(&overlay).at("remove", &overlay)?;
     }
-    // A build that is ended by a signal leaves none.
+    // A build that is ended by a signal leaves no state.
     if state.exists() {
         fs::remove_file(&state).at("remove", &state)?;
     }
@@ -80,7 +81,8 @@ fn build_parts(
         files.iter().map(|file| format!("{} {file}\n", uses::content(&tree.join(file)))).collect();
     fs::write(&state, format!("{}\n{lines}", base.hash())).at("write", &state)?;
     built.map_err(|error| in_tree(error, tree, &overlay))?;
-    // What the entry is named by is read in the tree.
+    // The entry's key is computed from the files in the tree, so the copies must have the same
+    // contents.
     for file in &copied {
         if uses::content(&tree.join(file)) != uses::content(&overlay.join(file)) {
             return Err(uses::changed(tree, file));
@@ -90,7 +92,8 @@ fn build_parts(
     Ok(files)
 }
 
-/// The errors of a build name the copies; the user edits what they are copies of.
+/// Replaces the paths of copies in the errors of a build by those of the originals, which the user
+/// edits.
 fn in_tree(error: VmError, tree: &Path, overlay: &Path) -> VmError {
     let (copy, original) = (overlay.display().to_string(), tree.display().to_string());
     match error {
@@ -101,7 +104,7 @@ fn in_tree(error: VmError, tree: &Path, overlay: &Path) -> VmError {
     }
 }
 
-/// Returns true if the headers around the overlay are as they were when it was built.
+/// Returns true if the headers around the overlay are unchanged since it was built.
 fn holds(state: &str, tree: &Path, base: &CacheKey) -> bool {
     let mut lines = state.lines();
     lines.next() == Some(&base.hash())

@@ -1,9 +1,9 @@
-//! Drivers that only some stacks need, such as XFS: modules of the kernel's own source, each built
-//! when it is first asked for.
+//! Drivers that only some stacks need, such as XFS. They are modules of the kernel's own source,
+//! each built when it is first requested.
 //!
-//! The kernel's tree stays as it is, since it may be the user's, and since what is in the cache
-//! does not change. A driver is built in an overlay. In the user's tree its sources may change, so
-//! there an entry is found by what they contain.
+//! The kernel's tree is not changed, because it may be the user's, and because cache entries never
+//! change. A driver is built in an overlay. The sources in the user's tree may change, so an entry
+//! for it is found by their contents.
 
 mod changing;
 mod overlay;
@@ -21,11 +21,11 @@ use crate::kernel::{self, BuiltKernel};
 use crate::modules::uses::Files;
 use crate::tools::{self, Tools};
 
-/// To be raised when the way of building changes.
+/// The version of the recipe, which must be raised when the way of building changes.
 const RECIPE: u32 = 1;
 
-/// The modules of a driver for this kernel, in the order in which they have to be loaded; none if
-/// they are all built in.
+/// Returns the modules of a driver for this kernel, in the order in which they must be loaded.
+/// Empty if they are all built in.
 pub(crate) fn get(build: &Build<'_>, kernel: &BuiltKernel, driver: &str) -> Result<Vec<PathBuf>> {
     let parts = parts_of(driver)?;
     let path = kernel.tree.join(".config");

@@ -1,9 +1,9 @@
-//! A folder that looks like a kernel's tree: copies of the folder that is built, and links for
+//! A folder that looks like a kernel's tree: copies of the folder that is built, and links to
 //! everything around it.
 //!
-//! Make writes into the copies, so the tree stays as it is. A file is copied only if its contents
-//! are others, so that make, which goes by times, builds again just what contents ask for: a file
-//! that was replaced by an older one counts as changed.
+//! Make writes into the copies, so the tree is not changed. Make decides by times, so a file is
+//! copied only if its contents differ. Then make builds again exactly what depends on changed
+//! contents. A file that was replaced by an older one counts as changed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::base::{ErrorContext, Result};
 use crate::modules::uses::Files;
 
-/// Makes `overlay/below` a copy of the sources in `tree/below`, and everything around it links to
-/// what the tree has there. Adds the files that were copied, by their paths below the tree.
+/// Makes `overlay/below` a copy of the sources in `tree/below`, and everything around it links into
+/// the tree. Adds the copied files to `copied`, by their paths below the tree.
 pub(super) fn update(tree: &Path, overlay: &Path, below: &Path, copied: &mut Files) -> Result<()> {
     let (mut from, mut to) = (tree.to_owned(), overlay.to_owned());
     for name in below {
@@ -57,14 +57,14 @@ fn copy_all(tree: &Path, from: &Path, to: &Path, copied: &mut Files) -> Result<(
     Ok(())
 }
 
-/// What is in a folder, but for what builds there have left.
+/// Returns the contents of a folder without the results of builds there.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).at("list", folder)? {
         let path = entry.at("list", folder)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let built = [".o", ".a", ".ko", ".mod", ".mod.c"].iter().any(|end| name.ends_with(end));
-        // A link that leads nowhere is what an editor has left that locks a file.
+        // A link to nothing is left by an editor that locks a file.
         let lost = path.is_symlink() && !path.exists();
         if !built
             && !lost
@@ -105,7 +105,7 @@ mod tests {
     const FILES: [&str; 6] =
         ["Makefile", "fs/internal.h", "fs/a/a.c", "fs/a/sub/b.h", "fs/b/b.c", "lib/c.c"];
 
-    /// A tree, and an overlay in which `lib` and `fs/a` are copies.
+    /// Makes a tree, and the path of an overlay in which `lib` and `fs/a` are copies.
     fn tree(folder: &Path) -> (PathBuf, PathBuf) {
         let (tree, overlay) = (folder.join("tree"), folder.join("overlay"));
         for file in FILES.into_iter().chain(["fs/a/a.o"]) {
@@ -154,7 +154,8 @@ mod tests {
             age(&overlay.join(file), old).unwrap();
         }
         fs::write(overlay.join("fs/a/a.o"), "").unwrap();
-        // Replaced by one that is older than all that was built; removed; new; only touched.
+        // One file is replaced by one that is older than all objects, one is removed, one is new,
+        // and one is only touched.
         fs::write(tree.join("fs/a/a.c"), "other").unwrap();
         age(&tree.join("fs/a/a.c"), old - Duration::from_secs(1)).unwrap();
         fs::remove_file(tree.join("fs/a/sub/b.h")).unwrap();

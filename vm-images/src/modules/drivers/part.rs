@@ -1,4 +1,4 @@
-//! The modules that a driver consists of, and how one of them is built.
+//! The modules that make up a driver, and the build of one of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use crate::kernel::BuiltKernel;
 use crate::modules::make::make;
 use crate::tools::Tools;
 
-/// The kind of the cache's entries.
+/// The kind of the cache entries.
 pub(super) const KIND: &str = "drivers";
 
-/// All drivers; the file explains its lines.
+/// The list of all drivers. The file explains its format.
 const DRIVERS: &str = include_str!("../../../kernel/drivers.txt");
 
-/// A module that a driver consists of.
+/// A module of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     /// The option of the configuration, without `CONFIG_`.
@@ -28,14 +28,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The name of the module's file.
+    /// Returns the name of the module's file.
     pub fn file(&self) -> String {
         format!("{}.ko", self.name)
     }
 }
 
-/// Builds a part in the overlay, and keeps its module and its table of symbols, which is added to
-/// those of the parts before.
+/// Builds a part in the overlay. Keeps its module, and adds its symbol table to those of the parts
+/// before.
 pub(super) fn build_part(
     building: &Building<'_>,
     tools: &Tools,
@@ -49,14 +49,14 @@ pub(super) fn build_part(
     make(building, tools, kernel, &folder, symbols, &[&part.file()])?;
     fs::copy(folder.join(part.file()), building.dir.join(part.file()))
         .at("copy the module from", &folder)?;
-    // Kept under a name of its own: the next part may be of the same folder.
+    // The table gets a name of its own, because the next part may be in the same folder.
     let table = building.dir.join(format!("{}.symvers", part.name));
     fs::copy(folder.join("Module.symvers"), &table).at("keep", &table)?;
     symbols.push(table);
     Ok(())
 }
 
-/// The parts of a driver, as `kernel/drivers.txt` lists them.
+/// Returns the parts of a driver, as `kernel/drivers.txt` lists them.
 pub(super) fn parts_of(driver: &str) -> Result<Vec<Part>> {
     let lines = || DRIVERS.lines().filter(|line| !line.starts_with('#'));
     let line = lines().find(|line| line.split_whitespace().next() == Some(driver));
@@ -77,7 +77,7 @@ pub(super) fn parts_of(driver: &str) -> Result<Vec<Part>> {
     Ok(line.split_whitespace().skip(1).map(part).collect())
 }
 
-/// The parts that are modules in this configuration.
+/// Returns the parts that are modules in this configuration.
 pub(super) fn modular(
     parts: &[Part],
     config: &BTreeMap<&str, &str>,

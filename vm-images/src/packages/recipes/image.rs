@@ -1,12 +1,12 @@
-//! The text that says what is in the image; `image/recipe.txt` explains its lines.
+//! The recipe of the image. `image/recipe.txt` explains its lines.
 
-/// The recipe.
+/// The text of the recipe.
 pub(crate) const TEXT: &str = include_str!("../../../image/recipe.txt");
 
 /// A line of the recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RecipeLine<'a> {
-    /// A package, and the files taken out of it.
+    /// A package, and the files taken from it.
     Package { name: &'a str, files: Vec<&'a str> },
     /// A package of shared libraries.
     Libraries(&'a str),
@@ -23,7 +23,7 @@ pub(crate) enum RecipeLine<'a> {
 }
 
 impl<'a> RecipeLine<'a> {
-    /// The package that the line names.
+    /// Returns the package that the line names. `None` if it names none.
     pub(crate) fn package(&self) -> Option<&'a str> {
         match self {
             RecipeLine::Package { name, .. } | RecipeLine::Libraries(name) => Some(name),
@@ -32,12 +32,12 @@ impl<'a> RecipeLine<'a> {
     }
 }
 
-/// The lines of the recipe.
+/// Returns the lines of the recipe.
 pub(crate) fn lines() -> Vec<RecipeLine<'static>> {
     parse(TEXT).expect("the recipe is part of this library and tested")
 }
 
-/// Reads a recipe, or says which line is wrong.
+/// Parses a recipe. The error says which line is wrong.
 fn parse(text: &str) -> Result<Vec<RecipeLine<'_>>, String> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {

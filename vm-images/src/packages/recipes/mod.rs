@@ -1,4 +1,4 @@
-//! The texts that name packages.
+//! The recipes, which name packages.
 
 pub(crate) mod image;
 pub(crate) mod tools;

@@ -1,15 +1,15 @@
-//! The packages that the tools and the kernel are made from; `kernel/tools.txt` explains its
+//! The packages from which the tools and the kernel are made. `kernel/tools.txt` explains its
 //! sections.
 
 /// The packages and their versions.
 const TEXT: &str = include_str!("../../../kernel/tools.txt");
 
-/// All packages of Debian that are named here.
+/// Returns the names of all Debian packages in the recipe.
 pub(crate) fn package_names() -> Vec<String> {
     ["source", "rust", "libraries"].into_iter().flat_map(lines).map(|(name, _)| name).collect()
 }
 
-/// The lines of one section: names and versions.
+/// Returns the lines of one section: names and versions.
 pub(crate) fn lines(section: &str) -> Vec<(String, String)> {
     let mut current = "";
     let mut found = Vec::new();

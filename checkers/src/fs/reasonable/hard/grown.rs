@@ -1,4 +1,4 @@
-//! Trees by seed: what a crash may leave of a way, and, here and there, something else.
+//! Trees by seed: possible results of a crash, some of them with errors.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -9,7 +9,7 @@ use crate::fs::model::History;
 use crate::fs::model::{Abstract, Groups, Id, ModelNode as Made};
 use crate::fs::topology::Limits;
 
-/// Draws.
+/// A random number generator with a seed.
 pub struct Dice(Pcg64);
 
 impl Dice {
@@ -17,7 +17,7 @@ impl Dice {
         Dice(Pcg64::seed_from_u64(seed))
     }
 
-    /// Less than `n`, which is not zero.
+    /// Returns a number less than `n`, which must not be zero.
     pub fn below(&mut self, n: usize) -> usize {
         (self.0.next_u64() % n as u64) as usize
     }
@@ -27,22 +27,23 @@ impl Dice {
     }
 }
 
-/// A tree that grows: each name of the model leads where it may, or anywhere.
+/// A tree under construction. Each name of the model leads to one of its possible inodes, or later
+/// to a wrong one.
 pub struct Grown<'a> {
     fs: &'a Abstract,
     history: &'a History,
     calls: Groups,
     dice: &'a mut Dice,
     tree: FoundTree,
-    /// How likely in percent: a name that might be missing is there, it leads to the newest, to an
-    /// inode of its own, a file is full.
+    /// The probabilities in percent that a name that may be missing is there, that it leads to the
+    /// newest inode, that it leads to a copy of the inode, and that a file has its contents.
     there: usize,
     newest: usize,
     own: usize,
     full: usize,
 }
 
-/// A tree grows no further than that.
+/// The number of inodes from which on a tree gets no more copies.
 const MOST: u32 = 64;
 
 impl Grown<'_> {
@@ -114,7 +115,7 @@ impl Grown<'_> {
         }
     }
 
-    /// Changes something.
+    /// Makes a random change.
     fn spoil(&mut self) {
         let all: Vec<u32> = self.tree.nodes.keys().copied().collect();
         let (inode, other) = (all[self.dice.below(all.len())], all[self.dice.below(all.len())]);

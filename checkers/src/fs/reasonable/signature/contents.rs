@@ -1,6 +1,6 @@
-//! The canonical form of all that a file may hold: which write each sector comes from, and not what
-//! was written. Writes that several files have, by a clone, have numbers that are given; the others
-//! are numbered as they come.
+//! The canonical form of all that a file may hold: the write that each sector comes from, and not
+//! its data. Writes that several files share, because of a clone, have numbers that are given. The
+//! others are numbered as they come.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,34 +11,35 @@ use crate::fs::model::WrittenFile;
 use crate::fs::model::file::Since;
 use crate::fs::model::pattern::{self, CELL};
 
-/// A file, ready to be written down.
+/// The contents of a file, prepared for their form.
 #[derive(Debug)]
 pub struct SignedContents {
     now: Vec<Run>,
     cut: bool,
     since: Option<Since>,
-    /// What is promised: where, and what.
+    /// The promised parts, each with its offset and its bytes.
     parts: Vec<(usize, Vec<Run>)>,
-    /// All that was ever written, in the order of places.
+    /// All writes to the file, ordered by their offset.
     writes: BTreeSet<(usize, Vec<Run>)>,
     largest: usize,
 }
 
-/// So many bytes of one origin.
+/// A run of `len` bytes of one origin.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Run {
     from: From,
     len: usize,
 }
 
-/// Where bytes come from.
+/// The origin of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum From {
-    /// They are zeroes.
+    /// No write: the bytes are zeroes.
     Nobody,
-    /// The write of this version, and so many sectors before.
+    /// The write of this version, and the distance in sectors between the place of the bytes and
+    /// their place in the write.
     Write(u32, i64),
-    /// Of unknown origin; what they are.
+    /// An unknown origin, with a hash of the bytes.
     Other(u64),
 }
 
@@ -47,7 +48,7 @@ impl SignedContents {
         let file = &written.forced;
         let (cut, since) = file.since();
         let parts = file.promised(true).map(|contents| contents.parts).unwrap_or_default();
-        // Zeroes may be there in any case.
+        // Zeroes are possible in any case.
         let writes = written.writes.iter().map(|(at, bytes)| (*at, runs(*at, bytes)));
         let writes = writes.filter(|(_, runs)| runs.iter().any(|run| run.from != From::Nobody));
         SignedContents {
@@ -60,7 +61,7 @@ impl SignedContents {
         }
     }
 
-    /// The writes that it has something of, each once.
+    /// Returns the versions of the writes of which the file may hold data.
     pub fn versions(&self) -> BTreeSet<u32> {
         let others = self.parts.iter().chain(&self.writes).flat_map(|(_, runs)| runs);
         let versions = self.now.iter().chain(others).filter_map(|run| match run.from {
@@ -70,8 +71,9 @@ impl SignedContents {
         versions.collect()
     }
 
-    /// Two with the same form can hold the same, up to what was written; `shared` gives the number
-    /// of a write that others have, too.
+    /// Returns a text that is equal for two files only if they can hold the same contents, except
+    /// for the data of the writes. `shared` returns the number of a write that other files have as
+    /// well.
     pub fn form(&self, shared: &dyn Fn(u32) -> Option<String>) -> String {
         let mut own: BTreeMap<u32, usize> = BTreeMap::new();
         let mut text = format!("{}.", text_of(&self.now, shared, &mut own));
@@ -81,8 +83,8 @@ impl SignedContents {
         if let Some(Since { changed, written, least, most }) = &self.since {
             text += &format!("s{}{written:?},{least},{most:?}.", if *changed { "c" } else { "" });
         }
-        // A write that is in the text above has its number there. The others are distinguished by
-        // the rest of their text.
+        // A write that occurs in the text above has its number there. The others are distinguished
+        // by the rest of their text.
         let seen = |version: u32| {
             own.get(&version).map_or_else(|| "?".to_owned(), |number| format!("s{number}"))
         };
@@ -121,7 +123,7 @@ fn text_of(
     text
 }
 
-/// Bytes from `at` on, by what they are, sector by sector.
+/// Splits the bytes from `at` on into runs by their origin, sector by sector.
 fn runs(at: usize, bytes: &[u8]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut add = |from: From, len: usize| match runs.last_mut() {
@@ -142,7 +144,7 @@ fn runs(at: usize, bytes: &[u8]) -> Vec<Run> {
     runs
 }
 
-/// Where some bytes of one sector come from, the last of which is no zero.
+/// Returns the origin of bytes of one sector, the last of which is not zero.
 fn origin(at: usize, chunk: &[u8]) -> From {
     let other = || From::Other(xxh3_64(chunk));
     let repeats = chunk.chunks(CELL).all(|cell| chunk.starts_with(cell));

@@ -1,6 +1,6 @@
-//! Two states have the same form if and only if a brute force finds names and inodes that make one
-//! of them the other; then the same trees are legal, and each step of one has its like of the
-//! other.
+//! Tests that two states have the same form if and only if a brute force finds names and inodes
+//! that make one of them the other. Then the same trees are legal, and each step of one corresponds
+//! to a step of the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::fs::reasonable::free::Free;
 use crate::fs::reasonable::tests::{Op, Way, ways};
 use crate::fs::topology::{self, BLOCK, Limits};
 
-/// Where a name leads: nowhere, to an inode, or to one that is gone (made or not).
+/// The target of a name: nowhere, an inode, or an inode without a name, which was made or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum To {
     Nowhere,
@@ -23,17 +23,18 @@ enum To {
     Gone(bool),
 }
 
-/// A name: where it leads, whether a crash can change that, and all that it may lead to.
+/// A name: its target, whether that is stable, and all its possible targets.
 type Name = (To, bool, BTreeSet<To>);
 
-/// A state, written down from its operations.
+/// A state that is derived from its operations.
 struct Plain {
     alive: Vec<Id>,
     made: BTreeSet<Id>,
     names: BTreeMap<(Id, char), Name>,
-    /// The free names of each directory, in their order.
+    /// The free names of each directory, in order.
     free: BTreeMap<Id, Vec<char>>,
-    /// What each subset of the volatile operations leaves, as far as anything is promised of it.
+    /// The result of each subset of the volatile operations, as far as anything is promised about
+    /// it.
     outcomes: BTreeSet<BTreeMap<(Id, char), To>>,
 }
 
@@ -64,7 +65,7 @@ impl Plain {
             }
             name.2.insert(to(*lead));
         }
-        // Where a name may be missing whatever was made, it does not matter what was.
+        // If a name may be missing anyway, it does not matter whether the inode was made.
         for (_, _, leads) in names.values_mut().filter(|(_, _, leads)| leads.contains(&To::Nowhere))
         {
             if leads.remove(&To::Gone(false)) {
@@ -101,7 +102,7 @@ impl Plain {
     }
 }
 
-/// Every order of some things.
+/// Returns all permutations.
 fn orders<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
     if all.is_empty() {
         return vec![Vec::new()];
@@ -113,7 +114,8 @@ fn orders<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
     (0..all.len()).flat_map(first).collect()
 }
 
-/// Are there names and inodes that make one state the other? Names that are free keep theirs.
+/// Returns true if names and inodes exist that make one state the other. Free names keep their
+/// order.
 fn is_the_same(one: &Plain, other: &Plain, fs: [&Abstract; 2]) -> bool {
     let counts = |plain: &Plain| (plain.alive.len(), plain.names.len(), plain.outcomes.len());
     counts(one) == counts(other)
@@ -128,7 +130,7 @@ fn is_the_same(one: &Plain, other: &Plain, fs: [&Abstract; 2]) -> bool {
         })
 }
 
-/// Are there names for these directories, beside those that others have?
+/// Returns true if names exist for these directories that agree with those of the others.
 fn with_names(
     one: &Plain,
     other: &Plain,
@@ -145,7 +147,7 @@ fn with_names(
             outcome.iter().map(|(name, lead)| (names[name], to(lead))).collect()
         };
         if same_names {
-            // What is the same by its names is so by what they can leave.
+            // States that are equal in their names leave equal results.
             assert_eq!(one.outcomes.iter().map(renamed).collect::<BTreeSet<_>>(), other.outcomes);
         }
         return same_names;
@@ -160,7 +162,8 @@ fn with_names(
         })
 }
 
-/// All ways of so many steps, by their forms: how many ways, and how many forms.
+/// Classifies all sequences of up to `steps` steps by their forms. Returns the numbers of sequences
+/// and of forms.
 fn classes(limits: &Limits, steps: usize) -> (usize, usize) {
     let all = ways(limits, steps);
     let mut classes: Vec<(Vec<u8>, Plain, &Way)> = Vec::new();
@@ -188,7 +191,7 @@ fn states_have_the_same_form_if_and_only_if_a_brute_force_says_so() {
     assert_eq!(counted, [(201, 96), (741, 172)]);
 }
 
-/// A state without a file system under it.
+/// A state without a file system below it.
 #[derive(Clone)]
 struct State {
     fs: Abstract,
@@ -226,7 +229,7 @@ impl State {
         signature(&self.fs, &self.now, &self.free, true)
     }
 
-    /// The forms of all that one step leads to, each as often as it comes.
+    /// Returns the form of each state that one step leads to, with repetitions.
     fn next(&self, limits: &Limits) -> Vec<Vec<u8>> {
         let steps = FsStep::possible(&self.fs, &self.now, &self.free, limits);
         let mut forms: Vec<Vec<u8>> = steps.iter().map(|step| self.take(step).form()).collect();
@@ -235,11 +238,11 @@ impl State {
     }
 }
 
-/// The topology of a state, and the forms of all that one step leads to.
+/// The topology of a state, and the form of each state that one step leads to.
 type Goes = (Vec<u8>, Vec<Vec<u8>>);
 
-/// Goes every way of so many steps; of states with the same form all steps must lead to the same
-/// forms. Returns how many states there were and how many forms, but for those of the last step.
+/// Makes every sequence of `steps` steps, and checks that states with the same form lead to the
+/// same forms. Returns the numbers of states and of their forms.
 fn like_for_like(words: &str, (files, dirs): (usize, usize), steps: usize) -> (usize, usize) {
     let calls = Groups::given(&Options::none().with("calls", words)).unwrap();
     let limits = Limits { files, dirs, far: 2 * BLOCK, calls };

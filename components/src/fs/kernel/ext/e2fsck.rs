@@ -1,4 +1,5 @@
-//! e2fsck, which repairs all of them, and judges them where it is to be strict.
+//! e2fsck, which repairs the file systems of the ext family, and checks them with the option
+//! `strict`.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -15,8 +16,8 @@ pub(super) const E2FSCK: OptionDef = OptionDef {
 };
 
 impl KernelFsSpec {
-    /// Checked by e2fsck: where it repairs, even what looks clean, and all that it can; and to be
-    /// `strict`.
+    /// Adds e2fsck as the repair, if `repaired` is set, and as the strict check, if the option is
+    /// set. The repair is forced and fixes all that it can.
     pub(super) fn checked(
         self,
         options: &Options,
@@ -30,7 +31,7 @@ impl KernelFsSpec {
     }
 }
 
-/// Which e2fsck repairs. The static one starts faster.
+/// Returns the e2fsck that repairs. The static one starts faster.
 fn program(options: &Options) -> Result<&'static str, UsageError> {
     static QUICK: LazyLock<&str> = LazyLock::new(|| {
         let quick = ["/sbin/e2fsck.static", "/usr/sbin/e2fsck.static"];

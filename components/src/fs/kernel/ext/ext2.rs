@@ -1,4 +1,5 @@
-//! ext2: the kernel's own driver of it, without a journal. After a crash e2fsck has to repair it.
+//! ext2, by the kernel's own driver or by ext4's, without a journal. After a crash e2fsck has to
+//! repair it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};

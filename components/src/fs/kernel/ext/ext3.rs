@@ -1,5 +1,5 @@
-//! What users have who have made it as ext3: its format, and its way to allocate blocks, by ext4's
-//! driver.
+//! ext3, for users who made their file system as ext3: its format and its block allocation, by
+//! ext4's driver.
 
 use explode_runtime::stack::ComponentDef;
 

@@ -12,9 +12,9 @@ pub const NAME: &str = "ext4";
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
     ComponentDef::of_maker(NAME, "ext4 with its journal, which mounting replays", |options| {
-        let hides = "file data that has no block yet (delayed allocation), and buffers that the \
-                     journal owns";
-        journal::journalled("ext4", hides, profiles::ext4_ordered, options)
+        let unobserved = "file data that has no block yet (delayed allocation), and buffers that \
+                          the journal owns";
+        journal::journalled("ext4", unobserved, profiles::ext4_ordered, options)
     })
     .modes(MODES)
     .on("ramdisk")

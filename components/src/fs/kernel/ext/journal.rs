@@ -1,5 +1,4 @@
-//! The journal that ext3 and ext4 have, by ext4's driver: which options it has, and what they
-//! promise.
+//! The journal of ext3 and ext4, by ext4's driver: its options and the promises under each.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::ComponentMaker;
@@ -24,8 +23,8 @@ pub(super) const FSCK: OptionDef = OptionDef {
 /// The inode of the journal.
 const JOURNAL: u32 = 8;
 
-/// One of this kind. They differ in their names, in what they hide, and in what they promise by
-/// default.
+/// Makes ext3 or ext4. They differ in their names, in the state that the log does not show, and in
+/// their promises by default.
 pub(super) fn journalled(
     kind: &'static str,
     unobserved: &'static str,
@@ -44,7 +43,7 @@ pub(super) fn journalled(
         _ => ordered,
     };
     let system = KernelFsSpec {
-        // No commit without a call that asks for it.
+        // No commit happens unless a call requests it.
         options: format!("data={data},commit=100000,noinit_itable"),
         unobserved: Some(unobserved),
         between: BackgroundWork::of(

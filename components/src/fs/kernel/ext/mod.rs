@@ -1,4 +1,5 @@
-//! The ext family: what ext2, ext3 and ext4 share. One file each says the rest.
+//! The ext family. This file has the parts that ext2, ext3 and ext4 share. Each has a file for the
+//! rest.
 
 mod e2fsck;
 pub mod ext2;
@@ -14,13 +15,13 @@ use e2fsck::E2FSCK;
 const BLOCK_SIZE: OptionDef =
     OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" };
 
-/// What is fixed in each, so that making it twice gives the same disk.
+/// The fixed options, so that two runs of mke2fs make the same disk.
 const SAME: &str = "-q -F -m 0 -U 12345678-1234-1234-1234-123456789abc \
      -E \
      nodiscard,lazy_itable_init=0,lazy_journal_init=0,\
      hash_seed=12345678-1234-1234-1234-123456789abc";
 
-/// Makes one with these options.
+/// Returns the command that makes a file system with these options.
 fn mke2fs(options: &str) -> Tool {
     Tool::new("mke2fs", format!("{options} {SAME}"))
 }

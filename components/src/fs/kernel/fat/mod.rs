@@ -1,5 +1,5 @@
-//! The FAT family: what VFAT and MSDOS share, made by mkfs.fat and repaired by fsck.fat. One file
-//! each says the rest.
+//! The FAT family, made by mkfs.fat and repaired by fsck.fat. This file has the parts that VFAT and
+//! MSDOS share. Each has a file for the rest.
 
 pub mod msdos;
 pub mod vfat;
@@ -25,11 +25,11 @@ const CLUSTER: OptionDef = OptionDef {
 const FLUSH: OptionDef =
     OptionDef { name: "flush", about: "mount with -o flush: true, false", default: "false" };
 
-/// What fsck.fat says of what it has looked at, and not of what it has found; the last begins with
-/// the device.
+/// The beginnings of the lines in which fsck.fat reports its progress, and no findings. The last
+/// one is the device.
 const PROGRESS: &[&str] = &["fsck.fat ", "Leaving filesystem unchanged", "/dev/"];
 
-/// One of this kind, with the options of its mount.
+/// Makes VFAT or MSDOS with these mount options.
 fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<ComponentMaker, UsageError> {
     let bits = options
         .one_of(BITS.name, &[("auto", ""), ("12", " -F 12"), ("16", " -F 16"), ("32", " -F 32")])?;
@@ -50,7 +50,8 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Component
         options: format!("{mount}{flush}"),
         repair: fsck.then(repair),
         unrepaired: !fsck,
-        // Ends with 1 if it would change something, if only the mark of what was not unmounted.
+        // fsck.fat ends with 1 if it would change anything, even if that is only the mark of an
+        // unclean unmount.
         strict: options
             .bool(STRICT.name, false)?
             .then(|| Tool::new("fsck.fat", "-n").without(PROGRESS)),

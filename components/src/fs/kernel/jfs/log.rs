@@ -1,6 +1,6 @@
-//! The pages of a new log, held still: jfs_mkfs puts them together on its stack, which it does not
-//! clear (`jfs_logform` in libfs/logform.c of jfsutils), so that behind the last record of a page
-//! stands what was there before, times among it.
+//! Makes the pages of a new log deterministic. jfs_mkfs builds them on its stack, which it does not
+//! clear (`jfs_logform` in libfs/logform.c of jfsutils). So the bytes behind the last record of a
+//! page are old contents of the stack, times among them.
 //!
 //! Numbers are little endian (`struct jfs_superblock` in fs/jfs/jfs_superblock.h, `struct logpage`
 //! in fs/jfs/jfs_logmgr.h).
@@ -10,25 +10,25 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Where the superblock is, and in it the size of a block, and the length and the place of the log,
-/// in blocks.
+/// The offset of the superblock, and the offsets in it of the block size and of the log's length
+/// and place, in blocks.
 const SUPERBLOCK: u64 = 0x8000;
 const BLOCK_SIZE: usize = 16;
 const LOG: usize = 72;
 const MAGIC: &[u8] = b"JFS1";
 
 const PAGE: usize = 4096;
-/// Its first page is not used, and the second is the log's superblock.
+/// The first page of the records. Page 0 is not used, and page 1 is the log's superblock.
 const FIRST: usize = 2;
-/// A page begins and ends with eight bytes: its number, two bytes that are not used, and the end of
-/// its last record.
+/// The size of the head and the tail of a page: its number, two unused bytes, and the end of its
+/// last record.
 const FRAME: usize = 8;
 const END: usize = 6;
 
-/// Clears what follows the last record of each page of the log.
+/// Clears the bytes behind the last record of each page of the log.
 ///
 /// # Errors
-/// It is not what jfs_mkfs makes; reading or writing fails.
+/// The disk is not what jfs_mkfs makes; reading or writing fails.
 pub(super) fn clear(node: &Path) -> io::Result<()> {
     let disk = File::options().read(true).write(true).open(node)?;
     let mut superblock = [0; LOG + 8];
@@ -48,7 +48,7 @@ pub(super) fn clear(node: &Path) -> io::Result<()> {
     disk.sync_all()
 }
 
-/// A page that was never written is passed over.
+/// Clears the bytes behind the last record of a page. A page that was never written is skipped.
 fn clear_page(page: &mut [u8]) {
     let (head, tail) = (&page[..FRAME], &page[PAGE - FRAME..]);
     let end = usize::from(u16::from_le_bytes([head[END], head[END + 1]]));
@@ -74,8 +74,7 @@ mod tests {
         for (at, number) in [(BLOCK_SIZE, block), (LOG, pages as u32), (LOG + 4, place)] {
             image[superblock + at..][..4].copy_from_slice(&number.to_le_bytes());
         }
-        // The third page has a record that ends at byte 44; in the last one head and tail are not
-        // alike.
+        // The third page has a record that ends at byte 44. Head and tail of the last page differ.
         let third = (place as usize + 2) * PAGE;
         for frame in [third, third + PAGE - FRAME] {
             image[frame..][..FRAME].copy_from_slice(&[2, 0, 0, 0, 0, 0, 44, 0]);

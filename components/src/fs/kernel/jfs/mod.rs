@@ -1,6 +1,6 @@
-//! JFS, which journals metadata. Mounting does not replay its log, jfs_fsck does, and what was not
-//! unmounted is not mounted for writing before. Its threads work for all that are mounted; no
-//! interval of theirs can be set.
+//! JFS, which journals metadata. jfs_fsck replays its log, not mounting. A volume that was not
+//! unmounted is mounted for writing only after that. The threads of JFS work for all mounted
+//! volumes. Their intervals cannot be set.
 
 mod log;
 
@@ -25,8 +25,8 @@ pub fn def() -> ComponentDef {
 fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     Ok(KernelFs::maker(KernelFsSpec {
         made: Some(log::clear),
-        // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own
-        // log, and draws no random numbers.
+        // 1: errors corrected, or the log replayed (jfs_fsck(8)). jfs_fsck writes the time into its
+        // own log and draws no random numbers.
         repair: Some(Repair {
             tool: Tool::new("jfs_fsck", "-a").still_with_free_opens(),
             repaired: &[1],

@@ -17,13 +17,13 @@ pub const NAME: &str = "overlay";
 
 pub(super) struct Overlay {
     common: Common,
-    /// Is anything in the lower folder?
+    /// True if the lower folder has files in it.
     lower: bool,
     mounted: Option<(Rc<MountedFiles>, PathBuf)>,
 }
 
 impl Overlay {
-    /// One that is not mounted.
+    /// Makes a layer that is not mounted.
     pub fn new(common: Common, lower: bool) -> Overlay {
         Overlay { common, lower, mounted: None }
     }

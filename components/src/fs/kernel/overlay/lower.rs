@@ -1,15 +1,15 @@
-//! What the lower folder holds, which a change copies up.
+//! The contents of the lower folder, which a change copies up.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// What it holds if anything: directories without contents, files with bytes that are not zeroes,
-/// in more than a block and in a part of one. The names are those that checkers give.
+/// The entries of a filled lower folder: a directory, and files with bytes that are not zeroes, one
+/// larger than a block and one smaller. The names are those that checkers use.
 const LOWER: [(&str, Option<usize>); 3] = [("a", Some(6000)), ("b", None), ("b/a", Some(100))];
 
-/// Fills the folder.
+/// Fills the lower folder.
 pub(super) fn fill(lower: &Path) -> io::Result<()> {
     LOWER.iter().try_for_each(|(name, size)| {
         let path = lower.join(name);

@@ -1,7 +1,7 @@
-//! overlay on the files below it: a lower folder with nothing or a few files in it, an upper one
-//! that takes every change, and the folder in which overlay prepares them. A sync of a file, of a
-//! directory or of all goes through to the file system of the upper folder (kernel,
-//! filesystems/overlayfs.rst); what that recovers is all that there is to recover.
+//! overlay on the files below it: a lower folder that is empty or has a few files, an upper one
+//! that receives every change, and a work folder in which overlay prepares them. Any sync passes
+//! through to the file system of the upper folder (kernel, filesystems/overlayfs.rst). Recovery is
+//! only that of the file system below.
 
 mod folders;
 mod layer;
@@ -52,14 +52,14 @@ mod tests {
         registry.components.profile_of(&stack).unwrap().expect("it has a profile")
     }
 
-    /// Overlay on these components, bottom first.
+    /// Returns the profile of overlay on these components, bottom first.
     fn on(below: &[(&str, Options)]) -> Profile {
         let plug =
             |stack: StackSpec, (name, options): &(&str, Options)| stack.plug(name, options.clone());
         profile_of(below.iter().fold(StackSpec::default(), plug).plug(NAME, Options::none()))
     }
 
-    /// Where the words stand by which it excludes this.
+    /// Returns the source of the line that excludes this word.
     fn excluded<'p>(profile: &'p Profile, word: &str) -> Option<&'p str> {
         profile.excludes(word).map(|line| line.source)
     }
@@ -72,10 +72,10 @@ mod tests {
         let of = |word| excluded(&ext2, word).unwrap_or_default();
         assert!(of("replaced-name").contains("rename(2)"), "{}", of("replaced-name"));
         assert!(of("unsynced-attributes").contains("reboot(2)"), "{}", of("unsynced-attributes"));
-        // What both exclude stays in its own words.
+        // A line that both exclude keeps overlay's own words.
         assert!(of("unsynced-contents").contains("overlayfs.rst"), "{}", of("unsynced-contents"));
         assert_eq!([excluded(&ext2, "synced-by-fsync"), excluded(&ext2, "kind")], [None, None]);
-        // Its kept lines are gone with that.
+        // The excluded line replaces the kept one.
         let lines = |word: &str| ext2.promises.iter().filter(|line| line.name == word).count();
         assert_eq!(lines("replaced-name"), 1);
 
@@ -101,7 +101,8 @@ mod tests {
         assert_eq!((alone.system.as_str(), alone.promises), ("overlay", own));
     }
 
-    /// One in between that has none hides nothing; one that has some stands for all below it.
+    /// A layer between without a profile hides nothing. A layer with a profile replaces all below
+    /// it.
     #[test]
     fn what_stands_between_counts_if_it_has_a_profile() {
         let below = |excludes: &str| {
@@ -120,7 +121,7 @@ mod tests {
         );
     }
 
-    /// Another layer on a file system has a profile of its own.
+    /// Other layers on a file system have their own profiles.
     #[test]
     fn no_other_layer_promises_as_what_is_below() {
         let stack = |top: &str, options| {

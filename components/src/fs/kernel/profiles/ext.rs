@@ -1,4 +1,4 @@
-//! ext2, ext3 and ext4.
+//! The profiles of ext2, ext3 and ext4.
 
 use explode_runtime::verdict::Promise;
 
@@ -11,7 +11,7 @@ use super::posix::with_posix;
 
 const DATA_MODE: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode";
 
-/// Without a journal, by whichever driver: the format is ext2's.
+/// Returns the promises of the ext2 format, without a journal, by either driver.
 pub fn ext2() -> Vec<Promise> {
     let own = [
         kept(
@@ -37,7 +37,7 @@ pub fn ext2() -> Vec<Promise> {
     with_posix(EXT2, &own)
 }
 
-/// The journal keeps the structure, whatever becomes of data.
+/// The journal keeps the structure, whatever happens to data.
 const JOURNAL: Line = kept(
     METADATA,
     "This means that if you lose your power, you will lose as much as the latest 5 seconds of \
@@ -46,7 +46,7 @@ const JOURNAL: Line = kept(
     "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, commit",
 );
 
-/// A rename is one transaction of it.
+/// A rename is one transaction of the journal.
 const ATOMIC: Line = kept(
     NAMES,
     "the journal can be replayed all the way to the latest commit record, guaranteeing the \
@@ -56,7 +56,7 @@ const ATOMIC: Line = kept(
     "Linux, Documentation/filesystems/ext4/journal.rst",
 );
 
-/// What data=ordered, the default, says of data.
+/// The words about data with data=ordered, the default.
 const ORDERED: Line = kept(
     UNSYNCED,
     "All data are forced directly out to the main file system prior to its metadata being \
@@ -64,7 +64,7 @@ const ORDERED: Line = kept(
     "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, data=ordered",
 );
 
-/// ext4, data=ordered.
+/// Returns the promises of ext4 with data=ordered.
 pub fn ext4_ordered() -> Vec<Promise> {
     let own = [
         JOURNAL,
@@ -83,7 +83,7 @@ pub fn ext4_ordered() -> Vec<Promise> {
     with_posix(NAMED, &own)
 }
 
-/// ext3, data=ordered.
+/// Returns the promises of ext3 with data=ordered.
 pub fn ext3_ordered() -> Vec<Promise> {
     let own = [
         JOURNAL,
@@ -100,7 +100,7 @@ pub fn ext3_ordered() -> Vec<Promise> {
     with_posix(NAMED, &own)
 }
 
-/// Either, data=writeback.
+/// Returns the promises of ext3 and ext4 with data=writeback.
 pub fn writeback() -> Vec<Promise> {
     let incorrect = "A crash+recovery can cause incorrect data to appear in files which were \
                      written shortly before the crash";
@@ -113,7 +113,7 @@ pub fn writeback() -> Vec<Promise> {
     with_posix(NAMED, &own)
 }
 
-/// Either, data=journal.
+/// Returns the promises of ext3 and ext4 with data=journal.
 pub fn journalled_data() -> Vec<Promise> {
     let both = "All new data is written to the journal first, and then to its final location. In \
                 the event of a crash, the journal can be \

@@ -1,4 +1,4 @@
-//! The FAT family, which has no journal.
+//! The profiles of the FAT family, which has no journal.
 
 use explode_runtime::verdict::Promise;
 
@@ -6,7 +6,7 @@ use super::lines::{NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, 
 use super::mounted::{NAMED, NOT_NAMED};
 use super::posix::with_posix;
 
-/// MSDOS and VFAT.
+/// Returns the promises of MSDOS and VFAT.
 pub fn fat() -> Vec<Promise> {
     let own = [
         kept(
@@ -30,7 +30,7 @@ pub fn fat() -> Vec<Promise> {
     with_posix(NAMED, &own)
 }
 
-/// exFAT.
+/// Returns the promises of exFAT.
 pub fn exfat() -> Vec<Promise> {
     let own = [
         kept(

@@ -1,4 +1,4 @@
-//! XFS, JFS and ReiserFS, which journal metadata.
+//! The profiles of XFS, JFS and ReiserFS, which journal metadata.
 
 use explode_runtime::verdict::Promise;
 
@@ -6,8 +6,8 @@ use super::lines::{METADATA_AND_NAMES, RENAME, UNSYNCED, excluded, kept};
 use super::mounted::{NAMED, NOT_NAMED};
 use super::posix::with_posix;
 
-/// XFS. The kernel's page on ext4 counts it among those after whose crashes "incorrect data" may
-/// appear; its own words are stricter.
+/// Returns the promises of XFS. The kernel's page on ext4 lists XFS among the file systems in which
+/// "incorrect data" may appear after a crash. XFS's own words are stricter.
 pub fn xfs() -> Vec<Promise> {
     let own = [
         kept(
@@ -30,7 +30,7 @@ pub fn xfs() -> Vec<Promise> {
     with_posix(NAMED, &own)
 }
 
-/// JFS.
+/// Returns the promises of JFS.
 pub fn jfs() -> Vec<Promise> {
     let own = [
         kept(
@@ -46,7 +46,7 @@ pub fn jfs() -> Vec<Promise> {
     with_posix(NOT_NAMED, &own)
 }
 
-/// What the kernel's page on ext4 says of three others.
+/// The words of the kernel's page on ext4 about three other file systems.
 const METADATA_ONLY: &str = "This mode provides a similar level of journaling as that of XFS, \
                              JFS, and ReiserFS in its default mode - \
                              metadata journaling. A crash+recovery can cause incorrect data to \
@@ -54,7 +54,7 @@ const METADATA_ONLY: &str = "This mode provides a similar level of journaling as
                              shortly before the crash";
 const EXT4_RST: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode";
 
-/// ReiserFS.
+/// Returns the promises of ReiserFS.
 pub fn reiserfs() -> Vec<Promise> {
     let own = [
         kept(

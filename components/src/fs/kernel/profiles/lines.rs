@@ -1,8 +1,8 @@
-//! Lines of profiles: promises with the words that make them, and the tables of them.
+//! The lines of profiles: promises with the words that make them, and tables of lines.
 
 use explode_runtime::verdict::Promise;
 
-/// What one quotation says of some promises.
+/// One quotation and the promises that it is about.
 pub(super) struct Line {
     pub(super) words: &'static [&'static str],
     pub(super) kept: bool,
@@ -26,13 +26,16 @@ pub(super) const fn excluded(
     Line { words, kept: false, quote, source }
 }
 
-/// What stands after a crash: that it can be read, and is made of what was there (`fs-reasonable`).
+/// The promises about the structure after a crash: it can be read, and consists of what was there
+/// (`fs-reasonable`).
 pub(super) const STRUCTURE: &[&str] =
     &["readable", "kind", "created-name", "one-sequence", "link-count"];
-/// The same with modes and extended attributes, where all metadata changes together.
+/// The structure, modes and extended attributes, for file systems that change all metadata
+/// together.
 pub(super) const METADATA: &[&str] =
     &["readable", "kind", "created-name", "one-sequence", "link-count", "unsynced-attributes"];
-/// The same where names are journalled: each call that changes some is there whole or not at all.
+/// The structure, attributes and names, for file systems that journal names. Each call that changes
+/// names has taken effect completely or not at all.
 pub(super) const METADATA_AND_NAMES: &[&str] = &[
     "readable",
     "kind",
@@ -43,20 +46,21 @@ pub(super) const METADATA_AND_NAMES: &[&str] = &[
     "replaced-name",
     "moved-name",
 ];
-/// A mode or an extended attribute that was not synced is one that was set, or that of a new file
+/// An unsynced mode or extended attribute is one that was set, or that of a new file
 /// (`fs-reasonable`).
 pub(super) const ATTRIBUTES: &[&str] = &["unsynced-attributes"];
-/// Bytes that were not synced are zeroes, or what was written there (`fs-reasonable`).
+/// Unsynced bytes are zeroes or bytes that were written there (`fs-reasonable`).
 pub(super) const UNSYNCED: &[&str] = &["unsynced-contents"];
 /// A name that a rename has replaced leads, after a crash, to the old file or to the new one with
 /// its contents, synced or not (`fs-replaced`).
 pub(super) const REPLACED: &[&str] = &["replaced-by-rename"];
-/// Such a name is there, and leads to the old file whole or to the new one, if what they hold was
-/// synced (`fs-replaced`); and what a rename moves is there under one name, the old one or the new
-/// one (`fs-moved`).
+/// A replaced name exists and leads to the complete old file or the complete new one, if their
+/// contents were synced (`fs-replaced`). The target of a rename has one name, the old or the new
+/// (`fs-moved`).
 pub(super) const NAMES: &[&str] = &["replaced-name", "moved-name"];
 
-/// What rename(2) says is about processes, not about crashes: so of contents, where names are kept.
+/// rename(2) makes its promise about processes, not about crashes. This line excludes contents, for
+/// file systems that keep names.
 pub(super) const RENAME: Line = excluded(
     REPLACED,
     "If newpath already exists, it will be atomically replaced, so that there is no point at \
@@ -64,7 +68,7 @@ pub(super) const RENAME: Line = excluded(
      access newpath will find it missing",
     OF_PROCESSES,
 );
-/// So it is of names, where nothing else is written.
+/// The words of rename(2) about names, for file systems without other words.
 pub(super) const RENAME_OF_NAMES: Line = excluded(
     NAMES,
     "If newpath already exists, it will be atomically replaced, so that there is no point at \
@@ -77,7 +81,7 @@ pub(super) const RENAME_OF_NAMES: Line = excluded(
 const OF_PROCESSES: &str =
     "man-pages, rename(2), DESCRIPTION: of processes, and nothing of crashes";
 
-/// All that is written of bytes that were not synced, where nothing else is.
+/// The only words about unsynced bytes, for file systems without other words.
 pub(super) const WRITE: Line = excluded(
     UNSYNCED,
     "A successful return from write() does not make any guarantee that data has been committed to \
@@ -85,14 +89,14 @@ pub(super) const WRITE: Line = excluded(
      to call fsync(2) after you are done writing all your data",
     "man-pages, write(2), NOTES: nothing else is written about it",
 );
-/// All that is written of anything else that was not synced, where nothing else is.
+/// The only words about everything else that was not synced, for file systems without other words.
 pub(super) const LOST: &str = "If not preceded by a sync(2), data will be lost";
 pub(super) const REBOOT: &str =
     "man-pages, reboot(2), DESCRIPTION: nothing else is written about it";
-/// So it is of attributes, where metadata is not kept together.
+/// The line for attributes, for file systems that do not keep metadata together.
 pub(super) const NO_ATTRIBUTES: Line = excluded(ATTRIBUTES, LOST, REBOOT);
 
-/// Tables, one after the other, a promise a word.
+/// Joins tables into promises, one for each word.
 pub(super) fn promises(tables: &[&[Line]]) -> Vec<Promise> {
     let lines = tables.iter().copied().flatten();
     let words = lines.flat_map(|Line { words, kept, quote, source }| {
@@ -101,8 +105,8 @@ pub(super) fn promises(tables: &[&[Line]]) -> Vec<Promise> {
     words.collect()
 }
 
-/// The same of one without a journal whose fsck is not run: the structure was promised of what that
-/// leaves.
+/// Returns the promises of a file system without a journal whose fsck is not run. The structure was
+/// promised only after the fsck.
 pub(in crate::fs::kernel) fn without_fsck(all: &[Promise]) -> Vec<Promise> {
     let none = excluded(
         STRUCTURE,
@@ -112,7 +116,7 @@ pub(in crate::fs::kernel) fn without_fsck(all: &[Promise]) -> Vec<Promise> {
     but(all, none)
 }
 
-/// The same, but for the words of this line.
+/// Returns the promises with those about the words of this line replaced.
 pub(super) fn but(all: &[Promise], line: Line) -> Vec<Promise> {
     let others = all.iter().copied().filter(|promise| !line.words.contains(&promise.name));
     others.chain(promises(&[&[line]])).collect()

@@ -1,4 +1,4 @@
-//! btrfs, F2FS and NILFS2, which write nothing in place.
+//! The profiles of btrfs, F2FS and NILFS2, which do not overwrite in place.
 
 use explode_runtime::verdict::Promise;
 
@@ -8,7 +8,7 @@ use super::posix::{FSYNCED, with_posix};
 
 const BTRFS: &str = "btrfs-progs, btrfs(5), HARDWARE CONSIDERATIONS";
 
-/// btrfs.
+/// Returns the promises of btrfs.
 pub fn btrfs() -> Vec<Promise> {
     let own = [
         kept(
@@ -44,7 +44,7 @@ pub fn btrfs() -> Vec<Promise> {
     with_posix(NOT_NAMED, &own)
 }
 
-/// btrfs, nodatacow.
+/// Returns the promises of btrfs with nodatacow.
 pub fn btrfs_in_place() -> Vec<Promise> {
     let in_place = excluded(
         UNSYNCED,
@@ -56,7 +56,8 @@ pub fn btrfs_in_place() -> Vec<Promise> {
     but(&btrfs(), in_place)
 }
 
-/// F2FS. Its checkpoints have metadata; of the data of files they have what was written by then.
+/// Returns the promises of F2FS. Its checkpoints contain metadata, and only the file data that was
+/// written by then.
 pub fn f2fs() -> Vec<Promise> {
     const DATA_FLUSH: &str =
         "Enable data flushing before checkpoint in order to persist data of regular and symlink";
@@ -84,7 +85,8 @@ pub fn f2fs() -> Vec<Promise> {
     with_posix(NOT_NAMED, &own)
 }
 
-/// F2FS, fsync_mode=nobarrier. Of sync(2), and of fsync of a directory, that says nothing.
+/// Returns the promises of F2FS with fsync_mode=nobarrier. The mode does not affect sync(2) or
+/// fsync of a directory.
 pub fn f2fs_without_flush() -> Vec<Promise> {
     let no_flush = excluded(
         FSYNCED,
@@ -97,7 +99,7 @@ pub fn f2fs_without_flush() -> Vec<Promise> {
 
 const NILFS2: &str = "Linux 6.12, Documentation/filesystems/nilfs2.rst";
 
-/// What both orders have.
+/// The lines of both orders.
 const CHECKPOINTS: [Line; 2] = [
     kept(
         METADATA,
@@ -114,7 +116,7 @@ const CHECKPOINTS: [Line; 2] = [
     ),
 ];
 
-/// NILFS2, order=relaxed, the default.
+/// Returns the promises of NILFS2 with order=relaxed, the default.
 pub fn nilfs2() -> Vec<Promise> {
     data(
         "This mode is equivalent to the ordered data mode of the ext3 filesystem except for the \
@@ -124,7 +126,7 @@ pub fn nilfs2() -> Vec<Promise> {
     )
 }
 
-/// NILFS2, order=strict.
+/// Returns the promises of NILFS2 with order=strict.
 pub fn nilfs2_strict() -> Vec<Promise> {
     data(
         "Apply strict in-order semantics that preserves sequence of all file operations including \
@@ -135,7 +137,7 @@ pub fn nilfs2_strict() -> Vec<Promise> {
     )
 }
 
-/// With what an order says of data.
+/// Returns the promises with an order's words about data.
 fn data(quote: &'static str, source: &'static str) -> Vec<Promise> {
     let [structure, names] = CHECKPOINTS;
     with_posix(

@@ -1,10 +1,10 @@
-//! What each file system promises, line by line, each with the words and where they stand;
-//! `docs/reference/promises.md` shows all of it.
+//! The promises of each file system, line by line, each with the words and their source.
+//! `docs/reference/promises.md` shows all of them.
 //!
-//! | file | of whom |
+//! | file | profiles of |
 //! | --- | --- |
-//! | `posix.rs` | all: what POSIX and the manual pages of the calls promise |
-//! | `mounted.rs` | a synchronous mount: whom mount(8) names, and whom it does not |
+//! | `posix.rs` | all: the promises of POSIX and the manual pages of the calls |
+//! | `mounted.rs` | a synchronous mount: the file systems that mount(8) names, and the others |
 //! | `ext.rs` | ext2, ext3, ext4 |
 //! | `fat.rs` | MSDOS, VFAT, exFAT |
 //! | `journals.rs` | XFS, JFS, ReiserFS |
@@ -12,12 +12,12 @@
 //! | `plain.rs` | MINIX, UDF, HFS, NTFS |
 //! | `overlay.rs` | overlay |
 //!
-//! Each has a line for every word of every check that the matrix asks (`checkers/src/fs/words.rs`
-//! has a test), kept or excluded. No system promises less than POSIX and the manual pages after
-//! sync or fsync: a line that excluded that would need a source for that, and there is none. Of
-//! what was not synced they ask nothing: that is promised where a line says with whose words, and
-//! excluded where nothing is written. What a crash leaves of the structure is promised whole or not
-//! at all, so that `fs-reasonable` can tell what is wrong besides.
+//! Each profile has a line for every word of every check that the matrix runs, kept or excluded (a
+//! test in `checkers/src/fs/words.rs` verifies that). After sync or fsync no system promises less
+//! than POSIX and the manual pages. A line that excluded that would need a source, and no source
+//! says it. POSIX promises nothing about unsynced data. Such a promise is kept where a line quotes
+//! its words, and excluded where no words exist. The structure after a crash is promised completely
+//! or not at all, so that `fs-reasonable` can find other errors.
 
 mod ext;
 mod fat;

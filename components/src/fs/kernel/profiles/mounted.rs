@@ -1,5 +1,5 @@
-//! `-o sync`. mount(2) promises of it that writes are synchronous, mount(8) that all I/O is; but
-//! only of those file systems that it names.
+//! The promises of `-o sync`. mount(2) promises that writes are synchronous, mount(8) that all I/O
+//! is, but only for the file systems that it names.
 
 use super::lines::{Line, excluded, kept};
 
@@ -14,7 +14,7 @@ const WRITTEN: Line = kept(
     "man-pages, mount(2), MS_SYNCHRONOUS",
 );
 
-/// Those that mount(8) names: "ext2, ext3, ext4, fat, vfat, ufs and xfs".
+/// The file systems that mount(8) names: "ext2, ext3, ext4, fat, vfat, ufs and xfs".
 pub(super) const NAMED: &[Line] = &[
     WRITTEN,
     kept(
@@ -24,7 +24,7 @@ pub(super) const NAMED: &[Line] = &[
     ),
 ];
 
-/// ext2 says it itself.
+/// ext2, whose own documentation makes the promise.
 pub(super) const EXT2: &[Line] = &[
     WRITTEN,
     kept(
@@ -36,7 +36,7 @@ pub(super) const EXT2: &[Line] = &[
     ),
 ];
 
-/// All others.
+/// All other file systems.
 pub(super) const NOT_NAMED: &[Line] =
     &[excluded(WRITES, NOT_HONOURED, MOUNT), excluded(METADATA, NOT_HONOURED, MOUNT)];
 

@@ -1,5 +1,5 @@
-//! overlay, whose upper folder is on a file system that may promise less: what that excludes is
-//! excluded of overlay, too (`promises_as_below`).
+//! The profile of overlay. Its upper folder may be on a file system that promises less. Lines that
+//! the file system excludes are then also excluded for overlay (`promises_as_below`).
 
 use explode_runtime::verdict::Promise;
 
@@ -14,7 +14,8 @@ const WITHOUT_FSYNC: &str = "Without an fsync(2) call, there is no guarantee tha
                              or the new data, but in practice, the observed data after crash is \
                              often the old or new data or a mix of both";
 
-/// A file that is copied up is held to the same, whether it was changed before or after.
+/// Returns the promises of overlay. They also hold for a file that is copied up, whether it was
+/// changed before or after.
 pub fn overlay() -> Vec<Promise> {
     let own = [
         kept(

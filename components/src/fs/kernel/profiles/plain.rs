@@ -1,6 +1,6 @@
-//! Those without a journal of which hardly anything is written about crashes. Where there is an
-//! fsck, what it calls clean can be read; where there is none, nothing is promised but what was
-//! synced.
+//! The profiles of file systems without a journal whose documentation says hardly anything about
+//! crashes. If there is an fsck, a file system that it calls clean can be read. Without an fsck
+//! only synced data is promised.
 
 use explode_runtime::verdict::Promise;
 
@@ -11,7 +11,7 @@ use super::lines::{
 use super::mounted::NOT_NAMED;
 use super::posix::with_posix;
 
-/// MINIX.
+/// Returns the promises of MINIX.
 pub fn minix() -> Vec<Promise> {
     let repaired = kept(
         STRUCTURE,
@@ -22,13 +22,13 @@ pub fn minix() -> Vec<Promise> {
     with_posix(NOT_NAMED, &[repaired, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
-/// UDF, for which Debian has no fsck.
+/// Returns the promises of UDF. Debian has no fsck for it.
 pub fn udf() -> Vec<Promise> {
     let structure = excluded(STRUCTURE, LOST, REBOOT);
     with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
-/// HFS, for which Debian has no fsck, either.
+/// Returns the promises of HFS. Debian has no fsck for it.
 pub fn hfs() -> Vec<Promise> {
     let structure = excluded(
         STRUCTURE,
@@ -38,8 +38,8 @@ pub fn hfs() -> Vec<Promise> {
     with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
-/// NTFS by ntfs3, which writes no journal. Without an fsck, `force` is all that there is after a
-/// crash.
+/// Returns the promises of NTFS by ntfs3, which writes no journal. Without an fsck, `force` is the
+/// only way to mount it after a crash.
 pub fn ntfs3() -> Vec<Promise> {
     const TODO: &str = "Full journaling support over JBD. Currently journal replaying is \
                         supported which is not necessarily as effective as \

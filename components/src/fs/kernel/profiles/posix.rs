@@ -1,4 +1,4 @@
-//! What POSIX and the manual pages of the calls promise of every file system.
+//! The promises of POSIX and the manual pages of the calls, which every file system makes.
 
 use explode_runtime::verdict::Promise;
 
@@ -20,7 +20,7 @@ const SYNC_WAITS: &str = "Linux waits for I/O completions, and thus sync() or sy
                           the same guarantees as fsync() called on every \
                           file in the system or filesystem respectively";
 
-/// What is kept after fsync of a file, and after what is defined by that.
+/// The promises about fsync of a file, and about the calls that are defined by it.
 pub(super) const FSYNCED: &[&str] = &[
     "synced-by-fsync",
     "partly-synced-by-fsync",
@@ -34,8 +34,8 @@ pub(super) const FSYNCED: &[&str] = &[
     "partly-synced-by-msync",
 ];
 
-/// After sync, syncfs, fsync, fdatasync, msync, O_SYNC, O_DSYNC. Of a file that was changed since,
-/// what the change has left alone.
+/// The promises after sync, syncfs, fsync, fdatasync, msync, O_SYNC and O_DSYNC. Of a file that was
+/// changed since, they cover the parts that the change did not touch.
 pub(super) const SYNCED: &[Line] = &[
     kept(&["synced-by-fsync", "partly-synced-by-fsync", "flushed-contents"], RETRIEVED, FSYNC),
     kept(
@@ -84,8 +84,8 @@ pub(super) const SYNCED: &[Line] = &[
     ),
 ];
 
-/// A call that has returned has done what it is for (`fs-ways`, `fs-failures`); and it is on the
-/// disk after a sync.
+/// A call that has returned has had its effect (`fs-ways`, `fs-failures`). After a sync the effect
+/// is on the disk.
 pub(super) const CALLS: &[Line] = &[
     kept(
         &["call-has-its-effect", "write-has-its-effect"],
@@ -124,21 +124,21 @@ pub(super) const CALLS: &[Line] = &[
         "rmdir() deletes a directory, which must be empty",
         "man-pages, rmdir(2), DESCRIPTION",
     ),
-    // One that fails may have been cut or not, and is not cut anywhere else.
+    // A failed truncate may have truncated the file to that size or not, and to no other size.
     kept(
         &["truncate-has-its-effect", "failed-truncate-has-no-effect"],
         "cause the regular file named by path or referenced by fd to be truncated to a size of \
          precisely length bytes",
         "man-pages, truncate(2), DESCRIPTION",
     ),
-    // A write that fails may have written some of them.
+    // A failed write may have written some of the bytes.
     kept(
         &["failed-write-has-no-effect"],
         "write() writes up to count bytes from the buffer starting at buf to the file referred to \
          by the file descriptor fd",
         "man-pages, write(2), DESCRIPTION: those bytes, and no others",
     ),
-    // Whether it fails or not, what can be read stays as it is.
+    // Whether it fails or not, the contents that can be read stay the same.
     kept(&["fsync-has-its-effect", "failed-fsync-has-no-effect"], RETRIEVED, FSYNC),
     kept(
         &[
@@ -167,7 +167,7 @@ pub(super) const CALLS: &[Line] = &[
     ),
 ];
 
-/// After a call that has failed (`fs-failures`).
+/// The promises about a call that has failed (`fs-failures`).
 pub(super) const FAILED_CALLS: &[Line] = &[
     kept(
         &["failed-mkdir-has-no-effect"],
@@ -202,7 +202,8 @@ pub(super) const FAILED_CALLS: &[Line] = &[
     ),
 ];
 
-/// What every file system promises, on a mount that mount(8) names or not, and its own lines.
+/// Joins the promises of every file system, those of a synchronous mount, and the file system's own
+/// lines.
 pub(super) fn with_posix(mounted: &[Line], own: &[Line]) -> Vec<Promise> {
     promises(&[SYNCED, CALLS, FAILED_CALLS, mounted, own])
 }

@@ -1,11 +1,11 @@
-//! Inactivation, held still: XFS frees the blocks of an inode, and the inode, once it has no name
+//! Makes inactivation deterministic. XFS frees an inode and its blocks once the inode has no name
 //! and no open descriptor.
 //!
-//! A thread of a work queue does it, a tick of the clock later (`xfs_inodegc_queue` in
-//! fs/xfs/xfs_icache.c): whether that is before or after the next transaction is a matter of time,
-//! and the log has them in that order. So it is waited for after each call that may leave such an
-//! inode. The ioctl that frees preallocated blocks ends with that (`xfs_blockgc_free_space`); told
-//! to look only at files larger than any it frees nothing.
+//! A thread of a work queue does that one clock tick later (`xfs_inodegc_queue` in
+//! fs/xfs/xfs_icache.c). It may therefore happen before or after the next transaction, and the log
+//! has them in that order. So each call that may leave such an inode is followed by a wait for the
+//! thread. The ioctl that frees preallocated blocks ends with such a wait
+//! (`xfs_blockgc_free_space`). Limited to files larger than any, it frees nothing.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -26,10 +26,10 @@ struct EofBlocks {
 
 /// `XFS_EOFBLOCKS_VERSION`.
 const VERSION: u32 = 1;
-/// `XFS_EOF_FLAGS_MINFILESIZE`: only files that have so many bytes.
+/// `XFS_EOF_FLAGS_MINFILESIZE`: only files of at least `least_bytes` bytes.
 const BY_SIZE: u32 = 1 << 4;
 
-/// Waits until it is done, on the file system of this directory.
+/// Waits until inactivation is done on the file system of this directory.
 pub(super) fn finish(root: BorrowedFd<'_>) {
     let mut nothing = EofBlocks {
         version: VERSION,
@@ -43,6 +43,6 @@ pub(super) fn finish(root: BorrowedFd<'_>) {
     };
     // SAFETY: the kernel reads one `xfs_fs_eofblocks`.
     let waited = unsafe { free_eofblocks(root.as_raw_fd(), &raw mut nothing) };
-    // What it fails with is the failure of work that no call of the user's hears of either.
+    // A failure is one of background work, which no call of the user reports either.
     waited.ok();
 }

@@ -1,6 +1,6 @@
-//! XFS, which mounting recovers: it replays the log. xfs_repair refuses a log that was not replayed
-//! (xfs_repair(8), -L), so it is no part of a recovery; with `strict` it looks at what was
-//! recovered, and must find nothing.
+//! XFS, which mounting recovers by replaying the log. xfs_repair refuses a log that was not
+//! replayed (xfs_repair(8), -L), so it is not a part of the recovery. With `strict` it checks the
+//! recovered file system and must find nothing.
 
 mod inactivation;
 mod times;
@@ -31,13 +31,15 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-/// Disks of less than 300 MiB are for tests; discards nothing.
+/// The options of mkfs.xfs. Without `--unsupported` it refuses disks of less than 300 MiB. `-K`
+/// discards nothing.
 const MAKE: &str = "-f -K -q --unsupported -m uuid=12345678-1234-1234-1234-123456789abc";
 
-/// Changes nothing; ends with 1 if it has found something (xfs_repair(8)). One allocation group has
-/// no second superblock to compare with, which it wants to be told.
+/// The options of the strict check, which changes nothing and ends with 1 if it has found something
+/// (xfs_repair(8)). A single allocation group has no second superblock to compare with, which
+/// `force_geometry` allows.
 const CHECK: &str = "-n -o force_geometry";
-/// What it says of how far it is.
+/// The beginnings of the lines that report progress.
 const PROGRESS: &[&str] = &["Phase ", "- ", "No modify flag set"];
 
 fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
@@ -54,8 +56,8 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
             "file data that has no block yet (delayed allocation) or was not submitted, and what \
              its log and its own buffers hold",
         ),
-        // Its thread goes by timers of its own (docs/model/scheduling.md): nothing happens between
-        // two calls by choice.
+        // The thread of XFS runs by its own timers (docs/model/scheduling.md), so no choice makes
+        // background work happen between two calls.
         ..KernelFsSpec::new(NAME, profiles::xfs, options, move || {
             Tool::new("mkfs.xfs", format!("-b size={bytes} {MAKE}"))
         })?

@@ -1,11 +1,11 @@
-//! The answers to the choices of a way.
+//! The answers to the choices of a path.
 
 use super::prober::ProbeRunner;
 use crate::choose::{Choice, ChoicePoint, Divergence};
 use crate::worker::probe::protocol::ProbeAnswers;
 
 impl ProbeRunner<'_> {
-    /// The answers that are not used yet, of this mutate where only what fits is.
+    /// Returns the unused answers: those of the current mutate for [`ProbeAnswers::AsFits`].
     pub(super) fn left(&self) -> &[Choice] {
         let answers = match &self.order.answers {
             ProbeAnswers::Exactly(answers) => answers,
@@ -16,15 +16,15 @@ impl ProbeRunner<'_> {
         answers.get(self.used..).unwrap_or_default()
     }
 
-    /// The kernel has chosen; where only the recorded answers will do and this is none of them,
-    /// that is noted.
+    /// Notes a choice of the kernel. It is a divergence if only the recorded answers are allowed
+    /// and it is not the next of them.
     pub(super) fn note(&mut self, choice: &Choice) {
         let is_other = self.answer(&choice.point()) != choice.value;
         if is_other
             && self.past_end.is_none()
             && matches!(self.order.answers, ProbeAnswers::Exactly(_))
         {
-            // What stands there in the order was just used.
+            // The recorded answer of this choice was just used.
             let index = self.used.saturating_sub(1);
             let recorded = match &self.order.answers {
                 ProbeAnswers::Exactly(answers) => answers.get(index).cloned(),
@@ -34,8 +34,8 @@ impl ProbeRunner<'_> {
         }
     }
 
-    /// The answer to a point; where only the recorded ones will do and this is none of them, that
-    /// is noted.
+    /// Returns the answer to a point. It is a divergence if only the recorded answers are allowed
+    /// and the next of them does not fit.
     pub(super) fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let fits = |choice: &Choice| {
             (choice.kind, choice.options, &choice.label)

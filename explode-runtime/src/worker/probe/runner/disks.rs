@@ -1,5 +1,4 @@
-//! Disks of the moment at which a worker stands still: searched for the error, and tried one by
-//! one.
+//! Disks of the moment at which a worker has stopped: searched for the error, and tried one by one.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -25,7 +24,7 @@ use crate::worker::probe::protocol::{
 };
 use crate::worker::{DiskContents, Evidence};
 
-/// What all disks of a moment have in common.
+/// The data that all disks of a moment share.
 #[derive(Clone, Copy)]
 pub(super) struct ProbedRequest<'a> {
     pub judge: CrashStacks<'a>,
@@ -33,12 +32,12 @@ pub(super) struct ProbedRequest<'a> {
     pub asked: &'a OpenRequest<'a>,
     pub place: Position,
     pub epoch: Epoch,
-    /// The epoch that the check gets for it.
+    /// The epoch that the check is called with.
     pub told: Epoch,
 }
 
 impl<'a> ProbedRequest<'a> {
-    /// The crash here, with crashes during recovery to this depth.
+    /// Returns the crash of this moment, with crashes during recovery to this depth.
     fn crash(&self, depth: u32) -> Crash<'a> {
         let ProbedRequest { judge, ask, asked, epoch, told, .. } = *self;
         let (args, rest, seed) = (asked.args(epoch), asked.rest(), asked.seed());
@@ -61,14 +60,14 @@ fn record(disk: &CrashDisk<'_>) -> CrashDiskRecord {
     CrashDiskRecord { id: disk.identity().to_string(), blocks: names(&disk.kept()) }
 }
 
-/// Looks for the first disk that shows the error.
+/// Searches for the first disk that shows the error.
 struct ProbeSearch<'p, 'a, 'h> {
     prober: &'p mut ProbeRunner<'a>,
     here: ProbedRequest<'h>,
-    /// Disks of crashes during recovery that were met, each with the identity of the disk before
-    /// it.
+    /// The disks of crashes during recovery that were met, each with the identity of the disk
+    /// before it.
     seen: HashSet<(String, u128)>,
-    /// The disks that lead to the error.
+    /// The disks that lead to the error; `None` until a disk shows it.
     found: Option<Vec<CrashDiskRecord>>,
 }
 
@@ -142,7 +141,7 @@ impl JudgeHooks for Single<'_, '_> {
     }
 }
 
-/// The disks that lead to a check, its own included.
+/// Returns the disks that lead to a check, its own included.
 fn way_to(check: &Check<'_>) -> Vec<CrashDiskRecord> {
     let before = check
         .before
@@ -161,8 +160,8 @@ fn looks(judgement: CheckEnding) -> DiskCondition {
 }
 
 impl ProbeRunner<'_> {
-    /// Recovers and checks a disk by itself; `before` it there were other disks. `see` gets the
-    /// stack that has recovered, and what its recovery wrote.
+    /// Recovers and checks one disk. The disks `before` led to it. `see` receives the recovered
+    /// stack and the events of its recovery.
     fn check(
         &mut self,
         here: ProbedRequest<'_>,
@@ -176,7 +175,7 @@ impl ProbeRunner<'_> {
         check_once(&check, image, !last, &mut Single { prober: self, see })
     }
 
-    /// The disks of a request for crash checks that lead to the error, and in which epoch.
+    /// Returns the disks of a request for crash checks that lead to the error, with their epoch.
     pub(super) fn failing(
         &mut self,
         judge: CrashStacks<'_>,
@@ -207,8 +206,8 @@ impl ProbeRunner<'_> {
         Ok(found)
     }
 
-    /// Stands still at these disks, and does what the supervisor asks. Returns whether they are
-    /// there.
+    /// Stops at these disks and carries out the supervisor's commands. Returns false if the log
+    /// does not lead to these disks.
     pub(super) fn stop_at(
         &mut self,
         here: ProbedRequest<'_>,
@@ -271,16 +270,16 @@ impl ProbeRunner<'_> {
         }
     }
 
-    /// Recovers the disk `before` it, which has these names. Returns the neighbours of the disk
-    /// that a crash during this recovery left, with the moment of that crash; `None` if the
-    /// recovery fails, because it leaves nothing to follow.
+    /// Recovers the disk `before`; the disks `names` led to it. Returns the neighbours of `disk`,
+    /// which a crash during this recovery left, with the moment of that crash. `None` if the
+    /// recovery fails, or if no crash during it leaves `disk`.
     fn recovery(
         &mut self,
         here: ProbedRequest<'_>,
         (before, names): (Image, Vec<DiskName>),
         disk: &CrashDiskRecord,
     ) -> Result<Option<(Neighbours, CrashMoment)>, StepError> {
-        // Only the stack that has recovered knows what stands in the sectors that it wrote.
+        // Only the recovered stack knows the owners of the sectors that it wrote.
         let mut found = None;
         self.check(here, before.clone(), &names, false, &mut |stack, events| {
             let whose = |dev, sector| stack.describe_sector(dev, sector);
@@ -296,7 +295,8 @@ impl ProbeRunner<'_> {
         Ok(found.transpose()?.flatten())
     }
 
-    /// What a script needs about the disk at which it stands, and about another one of its moment.
+    /// Returns the evidence about the disk at which the worker has stopped, and about another disk
+    /// of its moment.
     fn evidence(
         &self,
         here: ProbedRequest<'_>,
@@ -355,7 +355,7 @@ impl ProbeRunner<'_> {
             let found = here.judge.recovery_neighbours(&image, &judged.recovery, of)?;
             next = found.and_then(|found| image_of(&found, &pieces[level + 1], None));
             if next.as_ref().is_some_and(|(crashed, _)| crashed.identity() == image.identity()) {
-                // A crash that changes nothing: the disk is the one before, which is sound.
+                // The crash changes nothing, so the disk is the one before, which is sound.
                 return Ok(TryResult::Looked { disks, looks: DiskCondition::Sound });
             }
         }
@@ -363,12 +363,12 @@ impl ProbeRunner<'_> {
     }
 }
 
-/// Disks as the steps of a check count them: by their identities alone.
+/// Returns disks by their identities alone, as the steps of a check count them.
 fn named(disks: &[CrashDiskRecord]) -> Vec<DiskName> {
     disks.iter().map(|disk| (disk.id.clone(), Vec::new())).collect()
 }
 
-/// The disk among these neighbours that keeps these pieces.
+/// Returns the disk among these neighbours that keeps these pieces.
 fn image_of(
     neighbours: &Neighbours,
     pieces: &[PieceId],

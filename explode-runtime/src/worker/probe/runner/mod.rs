@@ -1,5 +1,5 @@
-//! The worker's side of a probe: it runs the way, stands still at the requested place, and tries
-//! what the supervisor asks for.
+//! The worker's side of a probe: runs the path, stops at the requested place, and tries the disks
+//! that the supervisor requests.
 
 mod answers;
 mod disks;

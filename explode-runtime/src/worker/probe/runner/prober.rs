@@ -1,4 +1,4 @@
-//! A worker that stands still at a request for crash checks.
+//! A probe that runs or has stopped, and its connection to the supervisor.
 
 use std::time::Instant;
 
@@ -9,15 +9,15 @@ use crate::events::CallLog;
 use crate::verdict::{Violation, WorkerStep};
 use crate::worker::probe::protocol::{ProbeCommand, ProbeGoal, ProbeOrder, ProbeReply};
 
-/// Who asks.
+/// The connection of a probe to the supervisor.
 pub(crate) trait ProbeChannel {
-    /// A step that may hang, or end this process, comes next.
+    /// Announces a step that may hang or end this process.
     fn before(&mut self, step: WorkerStep);
 
-    /// Says something.
+    /// Sends a reply.
     fn report(&mut self, said: ProbeReply);
 
-    /// Says something, and hears what comes next.
+    /// Sends a reply and returns the next command.
     fn next(&mut self, said: ProbeReply) -> ProbeCommand;
 }
 
@@ -25,20 +25,21 @@ pub(super) struct ProbeRunner<'a> {
     pub order: &'a ProbeOrder,
     pub talk: &'a mut dyn ProbeChannel,
     pub started: Instant,
-    /// The number of the mutate that runs, from 1.
+    /// The number of the current mutate, from 1; 0 before the first.
     pub mutate: u32,
-    /// How many choices were made before each mutate.
+    /// The number of choices made before each mutate.
     pub begins: Vec<usize>,
-    /// How many answers, of those that are used in order, are used.
+    /// The number of used answers, on the whole path for `Exactly`, in the current mutate for
+    /// `AsFits`.
     pub used: usize,
     pub past_end: Option<Divergence>,
     pub looked: u64,
-    /// There was no search, since the log was the recorded one.
+    /// True if nothing was searched because the log is the recorded one.
     pub same_log: bool,
-    /// A bound has ended the search.
+    /// True if a bound has ended the search.
     pub cut: bool,
     pub stood: bool,
-    /// What was done so far.
+    /// The calls so far.
     pub log: CallLog,
     pub pristine: Image,
 }
@@ -48,7 +49,7 @@ impl ProbeRunner<'_> {
         self.talk.report(said);
     }
 
-    /// Why what was looked for is not there.
+    /// Returns the reason why the goal was not reached.
     pub fn nothing(&self) -> &'static str {
         match self.order.until {
             ProbeGoal::Mutate => "mutate found nothing wrong",
@@ -65,7 +66,7 @@ impl ProbeRunner<'_> {
         }
     }
 
-    /// Choices mutate by mutate.
+    /// Splits choices into those of each mutate.
     pub fn split(&self, choices: &[Choice]) -> Vec<Vec<Choice>> {
         let ends = self.begins.iter().skip(1).copied().chain([choices.len()]);
         self.begins.iter().zip(ends).map(|(begin, end)| choices[*begin..end].to_vec()).collect()
