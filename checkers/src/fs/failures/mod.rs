@@ -25,6 +25,7 @@ mod shutdown;
 mod step;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use explode_ramdisk::files::{Files, FsCall, Session};
 use explode_runtime::base::StepError;
@@ -35,10 +36,10 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
-use super::model::{Abstract, Groups, make};
-use super::topology::{FoundTopology, UnreadableTopology};
+use super::model::{Abstract, make};
 use shutdown::Shutdown;
 use step::{FailureStep, StepEnding};
+use tree::{expected, found};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-failures";
@@ -72,23 +73,6 @@ pub(super) fn words() -> Vec<String> {
     let on_disk = |word: String| [format!("{word}-on-disk"), word];
     let words = FailureStep::ends().flat_map(|ended| on_disk(ended.promise()));
     words.chain([super::model::SyncCall::Sync.synced().to_owned()]).collect()
-}
-
-/// The tree of a file system. Of inodes only the number of links counts.
-///
-/// # Errors
-/// What cannot be read, and why.
-fn found(files: &dyn Files) -> Result<FoundTopology, String> {
-    let found = FoundTopology::of(files, Groups::NONE);
-    found.map(FoundTopology::without_inodes).map_err(|unreadable| match unreadable {
-        UnreadableTopology::Directory(..) => format!("the directory {unreadable}"),
-        UnreadableTopology::Name(..) | UnreadableTopology::Endless(_) => unreadable.to_string(),
-    })
-}
-
-/// The tree that a file system like the abstract one has.
-fn expected(fs: &Abstract) -> FoundTopology {
-    FoundTopology::expected(fs, Groups::NONE).without_inodes()
 }
 
 impl Failures {

@@ -14,7 +14,7 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::step::{FailureStep, StepEnding};
-use super::{expected, found};
+use super::tree::{expected, found};
 use crate::fs::model::{Abstract, SyncCall};
 use crate::fs::topology::FoundTopology;
 

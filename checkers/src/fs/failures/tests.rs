@@ -5,9 +5,10 @@ use explode_ramdisk::{Image, Recording, Storage};
 use explode_runtime::verdict::CheckError;
 use nix::errno::Errno;
 
+use super::Failures;
 use super::shutdown::Shutdown;
 use super::step::{self, FailureStep, StepEnding};
-use super::{Failures, expected, found};
+use super::tree::{expected, found};
 use crate::fs::model::{Abstract, ModelNode};
 
 /// Files that these calls were made on.
