@@ -31,8 +31,8 @@ pub fn line(text: &str) {
     finish(try_line(text));
 }
 
-/// Writes a line of results as [`line()`] does, its word in colour if colour is wanted. The line must
-/// be escaped already.
+/// Writes a line of results as [`line()`] does, its word in colour if colour is wanted. The line
+/// must be escaped already.
 pub fn styled(line: &Line) {
     finish(write_line(&line.shown(colour())));
 }

@@ -19,7 +19,8 @@
 //! child modules and uses theirs is in one.
 //!
 //! Other rules: no code decides by the text of a message; no two public types have the same name;
-//! lines, functions and files are short; some words are not used.
+//! lines, functions and files are short; some words are not used; each doc comment says what its item
+//! is or does.
 //!
 //! Each page of `docs/` is in its summary, and each relative link of a page has a target.
 //!
@@ -30,6 +31,7 @@
 
 mod check;
 mod circles;
+mod doc_comments;
 mod imports;
 mod manifest;
 mod messages;
@@ -62,6 +64,7 @@ fn the_workspace_is_in_order() {
     problems.extend(size::problems(&files));
     problems.extend(types::problems(&files));
     problems.extend(words::problems(&files));
+    problems.extend(doc_comments::problems(&files));
     let pages = pages::read(&root);
     problems.extend(pages::problems(&pages, |path| root.join(path).exists()));
     problems.extend(words::problems(&pages));

@@ -3,7 +3,7 @@
 use crate::workspace::Files;
 
 /// Each word, and its replacement.
-pub const WORDS: [(&str, &str); 9] = [
+pub const WORDS: [(&str, &str); 17] = [
     ("nobody", "name who does not, or use the passive"),
     ("whoever", "name the user, the caller, the task"),
     ("somebody", "name the user, the caller, the task"),
@@ -13,15 +13,21 @@ pub const WORDS: [(&str, &str); 9] = [
     ("are told", "receive, get"),
     ("was told", "received, got"),
     ("says so", "repeat the verb"),
+    ("so many", "write \"N\", or the name of the number"),
+    ("all the same", "delete it"),
+    ("comes to", "use \"results in\" or \"reaches\""),
+    ("goes by", "uses"),
+    ("came of", "use \"the result of\""),
+    (", too.", "delete it, or write \"also\" before the verb"),
+    (", too,", "delete it, or write \"also\" before the verb"),
+    (", too;", "delete it, or write \"also\" before the verb"),
 ];
 
 /// The lines that have one of them as a name or a quotation, by path.
-const QUOTED: [(&str, &str); 6] = [
-    ("checkers/src/fs/failures/shutdown.rs", "NOBODY"),
+const QUOTED: [(&str, &str); 4] = [
     ("checkers/src/fs/reasonable/signature/contents.rs", "Nobody"),
     ("checkers/src/fs/reasonable/subsets.rs", "\"nobody\".to_owned()"),
     ("components/src/fs/kernel/profiles/logs.rs", "files likewise \\\"nobarrier\\\""),
-    ("explode-runtime/src/worker/remote", "Nobody"),
     ("explode-runtime/src/base/panics.rs", "this one is told"),
 ];
 
@@ -47,7 +53,7 @@ fn has_word(line: &str, word: &str) -> bool {
     let line = line.to_lowercase();
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
     line.match_indices(word).any(|(at, _)| {
-        !line[..at].chars().next_back().is_some_and(is_letter)
-            && !line[at + word.len()..].chars().next().is_some_and(is_letter)
+        !(word.starts_with(is_letter) && line[..at].ends_with(is_letter))
+            && !line[at + word.len()..].starts_with(is_letter)
     })
 }

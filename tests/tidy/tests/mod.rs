@@ -1,6 +1,7 @@
 //! Tests of tidy itself, on invented workspaces.
 
 mod circles;
+mod doc_comments;
 mod lists;
 mod messages;
 mod pages;

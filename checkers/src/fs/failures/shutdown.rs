@@ -1,13 +1,12 @@
-//! A file system that shuts itself down: after an error that it cannot get over (XFS: its log could
-//! not be written) every call says EIO, until it is unmounted and mounted again
-//! (ioctl_xfs_goingdown(2) says of this state that it is "totally unusable" until then). Or it
-//! makes itself read-only: btrfs, when it has to give up a transaction (`btrfs_abort_transaction`).
+//! A file system that shuts down after an error that it cannot handle. XFS shuts down if its log
+//! cannot be written. Then every call returns EIO until the file system is unmounted and mounted
+//! again (ioctl_xfs_goingdown(2): "totally unusable" until then). btrfs makes itself read-only if it
+//! must give up a transaction (`btrfs_abort_transaction`).
 //!
-//! There is nothing to compare then, and nothing to go on with: the path ends. What was synced
-//! before the call must be there all the same, on every disk that a crash at this moment can leave,
-//! recovered and mounted. The call may have had its effect if it has said so, and has none if it
-//! has failed; but for the contents of the file that it writes, syncs or cuts, of which nothing is
-//! promised.
+//! A shutdown ends the path, because there is nothing left to compare. Everything that was synced
+//! before the call must be there on every disk that a crash at this moment can leave, recovered and
+//! mounted. A call that has succeeded may have its effect, and a call that has failed has none.
+//! Nothing is promised about the contents of the file that the call writes, syncs or cuts.
 
 use explode_ramdisk::files::Files;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
@@ -21,7 +20,7 @@ use crate::fs::topology::FoundTopology;
 /// The trees that the disk may have after a shutdown.
 #[derive(Clone, Debug, Hash)]
 pub struct Shutdown {
-    /// What was synced, and what the call has made of it if it has succeeded.
+    /// The tree that was synced, and the tree after the call if the call has succeeded.
     allowed: Vec<FoundTopology>,
     /// The names of the file whose contents the call is about.
     changes: &'static [&'static str],
@@ -35,19 +34,19 @@ pub fn is_down(files: &dyn Files) -> bool {
     dead || is_read_only(files)
 }
 
-/// Returns true if a directory that is not there cannot be removed because the file system is
-/// read-only, which is asked first (`do_rmdir` in fs/namei.c). Asking changes nothing, and needs
-/// nothing to be there: a rename that has failed may have taken every name away.
+/// Returns true if the removal of a directory that does not exist fails because the file system is
+/// read-only, which the kernel tests first (`do_rmdir` in fs/namei.c). The call changes nothing and
+/// needs no existing name: a rename that failed may have removed every name.
 fn is_read_only(files: &dyn Files) -> bool {
-    files.rmdir(NOBODY) == Err(Errno::EROFS)
+    files.rmdir(MISSING) == Err(Errno::EROFS)
 }
 
-/// A name that nothing has.
-const NOBODY: &str = "/nobody";
+/// A name that does not exist.
+const MISSING: &str = "/missing";
 
 impl Shutdown {
-    /// Of a tree as it was when it was synced, but for the contents of the file that this step
-    /// changes; the tree follows the step.
+    /// Returns the allowed trees: the tree when it was synced, and the same tree after this step. The
+    /// contents of the file that the step changes are not compared.
     pub fn after(step: &FailureStep, ended: &StepEnding, fs: &mut Abstract) -> Shutdown {
         let changes = step.changes();
         let tree = |fs: &Abstract| {
