@@ -1,7 +1,7 @@
 //! A file system that shuts down after an error that it cannot handle. XFS shuts down if its log
 //! cannot be written. Then every call returns EIO until the file system is unmounted and mounted
-//! again (ioctl_xfs_goingdown(2): "totally unusable" until then). btrfs makes itself read-only if it
-//! must give up a transaction (`btrfs_abort_transaction`).
+//! again (ioctl_xfs_goingdown(2): "totally unusable" until then). btrfs makes itself read-only if
+//! it must give up a transaction (`btrfs_abort_transaction`).
 //!
 //! A shutdown ends the path, because there is nothing left to compare. Everything that was synced
 //! before the call must be there on every disk that a crash at this moment can leave, recovered and
@@ -45,8 +45,8 @@ fn is_read_only(files: &dyn Files) -> bool {
 const MISSING: &str = "/missing";
 
 impl Shutdown {
-    /// Returns the allowed trees: the tree when it was synced, and the same tree after this step. The
-    /// contents of the file that the step changes are not compared.
+    /// Returns the allowed trees: the tree when it was synced, and the same tree after this step.
+    /// The contents of the file that the step changes are not compared.
     pub fn after(step: &FailureStep, ended: &StepEnding, fs: &mut Abstract) -> Shutdown {
         let changes = step.changes();
         let tree = |fs: &Abstract| {
