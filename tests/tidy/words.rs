@@ -53,7 +53,7 @@ fn has_word(line: &str, word: &str) -> bool {
     let line = line.to_lowercase();
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
     line.match_indices(word).any(|(at, _)| {
-        !(word.starts_with(is_letter) && line[..at].ends_with(is_letter))
-            && !line[at + word.len()..].starts_with(is_letter)
+        let continues = word.starts_with(is_letter) && line[..at].ends_with(is_letter);
+        !continues && !line[at + word.len()..].starts_with(is_letter)
     })
 }
