@@ -152,7 +152,8 @@ pub struct RunArgs {
     /// Stop after N distinct states.
     #[arg(long, value_name = "N")]
     pub states: Option<u64>,
-    /// Mutates on a path. Default: the target's.
+    /// Mutates on a path. Default: the target's; with --budget as many as there is time for, except
+    /// in strategies that go deep first.
     #[arg(long, value_name = "N")]
     pub depth: Option<u32>,
     /// Sample an emission that has more than N disks. Default: the target's.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What bindgen reads: the kernel's headers, and constants that are casts in there, which bindgen passes over. Names only; this
- * file is never compiled.
+ * The input of bindgen: the kernel's headers, and the constants that are casts there, which bindgen omits. It has names only and is
+ * never compiled.
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -32,7 +32,7 @@
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
 #include <asm/unwind.h>
-/* Of JFS: where in an inode its extents or names are, and records of its log. */
+/* JFS: the place of extents and names in an inode, and records of its log. */
 #include <../fs/jfs/jfs_incore.h>
 #include <../fs/jfs/jfs_logmgr.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Choices of explode, and requests for crash checks, for kernel modules of your own (docs/guide/kernel-faults.md,
- * docs/guide/writing-a-component.md).
+ * Choices of explode and requests for crash checks, for your own kernel modules. See docs/guide/kernel-faults.md and
+ * docs/guide/writing-a-component.md.
  *
  *	#include "explode.h"
  *
@@ -11,35 +11,37 @@
  *
  *	explode_check_crashes("half");	// a crash here must lose nothing
  *
- * Copy this file to your sources; nothing else is needed to build them.
+ * Copy this file to your sources. They need nothing else to build.
  */
 #ifndef EXPLODE_H
 #define EXPLODE_H
 
-/* So many options a choice has at most. */
+/* The largest number of options of a choice. */
 #define EKM_CHOOSE_MAX 65536u
 
 /*
- * Exported by explode's module ekm (EXPORT_SYMBOL_GPL). Weak: a module that uses it can be loaded without ekm. Whether ekm is there
- * is found out when your module is loaded, so load it after ekm; it needs a licence that is compatible with the GPL.
+ * Exported by explode's module ekm (EXPORT_SYMBOL_GPL). The symbol is weak, so your module can be loaded without ekm. The kernel
+ * resolves it when it loads your module: load ekm first. Your module needs a licence that is compatible with the GPL.
  */
 extern unsigned int ekm_choose(unsigned int options) __attribute__((weak));
 
 /*
- * Chooses one of so many options: returns 0, 1, ... options - 1, each of them in some run (EX-10). The last one is to run normally: 0
- * of two is to fail (EX-13), and of more options the order is yours. options is from 2 to EKM_CHOOSE_MAX, at each place always the
- * same for the same past; 0 and 1 ask nothing and return 0; more than EKM_CHOOSE_MAX run normally, and make the run broken.
+ * Chooses one of the options: returns 0, 1, ... options - 1, and some run takes each of them (EX-10). The last option is the normal
+ * behaviour. Of two options 0 is the failure (EX-13). With more options you decide what each one does. `options` is from 2 to
+ * EKM_CHOOSE_MAX, and equal wherever the same path leads to the same place. 0 and 1 are no choice: the function returns 0. A number
+ * above EKM_CHOOSE_MAX returns the last option and makes the run broken.
  *
- * It runs normally and asks nobody
- *  - without ekm, and where nobody explores the kernel's choices (option `fail` of a file system: `module`, or `all`);
- *  - in every task but the one that runs mutate, and in that one outside of its system calls on files;
- *  - in interrupts, softirqs among them, and in faults on user memory;
+ * The function returns the last option without a choice
+ *  - without ekm, or if the run does not explore choices in the kernel (option `fail` of a file system: `module` or `all`);
+ *  - in every task except the one that runs mutate, and in that one outside its system calls on files;
+ *  - in interrupts, softirqs included, and in faults on user memory;
  *  - below the slab allocator's request for pages;
- *  - when as many have not run normally on this path as may (option `most_failures`).
+ *  - if the path already has its maximum of failures (option `most_failures`).
  *
- * It may be called in any context, with any lock held: it takes none, does not sleep, and does not allocate.
+ * Call it in any context and with any lock held. It takes no lock, does not sleep and does not allocate.
  *
- * A choice is known by the function that asks and by the way there, as offsets: the same in every run of the same kernel and modules.
+ * The label of a choice is the calling function and its call chain, as offsets. It is the same in every run of the same kernel and
+ * modules.
  */
 static inline unsigned int explode_choose(unsigned int options)
 {
@@ -48,23 +50,23 @@ static inline unsigned int explode_choose(unsigned int options)
 	return ekm_choose ? ekm_choose(options) : options - 1;
 }
 
-/* So many bytes the name of a request has at most, the zero behind it not counted. */
+/* The largest size of the name of a request in bytes, without the zero at its end. */
 #define EKM_ASKED_MAX 255u
 
-/* Exported by ekm, and weak, as ekm_choose is. */
+/* Exported by ekm and weak, as ekm_choose is. */
 extern void ekm_check_crashes(const char *name) __attribute__((weak));
 
 /*
- * Asks for checks of every disk that a crash at this very moment could leave (EX-66). The checker's check has the name as its only
- * argument, in epoch now. It is called later: when the checker asks for crash checks the next time, or when mutate has returned.
+ * Requests the checks of every disk that a crash at this moment could leave (EX-66). The check of the checker gets the name as its
+ * only argument, in epoch now. It runs later: at the checker's next request for crash checks, or when mutate has returned.
  *
- * name is in UTF-8, 1 to EKM_ASKED_MAX bytes, and ends with a zero. Another name makes the run broken; NULL counts as empty.
+ * `name` is UTF-8, has 1 to EKM_ASKED_MAX bytes and ends with a zero. Any other name makes the run broken. NULL counts as empty.
  *
- * It does nothing without ekm, where explode does not run, and while no mutate runs. While a crash disk is recovered, mounted or
- * checked nothing may be asked: that makes the run broken. So it does not belong into code that a mount runs.
+ * The function does nothing without ekm, outside of runs of explode, and while no mutate runs. A request while a crash disk is
+ * recovered, mounted or checked makes the run broken, so do not call it in code that a mount runs.
  *
- * It may be called in any task and in any context but an NMI, with any lock held: it takes none but its own, does not sleep, and does
- * not allocate.
+ * Call it in any task, in any context except an NMI, and with any lock held. It takes only its own lock, does not sleep and does not
+ * allocate.
  */
 static inline void explode_check_crashes(const char *name)
 {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use explode_runtime::base::{Exit, Mode, Output, RunError, UsageError};
-use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::plan::{NO_DEPTH, Plan, Registry};
 use explode_runtime::report::{HumanWriter, Message, Summary, escaped};
 use explode_runtime::run::{
     Confirmation, FolderLock, LocalSink, OWN_NAMES, Persistence, ResumedJournal, StrategyName,
@@ -268,7 +268,10 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     settings.seed = args.seed;
     settings.budget_ms = args.budget;
     settings.states = args.states;
-    settings.depth = args.depth.unwrap_or(settings.depth);
+    settings.depth = args.depth.unwrap_or_else(|| {
+        let deepens = args.budget.is_some() && args.strategy.goes_deeper();
+        if deepens { NO_DEPTH } else { settings.depth }
+    });
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.soft = args.soft;

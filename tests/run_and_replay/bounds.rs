@@ -9,7 +9,9 @@ use super::{run, summary};
 fn exact(code: i32, args: &str) -> Value {
     let mut summary = summary(code, args);
     assert!(summary["seconds"].as_f64().is_some());
-    summary.as_object_mut().unwrap().remove("seconds");
+    for key in ["seconds", "deepest"] {
+        summary.as_object_mut().unwrap().remove(key);
+    }
     summary
 }
 
@@ -87,6 +89,21 @@ fn a_number_of_states_stops_a_run() {
         [json!(2380), json!(2379), json!(true)]
     );
     exact(6, "fs-basic --states 10 --require-complete");
+}
+
+/// The target's own depth is 3. With a budget and no depth the run goes deeper, if its strategy
+/// explores shallow states first.
+#[test]
+fn a_budget_without_a_depth_goes_deeper() {
+    let deepest = |args: &str| summary(0, args)["deepest"].as_u64().unwrap();
+    assert_eq!(deepest("fs-basic"), 3);
+    assert_eq!(deepest("fs-basic --depth 2"), 2);
+    assert_eq!(deepest("fs-basic --depth 2 --budget 1h"), 2);
+    assert_eq!(deepest("fs-basic --strategy dfs --budget 1h"), 3);
+    let states = "fs-basic --budget 1h --states 4000";
+    assert_eq!(deepest(states), 4);
+    assert_eq!(summary(0, &format!("{states} --jobs 2"))["deepest"], 4);
+    assert_eq!(deepest(&format!("{states} --strategy different")), 4);
 }
 
 /// Exit code 6 for each kind of incomplete run. The depth defines the complete space.

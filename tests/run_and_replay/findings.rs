@@ -54,7 +54,7 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     assert_eq!(
         keys(last),
         words(
-            "type states operations choices crash_disks distinct checked equivalent pending \
+            "type states deepest operations choices crash_disks distinct checked equivalent pending \
              left_out \
              crash_crash_disks crash_crash_left_out by_design broken findings complete seconds"
         )

@@ -30,6 +30,11 @@ impl SeenStates {
         }
     }
 
+    /// Returns the largest depth at which a state was reached first. 0 without states.
+    pub fn deepest(&self) -> u32 {
+        self.0.values().copied().max().unwrap_or_default()
+    }
+
     /// Returns the number of distinct states.
     pub fn len(&self) -> u64 {
         self.0.len() as u64

@@ -44,6 +44,12 @@ const PCT: (u32, u32) = (3, 100);
 const MOST: u32 = 100;
 
 impl StrategyName {
+    /// Returns true if the strategy explores every state of a depth before it goes deeper, or as
+    /// many as it can. Then a run can do without a bound on the depth.
+    pub fn goes_deeper(&self) -> bool {
+        matches!(self, StrategyName::Exhaust | StrategyName::Different | StrategyName::Prefix(_))
+    }
+
     /// Returns true if the strategy never ends.
     pub fn is_endless(&self) -> bool {
         matches!(self, StrategyName::Random | StrategyName::Weighted | StrategyName::Pct { .. })

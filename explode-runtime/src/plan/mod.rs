@@ -12,5 +12,7 @@ mod registry;
 pub use extensions::Extensions;
 pub use matrix::{MatrixColumn, MatrixRow};
 pub use origin::RunOrigin;
-pub use plan::{MOST_CRASH_DEPTH, Plan, RunSettings, check_budget, check_deadline, check_samples};
+pub use plan::{
+    MOST_CRASH_DEPTH, NO_DEPTH, Plan, RunSettings, check_budget, check_deadline, check_samples,
+};
 pub use registry::{Family, Registry, Target};

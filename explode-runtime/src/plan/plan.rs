@@ -20,7 +20,7 @@ pub struct RunSettings {
     pub prefix: Option<TracePrefix>,
     /// The seed of everything that is drawn at random.
     pub seed: u64,
-    /// The number of mutates on a path.
+    /// The number of mutates on a path. [`NO_DEPTH`] without a bound.
     pub depth: u32,
     /// The number of distinct states at which the run stops. `None` without a limit.
     pub states: Option<u64>,
@@ -52,6 +52,8 @@ pub struct RunSettings {
     pub skip: bool,
 }
 
+/// The depth of a run without a bound on the depth. It goes deeper until something else stops it.
+pub const NO_DEPTH: u32 = u32::MAX;
 /// The largest crash depth. The check of a crash during recovery runs inside the check of the disk
 /// above it, on the worker's stack.
 pub const MOST_CRASH_DEPTH: u32 = 64;

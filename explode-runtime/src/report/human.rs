@@ -8,7 +8,7 @@ use super::layout::{Colour, Line, detail_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
 use super::progress::{ProgressPace, plural, progress_text};
-use crate::plan::RunSettings;
+use crate::plan::{NO_DEPTH, RunSettings};
 use crate::stack::Layer;
 
 /// A writer of messages as text.
@@ -22,6 +22,8 @@ pub struct HumanWriter<W> {
     first_replay: Option<String>,
     /// The findings reported so far. If a finding is reported again, only its count has changed.
     told: Vec<(String, bool)>,
+    /// True if the run has no bound on the depth, so that the summary tells the depth.
+    any_depth: bool,
     /// The times at which a line of progress is due.
     sparse: ProgressPace,
 }
@@ -36,6 +38,7 @@ impl<W: Write> HumanWriter<W> {
             paste,
             first_replay: None,
             told: Vec::new(),
+            any_depth: false,
             sparse: ProgressPace::default(),
         }
     }
@@ -88,8 +91,9 @@ impl<W: Write> HumanWriter<W> {
         self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
         let crashes =
             if *soft { "soft crashes".to_owned() } else { format!("crash-depth {crash_depth}") };
-        let mut bounds =
-            format!("depth {depth}, limit {limit} disks, samples {samples}, {crashes}");
+        self.any_depth = *depth == NO_DEPTH;
+        let depth = if self.any_depth { "any depth".to_owned() } else { format!("depth {depth}") };
+        let mut bounds = format!("{depth}, limit {limit} disks, samples {samples}, {crashes}");
         chop.iter().for_each(|chop| bounds += &format!(", chop {chop}"));
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
         budget_ms
@@ -172,6 +176,9 @@ impl<W: Write> HumanWriter<W> {
              {complete}"
         );
         self.line("Summary", colour, &head)?;
+        if self.any_depth {
+            self.detail("deepest", &plural(&summary.deepest, "mutate"))?;
+        }
         let disks = format!(
             "{} crash disks, {} distinct: {} checked, {} equivalent, {} pending; {} left out",
             summary.crash_disks,

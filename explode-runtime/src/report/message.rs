@@ -170,6 +170,9 @@ impl Finding {
 pub struct Summary {
     /// The number of distinct signatures of states, including the first.
     pub states: ExactCount,
+    /// The largest number of mutates on the shortest path to a state.
+    #[serde(default)]
+    pub deepest: u32,
     /// The number of distinct topologies of states, if the checker [reports
     /// them](crate::check::Topology).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -89,6 +89,7 @@ impl<'a> RunState<'a> {
     pub fn finish(&self) -> Summary {
         let mut summary = self.totals.summary.clone();
         summary.states = self.totals.states().into();
+        summary.deepest = self.totals.deepest();
         summary.topologies =
             Some(self.totals.topologies()).filter(|count| *count > 0).map(ExactCount::from);
         summary.findings = self.findings.distinct().into();

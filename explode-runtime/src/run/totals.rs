@@ -219,6 +219,11 @@ impl Totals {
         self.states.len()
     }
 
+    /// Returns the largest depth at which one of those states was reached first.
+    pub fn deepest(&self) -> u32 {
+        self.states.deepest()
+    }
+
     /// Returns the number of distinct topologies of those states.
     pub fn topologies(&self) -> u64 {
         self.topologies.len() as u64
