@@ -25,7 +25,7 @@ pub fn def() -> CheckerDef {
         .options([
             OptionDef {
                 name: "mutate",
-                about: "the alternatives of one choice, each with its steps",
+                about: "alternatives of one choice, each with its steps",
                 default: "",
             },
             OptionDef { name: "check", about: "0 for ok, 1 for a broken promise", default: "" },

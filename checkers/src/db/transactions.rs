@@ -30,7 +30,7 @@ pub fn def() -> CheckerDef {
     )
     .options([OptionDef {
         name: "rollback",
-        about: "what is taken back in one of the steps: a savepoint, or the whole transaction",
+        about: "rollback in one of the steps: savepoint, transaction",
         default: "savepoint",
     }])
 }

@@ -58,22 +58,21 @@ fn of_ways() -> Vec<MatrixColumn> {
         ..question(name, about, sync_methods::NAME, BOUNDS)
     };
     vec![
-        way("sync", "what was synced by sync is there after every crash, on every small tree"),
-        way("syncfs", "the same of syncfs"),
-        way("fsync", "the same of fsync of a file and of the directories on its path"),
-        way("fdatasync", "the same of contents, by fdatasync"),
-        way("msync", "the same of contents, by msync of a mapping"),
-        way("o-sync", "the same of contents, by O_SYNC"),
-        way("o-dsync", "the same of contents, by O_DSYNC"),
-        way("fsync-dir", "the same of names, by fsync of their directory"),
+        way("sync", "data synced by sync survives every crash, on every small tree"),
+        way("syncfs", "data synced by syncfs survives"),
+        way("fsync", "a file survives after fsync of it and of the directories on its path"),
+        way("fdatasync", "contents synced by fdatasync survive"),
+        way("msync", "contents synced by msync of a mapping survive"),
+        way("o-sync", "contents written with O_SYNC survive"),
+        way("o-dsync", "contents written with O_DSYNC survive"),
+        way("fsync-dir", "names survive after fsync of their directory"),
         MatrixColumn {
             set: vec![("sync", true.into())],
-            ..way("mount-sync", "the same of everything, on a synchronous mount")
+            ..way("mount-sync", "everything survives on a synchronous mount")
         },
         more(
             "fsync-more",
-            "the same of fsync, with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings \
-             and clones, too",
+            "fsync with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones",
             way("fsync", ""),
         ),
     ]
@@ -85,37 +84,37 @@ fn of_checkers() -> Vec<MatrixColumn> {
     vec![
         question(
             "synced",
-            "what was synced is there after every crash, whatever is done to other files",
+            "synced data survives every crash, whatever is done to other files",
             sync::NAME,
             BOUNDS,
         ),
         question(
             "reasonable",
-            "nothing is there that was never made, and nothing is broken",
+            "a crash leaves no file that was never made, and no damage",
             reasonable::NAME,
             BOUNDS,
         ),
         more(
             "reasonable-more",
-            "the same with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and \
-             clones, too",
+            "reasonable with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and \
+             clones",
             question("reasonable", "", reasonable::NAME, BOUNDS),
         ),
         question(
             "replaced",
-            "a file that a rename replaces is the old one whole or the new one whole",
+            "a file that a rename replaces is the whole old one or the whole new one",
             replaced::NAME,
             BOUNDS,
         ),
         question(
             "moved",
-            "what a rename moves to another directory is there, under one of its names",
+            "a file that a rename moves to another directory has one of its names",
             moved::NAME,
             BOUNDS,
         ),
         question(
             "recovery",
-            "what was synced is there after crashes during recovery, too",
+            "synced data survives crashes during recovery",
             sync::NAME,
             TargetBounds { crash_depth: 1, ..shallow },
         ),

@@ -53,7 +53,7 @@ pub fn def() -> CheckerDef {
     )
     .options([OptionDef {
         name: "unsynced",
-        about: "does a temporary file that was not synced replace it, too: true, false",
+        about: "also replace it by a temporary file that was not synced: true, false",
         default: "true",
     }])
 }

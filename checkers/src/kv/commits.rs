@@ -24,8 +24,12 @@ pub fn def() -> CheckerDef {
         build,
     )
     .options([
-        OptionDef { name: "large", about: "bytes of a large value", default: "5000" },
-        OptionDef { name: "changes", about: "of a commit: several, or one", default: "several" },
+        OptionDef { name: "large", about: "size of a large value in bytes", default: "5000" },
+        OptionDef {
+            name: "changes",
+            about: "number of changes in a commit: several, one",
+            default: "several",
+        },
     ])
 }
 

@@ -37,7 +37,7 @@ pub fn def() -> CheckerDef {
     )
     .options([OptionDef {
         name: "blocks",
-        about: "how many blocks are written",
+        about: "number of blocks that are written",
         default: "3",
     }])
 }

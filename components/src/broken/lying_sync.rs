@@ -20,16 +20,13 @@ pub const NAME: &str = "lying-sync";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(
-        NAME,
-        "the files below it, with syncs that lie",
-        build,
-    )
-    .on("simfiles")
-    .options([
-        OptionDef {
-            name: "lies",
-            about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync \
+    ComponentDef::new(NAME, "the files below it, with syncs that lie", build)
+        .on("simfiles")
+        .options([
+            OptionDef {
+                name: "lies",
+                about: "sync call that does nothing: none, files (fsync, fdatasync), directories \
+                    (fsync \
                     of one), growth (fdatasync of a file \
                 that has grown since its last), subdirectories (sync below the root), sync, \
                 syncfs, fsync, fdatasync, o-sync, \
@@ -46,27 +43,27 @@ pub fn def() -> ComponentDef {
                 (a file from which a range was taken, or into which one was put), unnamed (a file \
                 that was made without a name), \
                 clones (a file that is one)",
-            default: "none",
-        },
-        OptionDef {
-            name: "refuses",
-            about: "is fsync of a directory refused (EINVAL), as HFS does it? true, false",
-            default: "false",
-        },
-        OptionDef {
-            name: "unreadable",
-            about: "a path that cannot be opened (EIO) once a crash was recovered; none",
-            default: "none",
-        },
-        OptionDef {
-            name: "excludes",
-            about: "which promises its profile excludes, so that breaking them is by design: \
+                default: "none",
+            },
+            OptionDef {
+                name: "refuses",
+                about: "refuse fsync of a directory with EINVAL, as HFS does: true, false",
+                default: "false",
+            },
+            OptionDef {
+                name: "unreadable",
+                about: "path that cannot be opened (EIO) after the recovery from a crash, or none",
+                default: "none",
+            },
+            OptionDef {
+                name: "excludes",
+                about: "promises that the profile excludes, so that breaking them is by design: \
                     none, or synced-by-sync and the others that \
                     fs-ways has, or those that fs-reasonable, fs-replaced and fs-moved have but \
                     for what was flushed, one or more with commas",
-            default: "none",
-        },
-    ])
+                default: "none",
+            },
+        ])
 }
 
 /// The promises that the profile can exclude.

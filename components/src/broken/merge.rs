@@ -22,8 +22,7 @@ pub fn def() -> ComponentDef {
         .on("simfiles")
         .options([OptionDef {
             name: "commit",
-            about: "what makes the new files count: manifest, one rename of it; renames, one of \
-                    each file",
+            about: "switch to the new files: manifest (one rename), renames (one for each file)",
             default: "manifest",
         }])
 }

@@ -28,12 +28,12 @@ pub fn def() -> ComponentDef {
     .options([
         OptionDef {
             name: "steps",
-            about: "does it take steps? Else it is what it is below: true, false",
+            about: "rename in steps instead of passing it on: true, false",
             default: "false",
         },
         OptionDef {
             name: "forces",
-            about: "is a file synced before it replaces another, as ext4 does it (auto_da_alloc)? \
+            about: "sync a file before it replaces another one, as ext4 does (auto_da_alloc): \
                     true, false",
             default: "false",
         },

@@ -22,7 +22,7 @@ pub fn def() -> ComponentDef {
     .on("simfiles")
     .options([OptionDef {
         name: "cuts",
-        about: "is a file cut first? Else it is written as below: true, false",
+        about: "truncate a file before it is rewritten: true, false",
         default: "false",
     }])
 }

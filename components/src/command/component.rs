@@ -24,13 +24,13 @@ pub fn def() -> ComponentDef {
     ComponentDef::new(NAME, "a component made of shell commands, in a stack file", build)
         .modes([Mode::Vm, Mode::Here])
         .options([
-            OptionDef { name: "init", about: "makes the system", default: "" },
-            OptionDef { name: "mount", about: "makes it ready for use", default: "" },
-            OptionDef { name: "unmount", about: "puts it to rest", default: "" },
+            OptionDef { name: "init", about: "creates the system", default: "" },
+            OptionDef { name: "mount", about: "mounts it", default: "" },
+            OptionDef { name: "unmount", about: "unmounts it", default: "" },
             OptionDef { name: "recover", about: "repairs it after a crash", default: "" },
             OptionDef {
                 name: "threads",
-                about: "prints the PIDs of its threads, one a line",
+                about: "prints the process IDs of its threads, one per line",
                 default: "",
             },
             OptionDef {

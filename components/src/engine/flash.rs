@@ -42,24 +42,20 @@ pub fn def() -> ComponentDef {
     .options([
         OptionDef {
             name: "block",
-            about: "bytes that are erased at once, whole sectors of 512",
+            about: "erase size in bytes, a multiple of 512",
             default: "1024",
         },
-        OptionDef { name: "blocks", about: "how many of them there are", default: "64" },
-        OptionDef {
-            name: "tear",
-            about: "bytes that are programmed at once, a divisor of 512",
-            default: "16",
-        },
+        OptionDef { name: "blocks", about: "number of erase blocks", default: "64" },
+        OptionDef { name: "tear", about: "program size in bytes, a divisor of 512", default: "16" },
         OptionDef {
             name: "erase",
-            about: "which sectors of a block an interrupted erase has erased: any, or ascending; \
-                    none: a disk, which is written over",
+            about: "sectors that an interrupted erase has erased: any, ascending; none: a disk \
+                    without erase",
             default: "any",
         },
         OptionDef {
             name: "cache",
-            about: "none, or volatile: what was not synced may be lost, and in any order",
+            about: "none, or volatile: unsynced writes can be lost in any order",
             default: "none",
         },
     ])

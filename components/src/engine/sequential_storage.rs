@@ -34,7 +34,7 @@ pub fn def() -> ComponentDef {
         .on("flash")
         .options([OptionDef {
             name: "fetch_first",
-            about: "is an item fetched, which repairs, before all of them are listed: true, false",
+            about: "fetch an item, which repairs, before the items are listed: true, false",
             default: "false",
         }])
 }

@@ -24,26 +24,23 @@ pub fn def() -> ComponentDef {
         build,
     )
     .options([
-        OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" },
-        OptionDef { name: "size", about: "its size in place of that: 16MiB, 512KiB, \
-            1GiB", default: "16MiB" },
-        OptionDef { name: "flushes", about: "kept, or dropped: it lies about \
-            them", default: "kept" },
+        OptionDef { name: "sectors", about: "size in sectors of 512 bytes", default: "32768" },
+        OptionDef { name: "size", about: "size with its unit: 16MiB, 512KiB", default: "16MiB" },
+        OptionDef { name: "flushes", about: "kept, or dropped (the disk lies)", default: "kept" },
         OptionDef {
             name: "buffers",
-            about: "does what is dirty in the kernel's buffer cache count as something that may \
-                    be on disk: true, false",
+            about: "count dirty buffers of the kernel as pending writes: true, false",
             default: "true",
         },
         OptionDef {
             name: "completes",
-            about: "when its driver in a guest completes a write: at-once; late: when nothing \
-                    else can go on; choice: either",
+            about: "completion of writes in a guest: at-once, late (when no task can run), choice \
+                    (either)",
             default: "at-once",
         },
         OptionDef {
             name: "most_late",
-            about: "with completes=choice: how many writes end late on a path",
+            about: "with completes=choice: maximum number of late writes on a path",
             default: "1",
         },
         MEDIA_OPTIONS[0],

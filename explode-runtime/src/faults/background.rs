@@ -53,12 +53,16 @@ pub struct BackgroundWork {
 pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "between",
-        about: "what the kernel may do on its own between two calls: none, all, or some of \
+        about: "work of the kernel between two calls: none, all, or some of \
                 writeback, file, commit (ext4), reclaim, \
                 with commas between them",
         default: "none",
     },
-    OptionDef { name: "most_between", about: "how often it does so on a path", default: "1" },
+    OptionDef {
+        name: "most_between",
+        about: "maximum number of such works on a path",
+        default: "1",
+    },
 ];
 
 impl BackgroundWork {

@@ -6,7 +6,7 @@ use explode_runtime::base::{OptionDef, Options, UsageError};
 
 pub const CALLS: OptionDef = OptionDef {
     name: "calls",
-    about: "which system calls: all (the eight of the paper), names (without ftruncate and \
+    about: "available system calls: all (the eight of the paper), names (without ftruncate and \
             pwrite), more; or these, with commas between \
             them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, \
             punch, zero, shift, tmpfile, held, mmap, \

@@ -100,18 +100,19 @@ pub fn def() -> CheckerDef {
         CALLS,
         OptionDef {
             name: "unsynced",
-            about: "what unsynced contents may be: own (zeroes, or what was written there), any",
+            about: "allowed unsynced contents: own (zeroes, or bytes written there), any",
             default: "own",
         },
         OptionDef {
             name: "copies",
-            about: "may a rename or link that is not forced leave a file as two, as FAT does: \
+            about: "allow an unforced rename or link to leave two copies of a file, as on FAT: \
                     true, false",
             default: "true",
         },
         OptionDef {
             name: "exchange",
-            about: "what a crash may leave of an exchange: half (one file under both names), whole",
+            about: "allowed result of a crash in an exchange: half (one file under both names), \
+                    whole",
             default: "half",
         },
     ])

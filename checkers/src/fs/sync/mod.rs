@@ -76,13 +76,13 @@ pub fn def() -> CheckerDef {
     .options([
         OptionDef {
             name: "hole",
-            about: "bytes before what is written behind a hole, whole blocks of 4096; enough for \
-                    indirect blocks",
+            about: "size of the hole before a write in bytes, a multiple of 4096; the default \
+                    needs indirect blocks",
             default: "307200",
         },
         OptionDef {
             name: "when",
-            about: "crashes come always, or only when all is synced",
+            about: "time of crashes: always, or only when everything is synced",
             default: "always",
         },
     ])

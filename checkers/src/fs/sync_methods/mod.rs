@@ -72,7 +72,8 @@ pub fn def() -> CheckerDef {
     .options([
         OptionDef {
             name: "way",
-            about: "how: sync, syncfs, fsync, fdatasync, o-sync, o-dsync, msync, fsync-dir, \
+            about: "sync method: sync, syncfs, fsync, fdatasync, o-sync, o-dsync, msync, \
+                    fsync-dir, \
                     mount-sync",
             default: "sync",
         },

@@ -25,14 +25,14 @@ const FARTHEST: u64 = 64 << 20;
 
 pub const FILES: OptionDef = OptionDef {
     name: "files",
-    about: "most names of files, second names of a file included",
+    about: "maximum number of names of files, second names included",
     default: "2",
 };
 pub const DIRS: OptionDef =
-    OptionDef { name: "dirs", about: "most directories below the root", default: "2" };
+    OptionDef { name: "dirs", about: "maximum number of directories below the root", default: "2" };
 pub const FAR: OptionDef = OptionDef {
     name: "far",
-    about: "the byte that a write behind a hole begins at, a multiple of 4096; enough for \
+    about: "offset of a write behind a hole in bytes, a multiple of 4096; the default needs \
             indirect blocks",
     default: "307200",
 };

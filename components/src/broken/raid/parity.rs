@@ -36,7 +36,7 @@ pub fn def() -> ComponentDef {
     .options([
         OptionDef {
             name: "writes",
-            about: "what says which of them a crash may have divided: bitmap, journal",
+            about: "record of the stripes that a crash can tear: bitmap, journal",
             default: "bitmap",
         },
         OptionDef {

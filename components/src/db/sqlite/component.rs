@@ -28,17 +28,17 @@ pub fn def() -> ComponentDef {
         OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },
         OptionDef {
             name: "page_bytes",
-            about: "bytes of a page: a power of two, 512 to 65536",
+            about: "page size in bytes: a power of two, 512 to 65536",
             default: "4096",
         },
         OptionDef {
             name: "wal_autocheckpoint",
-            about: "frames in the WAL after which a commit runs a checkpoint, 0 for never",
+            about: "number of WAL frames after which a commit runs a checkpoint; 0: never",
             default: "1000",
         },
         OptionDef {
             name: "schema",
-            about: "SQL that makes the tables of a new database",
+            about: "SQL that creates the tables of a new database",
             default: "",
         },
     ])

@@ -36,7 +36,7 @@ pub fn def() -> ComponentDef {
     .on("ramdisk")
     .options([OptionDef {
         name: "promises",
-        about: "what it is held to: nothing after a crash, or that what was flushed is there",
+        about: "promise after a crash: nothing, flushed",
         default: "nothing",
     }])
 }

@@ -37,18 +37,18 @@ pub fn def() -> ComponentDef {
         .options([
             OptionDef {
                 name: "block_cycles",
-                about: "erasures after which metadata moves, 0 for never",
+                about: "number of erases after which metadata moves; 0: never",
                 default: "500",
             },
             OptionDef {
                 name: "mkconsistent",
-                about: "is lfs_fs_mkconsistent called after each mount: true, false",
+                about: "call lfs_fs_mkconsistent after each mount: true, false",
                 default: "false",
             },
-            OptionDef { name: "prog", about: "bytes that are programmed at least", default: "16" },
+            OptionDef { name: "prog", about: "minimum program size in bytes", default: "16" },
             OptionDef {
                 name: "sync",
-                about: "passed on to the flash, or ignored: a port with a bug",
+                about: "sync of the port: passed (to the flash), ignored (a bug)",
                 default: "passed",
             },
         ])

@@ -34,18 +34,22 @@ pub fn def() -> ComponentDef {
         .options([
             OptionDef {
                 name: "durability",
-                about: "of synced commits: immediate, none",
+                about: "durability of synced commits: immediate, none",
                 default: "immediate",
             },
-            OptionDef { name: "two_phase_commit", about: "a commit syncs twice", default: "false" },
+            OptionDef {
+                name: "two_phase_commit",
+                about: "sync twice in a commit: true, false",
+                default: "false",
+            },
             OptionDef {
                 name: "quick_repair",
-                about: "a commit saves the allocator's state",
+                about: "save the state of the allocator in each commit: true, false",
                 default: "false",
             },
             OptionDef {
                 name: "cache_bytes",
-                about: "redb's cache; small, for a crash disk is read once",
+                about: "size of redb's cache in bytes; small, because a crash disk is read once",
                 default: "65536",
             },
         ])

@@ -26,24 +26,20 @@ pub fn def() -> ComponentDef {
     .modes(MODES)
     .on("ramdisk")
     .options(options![
-        OptionDef {
-            name: "metadata",
-            about: "how often metadata is kept: dup, single",
-            default: "dup"
-        },
+        OptionDef { name: "metadata", about: "metadata profile: dup, single", default: "dup" },
         OptionDef {
             name: "compress",
-            about: "how data is compressed: no, zlib, lzo, zstd",
+            about: "compression of data: no, zlib, lzo, zstd",
             default: "no"
         },
         OptionDef {
             name: "datacow",
-            about: "is data never written in place: true, false (without compression)",
+            about: "write data to new places only: true, false (without compression)",
             default: "true",
         },
         OptionDef {
             name: "flushoncommit",
-            about: "does a commit wait for all data that was written before: true, false",
+            about: "wait in each commit for all data that was written before: true, false",
             default: "false",
         },
         STRICT,

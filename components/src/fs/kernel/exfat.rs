@@ -18,7 +18,7 @@ pub fn def() -> ComponentDef {
         .options(options![
             OptionDef {
                 name: "cluster",
-                about: "bytes of a cluster: auto (by its size), 512, 4096, 32768",
+                about: "cluster size in bytes: auto (by the size of the disk), 512, 4096, 32768",
                 default: "auto",
             },
             FSCK,

@@ -22,7 +22,7 @@ pub fn def() -> ComponentDef {
     .options(options![
         OptionDef {
             name: "fsync_mode",
-            about: "what fsync waits for: posix, strict, nobarrier (no flush of the disk)",
+            about: "fsync mode: posix, strict, nobarrier (no flush of the disk)",
             default: "posix",
         },
         STRICT,

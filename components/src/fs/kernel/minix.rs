@@ -22,7 +22,7 @@ pub fn def() -> ComponentDef {
         .modes(MODES)
         .on("ramdisk")
         .options(options![
-            OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" },
+            OptionDef { name: "version", about: "version of the format: 1, 2, 3", default: "2" },
             FSCK,
             STRICT,
             BETWEEN,

@@ -391,7 +391,6 @@ const OWN: &[BackgroundAction] =
 /// The option of the strict check, of those with an fsck.
 const STRICT: OptionDef = OptionDef {
     name: "strict",
-    about: "after a crash its fsck must find nothing wrong once it was recovered, mounted and \
-            unmounted: true, false",
+    about: "require that its fsck finds no error after recovery, mount and unmount: true, false",
     default: "false",
 };

@@ -29,7 +29,7 @@ pub fn def() -> ComponentDef {
     .on("ramdisk")
     .options(options![OptionDef {
         name: "order",
-        about: "what file data waits for: relaxed, strict (every checkpoint is one that was)",
+        about: "order of file data: relaxed, strict (each checkpoint is a past state)",
         default: "relaxed",
     }])
 }

@@ -23,7 +23,7 @@ pub fn def() -> ComponentDef {
     .on("ramdisk")
     .options(options![OptionDef {
         name: "cluster",
-        about: "bytes of a cluster: 512, 1024, 4096, 65536",
+        about: "cluster size in bytes: 512, 1024, 4096, 65536",
         default: "4096",
     }])
 }

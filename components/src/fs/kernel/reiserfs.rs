@@ -22,12 +22,12 @@ pub fn def() -> ComponentDef {
     .options(options![
         OptionDef {
             name: "data",
-            about: "how data is journalled: ordered, journal, writeback",
+            about: "data mode of the journal: ordered, journal, writeback",
             default: "ordered",
         },
         OptionDef {
             name: "tails",
-            about: "are the ends of files packed into the tree: true, false",
+            about: "pack the ends of files into the tree: true, false",
             default: "true"
         },
         STRICT,

@@ -18,12 +18,12 @@ pub fn def() -> ComponentDef {
         .options(options![
             OptionDef {
                 name: "block_size",
-                about: "bytes of a block: 512, 1024, 2048, 4096",
+                about: "block size in bytes: 512, 1024, 2048, 4096",
                 default: "512"
             },
             OptionDef {
                 name: "revision",
-                about: "of the format: 1.02, 1.50, 2.01",
+                about: "version of the format: 1.02, 1.50, 2.01",
                 default: "2.01"
             },
         ])

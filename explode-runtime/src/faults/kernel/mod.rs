@@ -31,15 +31,19 @@ pub struct KernelFaults {
 pub const FAILURE_OPTIONS: [OptionDef; 3] = [
     OptionDef {
         name: "fail",
-        about: "which functions of the kernel may fail in a mutate: none, all, or some of slab, \
+        about: "kernel functions that can fail in a mutate: none, all, or some of slab, \
                 page, copy, buffer, cache, request, \
                 module, with commas between them",
         default: "none",
     },
-    OptionDef { name: "most_failures", about: "how many of them fail on a path", default: "1" },
+    OptionDef {
+        name: "most_failures",
+        about: "maximum number of failures on a path",
+        default: "1",
+    },
     OptionDef {
         name: "probe",
-        about: "functions of the kernel that may fail besides, each with what it returns then: \
+        about: "more kernel functions that can fail, each with its return value: \
                 NAME:-EIO, with commas between them",
         default: "none",
     },

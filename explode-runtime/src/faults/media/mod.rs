@@ -32,10 +32,14 @@ pub struct MediaFaults {
 pub const MEDIA_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "faults",
-        about: "how a block of it may go bad before a mutate: none, unreadable, garbage, both",
+        about: "damage to a block before a mutate: none, unreadable, garbage, both",
         default: "none",
     },
-    OptionDef { name: "most_faults", about: "how many blocks go bad on a path", default: "1" },
+    OptionDef {
+        name: "most_faults",
+        about: "maximum number of damaged blocks on a path",
+        default: "1",
+    },
 ];
 
 impl MediaFaults {

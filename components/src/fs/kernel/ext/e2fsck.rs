@@ -11,7 +11,7 @@ use super::super::{KernelFsSpec, Repair, STRICT};
 
 pub(super) const E2FSCK: OptionDef = OptionDef {
     name: "e2fsck",
-    about: "which e2fsck: static, where there is one; shared",
+    about: "e2fsck to use: static (if installed), shared",
     default: "static",
 };
 

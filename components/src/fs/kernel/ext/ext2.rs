@@ -24,7 +24,7 @@ pub fn def() -> ComponentDef {
     .modes(MODES)
     .on("ramdisk")
     .options(options![
-        OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
+        OptionDef { name: "driver", about: "driver that mounts it: ext2, ext4", default: "ext2" },
         BLOCK_SIZE,
         FSCK,
         E2FSCK,

@@ -10,7 +10,7 @@ use super::{block_size, mke2fs};
 
 pub(super) const DATA: OptionDef = OptionDef {
     name: "data",
-    about: "how data is journalled: ordered, journal, writeback",
+    about: "data mode of the journal: ordered, journal, writeback",
     default: "ordered",
 };
 

@@ -12,8 +12,11 @@ use explode_runtime::base::{OptionDef, Options, UsageError};
 use super::tool::Tool;
 use e2fsck::E2FSCK;
 
-const BLOCK_SIZE: OptionDef =
-    OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" };
+const BLOCK_SIZE: OptionDef = OptionDef {
+    name: "block_size",
+    about: "block size in bytes: 1024, 2048, 4096",
+    default: "4096",
+};
 
 /// The fixed options, so that two runs of mke2fs make the same disk.
 const SAME: &str = "-q -F -m 0 -U 12345678-1234-1234-1234-123456789abc \

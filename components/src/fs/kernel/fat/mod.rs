@@ -12,13 +12,13 @@ use super::{BackgroundWork, FSCK, KernelFs, KernelFsSpec, OWN, Repair, STRICT, p
 
 const BITS: OptionDef = OptionDef {
     name: "fat",
-    about: "bits of an entry: auto (by its size), 12, 16, 32",
+    about: "size of a FAT entry in bits: auto (by the size of the disk), 12, 16, 32",
     default: "auto",
 };
 
 const CLUSTER: OptionDef = OptionDef {
     name: "cluster",
-    about: "sectors of a cluster, a power of two up to 128; 0: by the size of the disk",
+    about: "cluster size in sectors, a power of two up to 128; 0: by the size of the disk",
     default: "0",
 };
 

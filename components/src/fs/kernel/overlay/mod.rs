@@ -26,8 +26,7 @@ pub fn def() -> ComponentDef {
     .on("ext4")
     .options(options![OptionDef {
         name: "lower",
-        about: "what the lower folder holds, which a change copies up: empty; files (/a, and /b/a \
-                in a directory)",
+        about: "contents of the lower folder, which a change copies up: empty, files (/a and /b/a)",
         default: "empty",
     }])
 }

@@ -24,7 +24,7 @@ pub fn def() -> ComponentDef {
         .options(options![
             OptionDef {
                 name: "block_size",
-                about: "bytes of a block: 1024, 2048, 4096",
+                about: "block size in bytes: 1024, 2048, 4096",
                 default: "4096"
             },
             STRICT,
