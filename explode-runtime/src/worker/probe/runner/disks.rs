@@ -225,30 +225,21 @@ impl ProbeRunner<'_> {
     ) -> Result<bool, StepError> {
         let ProbedRequest { open_request, epoch, .. } = probed;
         let Some((crash_disk, during)) = disks.split_first() else { return Ok(false) };
-        let Some(neighbours) =
-            open_request.neighbours(&crash_disk.blocks, &crash_disk.id, epoch)?
-        else {
+        let blocks = &crash_disk.blocks;
+        let Some(neighbours) = open_request.neighbours(blocks, &crash_disk.id, epoch)? else {
             return Ok(false);
         };
         let mut judged_as = epoch;
-        neighbours
-            .named(&crash_disk.blocks, &mut |disk| judged_as = disk.epochs().judged_as(epoch));
+        neighbours.named(blocks, &mut |disk| judged_as = disk.epochs().judged_as(epoch));
         let probed = ProbedRequest { judged_as, ..probed };
         let describe_sector = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
         let events = open_request.events();
         let issuers = stack.devices().issuers(events.1.len());
         let calls = self.log.placed();
-        let mut moments = vec![moment(
-            &neighbours,
-            &crash_disk.blocks,
-            epoch,
-            events,
-            &issuers,
-            calls,
-            &describe_sector,
-        )];
+        let mut moments =
+            vec![moment(&neighbours, blocks, epoch, events, &issuers, calls, &describe_sector)];
         let mut places = Vec::new();
-        let mut image = self.image(probed, &neighbours, &crash_disk.blocks).map(|(image, _)| image);
+        let mut image = self.image(probed, &neighbours, blocks).map(|(image, _)| image);
         let mut last = None;
         for (index, disk) in during.iter().enumerate() {
             let Some(before) = image else { return Ok(false) };
