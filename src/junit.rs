@@ -29,7 +29,7 @@ impl Junit {
     }
 
     /// Takes one message of the run.
-    pub fn hear(&mut self, message: &Message) {
+    pub fn add(&mut self, message: &Message) {
         match message {
             // A finding is reported again with its last count.
             Message::Finding(finding) if finding.replayed && !finding.by_design => {
@@ -67,9 +67,9 @@ impl Junit {
                 ));
             suite.add_test_case(self.case(&finding.signature, failed));
         }
-        for what in &self.broken {
+        for message in &self.broken {
             let mut error = TestCaseStatus::non_success(NonSuccessKind::Error);
-            error.set_type("broken").set_message(what.as_str());
+            error.set_type("broken").set_message(message.as_str());
             suite.add_test_case(self.case("broken", error));
         }
         if suite.test_cases.is_empty() {

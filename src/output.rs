@@ -41,7 +41,7 @@ fn finish(written: io::Result<()>) {
     if let Err(error) = written
         && !is_unread(&error)
     {
-        unsaid(&error);
+        report_output_error(&error);
         std::process::exit(Exit::Broken as i32);
     }
 }
@@ -63,7 +63,7 @@ pub fn is_unread(error: &io::Error) -> bool {
 }
 
 /// Reports that standard output cannot be written, unless it has no reader any more.
-pub fn unsaid(error: &io::Error) {
+pub fn report_output_error(error: &io::Error) {
     if !is_unread(error) {
         fail(Exit::Broken, format!("cannot write to standard output: {error}"));
     }

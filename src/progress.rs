@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct Bar(Mutex<Option<ProgressBar>>);
 
 impl BuildProgress for Bar {
-    fn step(&self, what: &str) {
+    fn step(&self, text: &str) {
         let mut bar = self.0.lock().expect("no thread panics with this lock");
         if stderr().is_terminal() {
             let new = ProgressBar::new_spinner();
@@ -20,13 +20,13 @@ impl BuildProgress for Bar {
                 ProgressStyle::with_template("{spinner} {msg} [{elapsed}]")
                     .expect("a sound template"),
             );
-            new.set_message(what.to_owned());
+            new.set_message(text.to_owned());
             new.enable_steady_tick(Duration::from_millis(200));
             if let Some(old) = bar.replace(new) {
                 old.finish_and_clear();
             }
         } else {
-            crate::output::note(&format!("{what} ..."));
+            crate::output::note(&format!("{text} ..."));
         }
     }
 

@@ -63,7 +63,7 @@ impl ProgressLine {
     ///
     /// # Errors
     /// Errors of `human`'s output.
-    pub fn tell<W: Write>(
+    pub fn show_message<W: Write>(
         &mut self,
         message: &Message,
         human: &mut HumanWriter<W>,

@@ -19,7 +19,7 @@ use crate::output;
 /// A trace or folder that carries commands.
 pub struct Carrier<'a> {
     /// The noun for messages: `trace`, `run`, `matrix`.
-    pub what: &'a str,
+    pub kind: &'a str,
     /// The path that the user named.
     pub path: &'a Path,
     /// The commands.
@@ -46,7 +46,7 @@ const UNTAGGED: &str =
 /// As [`check`].
 pub fn check_trace(path: &Path, trace: &Trace, trusted: bool) -> Result<(), UsageError> {
     let carrier =
-        Carrier { what: "trace", path, commands: trace.commands(), mode: Some(trace.mode) };
+        Carrier { kind: "trace", path, commands: trace.commands(), mode: Some(trace.mode) };
     check(&carrier, trace.tag.is_some(), |secret| trace.is_tagged_by(secret), trusted)
 }
 
@@ -56,7 +56,7 @@ pub fn check_trace(path: &Path, trace: &Trace, trusted: bool) -> Result<(), Usag
 /// As [`check`].
 pub fn check_run(folder: &Path, plan: &Plan, trusted: bool) -> Result<(), UsageError> {
     let carrier =
-        Carrier { what: "run", path: folder, commands: plan.commands(), mode: Some(plan.mode) };
+        Carrier { kind: "run", path: folder, commands: plan.commands(), mode: Some(plan.mode) };
     let tagged = |secret: &Secret| explode_runtime::run::is_tagged(folder, plan, secret);
     check(&carrier, true, tagged, trusted)
 }
@@ -92,9 +92,9 @@ struct Refused<'a> {
 
 impl fmt::Display for Refused<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refused { carrier: Carrier { what, path, commands, mode }, reason } = self;
+        let Refused { carrier: Carrier { kind, path, commands, mode }, reason } = self;
         let path = path.display().to_string();
-        writeln!(f, "{}: this {what} runs shell commands, and {reason}", one_line(&path))?;
+        writeln!(f, "{}: this {kind} runs shell commands, and {reason}", one_line(&path))?;
         for Carried { place, text } in commands {
             writeln!(f, "  {}: {}", one_line(place), one_line(text))?;
         }

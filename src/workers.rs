@@ -52,9 +52,9 @@ impl LocalWorkers {
 
     /// Returns a function that starts workers. A guest that is given up while it boots is not
     /// waited for.
-    fn spawn<'a>(&'a self, given_up: &'a dyn Fn() -> bool) -> Box<SpawnTransport<'a>> {
+    fn spawn<'a>(&'a self, is_cancelled: &'a dyn Fn() -> bool) -> Box<SpawnTransport<'a>> {
         match self {
-            LocalWorkers::Guests(spec) => Box::new(|| host::boot(spec, given_up)),
+            LocalWorkers::Guests(spec) => Box::new(|| host::boot(spec, is_cancelled)),
             LocalWorkers::Processes(afterwards) => Box::new(|| child_worker::spawn(*afterwards)),
         }
     }

@@ -76,9 +76,9 @@ pub(crate) mod tests {
             let noting = Rc::new(Noting::default());
             let answer = (call.make)(&*over(Rc::clone(&noting) as _));
             let mut arrived = noting.take();
-            let is_asked =
+            let is_in_list =
                 |noted: &String| noted.starts_with("stat(") || noted.starts_with("fstat(");
-            arrived.retain(|noted| *noted == call.noted || !is_asked(noted));
+            arrived.retain(|noted| *noted == call.noted || !is_in_list(noted));
             if arrived.is_empty() {
                 assert!(
                     answer == "false" || answer == "Err(EOPNOTSUPP)",

@@ -18,7 +18,7 @@ use explode_runtime::stack::Stack;
 /// A request for crash checks that can be served repeatedly.
 pub(super) struct Crashes<'a> {
     pub stack: &'a Stack,
-    pub ask: &'a CrashRequest<'a>,
+    pub request: &'a CrashRequest<'a>,
     /// The request's number in the run, and the choices that led to it.
     pub at: (u64, &'a [Choice]),
 }
@@ -36,7 +36,7 @@ impl Crashes<'_> {
     /// them.
     pub fn images(&self, pipeline: &CrashPipeline<'_>, most: u64) -> Result<Vec<Image>, StepError> {
         let (mut images, mut seen) = (Vec::new(), SeenChecks::default());
-        pipeline.clone().candidates(self.stack.devices(), self.ask, self.at, |candidate| {
+        pipeline.clone().candidates(self.stack.devices(), self.request, self.at, |candidate| {
             if (images.len() as u64) < most && seen.insert(candidate.key) {
                 images.push(candidate.disk.image());
             }
@@ -73,11 +73,11 @@ impl Crashes<'_> {
             Round { time: Duration::ZERO, crash_disks: 0, crash_crash_disks: 0, violations: 0 };
         let mut checking = Checking { seen: SeenChecks::default(), round, broken: None };
         let started = Instant::now();
-        pipeline.candidates(self.stack.devices(), self.ask, self.at, |candidate| {
+        pipeline.candidates(self.stack.devices(), self.request, self.at, |candidate| {
             let Round { crash_disks, crash_crash_disks, .. } = checking.round;
             let wanted = crash_disks < most && crash_disks + crash_crash_disks < enough;
             if wanted && checking.seen.insert(candidate.key) {
-                let crash = Crash::of(judge, self.ask, candidate, depth);
+                let crash = Crash::of(judge, self.request, candidate, depth);
                 judge_disk(&crash, candidate.key, candidate.disk, &mut checking);
             }
         })?;

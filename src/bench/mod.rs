@@ -97,23 +97,23 @@ impl UnitHooks for Bencher {
         &mut self,
         pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &CrashRequest<'_>,
+        request: &CrashRequest<'_>,
         so_far: &UnitProgress<'_>,
     ) -> Result<(), CheckError> {
         let (devices, place) = (stack.devices(), so_far.place);
-        let crashes = explode::Crashes { stack, ask, at: (place.interval, so_far.choices) };
+        let crashes = explode::Crashes { stack, request, at: (place.interval, so_far.choices) };
         // The copies below do not read the log, so this pipeline reads it.
         pipeline.follow(devices)?;
         let images = crashes.images(pipeline, self.wanted)?;
         if (images.len() as u64) < self.wanted {
             self.most = self.most.max(images.len() as u64);
-            pipeline.candidates(devices, ask, crashes.at, |_| ())?;
+            pipeline.candidates(devices, request, crashes.at, |_| ())?;
             return Ok(());
         }
         // The events before the request are followed once here, so that no round includes them.
         let mut pipeline = pipeline.clone();
-        if ask.when == Instants::Now {
-            pipeline.candidates(devices, ask, crashes.at, |_| ())?;
+        if request.when == Instants::Now {
+            pipeline.candidates(devices, request, crashes.at, |_| ())?;
         }
         self.measured = Some(rounds::measure(&pipeline, &crashes, &images));
         Err(CheckError::Stop)

@@ -3,7 +3,7 @@
 
 mod measured;
 mod plans;
-mod say;
+mod render;
 
 use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, Mode, RunError};
@@ -19,11 +19,11 @@ use plans::variants;
 
 /// Measures the targets one after the other, all in one guest or all in this process.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
-    let say = |measured: &BenchMeasured<'_>| match args.format {
-        Format::Jsonl => output::line(&say::json(measured).to_string()),
-        Format::Human => say::text(measured).iter().for_each(|line| output::line(line)),
+    let print = |measured: &BenchMeasured<'_>| match args.format {
+        Format::Jsonl => output::line(&render::json(measured).to_string()),
+        Format::Human => render::text(measured).iter().for_each(|line| output::line(line)),
     };
-    match measure_all(registry, args, &say) {
+    match measure_all(registry, args, &print) {
         Ok(()) => Exit::Clean,
         Err(error) => output::fail(error.exit(), error),
     }
@@ -32,7 +32,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
 fn measure_all(
     registry: &Registry,
     args: &BenchArgs,
-    say: &dyn Fn(&BenchMeasured<'_>),
+    print: &dyn Fn(&BenchMeasured<'_>),
 ) -> Result<(), RunError> {
     let (disks, variants) = (u64::from(args.checks), variants(registry, args)?);
     // All targets run in the mode of the first, so that one machine is measured.
@@ -41,23 +41,25 @@ fn measure_all(
         let mut guest = BenchGuest::boot(variants.iter().map(|variant| &variant.plan.stack))?;
         for variant in &variants {
             let (report, host_seconds) = guest.bench(&variant.plan, disks)?;
-            say(&BenchMeasured::Checks(variant, &report, Some(host_seconds)));
+            print(&BenchMeasured::Checks(variant, &report, Some(host_seconds)));
         }
-        guest.restore()?.iter().for_each(|restore| say(&BenchMeasured::Restore(restore)));
-        guest.tracing()?.iter().for_each(|tracing| say(&BenchMeasured::Tracing(tracing)));
+        guest.restore()?.iter().for_each(|restore| print(&BenchMeasured::Restore(restore)));
+        guest.tracing()?.iter().for_each(|tracing| print(&BenchMeasured::Tracing(tracing)));
     } else {
         let backend = AllBackends.open(mode)?;
         for variant in &variants {
-            say(&BenchMeasured::Checks(
+            print(&BenchMeasured::Checks(
                 variant,
                 &measure(registry, &variant.plan, &*backend, disks)?,
                 None,
             ));
         }
-        bench_restore(&*backend)?.iter().for_each(|restore| say(&BenchMeasured::Restore(restore)));
+        bench_restore(&*backend)?
+            .iter()
+            .for_each(|restore| print(&BenchMeasured::Restore(restore)));
         bench_tracing(registry, &*backend)?
             .iter()
-            .for_each(|tracing| say(&BenchMeasured::Tracing(tracing)));
+            .for_each(|tracing| print(&BenchMeasured::Tracing(tracing)));
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub fn plan(registry: &Registry, args: &RunArgs, folder: &Path) -> Exit {
     };
     match planned() {
         Ok(jobs) => {
-            tell_jobs(&jobs, folder, args.format);
+            print_jobs(&jobs, folder, args.format);
             Exit::Clean
         }
         Err(error) => refused(&error, args.format),
@@ -154,7 +154,7 @@ impl Merge {
         match written {
             Err(error) => refused(&error, args.format),
             Ok(jobs) if !jobs.is_empty() => {
-                tell_jobs(&jobs, &args.folders[0], args.format);
+                print_jobs(&jobs, &args.folders[0], args.format);
                 exit
             }
             Ok(_) if args.require_complete && !complete && exit == Exit::Clean => Exit::Incomplete,
@@ -164,7 +164,7 @@ impl Merge {
 }
 
 /// Prints the last lines: the jobs to run, and the command that continues.
-fn tell_jobs(jobs: &[PathBuf], folder: &Path, format: Format) {
+fn print_jobs(jobs: &[PathBuf], folder: &Path, format: Format) {
     match format {
         Format::Human => {
             let (paste, folder) = (output::paste(), folder.display().to_string());
@@ -182,7 +182,7 @@ fn tell_jobs(jobs: &[PathBuf], folder: &Path, format: Format) {
     }
 }
 
-fn check_trust(what: &str, path: &Path, plan: &Plan, trusted: bool) -> Result<(), UsageError> {
-    let carrier = Carrier { what, path, commands: plan.commands(), mode: Some(plan.mode) };
+fn check_trust(kind: &str, path: &Path, plan: &Plan, trusted: bool) -> Result<(), UsageError> {
+    let carrier = Carrier { kind, path, commands: plan.commands(), mode: Some(plan.mode) };
     trust::check(&carrier, false, |_| false, trusted)
 }

@@ -160,11 +160,11 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
 }
 
 /// Checks that each name occurs once, because cells have folders of these names.
-fn once<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), UsageError> {
+fn once<'n>(kind: &str, names: impl Iterator<Item = &'n str>) -> Result<(), UsageError> {
     let mut seen = BTreeSet::new();
     let twice = names.into_iter().find(|name| !seen.insert(*name));
     twice.map_or(Ok(()), |name| {
-        Err(UsageError(format!("two of a {what} are called '{name}'; name each once")))
+        Err(UsageError(format!("two of a {kind} are called '{name}'; name each once")))
     })
 }
 
@@ -228,7 +228,7 @@ impl MatrixRun<'_> {
         });
         let deadline = Duration::from_millis(grid.deadline_ms);
         let limits = CellLimits { budget, deadline, until: None, interrupted };
-        let cell = matrix::ask(registry, grid, row, column, &place, limits)?;
+        let cell = matrix::run_cell(registry, grid, row, column, &place, limits)?;
         let more = Duration::from_secs_f64(cell.seconds).saturating_sub(budget * RUNS);
         self.beside.lock().expect("no worker has panicked").add(more);
         Ok(cell)

@@ -41,10 +41,10 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
             MinimisedTrace { trace, ..*smaller }
         }
         Ok(MinimiseResult::NotReproduced(why)) => {
-            return not_there(args, &trace, Verdict::Ok, &why);
+            return not_reproduced(args, &trace, Verdict::Ok, &why);
         }
-        Ok(MinimiseResult::Diverged(what)) => {
-            return not_there(args, &trace, Verdict::Diverged, &what);
+        Ok(MinimiseResult::Diverged(divergence)) => {
+            return not_reproduced(args, &trace, Verdict::Diverged, &divergence);
         }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
@@ -52,10 +52,15 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     match workers::replay(&smaller.trace) {
         Ok(ReplayResult::Reproduced { .. }) => {}
         Ok(ReplayResult::NotReproduced(_, why)) => {
-            return not_there(args, &trace, Verdict::Ok, &unproved(&why));
+            return not_reproduced(args, &trace, Verdict::Ok, &unproved(&why));
         }
-        Ok(ReplayResult::Diverged(what)) => {
-            return not_there(args, &trace, Verdict::Diverged, &unproved(&what.to_string()));
+        Ok(ReplayResult::Diverged(divergence)) => {
+            return not_reproduced(
+                args,
+                &trace,
+                Verdict::Diverged,
+                &unproved(&divergence.to_string()),
+            );
         }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     }
@@ -104,7 +109,7 @@ fn output_file(args: &MinimiseArgs, out: &Path) -> Result<Output, UsageError> {
 }
 
 /// Reports that the trace does not fail, or no longer fails.
-fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) -> Exit {
+fn not_reproduced(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) -> Exit {
     match args.format {
         Format::Human => {
             let word = if verdict == Verdict::Diverged { "DIVERGED" } else { "NOT SEEN" };
@@ -129,8 +134,8 @@ fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) ->
 
 fn text(smaller: &MinimisedTrace, out: &Path) -> Vec<String> {
     let MinimisedTrace { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
-    let of = |count: fn(&TraceSize) -> u64, what: &str| {
-        format!("{} of {} {what}", count(after), count(before))
+    let of = |count: fn(&TraceSize) -> u64, noun: &str| {
+        format!("{} of {} {noun}", count(after), count(before))
     };
     let mut head =
         format!("{}, {}", of(|size| size.mutates, "mutates"), of(|size| size.choices, "choices"));

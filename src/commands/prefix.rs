@@ -9,7 +9,7 @@ use explode_runtime::trace::Trace;
 
 /// Reads the choices of a trace, whose system must be that of the plan.
 pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<TracePrefix, UsageError> {
-    let wrong = |what: &dyn std::fmt::Display| UsageError(format!("{path}: {what}"));
+    let wrong = |text: &dyn std::fmt::Display| UsageError(format!("{path}: {text}"));
     let trace = Trace::read(Path::new(path)).map_err(|error| wrong(&error))?;
     let (seed, chop) = (trace.options.seed, trace.options.chop);
     // The trace may omit defaults, so its completed plan is compared.
@@ -22,14 +22,14 @@ pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<TracePrefix,
         ("its seed", seed != plan.settings.seed),
         ("its chop", chop != plan.settings.chop),
     ];
-    if let Some((what, _)) = different.iter().find(|(_, different)| *different) {
-        let hint = match (*what, chop) {
+    if let Some((part, _)) = different.iter().find(|(_, different)| *different) {
+        let hint = match (*part, chop) {
             ("its seed", _) => format!("; use --seed {seed}"),
             ("its chop", Some(chop)) => format!("; use --chop {chop}"),
             ("its chop", None) => "; run without --chop".to_owned(),
             _ => String::new(),
         };
-        let text = format!("{what} is not that of this run, so its way leads elsewhere{hint}");
+        let text = format!("{part} is not that of this run, so its way leads elsewhere{hint}");
         return Err(wrong(&text));
     }
     Ok(TracePrefix { choices: trace.choices, mutates: trace.mutates })

@@ -81,26 +81,26 @@ impl RunCommand<'_> {
             self;
         let mut human = HumanWriter::new(std::io::stdout(), output::colour(), &output::program());
         let mut running = (format == Format::Human).then(ProgressLine::on_terminal).flatten();
-        let mut say = |message: &Message| match format {
+        let mut write = |message: &Message| match format {
             Format::Jsonl => {
                 output::try_line(&serde_json::to_string(message).expect("a message is plain data"))
             }
             Format::Human => match &mut running {
-                Some(running) => running.tell(message, &mut human),
+                Some(running) => running.show_message(message, &mut human),
                 None => human.message(message),
             },
         };
         let mut findings = false;
-        let mut unsaid: Option<io::Error> = None;
+        let mut output_error: Option<io::Error> = None;
         let mut junit = Junit::new(plan);
         let mut sink = |message: &Message| {
-            junit.hear(message);
+            junit.add(message);
             findings |=
                 matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
             // The run goes on without a reader or space for its output, because its folder has
             // everything.
-            if unsaid.is_none() {
-                unsaid = say(message).err();
+            if output_error.is_none() {
+                output_error = write(message).err();
             }
         };
         let commands = plan.commands();
@@ -125,17 +125,17 @@ impl RunCommand<'_> {
             .as_ref()
             .err()
             .and_then(|error| error_line(error, format))
-            .filter(|_| unsaid.is_none());
-        unsaid = unsaid.or_else(|| output::try_line(&last?).err());
-        unsaid.iter().for_each(output::unsaid);
+            .filter(|_| output_error.is_none());
+        output_error = output_error.or_else(|| output::try_line(&last?).err());
+        output_error.iter().for_each(output::report_output_error);
         result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
         let exit = match result {
             Ok(summary) => exit(&summary, require_complete),
             Err(error) => stopped(&error, findings, secret.as_ref()),
         };
         let is_written = junit_file.is_none_or(|file| write_junit(&junit, file));
-        let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
-        let wrong = unsaid || !is_written;
+        let output_error = output_error.is_some_and(|error| !output::is_unread(&error));
+        let wrong = output_error || !is_written;
         let exit = if wrong && matches!(exit, Exit::Clean | Exit::Incomplete) {
             Exit::Broken
         } else {
@@ -304,9 +304,9 @@ fn confirm(trace: &Path, trusted: bool) -> Confirmation {
         Err(error) => Confirmation::Not(format!("no process could be started: {error}")),
         Ok(ran) if ran.status.code() == Some(Exit::Findings as i32) => Confirmation::Reproduced,
         Ok(ran) => {
-            let said = [ran.stdout, ran.stderr].concat();
-            let said = String::from_utf8_lossy(&said).trim().to_owned();
-            Confirmation::Not(format!("the replay ended with {}: {said}", ran.status))
+            let output = [ran.stdout, ran.stderr].concat();
+            let output = String::from_utf8_lossy(&output).trim().to_owned();
+            Confirmation::Not(format!("the replay ended with {}: {output}", ran.status))
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
-    let story = match tell(registry, args, &trace) {
+    let story = match story_of(registry, args, &trace) {
         Ok(story) => story,
         Err(error) => return output::fail(Exit::Usage, error),
     };
@@ -54,7 +54,7 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
 ///
 /// # Errors
 /// The trace is to be run, and its commands are not trusted.
-fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, UsageError> {
+fn story_of(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, UsageError> {
     let plan = trace.plan();
     if !args.run && !args.trust && !plan.commands().is_empty() {
         return Ok(Story::of_file(trace.clone(), trust::why_not_run(&args.trace)));
@@ -63,10 +63,10 @@ fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, Us
     let bounds = SearchBounds { budget: None, tests };
     let sound = plan.check(registry);
     trust::check_trace(&args.trace, trace, args.trust)?;
-    let told = sound
+    let story = sound
         .and_then(|()| required_programs::check(&plan))
         .and_then(|()| workers::story(trace, bounds));
-    Ok(told.unwrap_or_else(|error| {
+    Ok(story.unwrap_or_else(|error| {
         Story::of_file(trace.clone(), format!("it cannot be run here: {error}"))
     }))
 }

@@ -34,11 +34,11 @@ fn source(args: &VmArgs) -> Result<GuestSpec, VmError> {
 }
 
 fn built(spec: &GuestSpec) {
-    let say = |word: &str, text: String| output::line(&status_line(word, &text));
-    say("Kernel", format!("{}  {}", spec.kernel.release(), spec.kernel.boot_image().display()));
+    let print = |word: &str, text: String| output::line(&status_line(word, &text));
+    print("Kernel", format!("{}  {}", spec.kernel.release(), spec.kernel.boot_image().display()));
     for module in spec.modules.iter().flat_map(|modules| [&modules.rdd, &modules.ekm]) {
-        say("Module", module.display().to_string());
+        print("Module", module.display().to_string());
     }
-    say("Image", spec.image.display().to_string());
-    say("Guests run", format!("by {}", spec.accelerator.name()));
+    print("Image", spec.image.display().to_string());
+    print("Guests run", format!("by {}", spec.accelerator.name()));
 }

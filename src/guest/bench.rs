@@ -171,8 +171,8 @@ fn perform(registry: &Registry, backend: &dyn Backend, task: Task) -> Result<Don
     }
 }
 
-fn send(to: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(what)?;
+fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     to.write_all(&line)?;
     to.flush()

@@ -48,8 +48,11 @@ pub fn worker_spec(
 ///
 /// # Errors
 /// The guest does not boot, or boot was given up.
-pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Transport>, RunError> {
-    let booted = info_span!("boot").in_scope(|| Guest::boot_unless(spec, given_up));
+pub fn boot(
+    spec: &GuestSpec,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<Box<dyn Transport>, RunError> {
+    let booted = info_span!("boot").in_scope(|| Guest::boot_unless(spec, is_cancelled));
     let mut guest = booted.map_err(run_error)?;
     let (reader, writer) = guest.take_stream().expect("it is taken once");
     never_block(&writer)
@@ -90,25 +93,27 @@ impl Transport for GuestTransport {
                 self.guest.wait(patience).ok().flatten().and_then(|status| status.signal());
             let from_outside = killed == Some(SIGKILL);
             self.guest.kill();
-            let said = self.guest.console();
-            self.ended = Some(match (console::agent_died(&said), console::verdict(&said)) {
-                (Some(message), _) => {
-                    TransportEnd { verdict: None, message, killed_externally: false }
-                }
-                (None, Some((verdict, message))) => {
-                    TransportEnd { verdict: Some(verdict), message, killed_externally: false }
-                }
-                (None, None) if from_outside => {
-                    let message =
-                        "the guest's QEMU was killed (SIGKILL), and not by explode".to_owned();
-                    TransportEnd { verdict: None, message, killed_externally: from_outside }
-                }
-                (None, None) => {
-                    let tail = self.guest.console_tail(CONSOLE_LINES);
-                    let message = format!("the guest was lost; the end of its console:\n{tail}");
-                    TransportEnd { verdict: None, message, killed_externally: from_outside }
-                }
-            });
+            let console_text = self.guest.console();
+            self.ended =
+                Some(match (console::agent_died(&console_text), console::verdict(&console_text)) {
+                    (Some(message), _) => {
+                        TransportEnd { verdict: None, message, killed_externally: false }
+                    }
+                    (None, Some((verdict, message))) => {
+                        TransportEnd { verdict: Some(verdict), message, killed_externally: false }
+                    }
+                    (None, None) if from_outside => {
+                        let message =
+                            "the guest's QEMU was killed (SIGKILL), and not by explode".to_owned();
+                        TransportEnd { verdict: None, message, killed_externally: from_outside }
+                    }
+                    (None, None) => {
+                        let tail = self.guest.console_tail(CONSOLE_LINES);
+                        let message =
+                            format!("the guest was lost; the end of its console:\n{tail}");
+                        TransportEnd { verdict: None, message, killed_externally: from_outside }
+                    }
+                });
         }
         self.ended.clone().expect("it was just set")
     }

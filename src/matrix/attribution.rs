@@ -51,7 +51,7 @@ const FEW: usize = 4;
 pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<AttributedFinding> {
     let mut faults = Vec::new();
     for column in &grid.checks {
-        let of_column = |cell: &&Cell| cell.check == column.name && says_something(cell);
+        let of_column = |cell: &&Cell| cell.check == column.name && has_result(cell);
         let cells: Vec<&Cell> = cells.iter().filter(of_column).collect();
         // For each signature: the systems that show it, and whether it is by design there.
         let mut found: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
@@ -99,7 +99,7 @@ fn layer(systems: usize, drivers: usize, of_drivers: usize) -> AccusedLayer {
     }
 }
 
-fn says_something(cell: &Cell) -> bool {
+fn has_result(cell: &Cell) -> bool {
     matches!(cell.outcome, CellOutcome::Pass | CellOutcome::ByDesign | CellOutcome::Bug)
 }
 
@@ -127,39 +127,39 @@ pub struct SafetySummary {
 
 /// Returns one summary for each system. Empty if the grid has no ways.
 pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<SafetySummary> {
-    let ways: Vec<&Column> = grid.checks.iter().filter(|check| check.way).collect();
-    if ways.is_empty() {
+    let methods: Vec<&Column> = grid.checks.iter().filter(|check| check.is_sync_method).collect();
+    if methods.is_empty() {
         return Vec::new();
     }
     let of = |system: &str| {
         let mut safe = SafetySummary { system: system.to_owned(), ..SafetySummary::default() };
         let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.system == system).collect();
-        for way in &ways {
+        for method in &methods {
             let found = |is: &dyn Fn(&Finding) -> bool| {
-                let others = cells.iter().filter(|cell| cell.check != way.name);
+                let others = cells.iter().filter(|cell| cell.check != method.name);
                 let others = others.filter(|cell| cell.findings.iter().any(is));
                 others.map(|cell| cell.check.clone()).collect::<Vec<_>>()
             };
-            let lost = found(&|finding| way.is_about(finding));
-            let doubts = found(&|finding| way.may_be_about(finding));
-            let cell = cells.iter().find(|cell| cell.check == way.name);
+            let lost = found(&|finding| method.is_about(finding));
+            let doubts = found(&|finding| method.may_be_about(finding));
+            let cell = cells.iter().find(|cell| cell.check == method.name);
             let whole = |cell: &Cell| cell.summary.as_ref().is_some_and(|summary| summary.complete);
             let list = match cell.map_or(CellOutcome::NotRun, |cell| cell.outcome) {
                 _ if !cell.is_none_or(|cell| cell.is_promised()) => &mut safe.not_promised,
                 CellOutcome::Bug | CellOutcome::ByDesign => &mut safe.not,
                 _ if !lost.is_empty() => {
-                    safe.found_by.insert(way.name.clone(), lost);
+                    safe.found_by.insert(method.name.clone(), lost);
                     &mut safe.not
                 }
                 CellOutcome::Pass if !doubts.is_empty() => {
-                    safe.found_by.insert(way.name.clone(), doubts);
+                    safe.found_by.insert(method.name.clone(), doubts);
                     &mut safe.in_doubt
                 }
                 CellOutcome::Pass if cell.is_some_and(|cell| whole(cell)) => &mut safe.safe,
                 CellOutcome::Pass => &mut safe.so_far,
                 _ => &mut safe.unknown,
             };
-            list.push(way.name.clone());
+            list.push(method.name.clone());
         }
         safe
     };

@@ -179,7 +179,7 @@ impl Cell {
 ///
 /// # Errors
 /// A file cannot be written, or a process cannot be started.
-pub fn ask(
+pub fn run_cell(
     registry: &Registry,
     grid: &Grid,
     row: &Row,
@@ -190,27 +190,27 @@ pub fn ask(
     let begin = Instant::now();
     let mut cell = match CellFile::new(registry, grid, row, column) {
         Err(why) => Cell::without(row, column, CellOutcome::NotSupported, why),
-        Ok(asked) => {
+        Ok(cell_file) => {
             // An interrupted process may have left a part of the cell.
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
-            let once = |asked: &CellFile<'_>, name: &str, until| {
+            let once = |cell_file: &CellFile<'_>, name: &str, until| {
                 std::fs::create_dir_all(place)?;
                 let file = place.join(format!("{name}.toml"));
-                durable_write(&file, asked.file().as_bytes())?;
+                durable_write(&file, cell_file.file().as_bytes())?;
                 cell_run::run(&file, &place.join(name), CellLimits { until, ..limits })
             };
-            let heard = once(&asked, "check", None)?;
-            let heard = hang_recheck::sift(registry, row, heard, limits)?;
-            let mut cell = judge(row, column, heard, limits.budget);
+            let run = once(&cell_file, "check", None)?;
+            let run = hang_recheck::sift(registry, row, run, limits)?;
+            let mut cell = judge(row, column, run, limits.budget);
             if cell.outcome == CellOutcome::Pass {
-                let control = match asked.without_flushes() {
+                let control = match cell_file.without_flushes() {
                     None => None,
-                    Some(asked) => {
-                        let few = once(&asked.on_few_disks(), "no-flush", Some(&is_loss))?;
+                    Some(cell_file) => {
+                        let few = once(&cell_file.on_few_disks(), "no-flush", Some(&is_loss))?;
                         let all = has_seen_nothing(&few)
-                            .then(|| once(&asked, "no-flush-all", Some(&is_loss)));
+                            .then(|| once(&cell_file, "no-flush-all", Some(&is_loss)));
                         Some(all.transpose()?.unwrap_or(few))
                     }
                 };
@@ -226,8 +226,8 @@ pub fn ask(
 }
 
 /// Judges the run of the check itself. A pass still needs its control run.
-fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
-    let CellRun { findings, broken, summary, code, said, hung, interrupted, replay: _ } = heard;
+fn judge(row: &Row, column: &Column, run: CellRun, budget: Duration) -> Cell {
+    let CellRun { findings, broken, summary, code, stderr, hung, interrupted, replay: _ } = run;
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| finding.replayed);
     let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());
@@ -238,7 +238,7 @@ fn judge(row: &Row, column: &Column, heard: CellRun, budget: Duration) -> Cell {
     let profile = broken.iter().find_map(|unable| unable.profile.clone());
     let first = || match broken.first() {
         Some(unable) => unable.message.clone(),
-        None => last_line(&said),
+        None => last_line(&stderr),
     };
     let (outcome, why) = match code {
         _ if bug => (CellOutcome::Bug, None),
@@ -341,8 +341,8 @@ fn see(cell: &mut Cell, control: Option<CellRun>, budget: Duration) {
             )
         }
         _ => {
-            let said = control.broken.first().map_or(&control.said, |unable| &unable.message);
-            (CellOutcome::Broken, Some(format!("on disks that do not flush: {said}")))
+            let message = control.broken.first().map_or(&control.stderr, |unable| &unable.message);
+            (CellOutcome::Broken, Some(format!("on disks that do not flush: {message}")))
         }
     };
 }
@@ -366,15 +366,15 @@ mod tests {
             bounds: TargetBounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
             words: Vec::new(),
             doubts: Vec::new(),
-            way: true,
+            is_sync_method: true,
         };
         let unable = |(kind, why): &(BrokenKind, &str)| {
             let message = (*why).to_owned();
             Unable { kind: *kind, message, profile: None }
         };
         let broken = broken.iter().map(unable).collect();
-        let heard = CellRun { broken, code: Some(Exit::Broken as i32), ..CellRun::default() };
-        judge(&row, &column, heard, Duration::from_secs(1))
+        let run = CellRun { broken, code: Some(Exit::Broken as i32), ..CellRun::default() };
+        judge(&row, &column, run, Duration::from_secs(1))
     }
 
     #[test]

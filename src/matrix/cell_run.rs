@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(300);
 const ENDING: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(100);
 /// The number of characters of standard error that are kept.
-const SAID: usize = 4000;
+const STDERR: usize = 4000;
 
 /// The messages and the end of a run.
 #[derive(Default)]
@@ -48,7 +48,7 @@ pub struct CellRun {
     /// The exit code. `None` if the process was killed.
     pub code: Option<i32>,
     /// The text on standard error.
-    pub said: String,
+    pub stderr: String,
     /// The result of a replay. `None` for a run.
     pub replay: Option<Replayed>,
     /// True if it did not end in time and was killed.
@@ -80,7 +80,7 @@ pub fn run(file: &Path, out: &Path, limits: CellLimits<'_>) -> std::io::Result<C
     let mut command = explode_vm::this_program();
     command.arg("run").arg(file).arg("--out").arg(out).args(["--format", "jsonl", "--budget"]);
     command.arg(format!("{}ms", limits.budget.as_millis()));
-    hear(command, limits)
+    run_command(command, limits)
 }
 
 /// Replays a trace, with the deadline of these limits.
@@ -88,56 +88,56 @@ pub fn replay(trace: &Path, limits: CellLimits<'_>) -> std::io::Result<CellRun> 
     let mut command = explode_vm::this_program();
     command.arg("replay").arg(trace).args(["--format", "jsonl", "--deadline"]);
     command.arg(format!("{}ms", limits.deadline.as_millis()));
-    hear(command, limits)
+    run_command(command, limits)
 }
 
-fn hear(mut command: Command, limits: CellLimits<'_>) -> std::io::Result<CellRun> {
+fn run_command(mut command: Command, limits: CellLimits<'_>) -> std::io::Result<CellRun> {
     // Ctrl-C on the terminal must not reach the run. This process interrupts it.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     thread::scope(|scope| {
-        let (lines, heard) = mpsc::channel();
+        let (lines, received) = mpsc::channel();
         scope.spawn(move || {
             let reader = out.take().into_iter().flat_map(|out| BufReader::new(out).lines());
             // The receiver is gone once the run has ended.
             let _ = reader.map_while(Result::ok).try_for_each(|line| lines.send(line));
         });
-        let said = scope.spawn(move || {
-            let mut said = Vec::new();
-            let _ = err.take().map(|mut err| err.read_to_end(&mut said));
-            String::from_utf8_lossy(&said).trim().chars().take(SAID).collect::<String>()
+        let stderr = scope.spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = err.take().map(|mut err| err.read_to_end(&mut bytes));
+            String::from_utf8_lossy(&bytes).trim().chars().take(STDERR).collect::<String>()
         });
-        let mut heard = listen(&mut child, &heard, limits);
-        heard.code = child.wait()?.code();
-        heard.said = said.join().unwrap_or_default();
-        Ok(heard)
+        let mut run = listen(&mut child, &received, limits);
+        run.code = child.wait()?.code();
+        run.stderr = stderr.join().unwrap_or_default();
+        Ok(run)
     })
 }
 
 /// Reads messages until the output ends.
 fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: CellLimits<'_>) -> CellRun {
-    let mut heard = CellRun::default();
+    let mut run = CellRun::default();
     let mut end = Instant::now() + limits.budget + GRACE.max(limits.deadline * STEPS);
-    let mut asked = false;
+    let mut is_stopping = false;
     loop {
         match lines.recv_timeout(TICK) {
-            Ok(line) => heard.take(&line),
+            Ok(line) => run.take(&line),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return heard,
+            Err(RecvTimeoutError::Disconnected) => return run,
         }
-        heard.interrupted |= limits.interrupted.load(Ordering::Relaxed);
+        run.interrupted |= limits.interrupted.load(Ordering::Relaxed);
         let found = |finding: &Finding| {
             finding.replayed && limits.until.is_some_and(|until| until(finding))
         };
-        if !asked && (heard.interrupted || heard.findings.iter().any(found)) {
-            asked = true;
+        if !is_stopping && (run.interrupted || run.findings.iter().any(found)) {
+            is_stopping = true;
             end = end.min(Instant::now() + ENDING);
             // A run that has just ended needs no signal.
             let _ = kill(pid(child), Signal::SIGINT);
         }
-        if Instant::now() > end && !heard.hung {
-            heard.hung = true;
+        if Instant::now() > end && !run.hung {
+            run.hung = true;
             // Its guests and workers end with it. A run that has just ended needs no signal.
             let _ = child.kill();
         }

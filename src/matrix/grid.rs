@@ -83,7 +83,8 @@ pub struct Column {
     #[serde(default)]
     pub doubts: Vec<String>,
     /// True if the check is about one way to make data durable.
-    pub way: bool,
+    #[serde(rename = "way")]
+    pub is_sync_method: bool,
 }
 
 const FILE: &str = "grid.json";
@@ -178,7 +179,7 @@ impl Grid {
     /// The error lists the commands of another user's grid.
     pub fn check(&self, folder: &Path, trusted: bool) -> Result<(), UsageError> {
         let carrier =
-            Carrier { what: "matrix", path: folder, commands: self.commands(), mode: self.mode };
+            Carrier { kind: "matrix", path: folder, commands: self.commands(), mode: self.mode };
         let untagged = Grid { tag: None, ..self.clone() };
         let tagged = |secret: &Secret| {
             self.tag.as_deref().is_some_and(|tag| secret.verifies(Tagged::Matrix, &untagged, tag))
@@ -279,7 +280,7 @@ impl From<&MatrixColumn> for Column {
             bounds: question.bounds,
             words: owned(&question.promises),
             doubts: owned(&question.also_depends_on),
-            way: question.is_sync_method,
+            is_sync_method: question.is_sync_method,
         }
     }
 }

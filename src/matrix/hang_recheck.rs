@@ -26,13 +26,13 @@ const LONGER: u32 = 10;
 pub fn sift(
     registry: &Registry,
     row: &Row,
-    mut heard: CellRun,
+    mut run: CellRun,
     limits: CellLimits<'_>,
 ) -> std::io::Result<CellRun> {
     let is_hang = |finding: &Finding| finding.replayed && finding.verdict == Verdict::Hang;
     let (hangs, findings) =
-        std::mem::take(&mut heard.findings).into_iter().partition::<Vec<_>, _>(is_hang);
-    heard.findings = findings;
+        std::mem::take(&mut run.findings).into_iter().partition::<Vec<_>, _>(is_hang);
+    run.findings = findings;
     let longer = limits.deadline.saturating_mul(LONGER);
     let long = longer.as_secs_f64();
     let mut slow = Vec::new();
@@ -42,8 +42,8 @@ pub fn sift(
         // The run's message stays in front. It may be the guest's kernel that ended the step,
         // before the deadline.
         finding.message += &programs(registry, row, died);
-        let said = &finding.message;
-        let again = if heard.interrupted {
+        let text = &finding.message;
+        let again = if run.interrupted {
             CellRun::default()
         } else {
             cell_run::replay(
@@ -51,22 +51,22 @@ pub fn sift(
                 CellLimits { budget: longer, deadline: longer, until: None, ..limits },
             )?
         };
-        heard.interrupted |= again.interrupted;
+        run.interrupted |= again.interrupted;
         match again.replay {
             Some(replay) if replay.reproduced => {
                 finding.message =
-                    format!("{said}; tried again with a deadline of {long} s: {}", replay.message);
-                heard.findings.push(finding);
+                    format!("{text}; tried again with a deadline of {long} s: {}", replay.message);
+                run.findings.push(finding);
             }
             Some(replay) if replay.reason == Some(NotReproduced::StepFinished) => slow.push(format!(
-                "slow: {said}; tried again with a deadline of {long} s it came to an end, which \
+                "slow: {text}; tried again with a deadline of {long} s it came to an end, which \
                  is no bug; give it longer in a matrix \
                  with --deadline {long}s"
             )),
             replay => {
-                let why = replay.map_or(again.said, |replay| replay.message);
+                let why = replay.map_or(again.stderr, |replay| replay.message);
                 slow.push(format!(
-                    "{said}; whether it hangs or is only slow is not known, tried again with a \
+                    "{text}; whether it hangs or is only slow is not known, tried again with a \
                      deadline of {long} s it came to neither: {}; \
                      see {}",
                     why.lines().last().unwrap_or("it was ended"),
@@ -80,8 +80,8 @@ pub fn sift(
         message,
         profile: None,
     });
-    heard.broken.splice(0..0, slow);
-    Ok(heard)
+    run.broken.splice(0..0, slow);
+    Ok(run)
 }
 
 /// Returns the programs that a recovery runs, as words to append to its message. Empty for other

@@ -39,11 +39,11 @@ pub fn page(
     }
     body += "</table>\n";
     body += &list("Found", faults.iter().map(text::fault));
-    body += &list("Ways to make things durable", safe.iter().map(text::ways));
+    body += &list("Ways to make things durable", safe.iter().map(text::describe_safety));
     body += &list("In 2006 (Linux 2.6.11, the paper's Table 2)", paper::lines(grid));
     let bugs = cells.iter().flat_map(|cell| cell.bugs().map(move |bug| (cell, bug)));
     let bugs = bugs.map(|(cell, bug)| {
-        format!("{}; {}", text::told(cell, bug), text::replay(grid, cell, bug, paste))
+        format!("{}; {}", text::bug_text(cell, bug), text::replay(grid, cell, bug, paste))
     });
     body += &list("Bugs", bugs);
     format!(

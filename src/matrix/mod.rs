@@ -23,7 +23,7 @@ mod paper;
 mod text;
 
 pub use attribution::{faults, safe};
-pub use cell::{Cell, CellOutcome, ask};
+pub use cell::{Cell, CellOutcome, run_cell};
 pub use cell_file::CellFile;
 pub use cell_run::CellLimits;
 pub use grid::{Column, Grid, OWN_NAMES, PAGE, Row};

@@ -4,7 +4,7 @@
 use super::grid::Grid;
 
 /// The four ways, by the names of explode's checks.
-pub const WAYS: [&str; 4] = ["sync", "mount-sync", "fsync", "o-sync"];
+pub const METHODS: [&str; 4] = ["sync", "mount-sync", "fsync", "o-sync"];
 
 /// Whether each way failed, by the names of explode's systems.
 const FAILED: [(&str, [bool; 4]); 10] = [
@@ -21,23 +21,26 @@ const FAILED: [(&str, [bool; 4]); 10] = [
 ];
 
 /// Returns true if the way failed on the system in 2006. `None` if the paper does not say.
-pub fn failed(system: &str, way: &str) -> Option<bool> {
-    let way = WAYS.iter().position(|name| *name == way)?;
-    FAILED.iter().find(|(name, _)| *name == system).map(|(_, failed)| failed[way])
+pub fn failed(system: &str, method: &str) -> Option<bool> {
+    let method = METHODS.iter().position(|name| *name == method)?;
+    FAILED.iter().find(|(name, _)| *name == system).map(|(_, failed)| failed[method])
 }
 
 /// Returns the lines for the systems of a grid that the paper also covers. Empty if the grid has
 /// none of its ways.
 pub fn lines(grid: &Grid) -> Vec<String> {
-    if !grid.checks.iter().any(|check| WAYS.contains(&check.name.as_str())) {
+    if !grid.checks.iter().any(|check| METHODS.contains(&check.name.as_str())) {
         return Vec::new();
     }
     let line = |system: &str| {
-        let of = |want: bool| WAYS.into_iter().filter(move |way| failed(system, way) == Some(want));
+        let of = |want: bool| {
+            METHODS.into_iter().filter(move |method| failed(system, method) == Some(want))
+        };
         let (failed, held): (Vec<&str>, Vec<&str>) = (of(true).collect(), of(false).collect());
         let any = !failed.is_empty() || !held.is_empty();
-        let words =
-            |ways: Vec<&str>| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
+        let words = |methods: Vec<&str>| {
+            if methods.is_empty() { "none".to_owned() } else { methods.join(", ") }
+        };
         any.then(|| format!("{system}: safe {}; not {}", words(held), words(failed)))
     };
     grid.systems.iter().filter_map(|row| line(&row.name)).collect()

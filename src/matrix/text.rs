@@ -14,14 +14,14 @@ use super::paper;
 /// Returns the line of a cell that has ended: its name, its result and its counts.
 pub fn cell_line(cell: &Cell, number: usize, of: usize) -> String {
     let Cell { system, check, outcome, why, seconds, .. } = cell;
-    let what = match (why, cell.bugs().next()) {
+    let detail = match (why, cell.bugs().next()) {
         (Some(why), _) => why.clone(),
         (None, Some(bug)) => format!("{}: {}", bug.verdict, brief(&bug.message).text),
         (None, None) => counts(cell),
     };
-    let what = first_line(&what);
+    let detail = first_line(&detail);
     let width = of.to_string().len();
-    format!("[{number:>width$}/{of}] {system} {check}: {} [{seconds:.1}s] {what}", outcome.word())
+    format!("[{number:>width$}/{of}] {system} {check}: {} [{seconds:.1}s] {detail}", outcome.word())
 }
 
 /// Returns the first line of a text, such as an oops of the kernel. The rest follows below the
@@ -81,7 +81,7 @@ pub fn table(
         }
     };
     section("Found", faults.iter().map(fault).collect());
-    section("Ways to make things durable", safe.iter().map(ways).collect());
+    section("Ways to make things durable", safe.iter().map(describe_safety).collect());
     section("In 2006 (Linux 2.6.11, the paper's Table 2)", paper::lines(grid));
     let design = |cell: &Cell| {
         let by_design = cell.findings.iter().filter(|finding| finding.by_design);
@@ -101,7 +101,7 @@ pub fn table(
     section("Without a verdict", cells.iter().filter_map(why).collect());
     let broken = |cell: &Cell| {
         let head = format!("{} {}", cell.system, cell.check);
-        cell.broken.iter().map(move |what| format!("{head}: {what}")).collect::<Vec<_>>()
+        cell.broken.iter().map(move |text| format!("{head}: {text}")).collect::<Vec<_>>()
     };
     let beside = cells.iter().filter(|cell| cell.outcome != CellOutcome::Broken);
     section("Broken beside that", beside.flat_map(broken).collect());
@@ -144,7 +144,7 @@ fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
 
 /// Returns the lines of a bug: its message and its trace.
 fn bug(cell: &Cell, bug: &Finding) -> [String; 2] {
-    [told(cell, bug), format!("  {}", bug.trace)]
+    [bug_text(cell, bug), format!("  {}", bug.trace)]
 }
 
 /// Returns the command that replays a bug of a cell.
@@ -158,7 +158,7 @@ pub fn replay(grid: &Grid, cell: &Cell, bug: &Finding, paste: &Paste) -> String 
 
 /// Returns the line of a bug, with the number of checks that have shown it. A kernel's message is
 /// cut to one line.
-pub fn told(cell: &Cell, bug: &Finding) -> String {
+pub fn bug_text(cell: &Cell, bug: &Finding) -> String {
     let Finding { verdict, message, count, .. } = bug;
     let times = match count.to_string().as_str() {
         "1" => "once".to_owned(),
@@ -194,29 +194,29 @@ pub fn fault(fault: &AttributedFinding) -> String {
 }
 
 /// Returns the line of the safe ways of a system.
-pub fn ways(safe: &SafetySummary) -> String {
+pub fn describe_safety(safe: &SafetySummary) -> String {
     let SafetySummary { system, safe, so_far, in_doubt, not, not_promised, unknown, found_by } =
         safe;
-    let word = |way: &String| match found_by.get(way) {
-        Some(checks) => format!("{way} ({})", checks.join(", ")),
-        None => way.clone(),
+    let word = |method: &String| match found_by.get(method) {
+        Some(checks) => format!("{method} ({})", checks.join(", ")),
+        None => method.clone(),
     };
-    let words = |ways: &[String]| match ways {
+    let words = |methods: &[String]| match methods {
         [] => "none".to_owned(),
-        ways => ways.iter().map(word).join(", "),
+        methods => methods.iter().map(word).join(", "),
     };
-    let more = |what: &str, ways: &[String]| match ways {
+    let more = |label: &str, methods: &[String]| match methods {
         [] => String::new(),
-        ways => format!("; {what}: {}", words(ways)),
+        methods => format!("; {label}: {}", words(methods)),
     };
     let rest = [("not promised", not_promised), ("unknown", unknown)]
-        .map(|(what, ways)| more(what, ways))
+        .map(|(label, methods)| more(label, methods))
         .concat();
     let so_far = more("no loss so far (sampled)", so_far);
     let in_doubt = in_doubt.chunk_by(|one, other| found_by.get(one) == found_by.get(other));
-    let in_doubt = in_doubt.map(|ways| {
-        let checks = found_by.get(&ways[0]).map_or_else(String::new, |checks| checks.join(", "));
-        format!("; in doubt by {checks}: {}", ways.join(", "))
+    let in_doubt = in_doubt.map(|methods| {
+        let checks = found_by.get(&methods[0]).map_or_else(String::new, |checks| checks.join(", "));
+        format!("; in doubt by {checks}: {}", methods.join(", "))
     });
     let in_doubt: String = in_doubt.collect();
     format!(
@@ -276,9 +276,9 @@ mod tests {
         let cells = [cell.clone()];
         let table =
             table(&grid, &cells, &[], &[], &Paste::new("explode"), Path::new("m")).join("\n");
-        let told = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000 in \
+        let bug_lines = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000 in \
                     hfs_find\n    traces/0.json\n";
-        assert!(table.contains(told), "{table}");
+        assert!(table.contains(bug_lines), "{table}");
         assert!(
             page(&grid, &cells, &[], &[], &Paste::new("explode"))
                 .contains("Oops: 0000 in hfs_find; ")

@@ -16,11 +16,11 @@ pub struct StackSource<'a> {
 
 impl StackSource<'_> {
     /// Returns the error for a position.
-    pub fn error(&self, at: Range<usize>, what: impl Display) -> UsageError {
+    pub fn error(&self, at: Range<usize>, text: impl Display) -> UsageError {
         let before = self.text.get(..at.start).unwrap_or(self.text);
         let line = 1 + before.matches('\n').count();
         let column = 1 + before.chars().rev().take_while(|letter| *letter != '\n').count();
-        UsageError(format!("{}:{line}:{column}: {what}", self.path.display()))
+        UsageError(format!("{}:{line}:{column}: {text}", self.path.display()))
     }
 }
 
@@ -28,7 +28,7 @@ impl StackSource<'_> {
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     source: &'a StackSource<'a>,
-    what: &'a str,
+    owner: &'a str,
     start: usize,
     table: &'a DeTable<'a>,
 }
@@ -44,16 +44,16 @@ pub struct Value<'a> {
 impl<'a> Table<'a> {
     pub fn new(
         source: &'a StackSource<'a>,
-        what: &'a str,
+        owner: &'a str,
         at: Range<usize>,
         table: &'a DeTable<'a>,
     ) -> Table<'a> {
-        Table { source, what, start: at.start, table }
+        Table { source, owner, start: at.start, table }
     }
 
     /// Returns an error about the whole table.
-    pub fn error(&self, what: impl Display) -> UsageError {
-        self.source.error(self.start..self.start, what)
+    pub fn error(&self, text: impl Display) -> UsageError {
+        self.source.error(self.start..self.start, text)
     }
 
     /// Returns its keys in alphabetical order.
@@ -68,7 +68,7 @@ impl<'a> Table<'a> {
             None => Ok(()),
             Some(key) => {
                 let unknown =
-                    UsageError::unknown(&format!("key of {}", self.what), key.get_ref(), known);
+                    UsageError::unknown(&format!("key of {}", self.owner), key.get_ref(), known);
                 Err(self.source.error(key.span(), unknown))
             }
         }
@@ -81,9 +81,9 @@ impl<'a> Table<'a> {
     }
 
     /// Returns an error about a key of the table.
-    pub fn key_error(&self, key: &str, what: impl Display) -> UsageError {
+    pub fn key_error(&self, key: &str, text: impl Display) -> UsageError {
         let at = self.table.keys().find(|known| known.get_ref() == key);
-        self.source.error(at.map_or(self.start..self.start, Spanned::span), what)
+        self.source.error(at.map_or(self.start..self.start, Spanned::span), text)
     }
 
     /// Returns the table of a key.
@@ -98,7 +98,7 @@ impl<'a> Table<'a> {
 
     /// Returns the text of a required key.
     pub fn required(&self, key: &str) -> Result<&'a str, UsageError> {
-        self.text(key)?.ok_or_else(|| self.error(format!("{} needs the key '{key}'", self.what)))
+        self.text(key)?.ok_or_else(|| self.error(format!("{} needs the key '{key}'", self.owner)))
     }
 }
 
@@ -123,8 +123,8 @@ impl Table<'_> {
 
 impl<'a> Value<'a> {
     /// Returns an error about the value.
-    pub fn error(&self, what: impl Display) -> UsageError {
-        self.source.error(self.value.span(), what)
+    pub fn error(&self, text: impl Display) -> UsageError {
+        self.source.error(self.value.span(), text)
     }
 
     fn wrong(&self, wanted: &str) -> UsageError {

@@ -7,7 +7,7 @@ use itertools::Itertools as _;
 use super::document::{Table, Value};
 
 /// The options that a file cannot set: the file itself is the stack, and help is for people.
-const NOT_HERE: [&str; 2] = ["stack", "help"];
+const COMMAND_LINE_ONLY: [&str; 2] = ["stack", "help"];
 
 /// Returns the options as arguments of the command line, each checked.
 pub fn arguments(mut cli: Command, table: &Table<'_>) -> Result<Vec<String>, UsageError> {
@@ -17,7 +17,7 @@ pub fn arguments(mut cli: Command, table: &Table<'_>) -> Result<Vec<String>, Usa
     let known: Vec<(String, &Arg)> = run
         .get_arguments()
         .filter_map(|arg| Some((key(arg)?, arg)))
-        .filter(|(key, _)| !NOT_HERE.contains(&&**key))
+        .filter(|(key, _)| !COMMAND_LINE_ONLY.contains(&&**key))
         .collect();
     if table.get("stack").is_some() {
         return Err(

@@ -87,7 +87,7 @@ fn the_file_itself_is_sound() {
 #[test]
 fn what_a_probe_lacks_is_said() {
     let registry = crate::registry();
-    for (old, new, said) in [
+    for (old, new, message) in [
         (
             "returns = -5",
             "returns = -5000",
@@ -99,7 +99,7 @@ fn what_a_probe_lacks_is_said() {
     ] {
         let text = SOUND.replace(old, new);
         let error = parse(&registry, "test.toml", &text).unwrap_err().to_string();
-        assert!(error.starts_with("test.toml:") && error.contains(said), "{error}");
+        assert!(error.starts_with("test.toml:") && error.contains(message), "{error}");
     }
 }
 

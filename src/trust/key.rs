@@ -45,14 +45,14 @@ pub enum KeyError {
     },
     /// Another user could have read or written the key.
     #[error(
-        "the key {path} cannot be used: {what}; remove it if another user may have read it, else \
+        "the key {path} cannot be used: {fault}; remove it if another user may have read it, else \
          mend its owner and mode"
     )]
     Unsafe {
         /// The file or folder.
         path: PathBuf,
         /// The fault, for the message.
-        what: String,
+        fault: String,
     },
 }
 
@@ -92,12 +92,12 @@ fn read_in(folder: &Path) -> Result<Secret, KeyError> {
     let within = File::from(opened.map_err(|error| refused(folder, error.into()))?);
     let about = within.metadata().map_err(|error| refused(folder, error))?;
     // A user who can write in the folder can put another file there.
-    check(&about, 0o022).map_err(|what| KeyError::Unsafe { path: folder.into(), what })?;
+    check(&about, 0o022).map_err(|fault| KeyError::Unsafe { path: folder.into(), fault })?;
     // Without O_NONBLOCK a named pipe would block.
     let opened = openat(&within, NAME, flags | OFlag::O_NONBLOCK, Mode::empty());
     let mut file = File::from(opened.map_err(|error| refused(&path, error.into()))?);
     let about = file.metadata().map_err(|error| refused(&path, error))?;
-    let unsafe_file = |what: String| KeyError::Unsafe { path: path.clone(), what };
+    let unsafe_file = |fault: String| KeyError::Unsafe { path: path.clone(), fault };
     if !about.is_file() {
         return Err(unsafe_file("it is no file".to_owned()));
     }
@@ -128,10 +128,10 @@ fn refused(path: &Path, error: io::Error) -> KeyError {
     let path = path.to_owned();
     match error.raw_os_error() {
         Some(ENOENT) => KeyError::Absent { path },
-        Some(ELOOP) => KeyError::Unsafe { path, what: "it is a symbolic link".to_owned() },
+        Some(ELOOP) => KeyError::Unsafe { path, fault: "it is a symbolic link".to_owned() },
         // Also a symbolic link in place of the folder.
         Some(ENOTDIR) if path.symlink_metadata().is_ok() => {
-            KeyError::Unsafe { path, what: "it is a symbolic link, or no folder".to_owned() }
+            KeyError::Unsafe { path, fault: "it is a symbolic link, or no folder".to_owned() }
         }
         _ => KeyError::Io { path, error },
     }

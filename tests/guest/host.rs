@@ -218,7 +218,7 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         .expect("it is in target/<profile>/deps")
         .join("examples/selftest");
     let contents = std::fs::read(&selftest).map_err(|error| VmError::Broken {
-        what: format!(
+        text: format!(
             "{}: {error}; build it: cargo build -p explode-ekm-abi --examples",
             selftest.display()
         ),

@@ -270,12 +270,12 @@ mod tests {
     }
 
     /// Sends each step to a channel.
-    struct Told(Mutex<Sender<String>>);
+    struct SentSteps(Mutex<Sender<String>>);
 
-    impl BuildProgress for Told {
-        fn step(&self, what: &str) {
-            let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            told.send(what.to_owned()).unwrap();
+    impl BuildProgress for SentSteps {
+        fn step(&self, text: &str) {
+            let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            sender.send(text.to_owned()).unwrap();
         }
     }
 
@@ -286,7 +286,7 @@ mod tests {
         let key = CacheKey::new(1);
         let (started, has_started) = mpsc::channel();
         let (go_on, may_go_on) = mpsc::channel::<()>();
-        let (told, steps) = mpsc::channel();
+        let (sender, steps) = mpsc::channel();
         thread::scope(|scope| {
             let first = scope.spawn(|| {
                 cache.entry("tools", &key, &Silent, move |building| {
@@ -296,10 +296,10 @@ mod tests {
                 })
             });
             has_started.recv().unwrap();
-            let told = Told(Mutex::new(told));
+            let sender = SentSteps(Mutex::new(sender));
             let (cache, key) = (&cache, &key);
             let second = scope.spawn(move || {
-                cache.entry("tools", key, &told, |_| panic!("the first one has built it"))
+                cache.entry("tools", key, &sender, |_| panic!("the first one has built it"))
             });
             assert_eq!(
                 steps.recv().unwrap(),

@@ -69,7 +69,7 @@ pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Requirement>
     let mut checks = vec![qemu(), host_tools(), lists(), disk(build.cache.root()), memory()];
     checks.extend(cached(build, kernel.as_ref()));
     checks.push(kvm(build, kernel.and_then(Result::ok)));
-    checks.extend(here());
+    checks.extend(this_machine());
     checks
 }
 
@@ -117,11 +117,11 @@ fn lists() -> Requirement {
 fn disk(cache: &Path) -> Requirement {
     // The cache may not exist yet, so the nearest existing folder above it is checked.
     let folder = cache.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-    let missing = |what| {
+    let missing = |text| {
         Requirement::new(
             "disk space",
             RequirementState::Missing,
-            format!("{} {what}", folder.display()),
+            format!("{} {text}", folder.display()),
         )
         .remedy("set XDG_CACHE_HOME to another folder")
     };
@@ -165,8 +165,8 @@ fn memory() -> Requirement {
 }
 
 fn cached(build: &Build<'_>, kernel: Option<&Result<BuiltKernel>>) -> Vec<Requirement> {
-    let entry = |name, there, time: &str| {
-        if there {
+    let entry = |name, is_cached, time: &str| {
+        if is_cached {
             Requirement::new(name, RequirementState::Ok, "in the cache")
         } else {
             Requirement::new(name, RequirementState::Later, format!("not built yet; takes {time}"))
@@ -239,7 +239,7 @@ fn kvm(build: &Build<'_>, kernel: Option<BuiltKernel>) -> Requirement {
     }
 }
 
-fn here() -> Vec<Requirement> {
+fn this_machine() -> Vec<Requirement> {
     let root = if geteuid().is_root() {
         Requirement::new("root", RequirementState::Ok, "this user is root, as --in here needs")
     } else {

@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 
 use super::steps::{Alternative, CommandCheckerSpec, CommandStep};
-use explode_components::command::{CommandResult, OutputMode, fill_checker, run, run_hearing};
+use explode_components::command::{
+    CommandResult, OutputMode, fill_checker, run, run_with_requests,
+};
 use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
@@ -94,7 +96,7 @@ impl CommandChecker {
                 }
                 CommandStep::Sh { command: text, must } => {
                     let command = fill_checker(text, &stack.paths(), self.mutates)?;
-                    let ended = hearing(&command, stack)?;
+                    let ended = run_step(&command, stack)?;
                     if let Some(log) = stack.log() {
                         let text = fill_checker(text, &LayerPaths::in_script(), self.mutates)?;
                         log.note(LoggedAction::Shell(text));
@@ -144,14 +146,14 @@ impl CommandChecker {
 
 /// Runs a command of mutate. Each call of `explode-mark` in it requests crash checks. On a kernel
 /// the devices receive these requests themselves.
-fn hearing(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
+fn run_step(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
     if stack.devices().kernel().is_some() {
-        return run(command, stack.devices(), OutputMode::Said, &[]);
+        return run(command, stack.devices(), OutputMode::WithStderr, &[]);
     }
-    let asks = stack.asks();
+    let requests = stack.asks();
     let mut unsettled = None;
-    let ended = run_hearing(command, stack.devices(), &mut |name| match stack.settle() {
-        Ok(()) => asks.check_crashes_now(name),
+    let ended = run_with_requests(command, stack.devices(), &mut |name| match stack.settle() {
+        Ok(()) => requests.check_crashes_now(name),
         Err(fault) => unsettled = Some(fault),
     })?;
     unsettled.map_or(Ok(ended), Err)
@@ -196,7 +198,7 @@ impl Checker for CommandChecker {
             ("EXPLODE_DONE", done.path().as_os_str()),
         ];
         let check = fill_checker(&self.definition.check, &stack.paths(), self.mutates)?;
-        let ended = run(&check, stack.devices(), OutputMode::Said, &variables)?;
+        let ended = run(&check, stack.devices(), OutputMode::WithStderr, &variables)?;
         match (ended.code(), ended.last_line()) {
             (Some(0), _) => Ok(()),
             (Some(1), "") => Err(self.violation("check", ended.failure_message(&check)).into()),

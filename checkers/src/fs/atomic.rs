@@ -237,8 +237,8 @@ impl Atomic {
             return Ok(());
         }
         match self.trees.iter().position(|tree| tree == found) {
-            Some(there) if there < *allowed.start() => {
-                let message = format!("{last} calls have returned, {there} of them are there");
+            Some(present) if present < *allowed.start() => {
+                let message = format!("{last} calls have returned, {present} of them are there");
                 Err(Violation::new(Verdict::Lost, DURABLE, message))
             }
             Some(_) => Err(Violation::new(

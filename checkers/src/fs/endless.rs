@@ -124,11 +124,11 @@ mod tests {
             found.map_err(|unreadable| unreadable.to_string())
         };
         assert_eq!(walks(200, usize::MAX), Ok(()));
-        let said = |again: &str, first: &str| {
+        let message = |again: &str, first: &str| {
             format!("{again} is the directory {first} again, which contains itself")
         };
-        assert_eq!(walks(usize::MAX, 1), Err(said("/d/d", "/d")));
-        assert_eq!(walks(usize::MAX, 3), Err(said("/d/d/d/d", "/d")));
+        assert_eq!(walks(usize::MAX, 1), Err(message("/d/d", "/d")));
+        assert_eq!(walks(usize::MAX, 3), Err(message("/d/d/d/d", "/d")));
         let endless = walks(usize::MAX, usize::MAX).unwrap_err();
         assert!(
             endless.starts_with("directories go on for more than 1024 levels, from /d/d/"),

@@ -10,7 +10,7 @@ const BOUNDS: TargetBounds = TargetBounds { depth: 2, limit: 200, samples: 40, c
 
 /// Returns the columns, in order.
 pub(crate) fn questions() -> Vec<MatrixColumn> {
-    let mut questions = of_ways();
+    let mut questions = of_sync_methods();
     questions.extend(of_checkers());
     questions
 }
@@ -49,8 +49,8 @@ fn more(name: &'static str, about: &'static str, question: MatrixColumn) -> Matr
 }
 
 /// Returns one column per sync method.
-fn of_ways() -> Vec<MatrixColumn> {
-    let way = |name, about| MatrixColumn {
+fn of_sync_methods() -> Vec<MatrixColumn> {
+    let column = |name, about| MatrixColumn {
         options: Options::none().with("way", name),
         is_sync_method: true,
         promises: sync_methods::words(name),
@@ -58,22 +58,22 @@ fn of_ways() -> Vec<MatrixColumn> {
         ..question(name, about, sync_methods::NAME, BOUNDS)
     };
     vec![
-        way("sync", "data synced by sync survives every crash, on every small tree"),
-        way("syncfs", "data synced by syncfs survives"),
-        way("fsync", "a file survives after fsync of it and of the directories on its path"),
-        way("fdatasync", "contents synced by fdatasync survive"),
-        way("msync", "contents synced by msync of a mapping survive"),
-        way("o-sync", "contents written with O_SYNC survive"),
-        way("o-dsync", "contents written with O_DSYNC survive"),
-        way("fsync-dir", "names survive after fsync of their directory"),
+        column("sync", "data synced by sync survives every crash, on every small tree"),
+        column("syncfs", "data synced by syncfs survives"),
+        column("fsync", "a file survives after fsync of it and of the directories on its path"),
+        column("fdatasync", "contents synced by fdatasync survive"),
+        column("msync", "contents synced by msync of a mapping survive"),
+        column("o-sync", "contents written with O_SYNC survive"),
+        column("o-dsync", "contents written with O_DSYNC survive"),
+        column("fsync-dir", "names survive after fsync of their directory"),
         MatrixColumn {
             set: vec![("sync", true.into())],
-            ..way("mount-sync", "everything survives on a synchronous mount")
+            ..column("mount-sync", "everything survives on a synchronous mount")
         },
         more(
             "fsync-more",
             "fsync with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones",
-            way("fsync", ""),
+            column("fsync", ""),
         ),
     ]
 }

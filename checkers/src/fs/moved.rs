@@ -87,11 +87,10 @@ impl Step {
             let others = directories.clone().filter(|directory| *directory != places.now);
             steps.extend(others.map(|to| Step::Move { thing, to }));
         }
-        let on_their_way = || places.iter().filter(|places| places.is_on_its_way());
-        let changed =
-            |directory: &usize| on_their_way().any(|places| places.may_be.contains(directory));
+        let moving = || places.iter().filter(|places| places.is_moving());
+        let changed = |directory: &usize| moving().any(|places| places.may_be.contains(directory));
         steps.extend(directories.filter(changed).map(Step::ForceDirectory));
-        let things = (0..places.len()).filter(|thing| places[*thing].is_on_its_way());
+        let things = (0..places.len()).filter(|thing| places[*thing].is_moving());
         steps.extend(things.map(Step::ForceThing));
         steps
     }
@@ -215,12 +214,12 @@ fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Ch
     };
     let is: Vec<usize> = found.iter().map(|(directory, _)| *directory).collect();
     if places.is_forced && !is.contains(&places.now) {
-        let there = if is.is_empty() {
+        let place = if is.is_empty() {
             "gone".to_owned()
         } else {
             format!("still {}", paths(&is, " and "))
         };
-        let text = format!("{} was forced, and is {there}", path(places.now, thing));
+        let text = format!("{} was forced, and is {place}", path(places.now, thing));
         return Err(wrong(Verdict::Lost, FLUSHED_NAME, text));
     }
     if let Some((back, _)) = found.iter().find(|(directory, _)| places.gone.contains(directory)) {
@@ -231,11 +230,8 @@ fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Ch
     // If its old directory was forced without it, the node must be elsewhere, because a rename
     // happens whole or not at all.
     if !is.iter().any(|directory| places.may_be.contains(directory)) {
-        let neither = if places.is_on_its_way() {
-            "neither"
-        } else {
-            "what was moved away is lost: not even"
-        };
+        let neither =
+            if places.is_moving() { "neither" } else { "what was moved away is lost: not even" };
         let text = format!("{neither} {} is there", paths(&places.may_be, " nor "));
         return Err(wrong(Verdict::Lost, MOVED, text));
     }
@@ -332,7 +328,7 @@ mod tests {
 
     /// Returns the violation, if any, for `/a/x` after it was moved to `/b` and the directories
     /// `forced` were forced, with `x` in the directories `is_in`.
-    fn told(forced: &[usize], is_in: &[usize]) -> Option<(Verdict, String)> {
+    fn judged(forced: &[usize], is_in: &[usize]) -> Option<(Verdict, String)> {
         let storage = Storage::new(Image::new(), Recording::Off);
         let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
         DIRECTORIES[1..].iter().for_each(|directory| files.mkdir(directory).unwrap());
@@ -356,19 +352,19 @@ mod tests {
         let twice = Some((Verdict::Corrupt, MOVED.to_owned()));
         let back = Some((Verdict::Resurrected, DELETED.to_owned()));
         for is_in in [&[1][..], &[2]] {
-            assert_eq!(told(&[], is_in), None);
+            assert_eq!(judged(&[], is_in), None);
         }
-        assert_eq!([told(&[], &[]), told(&[], &[1, 2])], [lost(MOVED), twice.clone()]);
+        assert_eq!([judged(&[], &[]), judged(&[], &[1, 2])], [lost(MOVED), twice.clone()]);
         // The new directory is forced, then only the old one. In the second case the result follows
         // only if a rename is one change.
         assert_eq!(
-            [told(&[2], &[2]), told(&[2], &[1]), told(&[2], &[])],
+            [judged(&[2], &[2]), judged(&[2], &[1]), judged(&[2], &[])],
             [None, lost(FLUSHED_NAME), lost(FLUSHED_NAME)]
         );
         assert_eq!(
-            [told(&[1], &[2]), told(&[1], &[1]), told(&[1], &[])],
+            [judged(&[1], &[2]), judged(&[1], &[1]), judged(&[1], &[])],
             [None, back.clone(), lost(MOVED)]
         );
-        assert_eq!([told(&[2], &[1, 2]), told(&[1], &[1, 2])], [twice, back]);
+        assert_eq!([judged(&[2], &[1, 2]), judged(&[1], &[1, 2])], [twice, back]);
     }
 }

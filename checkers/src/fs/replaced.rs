@@ -132,10 +132,10 @@ impl ReplaceStep {
 
 impl Replaced {
     fn possible(&self) -> Vec<ReplaceStep> {
-        let ways = [true, false].into_iter().filter(|fsync| *fsync || self.unsynced);
+        let methods = [true, false].into_iter().filter(|fsync| *fsync || self.unsynced);
         let replace = |fsync| SIZES.map(move |size| ReplaceStep::Replace { size, fsync });
         let force = (self.versions.now.len() > 1).then_some(ReplaceStep::Force);
-        ways.flat_map(replace).chain(force).collect()
+        methods.flat_map(replace).chain(force).collect()
     }
 
     /// Returns the calls that write a new version to a path that does not exist.

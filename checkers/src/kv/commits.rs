@@ -134,12 +134,12 @@ impl Commits {
             return Ok(());
         }
         match self.history.iter().position(|contents| contents == found) {
-            Some(there) if there < least => {
-                let message = format!("{least} commits were durable, {there} are there");
+            Some(held) if held < least => {
+                let message = format!("{least} commits were durable, {held} are there");
                 Err(Violation::new(Verdict::Lost, DURABLE, message))
             }
-            Some(there) if there > most => {
-                let message = format!("{most} commits were made, {there} are there");
+            Some(held) if held > most => {
+                let message = format!("{most} commits were made, {held} are there");
                 Err(Violation::new(Verdict::Resurrected, ISOLATED, message))
             }
             Some(_) => Ok(()),
@@ -192,7 +192,7 @@ impl Checker for Commits {
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let found = stack.engine::<Store>()?.0.contents().map_err(|error| match error {
-            EngineError::Corrupt(what) => Violation::new(Verdict::Corrupt, INTACT, what).into(),
+            EngineError::Corrupt(text) => Violation::new(Verdict::Corrupt, INTACT, text).into(),
             below => CheckError::broken(below),
         })?;
         Ok(self.judge(&found, epoch)?)

@@ -41,8 +41,8 @@ fn each_file_of_the_folder_is_read() {
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
         format!("checkers/targets/{}", entry.unwrap().file_name().to_str().unwrap())
     };
-    let there: BTreeSet<String> = folder.read_dir().unwrap().map(name).collect();
-    assert_eq!(there, TABLES.iter().map(|(path, _)| (*path).to_owned()).collect());
+    let present: BTreeSet<String> = folder.read_dir().unwrap().map(name).collect();
+    assert_eq!(present, TABLES.iter().map(|(path, _)| (*path).to_owned()).collect());
 }
 
 /// The components, checkers and options of each target exist, and the options accept the values.

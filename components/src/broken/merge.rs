@@ -100,8 +100,8 @@ impl Folder {
                 files.chain(["manifest".to_owned()]).collect()
             }
         };
-        let there = self.files.readdir("/")?;
-        let left: Vec<_> = there.iter().filter(|(name, _)| !keep.contains(name)).collect();
+        let entries = self.files.readdir("/")?;
+        let left: Vec<_> = entries.iter().filter(|(name, _)| !keep.contains(name)).collect();
         left.iter().try_for_each(|(name, _)| self.files.unlink(&format!("/{name}")))?;
         Ok(!left.is_empty())
     }

@@ -74,11 +74,11 @@ fn checksum(sequence: u64, body: &[u8], gap: Range<usize>) -> u64 {
 pub fn encode(changes: &[Change]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for change in changes {
-        let (there, key, value) = match change {
+        let (put, key, value) = match change {
             Change::Put(key, value) => (1, key, &value[..]),
             Change::Delete(key) => (0, key, &[][..]),
         };
-        bytes.extend([there, key.len() as u8]);
+        bytes.extend([put, key.len() as u8]);
         bytes.extend((value.len() as u16).to_le_bytes());
         bytes.extend(key.as_bytes());
         bytes.extend(value);

@@ -145,11 +145,11 @@ fn at(place: &Path, error: &std::io::Error) -> StepError {
 
 impl Component for CommandComponent {
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        self.must(self.commands.init.clone(), below, OutputMode::Said).map(drop)
+        self.must(self.commands.init.clone(), below, OutputMode::WithStderr).map(drop)
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        self.must(self.commands.mount.clone(), below, OutputMode::Said)?;
+        self.must(self.commands.mount.clone(), below, OutputMode::WithStderr)?;
         self.mounted = true;
         let printed = self.must(self.commands.threads.clone(), below, OutputMode::Alone)?;
         let printed = String::from_utf8_lossy(&printed);
@@ -164,7 +164,7 @@ impl Component for CommandComponent {
     }
 
     fn unmount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        self.must(self.commands.unmount.clone(), below, OutputMode::Said)?;
+        self.must(self.commands.unmount.clone(), below, OutputMode::WithStderr)?;
         self.mounted = false;
         self.threads.clear();
         match self.home.take() {
@@ -176,7 +176,7 @@ impl Component for CommandComponent {
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let Some(command) = self.commands.recover.clone() else { return Ok(Recovery::Clean) };
         let command = fill_component(&command, below.paths, &self.own(below)?)?;
-        let ended = run(&command, below.devices, OutputMode::Said, &[])?;
+        let ended = run(&command, below.devices, OutputMode::WithStderr, &[])?;
         let ok = self.commands.recover_ok.as_deref().unwrap_or(&[0]);
         match ended.code() {
             Some(code) if ok.iter().any(|ok| i32::from(*ok) == code) => {

@@ -25,15 +25,15 @@ use nix::unistd::mkfifo;
 use super::private::PrivateFolder;
 
 /// The rest of the tool's script after [`MARK_REQUEST`].
-const ASK: &str = r#"folder=${0%/*}
+const SEND: &str = r#"folder=${0%/*}
 echo "$2" >"$folder/asked" && read -r heard <"$folder/heard"
 "#;
 
 /// The tool and its pipes, in a private folder.
 pub struct Marks {
     folder: PrivateFolder,
-    asked: File,
-    heard: File,
+    requests: File,
+    answers: File,
 }
 
 impl Marks {
@@ -49,11 +49,11 @@ impl Marks {
             // Both ends are open here, so opening never blocks.
             OpenOptions::new().read(true).write(true).custom_flags(O_NONBLOCK).open(path)
         };
-        let (asked, heard) = (pipe("asked")?, pipe("heard")?);
+        let (requests, answers) = (pipe("asked")?, pipe("heard")?);
         let tool = folder.path().join("explode-mark");
-        fs::write(&tool, format!("{MARK_REQUEST}{ASK}"))?;
+        fs::write(&tool, format!("{MARK_REQUEST}{SEND}"))?;
         fs::set_permissions(tool, fs::Permissions::from_mode(0o700))?;
-        Ok(Marks { folder, asked, heard })
+        Ok(Marks { folder, requests, answers })
     }
 
     /// Returns the folder of the tool, for the PATH.
@@ -61,7 +61,7 @@ impl Marks {
         self.folder.path()
     }
 
-    /// Starts a command and waits for its end. Calls `hear` with the name of each request
+    /// Starts a command and waits for its end. Calls `receive` with the name of each request
     /// meanwhile.
     ///
     /// # Errors
@@ -69,35 +69,35 @@ impl Marks {
     pub fn wait(
         &mut self,
         command: &mut Command,
-        hear: &mut dyn FnMut(&str),
+        receive: &mut dyn FnMut(&str),
     ) -> io::Result<ExitStatus> {
         let mut child = command.spawn()?;
         let process = process(&child)?;
         loop {
             let wanted = |fd| PollFd::new(fd, PollFlags::POLLIN);
-            let mut waited = [wanted(self.asked.as_fd()), wanted(process.as_fd())];
+            let mut waited = [wanted(self.requests.as_fd()), wanted(process.as_fd())];
             match poll(&mut waited, PollTimeout::NONE) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(errno) => return Err(errno.into()),
             }
-            let [asked, ended] = waited.map(|fd| fd.any().unwrap_or(false));
-            if asked {
-                self.answer(hear)?;
+            let [has_request, ended] = waited.map(|fd| fd.any().unwrap_or(false));
+            if has_request {
+                self.answer(receive)?;
             } else if ended {
                 return child.wait();
             }
         }
     }
 
-    fn answer(&mut self, hear: &mut dyn FnMut(&str)) -> io::Result<()> {
+    fn answer(&mut self, receive: &mut dyn FnMut(&str)) -> io::Result<()> {
         let mut bytes = [0; 4096];
         // A line arrives as a whole (pipe(7), PIPE_BUF).
-        let length = self.asked.read(&mut bytes)?;
+        let length = self.requests.read(&mut bytes)?;
         for name in String::from_utf8_lossy(&bytes[..length]).lines() {
-            hear(name);
+            receive(name);
             // Unread lines were for a program that was killed.
-            while self.heard.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
-            self.heard.write_all(b"yes\n")?;
+            while self.answers.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
+            self.answers.write_all(b"yes\n")?;
         }
         Ok(())
     }

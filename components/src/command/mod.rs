@@ -18,4 +18,4 @@ pub use component::{KEYS, NAME, def};
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
-pub use run::{CommandResult, OutputMode, hold_clock, run, run_hearing};
+pub use run::{CommandResult, OutputMode, hold_clock, run, run_with_requests};

@@ -34,7 +34,7 @@ impl PrivateFolder {
             // Another process may remove the folder before it is locked.
             let lock = open(folder.path()).and_then(|lock| lock.lock().map(|()| lock));
             match lock {
-                Ok(lock) if is_there(folder.path(), &lock) => {
+                Ok(lock) if is_same(folder.path(), &lock) => {
                     return Ok(PrivateFolder { folder, _lock: lock });
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -63,7 +63,7 @@ pub fn sweep() {
         let of_this_user = folder.metadata().is_ok_and(|found| foreign_owner(&found).is_none());
         if of_this_user
             && folder.try_lock().is_ok()
-            && is_there(&path, &folder)
+            && is_same(&path, &folder)
             && !is_mounted_on(&name)
         {
             fs::remove_dir_all(&path).ok();
@@ -89,7 +89,7 @@ fn is_mounted_on(name: &str) -> bool {
 }
 
 /// Returns true if `path` still leads to this open folder.
-fn is_there(path: &Path, folder: &File) -> bool {
+fn is_same(path: &Path, folder: &File) -> bool {
     let (Ok(named), Ok(open)) = (fs::symlink_metadata(path), folder.metadata()) else {
         return false;
     };

@@ -27,14 +27,14 @@ pub struct CommandResult {
     pub out: Vec<u8>,
     /// Everything that the command printed, in order. Without the standard output if that was
     /// requested alone.
-    said: String,
+    output: String,
 }
 
 /// The destination of the standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputMode {
     /// The same place as standard error.
-    Said,
+    WithStderr,
     /// A place of its own, because it is the result.
     Alone,
 }
@@ -47,7 +47,7 @@ impl CommandResult {
 
     /// Returns the last line that the command printed. Empty if it printed nothing.
     pub fn last_line(&self) -> &str {
-        self.said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+        self.output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
     }
 
     /// Returns true if the shell could not run the command at all.
@@ -88,17 +88,17 @@ pub fn run(
     run_command(command, devices, out, variables, None)
 }
 
-/// Runs a command beside the live stack. Calls `hear` when the command calls `explode-mark`.
+/// Runs a command beside the live stack. Calls `receive` when the command calls `explode-mark`.
 /// Standard output and standard error go to one place.
 ///
 /// # Errors
 /// The errors of [`run`].
-pub fn run_hearing(
+pub fn run_with_requests(
     command: &str,
     devices: &dyn DiskSet,
-    hear: &mut dyn FnMut(&str),
+    receive: &mut dyn FnMut(&str),
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, OutputMode::Said, &[], Some(hear))
+    run_command(command, devices, OutputMode::WithStderr, &[], Some(receive))
 }
 
 thread_local! {
@@ -111,15 +111,15 @@ fn run_command(
     devices: &dyn DiskSet,
     out: OutputMode,
     variables: &[(&str, &OsStr)],
-    hear: Option<&mut dyn FnMut(&str)>,
+    receive: Option<&mut dyn FnMut(&str)>,
 ) -> Result<CommandResult, StepError> {
     let failed = |error: std::io::Error| {
         StepError::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
     };
     // Files and not pipes, because a command may leave a process behind that holds its output open.
-    let (mut said, mut alone) = (tempfile::tempfile().map_err(failed)?, None);
+    let (mut output, mut alone) = (tempfile::tempfile().map_err(failed)?, None);
     let stdout = match out {
-        OutputMode::Said => said.try_clone(),
+        OutputMode::WithStderr => output.try_clone(),
         OutputMode::Alone => tempfile::tempfile().and_then(|file| alone.insert(file).try_clone()),
     };
     let mut shell = Command::new("/bin/sh");
@@ -136,24 +136,26 @@ fn run_command(
     }
     hold_clock();
     shell.args(["-c", command]).envs(variables.iter().copied()).stdin(Stdio::null());
-    shell.stdout(stdout.map_err(failed)?).stderr(said.try_clone().map_err(failed)?);
+    shell.stdout(stdout.map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
     let beside_live = devices.kernel().is_some_and(|disks| disks.side() == Side::Crash);
-    let status = match hear {
-        Some(hear) => MARKS.with_borrow_mut(|marks| wait_hearing(marks, &mut shell, hear)),
+    let status = match receive {
+        Some(receive) => {
+            MARKS.with_borrow_mut(|marks| wait_with_requests(marks, &mut shell, receive))
+        }
         None if beside_live => run_without_sync(shell),
         None => shell.status(),
     };
     let status = status.map_err(failed)?;
     let out =
         alone.map_or_else(|| Ok(Vec::new()), |mut file| contents(&mut file)).map_err(failed)?;
-    let said = String::from_utf8_lossy(&contents(&mut said).map_err(failed)?).into_owned();
-    Ok(CommandResult { status, out, said })
+    let output = String::from_utf8_lossy(&contents(&mut output).map_err(failed)?).into_owned();
+    Ok(CommandResult { status, out, output })
 }
 
-fn wait_hearing(
+fn wait_with_requests(
     marks: &mut Option<Marks>,
     shell: &mut Command,
-    hear: &mut dyn FnMut(&str),
+    receive: &mut dyn FnMut(&str),
 ) -> std::io::Result<ExitStatus> {
     let marks = match marks {
         Some(marks) => marks,
@@ -166,7 +168,7 @@ fn wait_hearing(
         path.push(before);
     }
     shell.env("PATH", path);
-    marks.wait(shell, hear)
+    marks.wait(shell, receive)
 }
 
 fn contents(file: &mut File) -> std::io::Result<Vec<u8>> {

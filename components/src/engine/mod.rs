@@ -82,7 +82,7 @@ pub enum EngineError {
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EngineError::Corrupt(what) => f.write_str(what),
+            EngineError::Corrupt(text) => f.write_str(text),
             EngineError::Below(errno) => write!(f, "what is below the engine has failed: {errno}"),
         }
     }

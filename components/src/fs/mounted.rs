@@ -37,7 +37,7 @@ use super::attributes;
 const PAGE: u64 = 4096;
 
 /// The name of the root relative to itself.
-const HERE: &str = ".";
+const ROOT_NAME: &str = ".";
 
 /// The files below a directory of a mounted file system.
 ///
@@ -76,7 +76,7 @@ impl MountedFiles {
         let root = open(directory, directory_flags(), Mode::empty())?;
         // statvfs(3) also reports it, but is slow on FAT, where it counts the free clusters.
         let read_only =
-            faccessat(&root, HERE, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
+            faccessat(&root, ROOT_NAME, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
         let (root, open) = (RefCell::new(Some(root)), RefCell::default());
         Ok(MountedFiles { root, open, read_only, write_out: None, unchanged: Cell::new(false) })
     }
@@ -136,11 +136,11 @@ impl MountedFiles {
         Ref::filter_map(open, |open| open.get(fd.0 as usize)?.as_ref()).map_err(|_| Errno::EBADF)
     }
 
-    /// Resolves a path to its directory and last name, [`HERE`] for the root. `EINVAL` for an
+    /// Resolves a path to its directory and last name, [`ROOT_NAME`] for the root. `EINVAL` for an
     /// invalid path, like simulated files.
     fn place<'p>(&'p self, path: &'p str) -> Result<Place<'p>> {
-        let on_the_way = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let mut place = Place { root: self.root()?, parent: None, name: HERE };
+        let of_parents = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let mut place = Place { root: self.root()?, parent: None, name: ROOT_NAME };
         let names = path.strip_prefix('/').ok_or(Errno::EINVAL)?;
         if names.is_empty() {
             return Ok(place);
@@ -151,7 +151,7 @@ impl MountedFiles {
         let (parents, name) =
             names.rsplit_once('/').map_or((None, names), |(all, last)| (Some(all), last));
         for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
-            place.parent = Some(openat(place.directory(), parent, on_the_way, Mode::empty())?);
+            place.parent = Some(openat(place.directory(), parent, of_parents, Mode::empty())?);
         }
         Ok(Place { name, ..place })
     }
@@ -322,7 +322,7 @@ impl Files for MountedFiles {
     fn rmdir(&self, path: &str) -> Result<()> {
         self.may_change();
         match self.place(path)? {
-            Place { name: HERE, .. } => Err(Errno::EBUSY),
+            Place { name: ROOT_NAME, .. } => Err(Errno::EBUSY),
             place => {
                 self.settled(unlinkat(place.directory(), place.name, UnlinkatFlags::RemoveDir))
             }
@@ -344,7 +344,9 @@ impl Files for MountedFiles {
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.may_change();
         match (self.place(from)?, self.place(to)?) {
-            (Place { name: HERE, .. }, _) | (_, Place { name: HERE, .. }) => Err(Errno::EBUSY),
+            (Place { name: ROOT_NAME, .. }, _) | (_, Place { name: ROOT_NAME, .. }) => {
+                Err(Errno::EBUSY)
+            }
             (from, to) => {
                 self.settled(renameat(from.directory(), from.name, to.directory(), to.name))
             }

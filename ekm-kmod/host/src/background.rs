@@ -88,8 +88,8 @@ pub(crate) fn reclaim() -> Result<(), StepError> {
     fs::write(DROP_CACHES, "3").map_err(|error| tool(DROP_CACHES, &error))
 }
 
-fn tool(what: &str, error: &io::Error) -> StepError {
-    StepError::new(format!("{what}: {error}")).blame(Blame::Tool)
+fn tool(action: &str, error: &io::Error) -> StepError {
+    StepError::new(format!("{action}: {error}")).blame(Blame::Tool)
 }
 
 #[cfg(test)]

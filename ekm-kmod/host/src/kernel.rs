@@ -104,8 +104,8 @@ impl KernelDisks {
         let disk = image.disk(dev).unwrap_or(&empty);
         let attach = || machine.attach(*side, dev, sectors, disk);
         // Random numbers are drawn only if the disk is made.
-        let is_there = *side == Side::Crash && machine.has(*side, dev, sectors);
-        let node = if is_there { attach() } else { self.uncounted(attach) }?;
+        let is_attached = *side == Side::Crash && machine.has(*side, dev, sectors);
+        let node = if is_attached { attach() } else { self.uncounted(attach) }?;
         let completes =
             if *side == Side::Live { model.completes } else { CompletionTiming::AtOnce };
         machine.end_writes(*side, dev, completes)?;

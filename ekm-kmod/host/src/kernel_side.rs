@@ -150,8 +150,8 @@ impl KernelSide for KernelDisks {
         self.0.machine.listen(on);
     }
 
-    fn has_asked(&self) -> bool {
-        self.0.machine.has_asked()
+    fn has_requests(&self) -> bool {
+        self.0.machine.has_requests()
     }
 
     fn refused(&self) -> Option<StepError> {

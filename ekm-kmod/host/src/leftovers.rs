@@ -88,7 +88,7 @@ impl Leftovers {
             return Ok(());
         }
         self.disks.retain(|number, inode| {
-            let same = fs::metadata(node(*number)).is_ok_and(|there| there.ino() == *inode);
+            let same = fs::metadata(node(*number)).is_ok_and(|found| found.ino() == *inode);
             same && !is_removed(control, *number)
         });
         self.write()

@@ -27,13 +27,13 @@ pub(crate) struct RecordReader {
     /// The dirty buffers according to the log, by device.
     dirty: BTreeMap<u32, DirtyBuffers>,
     /// The devices whose flushes do nothing.
-    deaf: BTreeSet<u32>,
+    ignores_flushes: BTreeSet<u32>,
 }
 
 impl RecordReader {
     /// Ignores later flushes of this device and the flags of its requests.
     pub fn drop_flushes(&mut self, dev: u32) {
-        self.deaf.insert(dev);
+        self.ignores_flushes.insert(dev);
     }
 
     /// Returns the event of a record of device `dev`. `None` if the record has no event.
@@ -52,11 +52,12 @@ impl RecordReader {
             }
             KIND_SUBMIT => {
                 dirty.remove(sector, len);
-                let deaf = self.deaf.contains(&dev);
-                if deaf && len == 0 {
+                let ignores_flushes = self.ignores_flushes.contains(&dev);
+                if ignores_flushes && len == 0 {
                     return None;
                 }
-                let flags = if deaf { flags & !(FLAG_FUA | FLAG_PREFLUSH) } else { flags };
+                let flags =
+                    if ignores_flushes { flags & !(FLAG_FUA | FLAG_PREFLUSH) } else { flags };
                 self.last_id += 1;
                 self.in_flight.insert(request, self.last_id);
                 Some(submit(self.last_id, dev, sector, len, flags, data))

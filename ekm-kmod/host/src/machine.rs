@@ -25,14 +25,14 @@ use super::marks;
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::{CONTROL, RddDisk, open_control};
 use super::requests::Requests;
-use super::side_disks::{SideDisks, is_asked};
+use super::side_disks::{SideDisks, is_of_request};
 use super::tasks::EventTasks;
 use super::write_back;
 use crate::calls::{KernelCall, MappedFiles};
 use explode_runtime::base::{Blame, BrokenKind, RunError, StepError};
 use explode_runtime::choose::Choice;
 use explode_runtime::devices::{NOW, Side};
-use explode_runtime::events::asked;
+use explode_runtime::events::request_mark;
 use explode_runtime::faults::kernel::KernelFaults;
 
 /// The largest number of devices of a side.
@@ -89,7 +89,7 @@ impl KernelMachine {
             let why = format!("explode-mark cannot be put into {}: {error}", marks::TOOLS);
             BrokenKind::Tool.of(why)
         })?;
-        let packages = Packages::here().map_err(|error| {
+        let packages = Packages::of_this_machine().map_err(|error| {
             BrokenKind::Tool.of(format_args!("{IMAGE_FILE} cannot be read: {error}"))
         })?;
         let left = if turns { None } else { Some(RefCell::new(cleared(&control)?)) };
@@ -141,11 +141,12 @@ impl KernelMachine {
     pub(crate) fn begin(&self, side: Side) {
         // The records that are still in the log belong to the previous stack.
         self.pull();
-        let mut bench = self.bench(side).borrow_mut();
-        (bench.reader, bench.events, bench.spoiled) = (RecordReader::default(), Vec::new(), None);
-        bench.dirty.clear();
-        (bench.issuers, bench.logged) = (EventTasks::default(), 0);
-        (bench.calls, bench.stores) = (Vec::new(), MappedFiles::default());
+        let mut side_disks = self.side_disks(side).borrow_mut();
+        (side_disks.reader, side_disks.events, side_disks.spoiled) =
+            (RecordReader::default(), Vec::new(), None);
+        side_disks.dirty.clear();
+        (side_disks.issuers, side_disks.logged) = (EventTasks::default(), 0);
+        (side_disks.calls, side_disks.stores) = (Vec::new(), MappedFiles::default());
         self.requests.stack_begins(side);
     }
 
@@ -163,8 +164,8 @@ impl KernelMachine {
     }
 
     /// Returns true if crash checks were requested since the mutate began.
-    pub(crate) fn has_asked(&self) -> bool {
-        self.requests.have_been_heard()
+    pub(crate) fn has_requests(&self) -> bool {
+        self.requests.has_accepted()
     }
 
     /// Returns the first invalid request for crash checks on a side. `None` if there was none.
@@ -175,7 +176,11 @@ impl KernelMachine {
 
     /// Returns true if a side has a disk `dev` with this size.
     pub(crate) fn has(&self, side: Side, dev: u32, sectors: u64) -> bool {
-        self.bench(side).borrow().disks.get(&dev).is_some_and(|disk| disk.spec().sectors == sectors)
+        self.side_disks(side)
+            .borrow()
+            .disks
+            .get(&dev)
+            .is_some_and(|disk| disk.spec().sectors == sectors)
     }
 
     /// Makes disk `dev` of a side have this size and hold `wanted`. Returns its node.
@@ -192,16 +197,16 @@ impl KernelMachine {
         if dev >= DEVICES {
             return Err(tool(format!("a stack has at most {DEVICES} disks in the kernel")));
         }
-        let failed = |what: &str| {
-            let what = what.to_owned();
-            move |errno: nix::errno::Errno| tool(format!("{CONTROL}: {what}: {}", errno.desc()))
+        let failed = |action: &str| {
+            let action = action.to_owned();
+            move |errno: nix::errno::Errno| tool(format!("{CONTROL}: {action}: {}", errno.desc()))
         };
-        let mut bench = self.bench(side).borrow_mut();
-        if bench.disks.get(&dev).is_some_and(|disk| disk.spec().sectors != sectors) {
-            let disk = bench.disks.remove(&dev).expect("it was just there");
+        let mut side_disks = self.side_disks(side).borrow_mut();
+        if side_disks.disks.get(&dev).is_some_and(|disk| disk.spec().sectors != sectors) {
+            let disk = side_disks.disks.remove(&dev).expect("it was just there");
             self.remove(disk).map_err(failed("a disk cannot be removed"))?;
         }
-        let disk = match bench.disks.entry(dev) {
+        let disk = match side_disks.disks.entry(dev) {
             Entry::Occupied(disk) => disk.into_mut(),
             Entry::Vacant(place) => {
                 let disk = RddDisk::create(&self.control, sectors);
@@ -224,12 +229,13 @@ impl KernelMachine {
                 .map_err(|error| tool(format!("{}: {error}", disk.path().display())))?;
         }
         let node = disk.path().to_owned();
-        drop(bench);
+        drop(side_disks);
         // An empty disk means the first start of a stack. mkfs.btrfs reads all disks and rejects a
         // UUID that is still on the crash disk of another stack, so that disk is emptied as well.
         if side == Side::Live && !wanted.holds_something() {
-            let mut bench = self.bench(Side::Crash).borrow_mut();
-            let emptied = bench.disks.get_mut(&dev).map(|disk| disk.restore(&self.control, wanted));
+            let mut side_disks = self.side_disks(Side::Crash).borrow_mut();
+            let emptied =
+                side_disks.disks.get_mut(&dev).map(|disk| disk.restore(&self.control, wanted));
             emptied.transpose().map_err(failed("a disk cannot be emptied"))?;
         }
         Ok(node)
@@ -281,9 +287,11 @@ impl KernelMachine {
         dev: u32,
         change: impl FnOnce(&mut RddDisk) -> Result<(), nix::errno::Errno>,
     ) -> Result<(), StepError> {
-        let mut bench = self.bench(side).borrow_mut();
-        let disk =
-            bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
+        let mut side_disks = self.side_disks(side).borrow_mut();
+        let disk = side_disks
+            .disks
+            .get_mut(&dev)
+            .ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
         change(disk).map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
@@ -295,27 +303,29 @@ impl KernelMachine {
         sectors: Range<u64>,
         fault: ReadFault,
     ) -> Result<(), StepError> {
-        let mut bench = self.bench(side).borrow_mut();
-        let disk =
-            bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
+        let mut side_disks = self.side_disks(side).borrow_mut();
+        let disk = side_disks
+            .disks
+            .get_mut(&dev)
+            .ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
         let spoilt = disk.damage(&self.control, sectors, fault);
         spoilt.map_err(|errno| tool(format!("{CONTROL}: a disk takes no fault: {}", errno.desc())))
     }
 
     /// Starts logging a disk's events.
     pub(crate) fn watch(&self, side: Side, dev: u32, model: DiskModel) -> Result<(), StepError> {
-        let mut bench = self.bench(side).borrow_mut();
+        let mut side_disks = self.side_disks(side).borrow_mut();
         if model.flushes == Flushes::Dropped {
-            bench.reader.drop_flushes(dev);
+            side_disks.reader.drop_flushes(dev);
         }
-        let spec = bench.disks[&dev].spec();
+        let spec = side_disks.disks[&dev].spec();
         let (major, minor) = (spec.major, spec.minor);
-        bench.unseen.retain(|unseen| *unseen != dev);
+        side_disks.unseen.retain(|unseen| *unseen != dev);
         if !model.buffers {
-            bench.unseen.push(dev);
+            side_disks.unseen.push(dev);
         }
-        let what = WATCH_REQUESTS | if model.buffers { WATCH_BUFFERS } else { 0 };
-        self.ekm.watch(Watch { device: number(side, dev), major, minor, what })
+        let wanted = WATCH_REQUESTS | if model.buffers { WATCH_BUFFERS } else { 0 };
+        self.ekm.watch(Watch { device: number(side, dev), major, minor, what: wanted })
     }
 
     /// Stops logging a disk's events.
@@ -325,8 +335,8 @@ impl KernelMachine {
 
     /// Returns the current contents of a disk.
     pub(crate) fn contents(&self, side: Side, dev: u32) -> Result<Disk, StepError> {
-        let mut bench = self.bench(side).borrow_mut();
-        let disk = bench.disks.get_mut(&dev).expect("only attached disks are asked for");
+        let mut side_disks = self.side_disks(side).borrow_mut();
+        let disk = side_disks.disks.get_mut(&dev).expect("only attached disks are asked for");
         let contents = disk.contents(&self.control);
         contents.cloned().map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
@@ -334,8 +344,8 @@ impl KernelMachine {
     /// Returns the blocks of a disk that requests have read since the last call, in order of the
     /// first read.
     pub(crate) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, StepError> {
-        let bench = self.bench(side).borrow();
-        let reads = bench.disks[&dev].take_reads(&self.control);
+        let side_disks = self.side_disks(side).borrow();
+        let reads = side_disks.disks[&dev].take_reads(&self.control);
         reads.map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
@@ -346,33 +356,32 @@ impl KernelMachine {
         watched: impl Iterator<Item = u32>,
     ) -> Result<Vec<Event>, StepError> {
         self.pull();
-        let unseen = self.bench(side).borrow().unseen.clone();
+        let unseen = self.side_disks(side).borrow().unseen.clone();
         for dev in watched.filter(|dev| !unseen.contains(dev)) {
             self.ekm.buffers(number(side, dev))?;
             // Usually the log already has all dirty buffers.
             let agrees = |now: &mut dyn Iterator<Item = (u64, &[u8])>| {
-                self.bench(side).borrow().reader.agrees(dev, now)
+                self.side_disks(side).borrow().reader.agrees(dev, now)
             };
             if self.ekm.discard_buffers(agrees)? {
                 continue;
             }
-            let (now, events): (Vec<LogRecord>, Vec<LogRecord>) = self
-                .ekm
-                .drain()?
-                .into_iter()
-                .partition(|record| record.header.kind == KIND_BUFFER && !is_asked(record));
+            let (now, events): (Vec<LogRecord>, Vec<LogRecord>) =
+                self.ekm.drain()?.into_iter().partition(|record| {
+                    record.header.kind == KIND_BUFFER && !is_of_request(record)
+                });
             self.sort(events);
-            let mut bench = self.bench(side).borrow_mut();
-            let missed = bench.reader.reconcile(dev, now);
-            bench.logged += missed.len() as u64;
+            let mut side_disks = self.side_disks(side).borrow_mut();
+            let missed = side_disks.reader.reconcile(dev, now);
+            side_disks.logged += missed.len() as u64;
             if side == Side::Live {
-                missed.iter().for_each(|_| bench.issuers.note(None));
+                missed.iter().for_each(|_| side_disks.issuers.note(None));
             }
-            bench.events.extend(missed);
+            side_disks.events.extend(missed);
         }
-        let mut bench = self.bench(side).borrow_mut();
-        let events = std::mem::take(&mut bench.events);
-        bench.spoiled.clone().map_or(Ok(events), Err)
+        let mut side_disks = self.side_disks(side).borrow_mut();
+        let events = std::mem::take(&mut side_disks.events);
+        side_disks.spoiled.clone().map_or(Ok(events), Err)
     }
 
     /// Puts a mark into the log of a side, after all events so far.
@@ -384,10 +393,10 @@ impl KernelMachine {
     ) -> Result<(), StepError> {
         let mut events = self.take_log(side, watched)?;
         events.push(Event::Mark { name: name.to_owned() });
-        let mut bench = self.bench(side).borrow_mut();
-        bench.events = events;
+        let mut side_disks = self.side_disks(side).borrow_mut();
+        side_disks.events = events;
         if side == Side::Live {
-            bench.issuers.note(None);
+            side_disks.issuers.note(None);
         }
         Ok(())
     }
@@ -418,11 +427,11 @@ impl KernelMachine {
     ) -> Result<Vec<Event>, StepError> {
         self.pull();
         self.ekm.has_seen_all()?;
-        let mut bench = self.live.borrow_mut();
-        let stored = bench.stores.look(roots)?;
-        stored.into_iter().for_each(|call| bench.note(call));
-        let events = std::mem::take(&mut bench.events);
-        bench.spoiled.clone().map_or(Ok(events), Err)
+        let mut side_disks = self.live.borrow_mut();
+        let stored = side_disks.stores.look(roots)?;
+        stored.into_iter().for_each(|call| side_disks.note(call));
+        let events = std::mem::take(&mut side_disks.events);
+        side_disks.spoiled.clone().map_or(Ok(events), Err)
     }
 
     /// Returns the calls on the live side since the last time.
@@ -432,14 +441,14 @@ impl KernelMachine {
 
     /// Returns the names of the tasks that have caused the last `events` events of the live side.
     pub(crate) fn issuers(&self, events: usize) -> Vec<Option<String>> {
-        self.bench(Side::Live).borrow().issuers.of_last(events)
+        self.side_disks(Side::Live).borrow().issuers.of_last(events)
     }
 
     /// Returns the number of events on the live side since its stack began, without marks.
     pub(crate) fn logged(&self) -> Result<u64, StepError> {
         self.pull();
-        let bench = self.bench(Side::Live).borrow();
-        bench.spoiled.clone().map_or(Ok(bench.logged), Err)
+        let side_disks = self.side_disks(Side::Live).borrow();
+        side_disks.spoiled.clone().map_or(Ok(side_disks.logged), Err)
     }
 
     /// Takes all records of the log and distributes them to the sides.
@@ -448,7 +457,7 @@ impl KernelMachine {
             Ok(records) => self.sort(records),
             Err(fault) => {
                 for side in [Side::Live, Side::Crash] {
-                    self.bench(side).borrow_mut().spoiled.get_or_insert_with(|| fault.clone());
+                    self.side_disks(side).borrow_mut().spoiled.get_or_insert_with(|| fault.clone());
                 }
             }
         }
@@ -505,7 +514,7 @@ impl KernelMachine {
             }
             let device = record.header.device;
             let side = if device < DEVICES { Side::Live } else { Side::Crash };
-            self.bench(side).borrow_mut().note_record(side, device % DEVICES, record);
+            self.side_disks(side).borrow_mut().note_record(side, device % DEVICES, record);
         }
     }
 
@@ -516,21 +525,21 @@ impl KernelMachine {
             true => "a program".to_owned(),
             false => self.ekm.caller(record.header.request),
         };
-        let mut bench = self.live.borrow_mut();
+        let mut side_disks = self.live.borrow_mut();
         let mut dirty = None;
         if is_of_program {
-            dirty = Some(std::mem::take(&mut bench.dirty));
+            dirty = Some(std::mem::take(&mut side_disks.dirty));
             self.crash.borrow_mut().dirty.clear();
         }
         let Some(name) = self.requests.take(&record.data, by) else { return };
         if let Some(dirty) = dirty {
-            bench.reconcile(dirty);
+            side_disks.reconcile(dirty);
         }
-        bench.events.push(Event::Mark { name: asked(name) });
-        bench.issuers.note(Some(record.header.pid));
+        side_disks.events.push(Event::Mark { name: request_mark(name) });
+        side_disks.issuers.note(Some(record.header.pid));
     }
 
-    fn bench(&self, side: Side) -> &RefCell<SideDisks> {
+    fn side_disks(&self, side: Side) -> &RefCell<SideDisks> {
         match side {
             Side::Live => &self.live,
             Side::Crash => &self.crash,
@@ -546,7 +555,7 @@ impl Drop for KernelMachine {
             return;
         }
         for side in [Side::Live, Side::Crash] {
-            let disks = std::mem::take(&mut self.bench(side).borrow_mut().disks);
+            let disks = std::mem::take(&mut self.side_disks(side).borrow_mut().disks);
             for disk in disks.into_values() {
                 self.remove(disk).ok();
             }

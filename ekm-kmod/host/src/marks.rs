@@ -37,7 +37,7 @@ fi
 pub(crate) fn install() -> io::Result<()> {
     let tool = Path::new(TOOLS).join("explode-mark");
     let script = format!("{MARK_REQUEST}echo \"crash $2\" >{MARKS}\n");
-    if !read(&tool).is_ok_and(|there| there == script.as_bytes()) {
+    if !read(&tool).is_ok_and(|present| present == script.as_bytes()) {
         create_dir_all(TOOLS)?;
         write(&tool, script)?;
     }

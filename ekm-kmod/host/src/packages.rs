@@ -24,7 +24,7 @@ impl Packages {
     ///
     /// # Errors
     /// The file exists and cannot be read.
-    pub fn here() -> io::Result<Packages> {
+    pub fn of_this_machine() -> io::Result<Packages> {
         match std::fs::read_to_string(IMAGE_FILE) {
             Ok(text) => Ok(Packages::parse(&text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Packages::default()),

@@ -34,7 +34,7 @@ const NEEDS: [(u32, &str); 6] = [
 /// A kind that cannot fail in this kernel, or a function that does not exist or cannot or must not
 /// fail.
 pub(crate) fn register(ekm: &File, failures: &KernelFaults) -> Result<(), RunError> {
-    are_there(&failures.sites)?;
+    check_functions(&failures.sites)?;
     let kinds = mask(failures.kinds());
     let found = user::choices(ekm.as_fd(), kinds).map_err(|errno| {
         RunError::Missing(format!(
@@ -43,7 +43,7 @@ pub(crate) fn register(ekm: &File, failures: &KernelFaults) -> Result<(), RunErr
             errno.desc()
         ))
     })?;
-    lacking(kinds, found).map_or(Ok(()), |what| Err(RunError::Missing(what)))?;
+    lacking(kinds, found).map_or(Ok(()), |text| Err(RunError::Missing(text)))?;
     if failures.sites.len() > SITES_MAX {
         let sites = failures.sites.len();
         return Err(UsageError(format!(
@@ -61,8 +61,8 @@ pub(crate) fn register(ekm: &File, failures: &KernelFaults) -> Result<(), RunErr
 /// Describes the kinds that are wanted and missing in this kernel. `None` if none is missing.
 fn lacking(wanted: u32, found: Kinds) -> Option<String> {
     let words = ChoiceKind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
-    let said = words.filter(|(number, _)| wanted & !found.kinds & number != 0);
-    let said: Vec<String> = said
+    let needs = words.filter(|(number, _)| wanted & !found.kinds & number != 0);
+    let needs: Vec<String> = needs
         .map(|(number, word)| {
             if found.untraced & number != 0 {
                 return format!("'{word}' needs the function tracer (CONFIG_FUNCTION_TRACER)");
@@ -78,14 +78,14 @@ fn lacking(wanted: u32, found: Kinds) -> Option<String> {
         format!(
             "this kernel cannot fail all that 'fail' names: {}; name others, or build a kernel \
              with that",
-            said.join(", ")
+            needs.join(", ")
         )
     };
-    (!said.is_empty()).then(text)
+    (!needs.is_empty()).then(text)
 }
 
 /// Checks that the kernel has exactly one function with each of these names.
-fn are_there(sites: &[FaultSite]) -> Result<(), RunError> {
+fn check_functions(sites: &[FaultSite]) -> Result<(), RunError> {
     if sites.is_empty() {
         return Ok(());
     }
@@ -96,19 +96,19 @@ fn are_there(sites: &[FaultSite]) -> Result<(), RunError> {
         match functions().filter(|name| name == symbol).count() {
             1 => {}
             0 => {
-                let what = format!(
+                let text = format!(
                     "probe: this kernel has no function '{symbol}'{}",
                     hint(symbol, functions())
                 );
-                return Err(UsageError(what).into());
+                return Err(UsageError(text).into());
             }
             several => {
-                let what = format!(
+                let text = format!(
                     "probe: this kernel has {several} functions '{symbol}', and only one could be \
                      probed; name a function that calls the \
                      one that is meant"
                 );
-                return Err(UsageError(what).into());
+                return Err(UsageError(text).into());
             }
         }
     }

@@ -15,7 +15,7 @@ pub(crate) struct Requests {
     /// The number of stacks on crash disks.
     crash_stacks: Cell<u32>,
     /// True if a request was accepted since the mutate began.
-    heard: Cell<bool>,
+    accepted: Cell<bool>,
     /// The first rejected request of each side.
     live: RefCell<Option<StepError>>,
     crash: RefCell<Option<StepError>>,
@@ -28,7 +28,7 @@ impl Requests {
         match side {
             Side::Live => {
                 self.mutate.set(false);
-                self.heard.set(false);
+                self.accepted.set(false);
             }
             Side::Crash => self.crash_stacks.set(self.crash_stacks.get() + 1),
         }
@@ -46,13 +46,13 @@ impl Requests {
     pub fn listen(&self, on: bool) {
         self.mutate.set(on);
         if on {
-            self.heard.set(false);
+            self.accepted.set(false);
         }
     }
 
     /// Returns true if a request was accepted since the mutate began.
-    pub fn have_been_heard(&self) -> bool {
-        self.heard.get()
+    pub fn has_accepted(&self) -> bool {
+        self.accepted.get()
     }
 
     /// Returns the first rejected request of a side.
@@ -84,7 +84,7 @@ impl Requests {
             }
             Err(_) => format!("a name that is not UTF-8 ('{}')", shown(name)),
             Ok(name) => {
-                self.heard.set(true);
+                self.accepted.set(true);
                 return Some(name);
             }
         };
@@ -127,14 +127,14 @@ mod tests {
         requests.stack_begins(Side::Live);
         assert_eq!(requests.take(b"mounting", by), None);
         requests.listen(true);
-        assert!(!requests.have_been_heard());
+        assert!(!requests.has_accepted());
         assert_eq!(requests.take(b"half", by), Some("half"));
-        assert!(requests.have_been_heard());
+        assert!(requests.has_accepted());
         requests.listen(false);
         assert_eq!(requests.take(b"unmounting", by), None);
-        assert!(requests.have_been_heard() && requests.refused(Side::Live).is_none());
+        assert!(requests.has_accepted() && requests.refused(Side::Live).is_none());
         requests.listen(true);
-        assert!(!requests.have_been_heard(), "the next mutate");
+        assert!(!requests.has_accepted(), "the next mutate");
     }
 
     #[test]
@@ -143,10 +143,10 @@ mod tests {
         requests.listen(true);
         requests.stack_begins(Side::Crash);
         assert_eq!(requests.take(b"mounting", by), None);
-        let told = requests.refused(Side::Crash).expect("it is refused").to_string();
+        let message = requests.refused(Side::Crash).expect("it is refused").to_string();
         assert!(
-            told.starts_with("add [choosy] asked for crash checks ('mounting') on the stack"),
-            "{told}"
+            message.starts_with("add [choosy] asked for crash checks ('mounting') on the stack"),
+            "{message}"
         );
         requests.stack_ended(Side::Crash);
         assert_eq!(
@@ -168,8 +168,8 @@ mod tests {
             let requests = Requests::default();
             requests.listen(true);
             assert_eq!(requests.take(name, by), None);
-            let told = requests.refused(Side::Live).expect("it is refused").to_string();
-            assert!(told.contains(why) && !requests.have_been_heard(), "{told}");
+            let message = requests.refused(Side::Live).expect("it is refused").to_string();
+            assert!(message.contains(why) && !requests.has_accepted(), "{message}");
         }
         let requests = Requests::default();
         requests.listen(true);

@@ -44,7 +44,7 @@ impl SideDisks {
 
     /// Adds a record of a device. The issuers of events are known only on the live side.
     pub(crate) fn note_record(&mut self, side: Side, device: u32, record: LogRecord) {
-        if is_asked(&record) {
+        if is_of_request(&record) {
             self.dirty.push(record);
             return;
         }
@@ -81,6 +81,6 @@ impl SideDisks {
 
 /// Returns true for the record of a dirty buffer that belongs to a program's request for crash
 /// checks.
-pub(crate) fn is_asked(record: &LogRecord) -> bool {
+pub(crate) fn is_of_request(record: &LogRecord) -> bool {
     record.header.kind == KIND_BUFFER && record.header.flags & FLAG_ASKED != 0
 }

@@ -35,7 +35,7 @@ impl SoftCrashLog for SoftCrashes {
         for call in &calls {
             if let KernelCallKind::Write(_, data)
             | KernelCallKind::Store(_, data)
-            | KernelCallKind::SetAttribute(_, data) = &call.what
+            | KernelCallKind::SetAttribute(_, data) = &call.kind
             {
                 hash(data);
             }
@@ -97,14 +97,14 @@ impl SoftCrashes {
             // The file lost its name earlier. A repetition from the start holds it open.
             image = repeat(&self.base, &self.calls[..calls], on_stack);
         }
-        let image = image.map_err(|(trouble, what)| {
+        let image = image.map_err(|(trouble, call)| {
             let why = match trouble {
                 CallReplayError::Nameless => {
                     "its file had no name from the beginning on".to_owned()
                 }
                 CallReplayError::Failed(why) => why,
             };
-            StepError::new(format!("a call cannot be repeated on a crash disk: {what}: {why}"))
+            StepError::new(format!("a call cannot be repeated on a crash disk: {call}: {why}"))
                 .blame(Blame::Tool)
         })?;
         self.left.insert(calls, image.clone());

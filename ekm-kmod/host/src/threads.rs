@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn only_threads_of_the_kernel_are_found() {
         let own = fs::read_to_string("/proc/self/comm").unwrap();
-        let said = find_thread(own.trim_end()).unwrap_err().to_string();
-        assert_eq!(said, format!("the kernel has no thread '{}'", own.trim_end()));
+        let message = find_thread(own.trim_end()).unwrap_err().to_string();
+        assert_eq!(message, format!("the kernel has no thread '{}'", own.trim_end()));
     }
 }

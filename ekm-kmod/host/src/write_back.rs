@@ -60,8 +60,13 @@ mod tests {
 
     #[test]
     fn too_many_disks_are_told_so() {
-        let said = |number| refused("min_ratio", &io::Error::from_raw_os_error(number)).to_string();
-        assert!(said(EINVAL).ends_with("use a stack of fewer disks"), "{}", said(EINVAL));
-        assert_eq!(said(libc::EACCES), "min_ratio: Permission denied (os error 13)");
+        let message_of =
+            |number| refused("min_ratio", &io::Error::from_raw_os_error(number)).to_string();
+        assert!(
+            message_of(EINVAL).ends_with("use a stack of fewer disks"),
+            "{}",
+            message_of(EINVAL)
+        );
+        assert_eq!(message_of(libc::EACCES), "min_ratio: Permission denied (os error 13)");
     }
 }

@@ -20,7 +20,7 @@ pub struct UsageError(pub String);
 impl UsageError {
     /// Returns the error of an unknown name, with the nearest known name.
     pub fn unknown<'a>(
-        what: &str,
+        kind: &str,
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> UsageError {
@@ -30,10 +30,10 @@ impl UsageError {
             known.iter().min_by_key(distance).filter(|found| distance(found) <= 1 + name.len() / 3);
         let hint = match near {
             Some(near) => format!("; did you mean '{near}'?"),
-            None if known.is_empty() => format!("; there is no {what} to name"),
+            None if known.is_empty() => format!("; there is no {kind} to name"),
             None => format!("; one of: {}", known.join(", ")),
         };
-        UsageError(format!("unknown {what} '{name}'{hint}"))
+        UsageError(format!("unknown {kind} '{name}'{hint}"))
     }
 }
 
@@ -158,21 +158,21 @@ impl Options {
         self.given.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Checks that every given name is one of `known`. `what` names the owner of the options in the
-    /// error.
-    pub fn check(&self, what: &str, known: &[OptionDef]) -> Result<(), UsageError> {
+    /// Checks that every given name is one of `known`. `owner` names the owner of the options in
+    /// the error.
+    pub fn check(&self, owner: &str, known: &[OptionDef]) -> Result<(), UsageError> {
         let names = || known.iter().map(|def| def.name);
         let wrong = self.given.keys().find(|name| !names().any(|known| known == name.as_str()));
         wrong.map_or(Ok(()), |name| {
-            Err(UsageError::unknown(&format!("option of {what}"), name, names()))
+            Err(UsageError::unknown(&format!("option of {owner}"), name, names()))
         })
     }
 
-    /// Deserialises all values into a structure that has their names. `what` names the owner of the
-    /// options in the error.
-    pub fn parse<T: DeserializeOwned>(&self, what: &str) -> Result<T, UsageError> {
+    /// Deserialises all values into a structure that has their names. `owner` names the owner of
+    /// the options in the error.
+    pub fn parse<T: DeserializeOwned>(&self, owner: &str) -> Result<T, UsageError> {
         let value = serde_json::to_value(self.effective()).expect("options are plain data");
-        serde_json::from_value(value).map_err(|error| UsageError(format!("{what}: {error}")))
+        serde_json::from_value(value).map_err(|error| UsageError(format!("{owner}: {error}")))
     }
 
     /// Returns the number that an option is set to, or `default`.

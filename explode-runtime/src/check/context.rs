@@ -177,13 +177,13 @@ impl<'a> Cx<'a> {
         at: Option<LogPlace<'_>>,
     ) -> Result<(), CheckError> {
         self.driver.kernel_turn(self.stack, false);
-        let asked =
+        let checked =
             self.driver.check_crashes(self.stack, &CrashRequest { checker, when, begin, args, at });
         // After an error the state is not explored further, so the kernel gets no more choices.
-        if asked.is_ok() {
+        if checked.is_ok() {
             self.driver.kernel_turn(self.stack, true);
         }
-        asked
+        checked
     }
 }
 

@@ -16,7 +16,8 @@ pub struct Divergence {
     pub recorded: Option<Choice>,
     /// The choice point that the replay met: the number of options, the kind and the label. `None`
     /// if it ended.
-    pub asked: Option<(u32, ChoiceKind, super::Label)>,
+    #[serde(rename = "asked")]
+    pub met: Option<(u32, ChoiceKind, super::Label)>,
     /// The answer at this point and its name, if the answer is what differs. The point may be the
     /// same as the recorded one. `None` if the point differs.
     pub answered: Option<(u32, Option<String>)>,
@@ -30,14 +31,14 @@ impl Divergence {
         Divergence {
             index,
             recorded,
-            asked: Some((options, kind, label)),
+            met: Some((options, kind, label)),
             answered: Some((value, name)),
         }
     }
 
     /// Returns the divergence of a recorded choice whose point was never met.
-    pub(crate) fn unasked(index: usize, recorded: Choice) -> Divergence {
-        Divergence { index, recorded: Some(recorded), asked: None, answered: None }
+    pub(crate) fn not_met(index: usize, recorded: Choice) -> Divergence {
+        Divergence { index, recorded: Some(recorded), met: None, answered: None }
     }
 }
 
@@ -48,7 +49,7 @@ impl fmt::Display for Divergence {
             Some(choice) => write!(f, "recorded {} options at {}", choice.options, choice.label)?,
             None => write!(f, "the record ends")?,
         }
-        let Some((options, kind, label)) = &self.asked else {
+        let Some((options, kind, label)) = &self.met else {
             return write!(f, ", now nothing was asked");
         };
         write!(f, ", now asked {options} options at {label}")?;
@@ -122,9 +123,9 @@ impl Chooser {
                 if (recorded.options, &recorded.label, recorded.kind)
                     != (point.options, &point.label, point.kind) =>
             {
-                let asked = Some((point.options, point.kind, point.label.clone()));
+                let met = Some((point.options, point.kind, point.label.clone()));
                 let recorded = Some(recorded.clone());
-                self.diverged = Some(Divergence { index, recorded, asked, answered: None });
+                self.diverged = Some(Divergence { index, recorded, met, answered: None });
                 return 0;
             }
             Some(recorded) => recorded.value,
@@ -191,7 +192,7 @@ impl Chooser {
             && let Some(recorded) = self.script.get(self.made.len())
         {
             let index = self.made.len();
-            self.diverged = Some(Divergence::unasked(index, recorded.clone()));
+            self.diverged = Some(Divergence::not_met(index, recorded.clone()));
         }
     }
 }
@@ -214,19 +215,19 @@ mod tests {
     /// The text of a divergence shows the difference in the words of traces.
     #[test]
     fn the_two_sides_differ() {
-        let said = |recorded: Choice, now: Choice| {
+        let message = |recorded: Choice, now: Choice| {
             let mut chooser = Chooser::new(vec![recorded]);
             chooser.record(now);
             chooser.diverged().expect("they differ").to_string()
         };
         let thread = |value, name| choice(ChoiceKind::Thread, value, name);
         assert_eq!(
-            said(thread(0, None), thread(1, Some("commit"))),
+            message(thread(0, None), thread(1, Some("commit"))),
             "choice 0: recorded 2 options at here, now asked 2 options at here (answer 0, now 1 \
              'commit')"
         );
         assert_eq!(
-            said(
+            message(
                 choice(ChoiceKind::CopyFailure, 1, None),
                 choice(ChoiceKind::SlabFailure, 1, None)
             ),

@@ -167,8 +167,8 @@ impl Layout {
         epochs: &dyn Fn(u64) -> Epochs,
         visit: &mut dyn FnMut(&CrashDisk<'_>),
     ) {
-        let here = |cluster: &Cluster| cluster.named(names);
-        let tables: Vec<Vec<ClusterOption>> = self.clusters.iter().map(here).collect();
+        let options_of = |cluster: &Cluster| cluster.named(names);
+        let tables: Vec<Vec<ClusterOption>> = self.clusters.iter().map(options_of).collect();
         for chosen in product(&tables) {
             self.visit_one(&chosen, epochs, visit);
         }

@@ -118,7 +118,7 @@ pub(super) fn each_moment(
         };
         look(write_set, true);
         for mut earlier in noted.drain(..) {
-            earlier.hide_what_is_gone(write_set);
+            earlier.hide_replaced(write_set);
             look(&earlier, false);
         }
     };

@@ -8,15 +8,15 @@ use crate::explain::CAUSES;
 use crate::report::{Finding, detail_line, status_line};
 
 /// Returns an observation of a store that is not deterministic, with the usual causes.
-pub(super) fn with_causes(what: &str) -> String {
-    format!("{what}\nusual causes: {CAUSES}")
+pub(super) fn with_causes(text: &str) -> String {
+    format!("{text}\nusual causes: {CAUSES}")
 }
 
 /// Returns the report on a store that is not deterministic, with the observation and the finding,
 /// if there is one.
-pub(super) fn diverged(what: &str, finding: Option<&Finding>) -> String {
+pub(super) fn diverged(text: &str, finding: Option<&Finding>) -> String {
     let mut lines =
-        vec![status_line("DIVERGED", &format!("the store is not deterministic: {what}"))];
+        vec![status_line("DIVERGED", &format!("the store is not deterministic: {text}"))];
     lines.extend(finding.into_iter().flat_map(found));
     lines.join("\n")
 }

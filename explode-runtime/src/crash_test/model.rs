@@ -46,9 +46,11 @@ impl<S, M: Debug + PartialEq> Model<S, M> {
         let held = |steps: &[M]| steps.iter().rposition(|state| state == found);
         if held(&self.history[least..=most]).is_some() {
             Ok(())
-        } else if let Some(there) = held(&self.history[..least]) {
-            let message =
-                format!("{least} steps were durable, {there} are there; it holds {}", shown(found));
+        } else if let Some(present) = held(&self.history[..least]) {
+            let message = format!(
+                "{least} steps were durable, {present} are there; it holds {}",
+                shown(found)
+            );
             Err(Violation::new(Verdict::Lost, "durable", message))
         } else {
             let message = format!("no step so far leaves what is there; it holds {}", shown(found));

@@ -96,7 +96,7 @@ impl CrashTest {
     pub fn run(self) -> Summary {
         match self.outcome() {
             Ok(summary) => summary,
-            Err(what) => panic!("{what}"),
+            Err(text) => panic!("{text}"),
         }
     }
 
@@ -110,15 +110,15 @@ impl CrashTest {
 
     fn explore(&self) -> Result<Summary, String> {
         self.plan.check(&self.registry).map_err(|error| error.to_string())?;
-        let (interrupt, mut heard) = (AtomicBool::new(false), TestReport::default());
+        let (interrupt, mut report) = (AtomicBool::new(false), TestReport::default());
         let explored = self.with_workers(&self.plan, |remote| {
-            let mut sink = Listening { test: self, heard: &mut heard, interrupt: &interrupt };
+            let mut sink = ReportSink { test: self, report: &mut report, interrupt: &interrupt };
             let mut supervisor = Supervisor::new(&self.plan, remote, &mut sink);
             supervisor.interrupt = Some(&interrupt);
             supervisor.run()
         });
         let summary = explored.map_err(|error| error.to_string())?;
-        let TestReport { finding, unreplayed, broken } = heard;
+        let TestReport { finding, unreplayed, broken } = report;
         if let Some(finding) = finding {
             return Err(self
                 .describe(&finding)
@@ -128,8 +128,8 @@ impl CrashTest {
             return Err(self.not_replayed(&finding));
         }
         match broken.first() {
-            Some((BrokenKind::NotReproduced, what)) => Err(diverged(&with_causes(what), None)),
-            Some((_, what)) => Err(format!("the crash test could not be made: {what}")),
+            Some((BrokenKind::NotReproduced, text)) => Err(diverged(&with_causes(text), None)),
+            Some((_, text)) => Err(format!("the crash test could not be made: {text}")),
             None => self.judge(summary),
         }
     }
@@ -174,8 +174,8 @@ impl CrashTest {
             ReplayResult::NotReproduced(_, why) => {
                 note(&failed(&format!("not reproduced: {why}; the test goes on")))
             }
-            ReplayResult::Diverged(what) => {
-                note(&failed(&format!("it goes another way: {what}; the test goes on")))
+            ReplayResult::Diverged(divergence) => {
+                note(&failed(&format!("it goes another way: {divergence}; the test goes on")))
             }
         }
         Ok(())
@@ -187,8 +187,8 @@ impl CrashTest {
         let trace = read(path).map_err(|error| RunError::from(BrokenKind::Tool.of(error)))?;
         let smaller =
             self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
-        if let MinimiseResult::Diverged(what) = smaller {
-            return Ok(diverged(&what, Some(finding)));
+        if let MinimiseResult::Diverged(text) = smaller {
+            return Ok(diverged(&text, Some(finding)));
         }
         if let MinimiseResult::Smaller(smaller) = smaller
             && let ReplayResult::Reproduced { .. } = self.replay(&smaller.trace)?
@@ -203,14 +203,14 @@ impl CrashTest {
     /// Returns the report on a finding that its replay did not reproduce: the store is not
     /// deterministic.
     fn not_replayed(&self, finding: &Finding) -> String {
-        let what =
+        let text =
             finding.not_replayed.as_deref().unwrap_or("a replay did not show what was found");
-        let what = format!("the finding was not replayed: {what}");
+        let text = format!("the finding was not replayed: {text}");
         let differences = read(Path::new(&finding.trace)).map(|trace| {
             self.with_workers(&trace.plan(), |remote| differences(remote, &trace))
                 .unwrap_or_default()
         });
-        diverged(&in_lines(&what, &differences.unwrap_or_default()), Some(finding))
+        diverged(&in_lines(&text, &differences.unwrap_or_default()), Some(finding))
     }
 
     fn story(&self, trace: &Trace, path: &Path) -> Result<String, RunError> {
@@ -253,13 +253,13 @@ struct TestReport {
     broken: Vec<(BrokenKind, String)>,
 }
 
-struct Listening<'a> {
+struct ReportSink<'a> {
     test: &'a CrashTest,
-    heard: &'a mut TestReport,
+    report: &'a mut TestReport,
     interrupt: &'a AtomicBool,
 }
 
-impl RunSink for Listening<'_> {
+impl RunSink for ReportSink<'_> {
     fn open(&mut self, _target: &str) -> Result<PathBuf, RunError> {
         Ok(folder())
     }
@@ -269,14 +269,14 @@ impl RunSink for Listening<'_> {
         match message {
             Message::Finding(finding) if finding.by_design => {}
             Message::Finding(finding) if !finding.replayed => {
-                self.heard.unreplayed.get_or_insert_with(|| finding.clone());
+                self.report.unreplayed.get_or_insert_with(|| finding.clone());
             }
             Message::Finding(finding) => {
-                self.heard.finding.get_or_insert_with(|| finding.clone());
+                self.report.finding.get_or_insert_with(|| finding.clone());
                 self.interrupt.store(true, Ordering::Relaxed);
             }
             Message::Broken { kind, message, .. } => {
-                self.heard.broken.push((*kind, message.clone()))
+                self.report.broken.push((*kind, message.clone()))
             }
             _ => {}
         }
@@ -294,7 +294,7 @@ impl RunSink for Listening<'_> {
         match trace.and_then(|trace| self.test.replay(&trace)) {
             Ok(ReplayResult::Reproduced { .. }) => Confirmation::Reproduced,
             Ok(ReplayResult::NotReproduced(_, why)) => Confirmation::Not(why),
-            Ok(ReplayResult::Diverged(what)) => Confirmation::Not(what.to_string()),
+            Ok(ReplayResult::Diverged(divergence)) => Confirmation::Not(divergence.to_string()),
             Err(error) => Confirmation::Not(error.to_string()),
         }
     }

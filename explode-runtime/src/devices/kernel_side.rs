@@ -47,7 +47,7 @@ pub trait KernelSide {
     fn listen(&self, on: bool);
 
     /// Returns true if code of the kernel has requested crash checks since the mutate began.
-    fn has_asked(&self) -> bool;
+    fn has_requests(&self) -> bool;
 
     /// Returns the first request of kernel code that was refused. `None` without one. On the stack
     /// of a crash disk every request is refused, elsewhere only one with a wrong name.

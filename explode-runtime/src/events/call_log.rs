@@ -76,9 +76,9 @@ impl CallLog {
     }
 
     /// Logs an action that succeeded.
-    pub fn note(&self, what: LoggedAction) {
-        self.timeline.note(self.by.as_deref(), &what);
-        self.inner.borrow_mut().done.push(LoggedCall { what, error: None });
+    pub fn note(&self, action: LoggedAction) {
+        self.timeline.note(self.by.as_deref(), &action);
+        self.inner.borrow_mut().done.push(LoggedCall { what: action, error: None });
     }
 
     /// Records that a step of this mutate failed, with the error in words.
@@ -97,16 +97,16 @@ impl CallLog {
     }
 
     fn made<T>(&self, call: FsCall, run: impl FnOnce() -> Result<T>) -> Result<T> {
-        let what = LoggedAction::Call(call);
-        let begun = self.timeline.begin(self.by.as_deref(), &what);
+        let action = LoggedAction::Call(call);
+        let begun = self.timeline.begin(self.by.as_deref(), &action);
         let result = run();
         let error = result.as_ref().err().map(|errno| errno.desc().to_owned());
         self.timeline.end(begun, error.as_deref());
         let mut inner = self.inner.borrow_mut();
-        if let (Ok(_), LoggedAction::Call(call)) = (&result, &what) {
+        if let (Ok(_), LoggedAction::Call(call)) = (&result, &action) {
             inner.open.follow(call);
         }
-        inner.done.push(LoggedCall { what, error });
+        inner.done.push(LoggedCall { what: action, error });
         result
     }
 
@@ -327,8 +327,8 @@ mod tests {
     }
 
     /// Returns the calls of a log, each with true if it succeeded.
-    fn said(log: &CallLog) -> Vec<(FsCall, bool)> {
-        let call = |what| match what {
+    fn logged_calls(log: &CallLog) -> Vec<(FsCall, bool)> {
+        let call = |action| match action {
             LoggedAction::Call(call) => call,
             other => panic!("{other:?} is no call"),
         };
@@ -363,14 +363,14 @@ mod tests {
         noted.clone_file(fd, other).unwrap();
 
         // Both use the same files.
-        for asked in [&*noted, &files] {
-            assert_eq!(asked.readlink("/l"), Ok("to".to_owned()));
-            assert_eq!(asked.mode("/b"), Ok(0o600));
-            assert_eq!(asked.xattrs("/b"), Ok(vec![("user.a".to_owned(), b"one".to_vec())]));
-            assert_eq!(asked.stat("/c").unwrap().size, 4096);
+        for tree in [&*noted, &files] {
+            assert_eq!(tree.readlink("/l"), Ok("to".to_owned()));
+            assert_eq!(tree.mode("/b"), Ok(0o600));
+            assert_eq!(tree.xattrs("/b"), Ok(vec![("user.a".to_owned(), b"one".to_vec())]));
+            assert_eq!(tree.stat("/c").unwrap().size, 4096);
         }
         let lines: Vec<(String, bool)> =
-            said(&log).iter().map(|(call, is_done)| (call.to_string(), *is_done)).collect();
+            logged_calls(&log).iter().map(|(call, is_done)| (call.to_string(), *is_done)).collect();
         let lines: Vec<(&str, bool)> =
             lines.iter().map(|(line, is_done)| (line.as_str(), *is_done)).collect();
         assert_eq!(
@@ -395,7 +395,7 @@ mod tests {
             name: "user.a".to_owned(),
             value: b"one".to_vec(),
         };
-        assert_eq!(said(&log)[3].0, value);
+        assert_eq!(logged_calls(&log)[3].0, value);
         assert!(log.done().iter().all(|done| done.beyond_commands().is_none()));
     }
 
@@ -419,7 +419,7 @@ mod tests {
         noted.rename_with("/a", "/b", Renaming::Exchange).unwrap();
         assert!(beyond().unwrap().contains("RENAME_EXCHANGE"));
         noted.fsync(fd).unwrap();
-        assert_eq!(said(&log).pop(), Some((FsCall::Fsync { path: "/b".to_owned() }, true)));
+        assert_eq!(logged_calls(&log).pop(), Some((FsCall::Fsync { path: "/b".to_owned() }, true)));
     }
 
     /// The calls in a log can be made again, and are then logged as the same calls.
@@ -443,7 +443,7 @@ mod tests {
         ];
         let made = calls.clone().map(|call| (call.apply(&*noted).is_ok(), call));
         let made: Vec<(FsCall, bool)> = made.into_iter().map(|(done, call)| (call, done)).collect();
-        assert_eq!(said(&log), made);
+        assert_eq!(logged_calls(&log), made);
         assert_eq!(made.last().map(|(_, is_done)| *is_done), Some(false));
         let again = simulated();
         calls.iter().for_each(|call| assert_eq!(call.apply(&again).is_ok(), call != &calls[10]));
@@ -458,6 +458,9 @@ mod tests {
         let fd = noted.open("/d/a", OpenFlags::CREATE).unwrap();
         noted.rename("/d", "/e").unwrap();
         noted.fsync(fd).unwrap();
-        assert_eq!(said(&log).pop(), Some((FsCall::Fsync { path: "/e/a".to_owned() }, true)));
+        assert_eq!(
+            logged_calls(&log).pop(),
+            Some((FsCall::Fsync { path: "/e/a".to_owned() }, true))
+        );
     }
 }

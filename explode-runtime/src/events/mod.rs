@@ -19,7 +19,7 @@ pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, wri
 pub use placed_calls::PlacedCall;
 pub use read_error::ReadError;
 pub use summary::EventSummary;
-pub(crate) use summary::{Whose, describe, event_lines, happened, summary_line};
+pub(crate) use summary::{DescribeSector, describe, event_lines, happened, summary_line};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -57,18 +57,18 @@ pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {
 }
 
 /// The prefix of the marks that request crash checks.
-const ASKED: &str = "asked ";
+const REQUEST: &str = "asked ";
 
 /// Returns the name of the mark of a request for crash checks that the checker did not make itself
 /// (EX-66).
-pub fn asked(name: &str) -> String {
-    format!("{ASKED}{name}")
+pub fn request_mark(name: &str) -> String {
+    format!("{REQUEST}{name}")
 }
 
 /// Returns the name of the request that this event makes. `None` if it makes none.
-pub fn asked_name(event: &Event) -> Option<&str> {
+pub fn requested_name(event: &Event) -> Option<&str> {
     match event {
-        Event::Mark { name } => name.strip_prefix(ASKED),
+        Event::Mark { name } => name.strip_prefix(REQUEST),
         _ => None,
     }
 }

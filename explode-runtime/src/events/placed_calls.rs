@@ -53,13 +53,13 @@ impl CallTimeline {
     }
 
     /// Adds a call that begins now.
-    pub fn begin(&self, by: Option<&str>, what: &LoggedAction) -> Begun {
+    pub fn begin(&self, by: Option<&str>, action: &LoggedAction) -> Begun {
         let events = self.0.borrow().events.clone();
         let Some(events) = events else { return Begun(None) };
         let from = events();
         let calls = &mut self.0.borrow_mut().calls;
         let by = by.map(str::to_owned);
-        calls.push(PlacedCall { by, call: text_of(what), error: None, from, to: None });
+        calls.push(PlacedCall { by, call: text_of(action), error: None, from, to: None });
         Begun(Some(calls.len() - 1))
     }
 
@@ -74,9 +74,9 @@ impl CallTimeline {
     }
 
     /// Adds an action that has just ended. It began at the return of the call before it.
-    pub fn note(&self, by: Option<&str>, what: &LoggedAction) {
+    pub fn note(&self, by: Option<&str>, action: &LoggedAction) {
         let began = self.0.borrow().calls.last().and_then(|call| call.to);
-        let begun = self.begin(by, what);
+        let begun = self.begin(by, action);
         if let (Begun(Some(index)), Some(began)) = (&begun, began) {
             self.0.borrow_mut().calls[*index].from = began;
         }

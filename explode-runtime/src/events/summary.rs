@@ -25,12 +25,12 @@ pub struct EventSummary {
 }
 
 /// A function that returns the owner of a sector of a device, if it is known.
-pub(crate) type Whose<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
+pub(crate) type DescribeSector<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
 
 /// Returns the summary of an event.
-pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> EventSummary {
-    let bare = |what: &str| EventSummary {
-        what: what.to_owned(),
+pub(crate) fn happened(event: &Event, describe_sector: DescribeSector<'_>) -> EventSummary {
+    let bare = |kind: &str| EventSummary {
+        what: kind.to_owned(),
         dev: None,
         range: None,
         id: None,
@@ -38,11 +38,11 @@ pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> EventSummary {
         owner: None,
         by: None,
     };
-    let on = |what: &str, dev: u32, sector: u64, bytes: u64| EventSummary {
+    let on = |kind: &str, dev: u32, sector: u64, bytes: u64| EventSummary {
         dev: Some(dev),
         range: Some((sector, bytes)),
-        owner: whose(dev, sector),
-        ..bare(what)
+        owner: describe_sector(dev, sector),
+        ..bare(kind)
     };
     match event {
         Event::Dirty { dev, sector, data } => on("dirty", *dev, *sector, data.len() as u64),
@@ -78,7 +78,7 @@ pub(crate) fn summary_line(event: &Event) -> String {
 
 /// Returns the text of a summary after its kind.
 pub(crate) fn describe(event: &EventSummary) -> String {
-    let EventSummary { dev, range, id, notes, owner: whose, by, .. } = event;
+    let EventSummary { dev, range, id, notes, owner, by, .. } = event;
     let mut words = Vec::new();
     id.iter().for_each(|id| words.push(format!("request {id}")));
     dev.iter().for_each(|dev| words.push(format!("device {dev}")));
@@ -86,7 +86,7 @@ pub(crate) fn describe(event: &EventSummary) -> String {
     words.extend(notes.iter().cloned());
     by.iter().for_each(|by| words.push(format!("by {by}")));
     let text = words.join(" ");
-    whose.as_ref().map_or(text.clone(), |whose| format!("{text}: {whose}"))
+    owner.as_ref().map_or(text.clone(), |owner| format!("{text}: {owner}"))
 }
 
 /// The largest number of events of a run that are compared.

@@ -43,7 +43,7 @@ pub fn differences(remote: &mut RemoteWorkers<'_>, trace: &Trace) -> Result<Vec<
 
 /// Returns the report on a diverged run: the observation, the first differences, and their usual
 /// causes.
-pub fn diverged(what: &str, differences: &[String]) -> String {
+pub fn diverged(text: &str, differences: &[String]) -> String {
     let none = ["two further runs of the same choices wrote the same events: what differs is in \
                  the recovery or in the check, or stays \
                  outside of the runs"
@@ -51,7 +51,7 @@ pub fn diverged(what: &str, differences: &[String]) -> String {
     let differences = if differences.is_empty() { &none[..] } else { differences };
     let lines = differences.iter().map(|difference| format!("first difference: {difference}"));
     let lines =
-        [what.to_owned()].into_iter().chain(lines).chain([format!("usual causes: {CAUSES}")]);
+        [text.to_owned()].into_iter().chain(lines).chain([format!("usual causes: {CAUSES}")]);
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -62,14 +62,14 @@ fn difference(first: &[String], second: &[String]) -> Option<String> {
     let is_request =
         |line: &&String| [END_MARK, NOW_MARK].iter().any(|mark| **line == format!("mark {mark}"));
     let requests = first.iter().take(at).filter(is_request).count();
-    let said =
+    let event_of =
         |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "nothing more".to_owned());
     Some(format!(
         "event {at} of the log, before request {} for crash checks: {}; in another run of the \
          same choices: {}",
         requests + 1,
-        said(first),
-        said(second)
+        event_of(first),
+        event_of(second)
     ))
 }
 

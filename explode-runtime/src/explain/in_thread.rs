@@ -20,10 +20,10 @@ struct Stands(Option<StoppedAt>);
 impl ProbeChannel for Stands {
     fn before(&mut self, _step: WorkerStep) {}
 
-    fn report(&mut self, _said: ProbeReply) {}
+    fn report(&mut self, _reply: ProbeReply) {}
 
-    fn next(&mut self, said: ProbeReply) -> ProbeCommand {
-        if let ProbeReply::Standing(standing) = said {
+    fn next(&mut self, reply: ProbeReply) -> ProbeCommand {
+        if let ProbeReply::Standing(standing) = reply {
             self.0 = Some(standing);
         }
         ProbeCommand::Enough

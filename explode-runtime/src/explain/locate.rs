@@ -53,10 +53,10 @@ impl CrashPoint {
 /// Runs the trace to the place where it fails and verifies the failure.
 ///
 /// # Errors
-/// Those of [`ProbeSession::way`].
+/// Those of [`ProbeSession::run_path`].
 pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Location, RunError> {
     let Some(spot) = CrashPoint::of(trace) else {
-        let end = session.way(
+        let end = session.run_path(
             ProbeAnswers::Exactly(trace.choices.clone()),
             trace.mutates,
             ProbeGoal::Mutate,
@@ -69,12 +69,12 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
             })),
             PathResult::Stands(_) => Location::Not("it stood still at a disk".to_owned()),
             PathResult::Not(why) => Location::Not(why),
-            PathResult::Diverged(what) => Location::Diverged(what),
+            PathResult::Diverged(divergence) => Location::Diverged(divergence),
             PathResult::Broken(why) => return Err(why.into()),
         });
     };
     let mut why = "the recorded disk does not fail that way".to_owned();
-    match session.way(
+    match session.run_path(
         ProbeAnswers::Exactly(trace.choices.clone()),
         trace.mutates,
         ProbeGoal::At(spot.clone()),
@@ -87,7 +87,7 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
                 return Ok(Location::Not(why));
             }
         }
-        PathResult::Diverged(what) => return Ok(Location::Diverged(what)),
+        PathResult::Diverged(divergence) => return Ok(Location::Diverged(divergence)),
         PathResult::Broken(why) => return Err(why.into()),
         PathResult::Not(not) => why = not,
         PathResult::Fails(_) => {}
@@ -114,7 +114,7 @@ pub enum SearchResult {
 /// disk, if there is one.
 ///
 /// # Errors
-/// Those of [`ProbeSession::way`].
+/// Those of [`ProbeSession::run_path`].
 pub fn look(
     session: &mut ProbeSession<'_, '_>,
     answers: ProbeAnswers,
@@ -131,7 +131,7 @@ fn look_until(
     mutates: u32,
     until: ProbeGoal,
 ) -> Result<SearchResult, RunError> {
-    match session.way(answers, mutates, until)? {
+    match session.run_path(answers, mutates, until)? {
         PathResult::Stands(standing) => match session.attempt(&standing.spot.pieces())? {
             DiskTry::Same(_, violation) => {
                 Ok(SearchResult::Fails(Box::new(failure(*standing, violation, false))))

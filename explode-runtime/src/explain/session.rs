@@ -43,7 +43,7 @@ pub struct ProbeSession<'a, 'r> {
     /// The choices and the disk to return to.
     at: Option<(Vec<Choice>, CrashPoint)>,
     /// The moment of that disk.
-    here: Option<MomentKey>,
+    moment_key: Option<MomentKey>,
     /// The known results of disks in that moment.
     known: BTreeMap<Vec<Vec<PieceId>>, DiskTry>,
     /// True if the calls of the checker are logged, for [`evidence`](ProbeSession::evidence).
@@ -136,7 +136,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             started: None,
             standing: false,
             at: None,
-            here: None,
+            moment_key: None,
             known: BTreeMap::new(),
             noted: false,
             tests: 0,
@@ -203,7 +203,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     ///
     /// # Errors
     /// A worker cannot be started, or the tool or a component is broken.
-    pub fn way(
+    pub fn run_path(
         &mut self,
         answers: ProbeAnswers,
         mutates: u32,
@@ -217,24 +217,24 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             self.at = Some((standing.choices.concat(), standing.spot.clone()));
             moment = Some(MomentKey::of(standing));
         }
-        if moment.is_none() || moment != self.here {
+        if moment.is_none() || moment != self.moment_key {
             self.known.clear();
         }
-        self.here = moment;
+        self.moment_key = moment;
         Ok(end)
     }
 
     /// Stops at a disk without checking it. `None` if the disk does not occur.
     ///
     /// # Errors
-    /// Those of [`way`](ProbeSession::way).
+    /// Those of [`run_path`](ProbeSession::run_path).
     pub fn stop_at(
         &mut self,
         choices: &[Choice],
         spot: &CrashPoint,
     ) -> Result<Option<Box<StoppedAt>>, RunError> {
         let answers = ProbeAnswers::Exactly(choices.to_vec());
-        match self.way(answers, spot.mutates, ProbeGoal::At(spot.clone()))? {
+        match self.run_path(answers, spot.mutates, ProbeGoal::At(spot.clone()))? {
             PathResult::Stands(standing) => Ok(Some(standing)),
             _ => Ok(None),
         }
@@ -244,8 +244,8 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     /// has the pieces of a crash during recovery.
     ///
     /// # Errors
-    /// Those of [`way`](ProbeSession::way). It is also an error if no path has stopped at a disk
-    /// before.
+    /// Those of [`run_path`](ProbeSession::run_path). It is also an error if no path has stopped at
+    /// a disk before.
     pub fn attempt(&mut self, pieces: &[Vec<PieceId>]) -> Result<DiskTry, RunError> {
         if let Some(known) = self.known.get(pieces) {
             self.remembered += 1;
@@ -273,7 +273,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         match self
             .remote
             .exchange(Some(&ToWorker::Next(ProbeCommand::Evidence(pieces, violation.clone()))))
-            .map(probe_said)
+            .map(probe_reply)
         {
             Ok(Some(ProbeReply::Evidence(evidence))) => Ok(evidence),
             Ok(_) => Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
@@ -295,7 +295,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             return None;
         }
         let enough = ToWorker::Next(ProbeCommand::Enough);
-        match self.remote.exchange(Some(&enough)).map(probe_said) {
+        match self.remote.exchange(Some(&enough)).map(probe_reply) {
             Ok(Some(ProbeReply::Ended(probed))) => probed.promise,
             _ => {
                 self.stop();
@@ -308,7 +308,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     /// Returns the first choice that differs from the recorded one, and the events, a line each.
     ///
     /// # Errors
-    /// Those of [`way`](ProbeSession::way).
+    /// Those of [`run_path`](ProbeSession::run_path).
     pub(super) fn logged(
         &mut self,
         trace: &Trace,
@@ -318,12 +318,13 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             self.stop();
             self.started = Some(self.remote.start(true)?);
         }
-        let end = self.way(
+        let end = self.run_path(
             ProbeAnswers::Exactly(trace.choices.clone()),
             trace.mutates,
             ProbeGoal::Mutate,
         )?;
-        let other = if let PathResult::Diverged(what) = end { Some(what) } else { None };
+        let other =
+            if let PathResult::Diverged(divergence) = end { Some(divergence) } else { None };
         Ok((other, std::mem::take(&mut self.events)))
     }
 
@@ -342,13 +343,13 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         let mut word = Some(ToWorker::Next(ProbeCommand::Try(pieces.to_vec())));
         let mut looking = Vec::new();
         let tried = loop {
-            match self.remote.exchange(word.take().as_ref()).map(probe_said) {
+            match self.remote.exchange(word.take().as_ref()).map(probe_reply) {
                 Ok(Some(ProbeReply::Tried(tried))) => break tried,
                 Ok(Some(ProbeReply::Looking(spot))) => looking = spot.disks,
                 Ok(Some(ProbeReply::Ended(probed))) => {
                     self.standing = false;
                     return Err(match probed.end {
-                        ProbeEnd::Diverged(what) => RunError::Diverged(what),
+                        ProbeEnd::Diverged(divergence) => RunError::Diverged(divergence),
                         end => broken(
                             BrokenKind::Tool,
                             &format!("a way has ended while a disk was tried: {end:?}"),
@@ -358,7 +359,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                 Ok(_) => return Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
                 Err(death) => {
                     self.stop();
-                    says_something(&death)?;
+                    check_not_killed(&death)?;
                     return Ok(match self.trace.replay_of(&death) {
                         ReplayResult::Reproduced { violation, .. }
                             if looking.len() == pieces.len() =>
@@ -407,11 +408,11 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         let mut made: Vec<Vec<Choice>> = Vec::new();
         let mut looking = None;
         loop {
-            let said = match self.remote.exchange(word.take().as_ref()) {
-                Ok(said) => said,
+            let message = match self.remote.exchange(word.take().as_ref()) {
+                Ok(message) => message,
                 Err(death) => return self.died(&death, made, looking),
             };
-            match probe_said(said) {
+            match probe_reply(message) {
                 Some(ProbeReply::Chose(mutate, choice)) => {
                     made.resize(made.len().max(mutate as usize), Vec::new());
                     if let Some(last) = made.last_mut() {
@@ -459,7 +460,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                 self.cut |= cut;
                 PathResult::Not(why)
             }
-            ProbeEnd::Diverged(what) => PathResult::Diverged(what),
+            ProbeEnd::Diverged(divergence) => PathResult::Diverged(divergence),
             ProbeEnd::Broken(why) => PathResult::Broken(why),
         }
     }
@@ -472,7 +473,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         looking: Option<CrashPoint>,
     ) -> Result<PathResult, RunError> {
         self.stop();
-        says_something(death)?;
+        check_not_killed(death)?;
         let ReplayResult::Reproduced { violation, .. } = self.trace.replay_of(death) else {
             return Ok(PathResult::Not(format!("a worker died {death}")));
         };
@@ -510,24 +511,24 @@ impl std::fmt::Debug for ProbeSession<'_, '_> {
     }
 }
 
-fn probe_said(said: FromWorker) -> Option<ProbeReply> {
-    match said {
-        FromWorker::Probe(said) => Some(*said),
+fn probe_reply(message: FromWorker) -> Option<ProbeReply> {
+    match message {
+        FromWorker::Probe(message) => Some(*message),
         _ => None,
     }
 }
 
 /// Returns an error if the worker was killed from outside. Such a death proves nothing about its
 /// step and must not be remembered.
-fn says_something(death: &WorkerDeath) -> Result<(), RunError> {
+fn check_not_killed(death: &WorkerDeath) -> Result<(), RunError> {
     match death.killed_externally {
         true => Err(broken(BrokenKind::Worker, &format!("a worker died {death}; try again"))),
         false => Ok(()),
     }
 }
 
-fn diverged(what: &str) -> RunError {
-    RunError::Diverged(what.to_owned())
+fn diverged(text: &str) -> RunError {
+    RunError::Diverged(text.to_owned())
 }
 
 fn broken(kind: BrokenKind, why: &str) -> RunError {

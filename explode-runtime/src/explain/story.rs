@@ -70,8 +70,8 @@ pub fn story(
         Location::Not(why) => {
             return Ok(Story::of_file(trace.clone(), format!("it was not seen again: {why}")));
         }
-        Location::Diverged(what) => {
-            return Ok(Story::of_file(trace.clone(), format!("its replay diverged: {what}")));
+        Location::Diverged(divergence) => {
+            return Ok(Story::of_file(trace.clone(), format!("its replay diverged: {divergence}")));
         }
     };
     let now = session.started().map(|started| started.origin.versions.clone()).unwrap_or_default();
@@ -83,9 +83,9 @@ pub fn story(
             "each disk that fails would end another worker".to_owned(),
         )),
         Some(standing) => match search(&mut session, standing, (bounds.tests / QUESTION).max(16)) {
-            Err(RunError::Diverged(what)) => {
-                Some(CriticalSearch::NotMade(format!("{what}: the system is not deterministic")))
-            }
+            Err(RunError::Diverged(divergence)) => Some(CriticalSearch::NotMade(format!(
+                "{divergence}: the system is not deterministic"
+            ))),
             found => Some(found?),
         },
     };

@@ -96,9 +96,9 @@ impl FromStr for StrategyName {
         let plain = match (name, parameters) {
             ("pct", _) => return pct(parameters.unwrap_or_default()),
             ("prefix" | "own", None | Some("")) => {
-                let what = if name == "own" { "NAME" } else { "TRACE.json" };
+                let parameter = if name == "own" { "NAME" } else { "TRACE.json" };
                 return Err(UsageError(format!(
-                    "strategy {name} of what? Write it as {name}:{what}"
+                    "strategy {name} of what? Write it as {name}:{parameter}"
                 )));
             }
             ("prefix", Some(trace)) => return Ok(StrategyName::Prefix(trace.to_owned())),

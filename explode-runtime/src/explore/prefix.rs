@@ -25,36 +25,36 @@ pub struct TracePrefix {
 pub struct FromPrefix {
     depth: u32,
     /// The path of the trace. `None` after it was run.
-    way: Option<TracePrefix>,
+    prefix: Option<TracePrefix>,
     /// The states on the path that are not exhausted yet, the last one at the end.
     path: Vec<State>,
-    here: Option<Exhaust>,
+    exhaust: Option<Exhaust>,
 }
 
 impl FromPrefix {
     /// Returns a strategy that explores states fewer than `depth` mutates deep.
-    pub fn new(depth: u32, way: TracePrefix) -> FromPrefix {
-        FromPrefix { depth, way: Some(way), path: Vec::new(), here: None }
+    pub fn new(depth: u32, prefix: TracePrefix) -> FromPrefix {
+        FromPrefix { depth, prefix: Some(prefix), path: Vec::new(), exhaust: None }
     }
 }
 
 impl Strategy for FromPrefix {
     fn next(&mut self) -> Option<Unit> {
-        if let Some(TracePrefix { choices, mutates }) = self.way.clone() {
+        if let Some(TracePrefix { choices, mutates }) = self.prefix.clone() {
             return Some(Unit { script: choices, mutates, ..Unit::default() });
         }
         loop {
-            if let Some(unit) = self.here.as_mut().and_then(Exhaust::next) {
+            if let Some(unit) = self.exhaust.as_mut().and_then(Exhaust::next) {
                 return Some(unit);
             }
-            self.here =
+            self.exhaust =
                 Some(Exhaust::from_state(self.depth, Box::<Fifo>::default(), self.path.pop()?));
         }
     }
 
     fn observe(&mut self, finished: &FinishedUnit<'_>) {
-        if self.way.take().is_none() {
-            self.here.iter_mut().for_each(|here| here.observe(finished));
+        if self.prefix.take().is_none() {
+            self.exhaust.iter_mut().for_each(|exhaust| exhaust.observe(finished));
             return;
         }
         let state = |choices: u64, depth| State {
@@ -68,7 +68,7 @@ impl Strategy for FromPrefix {
 
     /// Returns the jobs near the last states of the path first.
     fn ahead(&self, most: usize) -> Vec<Job> {
-        let mut jobs = self.here.as_ref().map_or_else(Vec::new, |here| here.ahead(most));
+        let mut jobs = self.exhaust.as_ref().map_or_else(Vec::new, |exhaust| exhaust.ahead(most));
         let path = self.path.iter().rev().filter(|state| state.depth < self.depth);
         let path = path.map(|state| Job::all(Unit::one(state.clone(), Vec::new()), 0));
         jobs.extend(path.take(most.saturating_sub(jobs.len())));
@@ -76,7 +76,7 @@ impl Strategy for FromPrefix {
     }
 
     fn waiting(&self) -> usize {
-        let way = usize::from(self.way.is_some());
-        way + self.path.len() + self.here.as_ref().map_or(0, Exhaust::waiting)
+        let prefix = usize::from(self.prefix.is_some());
+        prefix + self.path.len() + self.exhaust.as_ref().map_or(0, Exhaust::waiting)
     }
 }

@@ -143,13 +143,13 @@ mod tests {
         #[test]
         fn what_was_added_comes_back(
             begin in prop::collection::vec(0_u32..1 << 20, 0..4),
-            ways in prop::collection::vec((any::<prop::sample::Index>(),
+            steps in prop::collection::vec((any::<prop::sample::Index>(),
                 prop::collection::vec(0_u32..300, 0..5)), 0..80),
         ) {
             let mut states = StateTree::default();
             let first = State { choices: begin.into_iter().map(choice).collect(), depth: 7 };
             let mut all = vec![(states.begin(&first), first)];
-            for (before, values) in ways {
+            for (before, values) in steps {
                 let (id, before) = before.get(&all).clone();
                 let made: Vec<Choice> = values.into_iter().map(choice).collect();
                 let choices = before.choices.iter().chain(&made).cloned().collect();

@@ -138,8 +138,9 @@ impl Walks {
                 break;
             }
             let Some(unit) = self.with_fault(finished) else { break };
-            let way: Vec<Choice> = unit.state.choices.iter().chain(&unit.script).cloned().collect();
-            if self.drawn.insert(choices_hash(&way) as u64) {
+            let choices: Vec<Choice> =
+                unit.state.choices.iter().chain(&unit.script).cloned().collect();
+            if self.drawn.insert(choices_hash(&choices) as u64) {
                 self.following.push_back((unit, faults + 1));
             }
         }

@@ -123,8 +123,8 @@ impl BackgroundWork {
 pub(crate) fn background_actions(choices: &[Choice]) -> impl Iterator<Item = (&str, String)> {
     let ran = choices.iter().filter(|choice| choice.kind == ChoiceKind::Thread && choice.value > 0);
     ran.map(|choice| {
-        let what = choice.name.clone().unwrap_or_else(|| choice.value.to_string());
-        (choice.label.site.as_str(), what)
+        let action = choice.name.clone().unwrap_or_else(|| choice.value.to_string());
+        (choice.label.site.as_str(), action)
     })
 }
 

@@ -19,15 +19,15 @@ pub fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 
     hasher.digest128()
 }
 
-/// Returns the key of a check that gets the epoch `told` for a disk of epoch `epoch`.
-pub(super) fn key_of_told(
+/// Returns the key of a check that gets the epoch `judged_as` for a disk of epoch `epoch`.
+pub(super) fn key_of_judged(
     image: Identity,
     epoch: Epoch,
-    told: Epoch,
+    judged_as: Epoch,
     args: &[String],
     rest: &[u8],
 ) -> u128 {
-    match (epoch, told) {
+    match (epoch, judged_as) {
         (Epoch::Soft, Epoch::InBetween) => {
             key(image, epoch, args, &[rest, b"told in-between"].concat())
         }

@@ -103,11 +103,11 @@ pub fn check_once(
     deeper: bool,
     hooks: &mut dyn JudgeHooks,
 ) -> CheckOutcome {
-    let Crash { judge, checker, judged_as: told, args, .. } = *check.crash;
+    let Crash { judge, checker, judged_as, args, .. } = *check.crash;
     let judge = if hooks.wants_reads() { judge.noting_reads() } else { judge };
     let recording = if deeper { Recording::On } else { Recording::Off };
     let judged =
-        judge.check(image, checker, (told, args), recording, &mut Announced { check, hooks });
+        judge.check(image, checker, (judged_as, args), recording, &mut Announced { check, hooks });
     hooks.after(check);
     judged
 }

@@ -19,7 +19,7 @@ use crate::check::{CrashRequest, LogPlace};
 use crate::choose::{Choice, choices_hash};
 use crate::crash::{Instants, IntervalCounts, SampleLimits, SampleSeed};
 use crate::devices::{Backend, DiskSet, HostId, SoftCrashLog};
-use crate::events::{self, asked_name, hash_event};
+use crate::events::{self, hash_event, requested_name};
 use crate::plan::Plan;
 use crate::stack::Blueprint;
 use crate::writeset::{LogContradiction, WriteSet};
@@ -187,18 +187,18 @@ impl<'a> CrashPipeline<'a> {
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it.
-    pub fn asked<'s>(
+    pub fn open_request<'s>(
         &'s mut self,
         devices: &dyn DiskSet,
-        ask: &CrashRequest<'s>,
+        request: &CrashRequest<'s>,
         (interval, made): (u64, &[Choice]),
     ) -> Result<OpenRequest<'s>, StepError> {
         self.follow(devices)?;
-        self.keep_mark(request_mark(ask.when));
+        self.keep_mark(request_mark(request.when));
         devices.hold_still(true)?;
         self.recent.clear();
         let in_interval = self.in_interval;
-        if let Some(at) = ask.at {
+        if let Some(at) = request.at {
             if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
                 return Err(tool(
                     "crash checks at a mark do not go together with soft crashes on a kernel"
@@ -213,7 +213,7 @@ impl<'a> CrashPipeline<'a> {
                     .ok_or_else(|| tool("there is no open request for crash checks".to_owned()))?,
             };
             (self.at_mark, self.recent) = (Some(write_set), recent);
-        } else if ask.when != Instants::Interval && !in_interval {
+        } else if request.when != Instants::Interval && !in_interval {
             self.recent.extend_from_slice(&self.log[self.before..]);
             self.advance()?;
         }
@@ -227,16 +227,16 @@ impl<'a> CrashPipeline<'a> {
         // Without a check_key no two requests for crash checks are alike, because the checker may
         // remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
-        let rest = ask.checker.disk_check_key().unwrap_or_else(place);
-        let when = match ask.when {
+        let rest = request.checker.disk_check_key().unwrap_or_else(place);
+        let when = match request.when {
             Instants::Now if settings.soft => Instants::Soft,
             Instants::Interval if settings.soft => Instants::Prefixes,
             when => when,
         };
-        let CrashRequest { begin, args, .. } = *ask;
+        let CrashRequest { begin, args, .. } = *request;
         let log_hash = self.log_hash.digest128();
         let CrashPipeline { write_set, log, recent, at_mark, .. } = self;
-        let (write_set, log) = match (ask.at, at_mark) {
+        let (write_set, log) = match (request.at, at_mark) {
             (Some(_), Some(write_set)) => (&*write_set, &[][..]),
             _ => (&*write_set, &log[..]),
         };
@@ -244,21 +244,21 @@ impl<'a> CrashPipeline<'a> {
     }
 
     /// Passes every crash disk of the interval that ends here to `visit`, once per epoch in which
-    /// it is possible. `at` is the last argument of [`asked`](CrashPipeline::asked).
+    /// it is possible. `at` is the last argument of [`open_request`](CrashPipeline::open_request).
     ///
     /// # Errors
     /// The log cannot be read, an event contradicts it, or the devices changed during the visits.
     pub fn candidates(
         &mut self,
         devices: &dyn DiskSet,
-        ask: &CrashRequest<'_>,
+        request: &CrashRequest<'_>,
         at: (u64, &[Choice]),
         visit: impl FnMut(&CandidateDisk<'_>),
     ) -> Result<IntervalCounts, StepError> {
-        let walked = self.asked(devices, ask, at)?.walk(visit);
+        let walked = self.open_request(devices, request, at)?.walk(visit);
         stood_still(devices)?;
         let (counts, write_set) = walked?;
-        if ask.when == Instants::Interval {
+        if request.when == Instants::Interval {
             self.write_set = write_set;
             self.log.clear();
             self.before = 0;
@@ -338,7 +338,7 @@ impl<'a> CrashPipeline<'a> {
         let new = self.log.len();
         self.log.extend(events);
         for at in new..self.log.len() {
-            if let Some(name) = asked_name(&self.log[at]) {
+            if let Some(name) = requested_name(&self.log[at]) {
                 let mut write_set = self.write_set.clone();
                 for (index, event) in self.log[..at].iter().enumerate() {
                     write_set

@@ -4,7 +4,7 @@
 use explode_ramdisk::{Event, Image};
 
 use super::contradiction::contradiction;
-use super::key::key_of_told;
+use super::key::key_of_judged;
 use crate::base::StepError;
 use crate::crash::{
     CrashDisk, Epoch, Instants, IntervalCounts, Neighbours, PieceId, SampleLimits, SampleSeed,
@@ -149,13 +149,13 @@ impl OpenRequest<'_> {
     fn candidates(&self, disk: &CrashDisk<'_>, visit: &mut dyn FnMut(&CandidateDisk<'_>)) {
         let OpenRequest { rest, log_hash, .. } = self;
         for epoch in disk.epochs().iter() {
-            let (args, told, seed) =
+            let (args, judged_as, seed) =
                 (self.args(epoch), disk.epochs().judged_as(epoch), self.limits.seed);
-            let key = key_of_told(disk.identity(), epoch, told, args, rest);
+            let key = key_of_judged(disk.identity(), epoch, judged_as, args, rest);
             visit(&CandidateDisk {
                 disk,
                 epoch,
-                judged_as: told,
+                judged_as,
                 args,
                 key,
                 rest,

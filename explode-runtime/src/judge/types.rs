@@ -42,12 +42,12 @@ impl<'a> Crash<'a> {
     /// Returns the crash that leaves a candidate of a request.
     pub fn of(
         judge: CrashStacks<'a>,
-        ask: &CrashRequest<'a>,
+        request: &CrashRequest<'a>,
         candidate: &'a CandidateDisk<'_>,
         depth: u32,
     ) -> Crash<'a> {
-        let CandidateDisk { epoch, judged_as: told, args, rest, seed, .. } = *candidate;
-        Crash { judge, checker: ask.checker, epoch, judged_as: told, args, rest, seed, depth }
+        let CandidateDisk { epoch, judged_as, args, rest, seed, .. } = *candidate;
+        Crash { judge, checker: request.checker, epoch, judged_as, args, rest, seed, depth }
     }
 
     /// Returns the seed for samples of the crash-crash disks of a check. It depends on the key of

@@ -132,7 +132,7 @@ impl Plan {
                 )
             });
         }
-        missing.map_or(Ok(()), |what| Err(RunError::Missing(what)))
+        missing.map_or(Ok(()), |missing| Err(RunError::Missing(missing)))
     }
 
     /// Adds the effective values of all options of the components and the checker.

@@ -42,7 +42,7 @@ impl RunOrigin {
         let others = others.into_iter().filter(|(differ, _)| *differ);
         versions
             .chain(layers)
-            .chain(others.map(|(_, what)| format!("{what} were others")))
+            .chain(others.map(|(_, parts)| format!("{parts} were others")))
             .collect()
     }
 }

@@ -140,20 +140,20 @@ mod tests {
         let absent = vec![FeatureGated { name: "redb", feature: "engines" }];
         let mut registry = Registry::default();
         registry.components.absent = absent;
-        let said = |error: UsageError| error.0;
+        let text_of = |error: UsageError| error.0;
         let getting = "is not in this build; it is in one with the cargo feature 'engines': cargo \
                        run --features engines -- run ...";
         assert_eq!(
-            registry.component("redb").map_err(said).unwrap_err(),
+            registry.component("redb").map_err(text_of).unwrap_err(),
             format!("component 'redb' {getting}")
         );
         for name in ["redb", "redb-none", "redb+sync-lies"] {
             assert_eq!(
-                registry.target(name).map_err(said).unwrap_err(),
+                registry.target(name).map_err(text_of).unwrap_err(),
                 format!("target '{name}' {getting}")
             );
         }
-        let other = registry.target("redbed").map_err(said).unwrap_err();
+        let other = registry.target("redbed").map_err(text_of).unwrap_err();
         assert!(other.starts_with("unknown target 'redbed'"), "{other}");
     }
 }

@@ -21,7 +21,7 @@ pub struct HumanWriter<W> {
     /// The command that reproduces the first finding. `None` without a reproduced finding.
     first_replay: Option<String>,
     /// The findings reported so far. If a finding is reported again, only its count has changed.
-    told: Vec<(String, bool)>,
+    reported: Vec<(String, bool)>,
     /// True if the run has no bound on the depth, so that the summary tells the depth.
     any_depth: bool,
     /// The times at which a line of progress is due.
@@ -37,7 +37,7 @@ impl<W: Write> HumanWriter<W> {
             colour,
             paste,
             first_replay: None,
-            told: Vec::new(),
+            reported: Vec::new(),
             any_depth: false,
             sparse: ProgressPace::default(),
         }
@@ -133,12 +133,12 @@ impl<W: Write> HumanWriter<W> {
             Finding { by_design: true, .. } => ("by design", Colour::Plain),
             _ => ("FAIL", Colour::Red),
         };
-        let told = (finding.signature.clone(), finding.replayed);
-        if self.told.contains(&told) {
+        let reported = (finding.signature.clone(), finding.replayed);
+        if self.reported.contains(&reported) {
             let text = format!("{}: shown by {} disks", finding.signature, finding.count);
             return self.line(word, colour, &text);
         }
-        self.told.push(told);
+        self.reported.push(reported);
         let Brief { text, hidden } = brief(&finding.message);
         self.line(word, colour, &format!("{}: {text}", finding.verdict))?;
         if hidden > 0 {

@@ -96,9 +96,9 @@ mod tests {
         let mut out = Vec::new();
         HumanWriter::new(&mut out, false, "explode").message(&Message::Finding(finding)).unwrap();
         let out = String::from_utf8(out).unwrap();
-        let told =
+        let line =
             "FAIL kernel-warn: in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\n";
-        assert!(out.contains(told), "{out}");
+        assert!(out.contains(line), "{out}");
         assert!(out.contains("more      2 lines of the kernel: explode show --all /"), "{out}");
         assert!(!out.contains("RAX"), "{out}");
     }

@@ -31,11 +31,11 @@ impl Paste {
         let mut commands = layers.map(|layer| &layer.options).chain(checker);
         let is_relative =
             |program: NamedProgram| program.name.contains('/') && !program.name.starts_with('/');
-        let here = match mode {
+        let has_paths = match mode {
             Mode::Mem | Mode::Here => commands.next().is_some(),
             Mode::Vm => commands.flat_map(programs_of).any(is_relative),
         };
-        Paste { folder: here.then(|| std::env::current_dir().ok()).flatten(), ..self.clone() }
+        Paste { folder: has_paths.then(|| std::env::current_dir().ok()).flatten(), ..self.clone() }
     }
 
     /// Returns a command with these words about a file or folder.
@@ -61,11 +61,11 @@ mod tests {
 
     #[test]
     fn a_path_is_absolute_and_quoted() {
-        let here = std::env::current_dir().unwrap().display().to_string();
+        let folder = std::env::current_dir().unwrap().display().to_string();
         let paste = Paste::new("/opt/it's here/explode");
         assert_eq!(
             paste.command("replay", "-n/a b.json"),
-            format!(r"'/opt/it'\''s here/explode' replay '{here}/-n/a b.json'")
+            format!(r"'/opt/it'\''s here/explode' replay '{folder}/-n/a b.json'")
         );
         assert_eq!(Paste::new("explode").command("show", "/a/./b.json"), "explode show /a/b.json");
     }

@@ -37,7 +37,7 @@ impl UnitListener for Attempt<'_, '_> {
     }
 
     fn next_step(&mut self, _step: WorkerStep, checked: u64) {
-        if let Err(error) = self.run.tell(self.waiting, checked, self.sink) {
+        if let Err(error) = self.run.report_progress(self.waiting, checked, self.sink) {
             self.failed.get_or_insert(error);
         }
     }

@@ -44,8 +44,8 @@ struct FindingRecord {
     /// True if one of its errors is fresh.
     waiting: bool,
     /// The finding that was reported last, and its count at that time.
-    #[serde(with = "as_json")]
-    told: Option<(Finding, u64)>,
+    #[serde(rename = "told", with = "as_json")]
+    reported: Option<(Finding, u64)>,
 }
 
 /// The changes that a unit has made to the findings.
@@ -76,7 +76,7 @@ impl FindingRecord {
     fn is_due(&self) -> bool {
         !self.waiting
             && self.tries < TRIES
-            && self.told.as_ref().is_none_or(|(finding, _)| !finding.replayed)
+            && self.reported.as_ref().is_none_or(|(finding, _)| !finding.replayed)
     }
 }
 
@@ -177,17 +177,17 @@ impl<'a> Findings<'a> {
             };
             let not_replayed = match confirmation {
                 Confirmation::Reproduced => None,
-                Confirmation::Not(what) => Some(what),
+                Confirmation::Not(reason) => Some(reason),
             };
             any_late |= late;
-            if let Some(what) = not_replayed.as_ref().filter(|_| !late) {
-                let why = format!("a finding did not reproduce: {signature}: {what}");
+            if let Some(reason) = not_replayed.as_ref().filter(|_| !late) {
+                let why = format!("a finding did not reproduce: {signature}: {reason}");
                 self.broken(&BrokenKind::NotReproduced.of(why), 1);
             }
             let bug = self.bugs.get_mut(&signature).expect("a fresh error has its bug");
             bug.waiting = false;
             bug.tries += u32::from(!late);
-            if not_replayed.is_some() && bug.told.is_some() {
+            if not_replayed.is_some() && bug.reported.is_some() {
                 continue;
             }
             let finding = Finding {
@@ -203,7 +203,7 @@ impl<'a> Findings<'a> {
                 replayed: not_replayed.is_none(),
                 not_replayed,
             };
-            bug.told = Some((finding.clone(), bug.count));
+            bug.reported = Some((finding.clone(), bug.count));
             sink.emit(&Message::Finding(finding))?;
         }
         for broken in std::mem::take(&mut self.fresh_broken) {
@@ -234,10 +234,10 @@ impl<'a> Findings<'a> {
     }
 
     /// Reports again each finding whose count has grown since its last report.
-    pub fn tell_counts(&self, sink: &mut dyn RunSink) -> Result<(), RunError> {
+    pub fn report_counts(&self, sink: &mut dyn RunSink) -> Result<(), RunError> {
         for bug in self.bugs.values() {
-            let Some((finding, told)) = &bug.told else { continue };
-            if bug.count > *told {
+            let Some((finding, reported)) = &bug.reported else { continue };
+            if bug.count > *reported {
                 sink.emit(&Message::Finding(Finding {
                     count: bug.count.into(),
                     ..finding.clone()
@@ -249,8 +249,8 @@ impl<'a> Findings<'a> {
 
     /// Returns the number of findings: bugs that were replayed and are not by design.
     pub fn distinct(&self) -> u64 {
-        let told = self.bugs.values().filter_map(|bug| bug.told.as_ref());
-        told.filter(|(finding, _)| finding.replayed && !finding.by_design).count() as u64
+        let reported = self.bugs.values().filter_map(|bug| bug.reported.as_ref());
+        reported.filter(|(finding, _)| finding.replayed && !finding.by_design).count() as u64
     }
 
     fn id(&self, signature: &str) -> String {

@@ -275,8 +275,9 @@ fn free_folder(target: &str) -> Result<PathBuf, RunError> {
 pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError> {
     let path = match path {
         Some(path) => {
-            let unfit =
-                |what| UsageError(format!("--out {}: {what}; name another one", path.display()));
+            let unfit = |problem| {
+                UsageError(format!("--out {}: {problem}; name another one", path.display()))
+            };
             if path.exists() && !path.is_dir() {
                 return Err(unfit("this is not a folder").into());
             }

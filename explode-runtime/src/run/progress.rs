@@ -54,7 +54,7 @@ impl<'a> RunState<'a> {
 
     /// Reports progress if that is due. `waiting` is the number of states that wait. `checked` is
     /// the number of checks that the running unit has made.
-    pub fn tell(
+    pub fn report_progress(
         &mut self,
         waiting: usize,
         checked: u64,

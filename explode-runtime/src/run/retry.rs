@@ -64,16 +64,16 @@ enum AfterDeath {
 }
 
 impl<'a> UnitRetry<'a> {
-    /// Creates the retries of a run. Each worker must start like `started`. With `is_there` a
+    /// Creates the retries of a run. Each worker must start like `started`. With `is_alive` a
     /// worker runs already; otherwise the first is started when it is needed.
     pub fn new(
         workers: &'a mut dyn Workers,
         started: WorkerStarted,
-        is_there: bool,
+        is_alive: bool,
         keep_events: bool,
         sketches: bool,
     ) -> UnitRetry<'a> {
-        UnitRetry { workers, started, keep_events, sketches, alive: is_there, last_counts: false }
+        UnitRetry { workers, started, keep_events, sketches, alive: is_alive, last_counts: false }
     }
 
     /// Stops the worker if a replay by another worker needs the machine.
@@ -115,7 +115,7 @@ impl<'a> UnitRetry<'a> {
     pub fn run(
         &mut self,
         unit: &Unit,
-        hearing: &mut Attempt<'_, '_>,
+        attempt: &mut Attempt<'_, '_>,
     ) -> Result<Option<UnitResult>, RunError> {
         let mut order = UnitOrder { sketches: self.sketches, ..UnitOrder::new(unit) };
         let mut deaths: BTreeMap<WorkerStep, StepDeaths> = BTreeMap::new();
@@ -123,14 +123,14 @@ impl<'a> UnitRetry<'a> {
         let mut end = loop {
             // The worker is started only now, so that it knows all checks, those of units that died
             // included.
-            if !self.alive && !self.restart(hearing) {
-                confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
+            if !self.alive && !self.restart(attempt) {
+                confirmed(deaths).for_each(|error| attempt.run.findings.found(error, 1));
                 return Ok(None);
             }
             order.last_counts = std::mem::take(&mut self.last_counts);
-            hearing.chosen.clear();
-            let result = self.workers.run(&order, hearing);
-            if let Some(error) = hearing.failed.take() {
+            attempt.chosen.clear();
+            let result = self.workers.run(&order, attempt);
+            if let Some(error) = attempt.failed.take() {
                 return Err(error);
             }
             let death = match result {
@@ -139,14 +139,14 @@ impl<'a> UnitRetry<'a> {
             };
             self.alive = false;
             in_all += 1;
-            let snapshot = hearing.snapshot.take();
-            let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
+            let snapshot = attempt.snapshot.take();
+            let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, attempt)?;
             if in_all == DEATHS {
                 let why = format!(
                     "the run ends: {DEATHS} workers have died of one unit, the last {death}"
                 );
-                hearing.run.findings.broken(&BrokenKind::Worker.of(why), 1);
-                confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
+                attempt.run.findings.broken(&BrokenKind::Worker.of(why), 1);
+                confirmed(deaths).for_each(|error| attempt.run.findings.found(error, 1));
                 return Ok(None);
             }
             match then {
@@ -163,10 +163,10 @@ impl<'a> UnitRetry<'a> {
                 "when the unit was repeated, it did not"
             };
             let why = BrokenKind::Worker.of(format!("a worker died {last}; {then}"));
-            hearing.run.findings.broken(&why, 1);
+            attempt.run.findings.broken(&why, 1);
         }
         for error in confirmed(deaths) {
-            if !end.errors.iter().any(|there| there.is_like(&error.violation)) {
+            if !end.errors.iter().any(|known| known.is_like(&error.violation)) {
                 end.add_error(error);
             }
         }
@@ -181,31 +181,32 @@ impl<'a> UnitRetry<'a> {
         deaths: &mut BTreeMap<WorkerStep, StepDeaths>,
         death: &WorkerDeath,
         snapshot: Option<(WorkerStep, UnitSnapshot)>,
-        hearing: &mut Attempt<'_, '_>,
+        attempt: &mut Attempt<'_, '_>,
     ) -> Result<AfterDeath, RunError> {
         if death.killed_externally {
             let why = BrokenKind::Worker.of(format!("a worker died {death}; the unit is repeated"));
-            hearing.run.findings.broken(&why, 1);
+            attempt.run.findings.broken(&why, 1);
             return Ok(AfterDeath::Repeat);
         }
         let step = death.step;
-        let here = deaths.entry(step).or_default();
-        here.times += 1;
-        here.last = death.to_string();
+        let step_deaths = deaths.entry(step).or_default();
+        step_deaths.times += 1;
+        step_deaths.last = death.to_string();
         order.stream_choices = true;
         if !order.snapshot_before.contains(&step) {
             order.snapshot_before.push(step);
         }
-        let Some((_, snapshot)) = snapshot.filter(|(wary, _)| *wary == step && here.times > 1)
+        let Some((_, snapshot)) =
+            snapshot.filter(|(wary, _)| *wary == step && step_deaths.times > 1)
         else {
             return Ok(AfterDeath::Repeat);
         };
         let Some(name) = step.name() else {
             // No step of the checked system ran.
-            if here.times < OUTSIDE {
+            if step_deaths.times < OUTSIDE {
                 return Ok(AfterDeath::Repeat);
             }
-            here.settled = true;
+            step_deaths.settled = true;
             let mut end = snapshot.result;
             let why = format!("a worker died {death}, {OUTSIDE} times; the unit is given up");
             end.add_broken(BrokenKind::Worker.of(why));
@@ -221,16 +222,16 @@ impl<'a> UnitRetry<'a> {
         if let WorkerStep::Mutate { mutates, .. } = step
             && mutates > unit.state.depth
         {
-            let made = unit.state.choices.iter().chain(&unit.script).chain(&hearing.chosen);
+            let made = unit.state.choices.iter().chain(&unit.script).chain(&attempt.chosen);
             error.way.choices = made.cloned().collect();
             end.choices.clone_from(&error.way.choices);
         }
-        let Some(outcome) = replayed(here, death, &error, name, hearing)? else {
+        let Some(outcome) = replayed(step_deaths, death, &error, name, attempt)? else {
             return Ok(AfterDeath::Repeat);
         };
-        here.settled = true;
+        step_deaths.settled = true;
         if let WorkerStep::Disk { key, crashes, .. } = step {
-            here.confirmed = matches!(outcome, DeathOutcome::Error(..)).then_some(error);
+            step_deaths.confirmed = matches!(outcome, DeathOutcome::Error(..)).then_some(error);
             order.past.push(FatalCheck { key, crashes, outcome });
             return Ok(AfterDeath::Repeat);
         }
@@ -242,9 +243,9 @@ impl<'a> UnitRetry<'a> {
     }
 
     /// Starts a new worker. Returns false, after reporting it, if that cannot be done.
-    fn restart(&mut self, hearing: &mut Attempt<'_, '_>) -> bool {
+    fn restart(&mut self, attempt: &mut Attempt<'_, '_>) -> bool {
         info!("restart");
-        let why = match start(self.workers, hearing.run.totals.checks(), self.keep_events) {
+        let why = match start(self.workers, attempt.run.totals.checks(), self.keep_events) {
             Ok(started) if started.origin == self.started.origin => {
                 (self.alive, self.last_counts) = (true, false);
                 return true;
@@ -255,7 +256,7 @@ impl<'a> UnitRetry<'a> {
             Err(error) => error.to_string(),
         };
         let why = BrokenKind::Worker.of(format!("run stopped: no worker could be started: {why}"));
-        hearing.run.findings.broken(&why, 1);
+        attempt.run.findings.broken(&why, 1);
         false
     }
 }
@@ -263,23 +264,23 @@ impl<'a> UnitRetry<'a> {
 /// Replays an error that killed workers. Returns the outcome of its step, or `None` to repeat the
 /// unit.
 fn replayed(
-    here: &mut StepDeaths,
+    step_deaths: &mut StepDeaths,
     death: &WorkerDeath,
     error: &FoundError,
     name: StepName,
-    hearing: &mut Attempt<'_, '_>,
+    attempt: &mut Attempt<'_, '_>,
 ) -> Result<Option<DeathOutcome>, RunError> {
-    let what = match hearing.run.findings.confirm(error, hearing.sink)? {
+    let reason = match attempt.run.findings.confirm(error, attempt.sink)? {
         Confirmation::Reproduced => {
             return Ok(Some(DeathOutcome::Error(error.violation.clone(), name)));
         }
-        Confirmation::Not(what) => what,
+        Confirmation::Not(reason) => reason,
     };
-    here.times = 0;
-    here.replays += 1;
-    let why = format!("a worker died {death}, twice; a replay did not: {what}");
-    hearing.run.findings.broken(&BrokenKind::Worker.of(why), 1);
-    if here.replays < REPLAYS {
+    step_deaths.times = 0;
+    step_deaths.replays += 1;
+    let why = format!("a worker died {death}, twice; a replay did not: {reason}");
+    attempt.run.findings.broken(&BrokenKind::Worker.of(why), 1);
+    if step_deaths.replays < REPLAYS {
         return Ok(None);
     }
     let why = format!("a worker died {death}, again and again, but in no replay; given up");

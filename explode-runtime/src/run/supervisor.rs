@@ -127,9 +127,9 @@ impl<'a> Supervisor<'a> {
             store.set_origin(&started.origin);
         }
         sink.emit(&Message::Run(run_info(plan, &started, &folder)))?;
-        let is_there = results.is_none();
+        let is_alive = results.is_none();
         let attempts =
-            UnitRetry::new(workers, started, is_there, keep_events, strategy.wants_sketches());
+            UnitRetry::new(workers, started, is_alive, keep_events, strategy.wants_sketches());
         let kept = KeptJournal { journal, error: None };
         let mut exploring = Exploring { plan, sink, strategy, store, results, run, attempts, kept };
         while let Some(unit) = exploring.strategy.next() {
@@ -184,16 +184,16 @@ impl Exploring<'_, '_> {
         if self.run.findings.is_any_fresh() {
             self.attempts.yield_machine();
         }
-        let told = self.run.findings.report(self.sink, self.run.time)?;
-        self.run.tell(self.strategy.waiting(), 0, self.sink)?;
-        if result.stopped || merged.is_cut || told.late {
+        let reported = self.run.findings.report(self.sink, self.run.time)?;
+        self.run.report_progress(self.strategy.waiting(), 0, self.sink)?;
+        if result.stopped || merged.is_cut || reported.late {
             // The unit did not run to its end, so a resumed run repeats it.
             return Ok(false);
         }
         self.results.iter_mut().for_each(|results| results.merged(unit.id()));
         if self.kept.journal.is_some() {
             let (change, time) = (self.run.findings.change(), self.run.elapsed_ms());
-            self.kept.append(&UnitRecord::new(unit, merged, change, time), told.any);
+            self.kept.append(&UnitRecord::new(unit, merged, change, time), reported.any);
             self.keep_files();
         }
         Ok(true)
@@ -221,8 +221,8 @@ impl Exploring<'_, '_> {
         if let Some(result) = ran {
             return Ok(Some(MergedUnit { result, by_others: true }));
         }
-        let mut hearing = Attempt::new(&mut self.run, self.sink, waiting);
-        let result = self.attempts.run(unit, &mut hearing)?;
+        let mut attempt = Attempt::new(&mut self.run, self.sink, waiting);
+        let result = self.attempts.run(unit, &mut attempt)?;
         if result.is_none() {
             self.run.findings.report(self.sink, self.run.time)?;
         }
@@ -245,7 +245,7 @@ impl Exploring<'_, '_> {
             self.run.findings.broken(&BrokenKind::Tool.of(why), 1);
             self.run.findings.report(self.sink, self.run.time)?;
         }
-        self.run.findings.tell_counts(self.sink)?;
+        self.run.findings.report_counts(self.sink)?;
         let summary = self.run.finish();
         self.sink.emit(&Message::Summary(summary.clone()))?;
         Ok(summary)
@@ -304,7 +304,7 @@ impl OtherWorkers<'_, '_> {
                     debug_span!("wait").in_scope(|| self.store.wait_for_change());
                 }
             }
-            run.tell(self.strategy.waiting(), 0, sink)?;
+            run.report_progress(self.strategy.waiting(), 0, sink)?;
         }
     }
 }

@@ -228,9 +228,9 @@ mod tests {
         (0..MOST_PLACES - 2).for_each(|place| block[place * 100] = 1);
         assert!(places(&block)[0].starts_with("fill"), "{:?}", places(&block));
         block[4095] = 1;
-        let said = places(&block);
-        assert_eq!((&*said[0], said.last().unwrap().as_str()), ("unpack 2:2 9:1 <<'END'", "END"));
-        let compressed = STANDARD.decode(said[1..said.len() - 1].concat()).unwrap();
+        let lines = places(&block);
+        assert_eq!((&*lines[0], lines.last().unwrap().as_str()), ("unpack 2:2 9:1 <<'END'", "END"));
+        let compressed = STANDARD.decode(lines[1..lines.len() - 1].concat()).unwrap();
         let mut bytes = Vec::new();
         flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).unwrap();
         assert_eq!(bytes, [block, vec![5; 4096], vec![6; 4096]].concat());
@@ -242,9 +242,9 @@ mod tests {
         block[512..1024].fill(0xff);
         block[1024..1536].fill(0xff);
         block[2048] = 1;
-        let said = lines(&[(2, block.clone())], &|_| None);
-        assert_eq!(said[..2], ["fill '\\377' 17:2".to_owned(), "put 10240:1 <<'END'".to_owned()]);
-        assert_eq!(said.last().unwrap(), "END");
+        let text = lines(&[(2, block.clone())], &|_| None);
+        assert_eq!(text[..2], ["fill '\\377' 17:2".to_owned(), "put 10240:1 <<'END'".to_owned()]);
+        assert_eq!(text.last().unwrap(), "END");
         assert_eq!(
             lines(&[(2, vec![0; 4096])], &|_| Some(block.clone())),
             ["fill '\\000' 17:2 20:1"]

@@ -11,44 +11,46 @@ pub(super) fn lines(
     data: &mut EmbeddedData,
 ) -> (Vec<String>, Vec<String>) {
     let mut functions = Vec::new();
-    let mut asked = Vec::new();
+    let mut commands = Vec::new();
     for demand in demands {
         match demand {
-            ShellDemand::Directory(path) => asked.push(format!("demand_directory {}", word(path))),
-            ShellDemand::Nothing(path) => asked.push(format!("demand_nothing {}", word(path))),
+            ShellDemand::Directory(path) => {
+                commands.push(format!("demand_directory {}", word(path)))
+            }
+            ShellDemand::Nothing(path) => commands.push(format!("demand_nothing {}", word(path))),
             ShellDemand::File(path, any) => {
-                asked.push(format!(
+                commands.push(format!(
                     "demand_file {} {}",
                     word(path),
                     contents(any, data, &mut functions)
                 ));
             }
             ShellDemand::Perhaps(path, any) => {
-                asked.push(format!(
+                commands.push(format!(
                     "demand_perhaps {} {}",
                     word(path),
                     contents(any, data, &mut functions)
                 ));
             }
             ShellDemand::Symlink(path, target) => {
-                asked.push(format!("demand_symlink {} {}", word(path), word(target)));
+                commands.push(format!("demand_symlink {} {}", word(path), word(target)));
             }
             ShellDemand::Mode(path, mode) => {
-                asked.push(format!("demand_mode {} {mode:o}", word(path)))
+                commands.push(format!("demand_mode {} {mode:o}", word(path)))
             }
             ShellDemand::Xattrs(path, attributes) => {
                 let each = attributes.iter().map(|(name, value)| {
                     format!(" {}", word(&format!("{name}={}", hexadecimal(value))))
                 });
-                asked.push(format!("demand_xattrs {}{}", word(path), each.collect::<String>()));
+                commands.push(format!("demand_xattrs {}{}", word(path), each.collect::<String>()));
             }
             ShellDemand::Command { text, environment, done } => {
                 functions.extend(command(text, environment, done, data));
-                asked.push("demand_command check_command".to_owned());
+                commands.push("demand_command check_command".to_owned());
             }
         }
     }
-    (functions, asked)
+    (functions, commands)
 }
 
 /// Returns the programs that these tests call and that some scripts do not need.

@@ -26,7 +26,7 @@ impl PendingNotes<'_> {
 
     /// Returns notes on lost writes that neither the crash disk nor the other disk shows.
     pub fn lost_elsewhere(&self, crash: &[ChangedBlock], other: &[ChangedBlock]) -> Vec<String> {
-        let told = |range: &PendingRange| {
+        let is_shown = |range: &PendingRange| {
             let blocks = crash.iter().chain(other);
             let mut blocks = blocks
                 .map(|block| (block.0 * SECTORS_PER_BLOCK, (block.0 + 1) * SECTORS_PER_BLOCK));
@@ -36,7 +36,7 @@ impl PendingNotes<'_> {
                 .all(|(at, len)| blocks.any(|(first, end)| *at < end && at + len > first))
         };
         let ranges = self.moments.last().into_iter().flat_map(|moment| &moment.ranges);
-        let lost = ranges.filter(|range| range.kept != range.newest() && !told(range));
+        let lost = ranges.filter(|range| range.kept != range.newest() && !is_shown(range));
         lost.map(|range| {
             format!("Sector {}, {} bytes: {}", range.name(0).1, range.bytes(), state(range))
         })

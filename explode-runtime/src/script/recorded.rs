@@ -38,9 +38,9 @@ impl Reproduction {
         functions.push("# What the crash disk has, and the new file system does not.".to_owned());
         let before = |number: u64| find(&disks.pristine, number);
         let crash = noted(&disks.crash, &|block| notes.of_crash(block), &before, data);
-        let not_there: Vec<String> = notes.lost_elsewhere(&disks.crash, other.unwrap_or_default());
-        let not_there = not_there.into_iter().map(|text| format!("# {text}"));
-        functions.extend(function("crash_disk", crash.into_iter().chain(not_there).collect()));
+        let unshown: Vec<String> = notes.lost_elsewhere(&disks.crash, other.unwrap_or_default());
+        let unshown = unshown.into_iter().map(|text| format!("# {text}"));
+        functions.extend(function("crash_disk", crash.into_iter().chain(unshown).collect()));
         functions.push(String::new());
         functions.push("# What it would have besides if no write was lost.".to_owned());
         let at_crash =
@@ -62,16 +62,16 @@ fn noted(
     before: &dyn Fn(u64) -> Option<Vec<u8>>,
     data: &EmbeddedData,
 ) -> Vec<String> {
-    let told: Vec<(String, Option<(String, usize)>)> =
+    let notes: Vec<(String, Option<(String, usize)>)> =
         blocks.iter().map(|block| (note(block), data.find(&block.1))).collect();
     let mut lines = Vec::new();
     let mut begin = 0;
     while begin < blocks.len() {
-        let (note, copied) = &told[begin];
+        let (note, copied) = &notes[begin];
         let first = blocks[begin].0;
         let alike = (begin + 1..blocks.len()).take_while(|next| {
             let follows = blocks[*next].0 == first + (next - begin) as u64;
-            follows && copied.is_none() && told[*next] == told[begin]
+            follows && copied.is_none() && notes[*next] == notes[begin]
         });
         let end = begin + 1 + alike.count();
         lines.push(format!("# {}: {note}", sectors(first, (end - begin) as u64)));

@@ -90,9 +90,9 @@ fn beyond(choice: &Choice) -> Option<String> {
         | ChoiceKind::LateCompletion => None,
         _ if choice.rank() == 0 => None,
         ChoiceKind::IoFailure => {
-            let what = choice.name.clone().unwrap_or_else(|| label.to_string());
+            let name = choice.name.clone().unwrap_or_else(|| label.to_string());
             Some(format!(
-                "in it a block of the medium goes bad by choice ({what}), which no command makes \
+                "in it a block of the medium goes bad by choice ({name}), which no command makes \
                  it do"
             ))
         }
@@ -120,8 +120,8 @@ pub fn collect(
     let failure = match locate(&mut session, trace)? {
         Location::Fails(failure) => *failure,
         Location::Not(why) => return Ok(Err(ScriptRefused::NotSeen(why))),
-        Location::Diverged(what) => {
-            return Ok(Err(ScriptRefused::NotSeen(format!("the replay diverged: {what}"))));
+        Location::Diverged(divergence) => {
+            return Ok(Err(ScriptRefused::NotSeen(format!("the replay diverged: {divergence}"))));
         }
     };
     let LocatedFailure { failing, standing: Some(standing), .. } = failure else {

@@ -122,20 +122,20 @@ impl Reproduction {
 
     /// Returns the text about what the script does not show.
     pub(super) fn honesty(&self, path: &str) -> String {
-        let deaf = self.trace.stack.0.iter().any(|layer| {
+        let clause = self.trace.stack.0.iter().any(|layer| {
             layer
                 .options
                 .iter()
                 .any(|(name, value)| name == "flushes" && value.to_string() == "dropped")
         });
-        let deaf = if deaf { " The disk was one that ignores flushes." } else { "" };
+        let clause = if clause { " The disk was one that ignores flushes." } else { "" };
         format!(
             "The workload is done anew, by commands; nothing is concluded from what it leaves. \
              The disk that the crash has left is \
              recorded: its blocks were written by the kernel named above, to a disk with a \
              volatile write cache, and are in this file. \
              Which of the pending writes reach such a disk when its power fails is not known; \
-             this is one of the disks that it may hold.{deaf} \
+             this is one of the disks that it may hold.{clause} \
              So a kernel that writes or flushes otherwise is not shown to be right or wrong by \
              this: run it on dm-log-writes, and look at \
              the disk after the last flush before the promise was made (replay-log of xfstests; \
@@ -150,7 +150,7 @@ impl Reproduction {
         let Reproduction { done, bytes, system, .. } = self;
         let mut data = EmbeddedData::default();
         let workload = steps::lines(done, &self.choices, &mut data);
-        let (looks, asked) = demands::lines(&self.demands, &mut data);
+        let (looks, demands) = demands::lines(&self.demands, &mut data);
         let mut settings = vec![
             format!("bytes={bytes}"),
             format!("type={}", word(&system.driver)),
@@ -170,7 +170,7 @@ impl Reproduction {
         functions.push(String::new());
         functions.push("# What was promised.".to_owned());
         functions.extend(looks);
-        functions.extend(function("demands", asked));
+        functions.extend(function("demands", demands));
         ScriptParts { settings, functions, data, programs: programs(self) }
     }
 }
@@ -290,7 +290,7 @@ mod tests {
         let words = Some("(y/N)?");
         assert_eq!([look("echo clean", None), look("echo clean", words)], [Some(0); 2]);
         assert_eq!([look("false", None), look("false", words)], [Some(1); 2]);
-        let asks = "echo 'Delete (y/N)? n'";
-        assert_eq!([look(asks, None), look(asks, words)], [Some(0), Some(1)]);
+        let question = "echo 'Delete (y/N)? n'";
+        assert_eq!([look(question, None), look(question, words)], [Some(0), Some(1)]);
     }
 }

@@ -15,8 +15,8 @@ pub(super) fn lines(
     data: &mut EmbeddedData,
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    for LoggedCall { what, error } in done {
-        if let LoggedAction::Mutate(number) = what {
+    for LoggedCall { what: action, error } in done {
+        if let LoggedAction::Mutate(number) = action {
             let chosen = choices.get(*number as usize - 1).into_iter().flatten();
             let names: Vec<&str> = chosen.filter_map(|choice| choice.name.as_deref()).collect();
             let names =
@@ -24,7 +24,7 @@ pub(super) fn lines(
             lines.push(format!("# Step {number}{}", one_line(&names)));
             continue;
         }
-        let (command, comment) = command(what, data);
+        let (command, comment) = command(action, data);
         let comment = one_line(&comment);
         lines.push(match error {
             Some(error) => format!("# ({comment} failed: {})", one_line(error)),
@@ -35,8 +35,8 @@ pub(super) fn lines(
 }
 
 /// Returns the command for an action, and the call that the command makes.
-fn command(what: &LoggedAction, data: &mut EmbeddedData) -> (String, String) {
-    match what {
+fn command(action: &LoggedAction, data: &mut EmbeddedData) -> (String, String) {
+    match action {
         LoggedAction::Mutate(_) => (String::new(), String::new()),
         LoggedAction::Restart => (
             "umount \"$mnt\" && mount_it".to_owned(),
@@ -247,7 +247,7 @@ mod tests {
             "dd if=\"$work/data1\" of=\"$mnt/a\" bs=4096 seek=1 conv=notrunc status=none \
              oflag=dsync"
         );
-        for (what, line) in [
+        for (action, line) in [
             (
                 FsCall::Setxattr { path: path(), name: "user.a".into(), value: b"v\xff".to_vec() },
                 "setfattr -n user.a -v 0x76ff \"$mnt/a\"",
@@ -283,7 +283,7 @@ mod tests {
                 "cp --reflink=always \"$mnt/a\" \"$mnt/b\"",
             ),
         ] {
-            assert_eq!(call(what), line);
+            assert_eq!(call(action), line);
         }
         assert_eq!(comment("a b\nc\x1b"), ["# a b", "# c\\u001b"]);
         assert_eq!(comment_line("a\nrm b\r\x1b"), "# a\\nrm b\\u000d\\u001b");

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::base::Blame;
 use crate::choose::{ChoicePoint, Label, choose_lent};
 use crate::devices::{Devices, HostId};
-use crate::events::asked;
+use crate::events::request_mark;
 use crate::verdict::{Broken, BrokenKind};
 
 /// The handle for the requests of a component. Clones share one stack. A component takes it from
@@ -26,17 +26,17 @@ pub struct Asks {
 /// The state of the requests of one stack.
 pub(super) struct Desk {
     devices: Devices,
-    hears: Cell<Hears>,
+    state: Cell<RequestState>,
     /// The host of the stack. `None` unless there are several hosts.
     host: Cell<Option<HostId>>,
     /// True if there was a request for crash checks since the mutate began.
-    asked: Cell<bool>,
+    requested: Cell<bool>,
     /// The first request that was refused.
     refused: RefCell<Option<Broken>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Hears {
+enum RequestState {
     /// No mutate runs. A request has no effect.
     Idle,
     /// A mutate runs. Its driver handles requests.
@@ -47,29 +47,29 @@ enum Hears {
 
 impl Desk {
     pub fn new(devices: &Devices) -> Rc<Desk> {
-        let (devices, hears) = (Rc::clone(devices), Cell::new(Hears::Idle));
+        let (devices, state) = (Rc::clone(devices), Cell::new(RequestState::Idle));
         Rc::new(Desk {
             devices,
-            hears,
+            state,
             host: Cell::default(),
-            asked: Cell::default(),
+            requested: Cell::default(),
             refused: RefCell::default(),
         })
     }
 
     /// Records the start (`on`) or the end of a mutate.
     pub fn listen(&self, on: bool) {
-        if self.hears.get() != Hears::Never {
-            self.hears.set(if on { Hears::Mutate } else { Hears::Idle });
+        if self.state.get() != RequestState::Never {
+            self.state.set(if on { RequestState::Mutate } else { RequestState::Idle });
         }
         if on {
-            self.asked.set(false);
+            self.requested.set(false);
         }
     }
 
     /// Returns true if there was a request for crash checks since the mutate began.
-    pub fn has_asked(&self) -> bool {
-        self.asked.get()
+    pub fn has_requests(&self) -> bool {
+        self.requested.get()
     }
 
     /// Sets the host of the stack, if there are several.
@@ -79,7 +79,7 @@ impl Desk {
 
     /// Marks the stack as one on a crash disk. Requests are refused from now on.
     pub fn is_of_crash(&self) {
-        self.hears.set(Hears::Never);
+        self.state.set(RequestState::Never);
     }
 
     /// Returns the first request that was refused.
@@ -101,7 +101,7 @@ impl Asks {
     /// Returns true while a mutate runs on this stack. Only then does a request for crash checks
     /// have an effect.
     pub fn are_heard(&self) -> bool {
-        self.hears() == Hears::Mutate
+        self.state() == RequestState::Mutate
     }
 
     /// Chooses one of the numbers below `options`. Each of them is tried in time. Traces record the
@@ -120,7 +120,7 @@ impl Asks {
             "{} chooses '{name}' among no options: give it one at least",
             self.component
         );
-        if self.hears() == Hears::Never {
+        if self.state() == RequestState::Never {
             return 0;
         }
         let options = u32::try_from(options).expect("fewer than 2^32 options");
@@ -140,14 +140,14 @@ impl Asks {
     /// of the component.
     pub fn check_crashes_now(&self, name: &str) {
         let Some(desk) = &self.desk else { return };
-        let refused = match desk.hears.get() {
-            Hears::Idle => return,
-            Hears::Mutate => {
-                desk.asked.set(true);
-                let put = desk.devices.put_mark(&asked(name));
+        let refused = match desk.state.get() {
+            RequestState::Idle => return,
+            RequestState::Mutate => {
+                desk.requested.set(true);
+                let put = desk.devices.put_mark(&request_mark(name));
                 put.err().map(|fault| Broken::from(fault.blame(Blame::Tool).of(&self.component)))
             }
-            Hears::Never => Some(BrokenKind::Component.of(format!(
+            RequestState::Never => Some(BrokenKind::Component.of(format!(
                 "{}: asked for crash checks ('{name}') on the stack of a crash disk; ask only \
                  where Asks::are_heard is true",
                 self.component
@@ -158,8 +158,8 @@ impl Asks {
         }
     }
 
-    fn hears(&self) -> Hears {
-        self.desk.as_ref().map_or(Hears::Idle, |desk| desk.hears.get())
+    fn state(&self) -> RequestState {
+        self.desk.as_ref().map_or(RequestState::Idle, |desk| desk.state.get())
     }
 }
 

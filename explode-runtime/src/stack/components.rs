@@ -196,17 +196,17 @@ impl Components {
     /// to get it.
     pub fn unknown<'a>(
         &self,
-        what: &str,
+        kind: &str,
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> UsageError {
         match self.absent.iter().find(|absent| absent.is_named(name)) {
             Some(FeatureGated { feature, .. }) => UsageError(format!(
-                "{what} '{name}' is not in this build; it is in one with the cargo feature \
+                "{kind} '{name}' is not in this build; it is in one with the cargo feature \
                  '{feature}': cargo run --features \
                  {feature} -- run ..."
             )),
-            None => UsageError::unknown(what, name, known),
+            None => UsageError::unknown(kind, name, known),
         }
     }
 

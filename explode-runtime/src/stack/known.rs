@@ -146,9 +146,9 @@ impl Stack {
     /// logged.
     pub(crate) fn unobserved_by_soft_crashes(&self) -> Vec<(String, &'static str)> {
         let systems = self.levels.iter().filter(|level| level.file_system().is_some());
-        let what =
+        let reason =
             "what is stored through a shared mapping (mmap), until crash checks are asked for";
-        systems.map(|level| (level.plan.name.clone(), what)).collect()
+        systems.map(|level| (level.plan.name.clone(), reason)).collect()
     }
 
     /// Logs the calls on the stack's files and the commands of its checker to `log` from now on.

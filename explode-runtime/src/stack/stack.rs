@@ -233,8 +233,9 @@ impl Stack {
     }
 
     /// Returns true if a component or the kernel has requested crash checks since the mutate began.
-    pub(crate) fn has_asked(&self) -> bool {
-        self.desk.has_asked() || self.devices.kernel().is_some_and(|kernel| kernel.has_asked())
+    pub(crate) fn has_requests(&self) -> bool {
+        self.desk.has_requests()
+            || self.devices.kernel().is_some_and(|kernel| kernel.has_requests())
     }
 
     /// Returns the first request of a component or of the kernel that was refused.
@@ -464,10 +465,10 @@ mod tests {
 
     #[test]
     fn a_type_is_told_without_its_modules() {
-        for (name, told) in
+        for (name, segment) in
             [("Folder", "Folder"), ("a::b::Folder", "Folder"), ("a::Of<b::C>", "Of")]
         {
-            assert_eq!(last_segment(name), told);
+            assert_eq!(last_segment(name), segment);
         }
     }
 }

@@ -115,7 +115,7 @@ pub enum TraceError {
 impl Trace {
     /// Returns the trace of an error.
     pub fn of(plan: &Plan, origin: &RunOrigin, error: &FoundError) -> Trace {
-        let way = &error.way;
+        let witness = &error.way;
         let record = |(id, kept): &(String, Vec<KeptPiece>)| CrashDiskRecord {
             id: id.clone(),
             blocks: names(kept),
@@ -132,17 +132,17 @@ impl Trace {
             checker_defaults: origin.checker_defaults.clone(),
             options: plan.settings.clone(),
             pristine: origin.pristine.clone(),
-            choices: way.choices.clone(),
-            mutates: way.place.mutates,
+            choices: witness.choices.clone(),
+            mutates: witness.place.mutates,
             chops: plan.settings.chop.map_or_else(Vec::new, |period| {
-                (1..=way.place.chops).map(|chop| chop * period).collect()
+                (1..=witness.place.chops).map(|chop| chop * period).collect()
             }),
-            interval: way.place.interval,
-            epoch: way.epoch,
-            args: way.args.clone(),
-            log: format!("{:032x}", way.log_hash),
-            crash_disk: way.disk.as_ref().map(record),
-            recovery: way.recovery.iter().map(record).collect(),
+            interval: witness.place.interval,
+            epoch: witness.epoch,
+            args: witness.args.clone(),
+            log: format!("{:032x}", witness.log_hash),
+            crash_disk: witness.disk.as_ref().map(record),
+            recovery: witness.recovery.iter().map(record).collect(),
             died: error.died,
             verdict: error.violation.verdict,
             signature: error.violation.signature(&plan.checker),
@@ -202,7 +202,9 @@ impl Trace {
             return Err(TraceError::Format(format));
         }
         let trace: Trace = serde_json::from_slice(text)?;
-        trace.contradiction().map_or(Ok(trace), |what| Err(TraceError::Damaged(what)))
+        trace
+            .contradiction()
+            .map_or(Ok(trace), |contradiction| Err(TraceError::Damaged(contradiction)))
     }
 
     /// Returns the contradiction in the trace that no run can have. `None` if there is none.

@@ -107,11 +107,11 @@ impl ChopCache {
             .dedup()
             .collect();
         let most = places.iter().map(|(_, choices)| *choices).max()?;
-        let mut ways = vec![PathHash::default()];
+        let mut paths = vec![PathHash::default()];
         for choice in &state.choices[..most] {
-            ways.push(ways[ways.len() - 1].then(choice));
+            paths.push(paths[paths.len() - 1].then(choice));
         }
-        let keys = places.iter().rev().map(|(mutates, choices)| ways[*choices].key(*mutates));
+        let keys = places.iter().rev().map(|(mutates, choices)| paths[*choices].key(*mutates));
         let key = keys.into_iter().find(|key| self.states.contains_key(key))?;
         self.uses += 1;
         let (chopped, used) = self.states.get_mut(&key)?;
@@ -132,7 +132,7 @@ struct PathHash(u128);
 
 impl PathHash {
     fn of(choices: &[Choice]) -> PathHash {
-        choices.iter().fold(PathHash::default(), |way, choice| way.then(choice))
+        choices.iter().fold(PathHash::default(), |path, choice| path.then(choice))
     }
 
     fn then(self, choice: &Choice) -> PathHash {

@@ -102,7 +102,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         });
         let result = result.and_then(|()| match stack.refused() {
             Some(why) => Err(CheckError::Broken(why)),
-            None if !stack.has_asked() => Ok(()),
+            None if !stack.has_requests() => Ok(()),
             None => self.answer_requests(stack, &Whole(checker)),
         });
         self.ended(result)
@@ -159,8 +159,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
     /// that no two states are equal (EX-20).
     fn signature(&self, bytes: Option<&[u8]>, depth: u32) -> u128 {
         let chooser = self.asking.chooser.get();
-        let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
-        let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
+        let place = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
+        let mut signature = bytes.map_or_else(place, <[u8]>::to_vec);
         // The faults are part of the state, and no checker sees them.
         self.sources.add_state(chooser.made(), &mut signature);
         xxh3_128(&signature)
@@ -189,21 +189,21 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         }
         let chooser = self.asking.chooser.get();
         let choices = chooser.made();
-        let here = UnitProgress { choices, operations: self.operations, place: self.place };
+        let progress = UnitProgress { choices, operations: self.operations, place: self.place };
         self.place.interval += 1;
         // After a divergence, or without knowledge of the kernel's choices, a check would prove
         // nothing.
         let checked = if chooser.diverged().is_some() || self.sources.trouble().is_some() {
             Err(CheckError::Stop)
         } else if self.explored {
-            self.asking.work.get_mut().crashes(&mut self.pipeline, stack, request, &here)
+            self.asking.work.get_mut().crashes(&mut self.pipeline, stack, request, &progress)
         } else {
             self.pipeline.skip(stack.devices(), request.when).map_err(CheckError::from)
         };
         self.asking
             .work
             .get_mut()
-            .before(self.place.step(), &UnitProgress { place: self.place, ..here });
+            .before(self.place.step(), &UnitProgress { place: self.place, ..progress });
         if let Err(CheckError::Broken(why)) = &checked {
             self.unchecked.get_or_insert_with(|| why.clone());
         }

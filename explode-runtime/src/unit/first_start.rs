@@ -115,8 +115,8 @@ fn not_promised(profile: Option<&Profile>, facts: &CheckerFacts) -> Result<(), R
     excluded.map_or(Ok(()), |line| Err(RunError::NotPromised(line)))
 }
 
-fn unsupported(what: Unsupported) -> RunError {
-    RunError::Unsupported(what.0)
+fn unsupported(reason: Unsupported) -> RunError {
+    RunError::Unsupported(reason.0)
 }
 
 /// Returns an error if the checker must start from an empty file system and this one is not empty.
@@ -131,7 +131,7 @@ fn not_empty(
     }
     let names = stack.names_at_root();
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("/{name}")).collect();
-    let there = match names.len().saturating_sub(SHOWN) {
+    let shown = match names.len().saturating_sub(SHOWN) {
         _ if names.is_empty() => String::new(),
         0 => format!(" ({})", shown.join(", ")),
         more => format!(" ({} and {more} more)", shown.join(", ")),
@@ -140,7 +140,7 @@ fn not_empty(
     let use_others =
         if others.is_empty() { String::new() } else { format!("use {}, or ", others.join(", ")) };
     Err(Unsupported(format!(
-        "the file system is not empty after init and mount{there}, and checker '{}' must start \
+        "the file system is not empty after init and mount{shown}, and checker '{}' must start \
          with an empty one; \
          {use_others}a checker made of commands in a stack file, or a checker of your own with \
          the fact populated_ok",
@@ -167,7 +167,7 @@ fn why_every_check_is_made(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> 
         return Some(why.to_owned());
     }
     let elsewhere =
-        |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
+        |layer: &str, name: &str| format!("{layer} '{name}' may depend on more than its disks");
     if let Some(layer) = stack.why_every_check_is_made() {
         return Some(elsewhere("component", layer));
     }

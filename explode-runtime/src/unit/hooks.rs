@@ -44,7 +44,7 @@ pub trait UnitHooks {
         &mut self,
         pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &CrashRequest<'_>,
+        request: &CrashRequest<'_>,
         so_far: &UnitProgress<'_>,
     ) -> Result<(), CheckError>;
 

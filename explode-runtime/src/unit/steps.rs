@@ -36,9 +36,9 @@ impl Runner<'_> {
         }
         let (asking, sources) = (Asking::new(script, work), Sources::new());
         let driver = UnitDriver::new(&asking, &sources, pipeline);
-        let mut way = UnitSteps { runner: self, unit, driver, running: None };
-        let early = way.go().err();
-        let UnitDriver { pipeline, operations, .. } = way.driver;
+        let mut steps = UnitSteps { runner: self, unit, driver, running: None };
+        let early = steps.go().err();
+        let UnitDriver { pipeline, operations, .. } = steps.driver;
         let mut chooser = asking.chooser.into_inner();
         if early.is_none() {
             chooser.finish();

@@ -54,14 +54,14 @@ impl Profile {
     /// does: a promise that `below` excludes is excluded, with the words of `below`.
     #[must_use = "this returns the profile of both"]
     pub fn on(self, below: &Profile) -> Profile {
-        let excluded_here = ExcludedPromises::by(Some(&self));
+        let excluded = ExcludedPromises::by(Some(&self));
         let excluded_below = ExcludedPromises::by(Some(below));
         let own = self
             .promises
             .into_iter()
             .filter(|line| !line.kept || !excluded_below.contains(line.name));
         let others =
-            below.promises.iter().filter(|line| !line.kept && !excluded_here.contains(line.name));
+            below.promises.iter().filter(|line| !line.kept && !excluded.contains(line.name));
         let promises = own.chain(others.copied()).collect();
         Profile { system: format!("{} on {}", self.system, below.system), promises }
     }

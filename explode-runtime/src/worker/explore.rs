@@ -55,7 +55,7 @@ pub(super) struct UnitExplorer<'a> {
 /// A crash disk of a request, with the data of the unit that its checks need.
 struct Checking<'e, 'a> {
     examiner: &'e mut UnitExplorer<'a>,
-    has: Here<'e>,
+    has: WitnessContext<'e>,
     candidate: &'e CandidateDisk<'e>,
     /// The key of the checks that can stand for each other: equal epochs, arguments and check_keys.
     tree: u128,
@@ -75,7 +75,7 @@ struct Open {
 
 /// The place of a request for crash checks on the path of the unit.
 #[derive(Clone, Copy)]
-struct Here<'a> {
+struct WitnessContext<'a> {
     choices: &'a [Choice],
     place: Position,
     operations: u64,
@@ -115,15 +115,16 @@ impl<'a> UnitExplorer<'a> {
         match ended.early {
             None | Some(UnitStop::Stopped) => {}
             Some(UnitStop::Violated(violation, place)) => {
-                let way = Witness { choices: ended.choices.clone(), place, ..Witness::default() };
+                let witness =
+                    Witness { choices: ended.choices.clone(), place, ..Witness::default() };
                 let shown = self.shown(violation, None);
-                let index = self.error(&shown, || way);
+                let index = self.error(&shown, || witness);
                 self.segment.seen.push(index);
             }
             Some(UnitStop::Broken(why)) => self.segment.add_broken(why),
             Some(UnitStop::Diverged(divergence)) => {
-                let what = "the checked system is not deterministic";
-                let why = format!("restoring a state took another path: {divergence}; {what}");
+                let text = "the checked system is not deterministic";
+                let why = format!("restoring a state took another path: {divergence}; {text}");
                 self.segment.add_broken(BrokenKind::NotReproduced.of(why));
             }
         }
@@ -153,16 +154,16 @@ impl<'a> UnitExplorer<'a> {
         Rc::new(Shown { violation, by_design, died })
     }
 
-    /// Returns the index of this violation's error. Calls `way` only if the violation is the first
-    /// of its signature.
-    fn error(&mut self, shown: &Shown, way: impl FnOnce() -> Witness) -> u32 {
+    /// Returns the index of this violation's error. Calls `witness` only if the violation is the
+    /// first of its signature.
+    fn error(&mut self, shown: &Shown, witness: impl FnOnce() -> Witness) -> u32 {
         let errors = &mut self.result.errors;
         let known = errors.iter().position(|error| error.is_like(&shown.violation));
         let index = known.unwrap_or(errors.len());
         if known.is_none() {
             let Shown { violation, by_design, died } = shown;
             let (violation, by_design) = (violation.clone(), by_design.clone());
-            errors.push(FoundError { violation, by_design, died: *died, way: way() });
+            errors.push(FoundError { violation, by_design, died: *died, way: witness() });
         }
         index as u32
     }
@@ -178,28 +179,28 @@ impl<'a> UnitExplorer<'a> {
     }
 
     /// Announces the next step. Sends a snapshot of the unit first, if the order requests one.
-    fn announce(&mut self, step: WorkerStep, operations: u64, way: impl FnOnce() -> Witness) {
+    fn announce(&mut self, step: WorkerStep, operations: u64, witness: impl FnOnce() -> Witness) {
         if self.order.snapshot_before.contains(&step) {
-            let way = way();
-            let choices = way.choices.len() as u64;
+            let witness = witness();
+            let choices = witness.choices.len() as u64;
             let operations = operations - self.operations();
-            let mut result = UnitResult { choices: way.choices.clone(), ..self.result.clone() };
+            let mut result = UnitResult { choices: witness.choices.clone(), ..self.result.clone() };
             result.segments.push(Segment { choices, operations, ..self.segment.clone() });
-            self.listener.snapshot_before(step, UnitSnapshot { result, way });
+            self.listener.snapshot_before(step, UnitSnapshot { result, way: witness });
         }
         self.listener.next_step(step, self.checked);
     }
 }
 
-impl Here<'_> {
+impl WitnessContext<'_> {
     /// Returns the witness of a disk: this check, then the disks of `path`.
-    fn way_over(
+    fn witness_over(
         &self,
         candidate: &CandidateDisk<'_>,
         check: &Check<'_>,
         path: &[DiskName],
     ) -> Witness {
-        let Here { choices, place, .. } = *self;
+        let WitnessContext { choices, place, .. } = *self;
         let mut disks = check.before.iter().cloned().chain(name(check)).chain(path.iter().cloned());
         Witness {
             epoch: Some(check.crash.epoch),
@@ -228,8 +229,8 @@ impl Checking<'_, '_> {
     /// Records a violation that was met at this check, or over the disks of `path` from there. It
     /// is an error of the result, and of all checks that led to it.
     fn met(&mut self, check: &Check<'_>, shown: &Rc<Shown>, path: &[DiskName]) {
-        let way = self.has.way_over(self.candidate, check, path);
-        self.examiner.error(shown, || way);
+        let witness = self.has.witness_over(self.candidate, check, path);
+        self.examiner.error(shown, || witness);
         let path: Vec<DiskName> =
             check.before.iter().cloned().chain(name(check)).chain(path.iter().cloned()).collect();
         for (crashes, open) in self.open.iter_mut().enumerate() {
@@ -319,8 +320,8 @@ impl JudgeHooks for Checking<'_, '_> {
 
     fn before(&mut self, check: &Check<'_>, stage: DiskStage) -> bool {
         let (has, candidate) = (self.has, self.candidate);
-        let way = || has.way_over(candidate, check, &[]);
-        self.examiner.announce(check.step(stage), has.operations, way);
+        let witness = || has.witness_over(candidate, check, &[]);
+        self.examiner.announce(check.step(stage), has.operations, witness);
         !self.examiner.listener.stop()
     }
 
@@ -411,33 +412,33 @@ impl UnitHooks for UnitExplorer<'_> {
 
     fn before(&mut self, step: WorkerStep, so_far: &UnitProgress<'_>) {
         let UnitProgress { choices, operations, place } = *so_far;
-        let way = || Witness { choices: choices.to_vec(), place, ..Witness::default() };
-        self.announce(step, operations, way);
+        let witness = || Witness { choices: choices.to_vec(), place, ..Witness::default() };
+        self.announce(step, operations, witness);
     }
 
     fn crashes(
         &mut self,
         pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &CrashRequest<'_>,
+        request: &CrashRequest<'_>,
         so_far: &UnitProgress<'_>,
     ) -> Result<(), CheckError> {
         let UnitProgress { choices, operations, place } = *so_far;
         self.listener.next_step(WorkerStep::Between, self.checked);
         let judge = pipeline.judge();
-        let (interval, when) = (place.interval, ask.when);
+        let (interval, when) = (place.interval, request.when);
         let span = debug_span!("crash_request", interval, ?when, crash_disks = field::Empty);
         let _entered = span.enter();
         if let Some(skipping) = &mut self.skipping {
-            skipping.begin_request(ask.checker.disk_check_key().is_some());
+            skipping.begin_request(request.checker.disk_check_key().is_some());
         }
         let mut sound = true;
         let counts =
-            pipeline.candidates(stack.devices(), ask, (place.interval, choices), |candidate| {
-                let CandidateDisk { key, judged_as: told, args, rest, disk, .. } = *candidate;
-                let crash = Crash::of(judge, ask, candidate, judge.crash_depth());
-                let tree = key_of(Identity::default(), told, args, rest);
-                let has = Here { choices, place, operations };
+            pipeline.candidates(stack.devices(), request, (place.interval, choices), |candidate| {
+                let CandidateDisk { key, judged_as, args, rest, disk, .. } = *candidate;
+                let crash = Crash::of(judge, request, candidate, judge.crash_depth());
+                let tree = key_of(Identity::default(), judged_as, args, rest);
+                let has = WitnessContext { choices, place, operations };
                 let recalled = self.memo.disk(key);
                 let stopped = recalled.is_none() && self.stopped();
                 let mut checking = Checking {

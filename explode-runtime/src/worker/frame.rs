@@ -109,7 +109,7 @@ mod tests {
         BrokenKind::Tool.of("glass")
     }
 
-    fn said() -> Vec<FromWorker> {
+    fn messages() -> Vec<FromWorker> {
         let label =
             Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
         let choice = Choice {
@@ -194,9 +194,10 @@ mod tests {
 
     #[test]
     fn messages_arrive_as_they_were_sent() {
-        let bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
+        let bytes: Vec<u8> =
+            messages().iter().flat_map(|message| encode(message).unwrap()).collect();
         for piece in [1, 3, 1000, bytes.len()] {
-            assert_eq!(read::<FromWorker>(&bytes, piece), (said(), true));
+            assert_eq!(read::<FromWorker>(&bytes, piece), (messages(), true));
         }
         let bytes: Vec<u8> = to_worker().iter().flat_map(|word| encode(word).unwrap()).collect();
         assert_eq!(read::<ToWorker>(&bytes, 7), (to_worker(), true));
@@ -223,7 +224,8 @@ mod tests {
         #[test]
         fn damaged_messages_are_survived(at in any::<prop::sample::Index>(), flip in 1_u8..=255,
             piece in 1_usize..50) {
-            let mut bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
+            let mut bytes: Vec<u8> =
+                messages().iter().flat_map(|message| encode(message).unwrap()).collect();
             let at = at.index(bytes.len());
             bytes[at] ^= flip;
             read::<FromWorker>(&bytes, piece);

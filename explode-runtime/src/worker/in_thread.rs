@@ -55,7 +55,7 @@ impl<'a> InThreadWorkers<'a> {
         }
         let about = system.about();
         let unobserved =
-            about.unobserved.iter().map(|(name, what)| format!("{name}: {what}")).collect();
+            about.unobserved.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
         let not_skipping = about.why_every_check_is_made.map(str::to_owned);
         let unsupported_calls = about.unsupported_calls.to_vec();
         let started = WorkerStarted {

@@ -31,15 +31,15 @@ pub fn replay(
     trace: &Trace,
     backend: &dyn Backend,
 ) -> Result<ReplayResult, RunError> {
-    replay_heard(registry, trace, backend, &mut |_| {})
+    replay_with_steps(registry, trace, backend, &mut |_| {})
 }
 
-/// Replays a trace like [`replay`]. `hear` receives each step before it is taken.
-pub(crate) fn replay_heard(
+/// Replays a trace like [`replay`]. `on_step` receives each step before it is taken.
+pub(crate) fn replay_with_steps(
     registry: &Registry,
     trace: &Trace,
     backend: &dyn Backend,
-    hear: &mut dyn FnMut(WorkerStep),
+    on_step: &mut dyn FnMut(WorkerStep),
 ) -> Result<ReplayResult, RunError> {
     let plan = trace.plan();
     let first_start = info_span!("first_start").entered();
@@ -48,7 +48,7 @@ pub(crate) fn replay_heard(
     system.chop_at(&trace.chops);
     let unit = Unit { script: trace.choices.clone(), mutates: trace.mutates, ..Unit::default() };
     let mut search =
-        DiskSearch { trace, hear, past_end: None, found: None, looked: None, by_search: false };
+        DiskSearch { trace, on_step, past_end: None, found: None, looked: None, by_search: false };
     let ended = system.run(&unit, &mut search);
     let DiskSearch { past_end, found, looked, by_search, .. } = search;
     if let Some(divergence) = past_end {
@@ -63,7 +63,7 @@ pub(crate) fn replay_heard(
     }
     let index = ended.choices.len();
     if let Some(recorded) = trace.choices.get(index) {
-        return Ok(ReplayResult::Diverged(Divergence::unasked(index, recorded.clone())));
+        return Ok(ReplayResult::Diverged(Divergence::not_met(index, recorded.clone())));
     }
     if let Some(step) = trace.died {
         return Ok(not_seen(NotReproduced::StepFinished, format!("step {step} came to an end")));
@@ -112,7 +112,7 @@ impl CrashDiskRecord {
 /// the trace's error.
 struct RecordedWitness<'a> {
     trace: &'a Trace,
-    hear: &'a mut dyn FnMut(WorkerStep),
+    on_step: &'a mut dyn FnMut(WorkerStep),
     /// True if only the recorded path counts; false if any path with as many crashes counts.
     exactly: bool,
     found: Option<Violation>,
@@ -130,12 +130,12 @@ impl JudgeHooks for RecordedWitness<'_> {
     }
 
     fn before(&mut self, check: &Check<'_>, stage: DiskStage) -> bool {
-        (self.hear)(check.step(stage));
+        (self.on_step)(check.step(stage));
         true
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        (self.hear)(WorkerStep::Between);
+        (self.on_step)(WorkerStep::Between);
     }
 
     fn judged(
@@ -165,7 +165,7 @@ impl JudgeHooks for RecordedWitness<'_> {
 /// Searches the trace's interval for the trace's crash disk.
 struct DiskSearch<'a> {
     trace: &'a Trace,
-    hear: &'a mut dyn FnMut(WorkerStep),
+    on_step: &'a mut dyn FnMut(WorkerStep),
     past_end: Option<Divergence>,
     found: Option<Violation>,
     /// The number of disks that were checked; `None` before the trace's interval.
@@ -177,9 +177,9 @@ impl UnitHooks for DiskSearch<'_> {
     /// Answers a point past the end of the trace. The trace has every answer up to the finding, so
     /// such a point is on another path.
     fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        let asked = Some((point.options, point.kind, point.label.clone()));
+        let met = Some((point.options, point.kind, point.label.clone()));
         let index = self.trace.choices.len();
-        self.past_end.get_or_insert(Divergence { index, recorded: None, asked, answered: None });
+        self.past_end.get_or_insert(Divergence { index, recorded: None, met, answered: None });
         0
     }
 
@@ -189,31 +189,32 @@ impl UnitHooks for DiskSearch<'_> {
     }
 
     fn before(&mut self, step: WorkerStep, _so_far: &UnitProgress<'_>) {
-        (self.hear)(step);
+        (self.on_step)(step);
     }
 
     fn crashes(
         &mut self,
         pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &CrashRequest<'_>,
+        request: &CrashRequest<'_>,
         so_far: &UnitProgress<'_>,
     ) -> Result<(), CheckError> {
         let place = so_far.place;
-        (self.hear)(WorkerStep::Between);
+        (self.on_step)(WorkerStep::Between);
         if self.past_end.is_some() {
             return Err(CheckError::Stop);
         }
         let Some(wanted) =
             self.trace.crash_disk.as_ref().filter(|_| place.interval == self.trace.interval)
         else {
-            return Ok(pipeline.skip(stack.devices(), ask.when)?);
+            return Ok(pipeline.skip(stack.devices(), request.when)?);
         };
         let judge = pipeline.judge();
         let mut seen = HashSet::new();
         let mut looked = 0;
-        let asked = pipeline.asked(stack.devices(), ask, (place.interval, so_far.choices))?;
-        self.by_search = format!("{:032x}", asked.log_hash()) != self.trace.log;
+        let open_request =
+            pipeline.open_request(stack.devices(), request, (place.interval, so_far.choices))?;
+        self.by_search = format!("{:032x}", open_request.log_hash()) != self.trace.log;
         let by_search = self.by_search;
         let mut visit = |candidate: &CandidateDisk<'_>| {
             let CandidateDisk { disk, epoch, args, key, .. } = candidate;
@@ -225,17 +226,17 @@ impl UnitHooks for DiskSearch<'_> {
             }
             looked += 1;
             let trace = self.trace;
-            let crash = Crash::of(judge, ask, candidate, trace.recovery.len() as u32);
+            let crash = Crash::of(judge, request, candidate, trace.recovery.len() as u32);
             let exactly = !self.by_search;
             let mut recorded =
-                RecordedWitness { trace, hear: &mut *self.hear, exactly, found: None };
+                RecordedWitness { trace, on_step: &mut *self.on_step, exactly, found: None };
             judge_disk(&crash, *key, disk, &mut recorded);
             self.found = recorded.found;
         };
         if by_search {
-            asked.walk(visit)?;
+            open_request.walk(visit)?;
         } else {
-            asked.named(&wanted.blocks, &mut visit)?;
+            open_request.named(&wanted.blocks, &mut visit)?;
         }
         stood_still(stack.devices())?;
         self.looked = Some(looked);

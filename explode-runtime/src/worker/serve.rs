@@ -21,7 +21,7 @@ use crate::trace::Trace;
 use crate::verdict::WorkerStep;
 use crate::worker::probe::ProbeChannel;
 use crate::worker::probe::{ProbeCommand, ProbeReply};
-use crate::worker::replay::replay_heard;
+use crate::worker::replay::replay_with_steps;
 
 /// Serves a supervisor over two streams, which may be one, with the backends of this program. Steps
 /// are announced on the page, or on the stream if there is no page. Spans and log lines come from
@@ -64,11 +64,11 @@ impl<W: Write> Server<'_, W> {
                 }
                 ToWorker::Start(plan, keep_events) => self.work(&plan, keep_events)?,
                 ToWorker::Replay(trace) => {
-                    let said = self
+                    let message = self
                         .replay(&trace)
                         .unwrap_or_else(|error| FromWorker::Failed(error.into()));
                     self.wire.check()?;
-                    self.wire.end(&said)?;
+                    self.wire.end(&message)?;
                     self.wire.receive()?
                 }
                 other => return Err(unexpected_message(&other)),
@@ -80,8 +80,8 @@ impl<W: Write> Server<'_, W> {
     fn replay(&mut self, trace: &Trace) -> Result<FromWorker, RunError> {
         let backend = self.backend(trace.mode)?;
         self.wire.next_step(WorkerStep::FirstStart, 0);
-        let mut hear = |step| self.wire.next_step(step, 0);
-        replay_heard(self.registry, trace, &*backend, &mut hear).map(FromWorker::Replayed)
+        let mut on_step = |step| self.wire.next_step(step, 0);
+        replay_with_steps(self.registry, trace, &*backend, &mut on_step).map(FromWorker::Replayed)
     }
 
     /// Runs units of a plan. Returns the first message that is not about the plan.
@@ -122,9 +122,9 @@ impl<W: Write> Server<'_, W> {
 
     fn unit(&mut self, run: impl FnOnce(&mut dyn UnitListener) -> FromWorker) -> io::Result<()> {
         self.wire.stop = false;
-        let said = run(&mut self.wire);
+        let message = run(&mut self.wire);
         self.wire.check()?;
-        self.wire.end(&said)
+        self.wire.end(&message)
     }
 
     fn backend(&mut self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
@@ -148,7 +148,7 @@ impl Observing<'_> {
     }
 
     /// Notes that a message has arrived.
-    fn heard(&mut self) {
+    fn arrived(&mut self) {
         if self.wanted {
             self.since = self.diagnostics.now();
         }
@@ -174,23 +174,23 @@ struct SupervisorLink<'a, W> {
 }
 
 impl<W: Write> SupervisorLink<'_, W> {
-    fn send(&mut self, said: &FromWorker) -> io::Result<()> {
-        self.output.write_all(&encode(said)?)?;
+    fn send(&mut self, message: &FromWorker) -> io::Result<()> {
+        self.output.write_all(&encode(message)?)?;
         self.output.flush()
     }
 
     /// Sends the result of an order, after the diagnostics of the order.
-    fn end(&mut self, said: &FromWorker) -> io::Result<()> {
+    fn end(&mut self, message: &FromWorker) -> io::Result<()> {
         let observed = self.observing.take(true);
         observed.map_or(Ok(()), |observed| self.send(&observed))?;
-        self.send(said)
+        self.send(message)
     }
 
     /// Returns the next message; `None` when the supervisor is gone.
     fn receive(&mut self) -> io::Result<Option<ToWorker>> {
         loop {
             if let Some(word) = self.reader.take()? {
-                self.observing.heard();
+                self.observing.arrived();
                 return Ok(Some(word));
             }
             if !self.reader.fill(self.input.as_fd())? {
@@ -200,19 +200,19 @@ impl<W: Write> SupervisorLink<'_, W> {
     }
 
     /// Sends a message while a unit runs.
-    fn notify(&mut self, said: &FromWorker) {
+    fn notify(&mut self, message: &FromWorker) {
         if self.failed.is_none() {
-            self.failed = self.send(said).err();
+            self.failed = self.send(message).err();
         }
     }
 
     /// Sends a message while a unit runs, and waits for a message that `answer` accepts.
     fn request<T>(
         &mut self,
-        said: &FromWorker,
+        message: &FromWorker,
         answer: impl Fn(&ToWorker) -> Option<T>,
     ) -> Option<T> {
-        self.notify(said);
+        self.notify(message);
         while self.failed.is_none() {
             let word = self
                 .receive()
@@ -284,13 +284,13 @@ impl<W: Write> ProbeChannel for SupervisorLink<'_, W> {
         UnitListener::next_step(self, step, 0);
     }
 
-    fn report(&mut self, said: ProbeReply) {
-        SupervisorLink::notify(self, &FromWorker::Probe(Box::new(said)));
+    fn report(&mut self, reply: ProbeReply) {
+        SupervisorLink::notify(self, &FromWorker::Probe(Box::new(reply)));
     }
 
-    fn next(&mut self, said: ProbeReply) -> ProbeCommand {
+    fn next(&mut self, reply: ProbeReply) -> ProbeCommand {
         let next =
-            SupervisorLink::request(self, &FromWorker::Probe(Box::new(said)), |word| match word {
+            SupervisorLink::request(self, &FromWorker::Probe(Box::new(reply)), |word| match word {
                 ToWorker::Next(next) => Some(next.clone()),
                 _ => None,
             });

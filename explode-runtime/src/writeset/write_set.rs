@@ -94,8 +94,9 @@ impl WriteSet {
     pub fn submitted(&self) -> Image {
         let mut image = self.durable.clone();
         for (dev, pending) in &self.devices {
-            let is_there = |piece: &&Rc<Piece>| piece.acknowledged || !piece.carriers.is_empty();
-            for piece in pending.pieces.values().filter(is_there) {
+            let is_submitted =
+                |piece: &&Rc<Piece>| piece.acknowledged || !piece.carriers.is_empty();
+            for piece in pending.pieces.values().filter(is_submitted) {
                 piece.write_to(image.disk_mut(*dev));
             }
         }
@@ -145,9 +146,9 @@ impl WriteSet {
 
     /// Checks that the pieces of this payload do not exceed the limits of pending pieces.
     fn may_hold(&self, dev: u32, sector: u64, payload: &Payload) -> Result<(), Contradiction> {
-        let there: u64 = self.devices.values().map(|pending| pending.pieces.len() as u64).sum();
+        let present: u64 = self.devices.values().map(|pending| pending.pieces.len() as u64).sum();
         let cut_in = pieces_of(sector, payload.len(), &self.rules);
-        let mut pieces = there + cut_in;
+        let mut pieces = present + cut_in;
         if pieces > self.most_pieces && cut_in <= self.most_pieces {
             // Only now it is worth the time to find the pieces that are pending already.
             let pending = self.devices.get(&dev);
@@ -237,11 +238,11 @@ impl WriteSet {
     }
 
     /// Hides the pieces that a later state no longer has, or has hidden for good.
-    pub fn hide_what_is_gone(&mut self, later: &WriteSet) {
+    pub fn hide_replaced(&mut self, later: &WriteSet) {
         for (dev, pending) in &mut self.devices {
-            let there = later.devices.get(dev);
+            let others = later.devices.get(dev);
             for (serial, piece) in &mut pending.pieces {
-                let now = there.and_then(|pending| pending.pieces.get(serial));
+                let now = others.and_then(|pending| pending.pieces.get(serial));
                 if now.is_none_or(|now| now.replaced) {
                     Rc::make_mut(piece).replaced = true;
                 }
@@ -268,9 +269,9 @@ impl WriteSet {
     /// visible.
     pub(super) fn show(&mut self, dev: u32, serials: &[u64], instant: u64) {
         let Some(pending) = self.devices.get(&dev) else { return };
-        let there =
+        let pieces =
             serials.iter().filter_map(|serial| Some((*serial, pending.pieces.get(serial)?)));
-        let since: Vec<(u64, u64)> = there
+        let since: Vec<(u64, u64)> = pieces
             .map(|(serial, piece)| {
                 let already = self.visible(pending, piece);
                 (serial, if already { piece.since.min(instant) } else { instant })

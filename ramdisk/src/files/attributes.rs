@@ -35,7 +35,7 @@ const MODE: u16 = 0o7777;
 
 /// Returns the contents of a sector in words. `None` if the sector holds neither a mode nor an
 /// attribute.
-pub fn what(sector: u64) -> Option<&'static str> {
+pub fn describe(sector: u64) -> Option<&'static str> {
     match sector {
         MODE_SECTOR => Some("the mode"),
         _ if XATTR_SECTORS.contains(&sector) => Some("an extended attribute"),

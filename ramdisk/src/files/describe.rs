@@ -12,9 +12,9 @@ impl Tree {
         let inode = self.inodes.get(&number)?;
         let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
         let path = self.path_of(number, |name| name.leads_to).or_else(removed);
-        if let Some(what) = attributes::what(sector) {
+        if let Some(kind) = attributes::describe(sector) {
             let path = path.unwrap_or_else(|| format!("inode {number}"));
-            return Some(format!("{what} of {path}"));
+            return Some(format!("{kind} of {path}"));
         }
         match &inode.body {
             InodeBody::Symlink => {
@@ -82,18 +82,18 @@ mod tests {
         files.pwrite(fd, 0, &[1; 5000]).unwrap();
         let file = files.device(files.fstat(fd).unwrap().inode);
         let directory = files.device(files.stat("/d").unwrap().inode);
-        let whose = |dev, sector| files.describe_sector(dev, sector).unwrap_or_default();
-        assert_eq!(whose(100, 0), "the name /d");
-        assert_eq!(whose(directory, 0), "the name /d/f");
-        assert_eq!(whose(file, 8), "/d/f at byte 4096");
-        assert_eq!(whose(file, 1 << 40), "the size of /d/f");
+        let owner = |dev, sector| files.describe_sector(dev, sector).unwrap_or_default();
+        assert_eq!(owner(100, 0), "the name /d");
+        assert_eq!(owner(directory, 0), "the name /d/f");
+        assert_eq!(owner(file, 8), "/d/f at byte 4096");
+        assert_eq!(owner(file, 1 << 40), "the size of /d/f");
         assert_eq!(files.describe_sector(100, 1), None);
         assert_eq!(files.describe_sector(99, 0), None);
         files.link("/d/f", "/g").unwrap();
         files.unlink("/d/f").unwrap();
-        assert_eq!(whose(file, 0), "/g at byte 0");
+        assert_eq!(owner(file, 0), "/g at byte 0");
         files.unlink("/g").unwrap();
-        assert_eq!(whose(directory, 0), "the name /d/f");
-        assert_eq!(whose(file, 0), "/g (removed) at byte 0");
+        assert_eq!(owner(directory, 0), "the name /d/f");
+        assert_eq!(owner(file, 0), "/g (removed) at byte 0");
     }
 }

@@ -19,11 +19,11 @@ impl Tree {
                     InodeBody::Symlink => {}
                     InodeBody::File { size } => files.push((path, self.device(number), *size)),
                     InodeBody::Directory(directory) => {
-                        let there = directory
+                        let entries = directory
                             .names
                             .iter()
                             .filter_map(|(name, at)| Some((name, at.leads_to?)));
-                        let new = there.filter(|(_, number)| met.insert(*number));
+                        let new = entries.filter(|(_, number)| met.insert(*number));
                         next.extend(new.map(|(name, number)| (format!("{path}/{name}"), number)));
                     }
                 }

@@ -65,8 +65,8 @@ fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(FileKind, Inod
     let Some(disk) = disk else { return Ok((directory, targets)) };
     for sector in disk.used_sectors(0..SIZE_SECTOR) {
         let (kind, number, name) = slot::decode(disk.sector(sector))?;
-        let name_here = DirEntry { slot: sector, leads_to: Some(number), led_to: Some(number) };
-        if number >= INODES || directory.names.insert(name.to_owned(), name_here).is_some() {
+        let entry = DirEntry { slot: sector, leads_to: Some(number), led_to: Some(number) };
+        if number >= INODES || directory.names.insert(name.to_owned(), entry).is_some() {
             return Err(Errno::EIO);
         }
         directory.next_slot = sector + 1;

@@ -47,8 +47,8 @@ impl MountedSimFiles {
     /// Opens a file under the smallest free number.
     pub fn open(&mut self, path: &str, flags: OpenFlags, synced: Option<Synced>) -> Result<Fd> {
         let place = self.tree.place(path)?;
-        let there = place.map_or(Some(ROOT), |place| place.inode);
-        let file = match (there, place) {
+        let inode = place.map_or(Some(ROOT), |place| place.inode);
+        let file = match (inode, place) {
             (Some(_), _) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
             (Some(number), _) => match self.tree.inode(number).kind() {
                 FileKind::File => number,

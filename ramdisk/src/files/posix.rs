@@ -131,9 +131,9 @@ impl Files for SimFiles {
     fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let mounted = self.0.borrow();
         let directory = mounted.tree.directory(mounted.tree.lookup(path)?)?;
-        let there =
+        let entries =
             directory.names.iter().filter_map(|(name, at)| Some((name.clone(), at.leads_to?)));
-        Ok(there.map(|(name, number)| (name, mounted.tree.inode(number).kind())).collect())
+        Ok(entries.map(|(name, number)| (name, mounted.tree.inode(number).kind())).collect())
     }
 
     fn mkdir(&self, path: &str) -> Result<()> {

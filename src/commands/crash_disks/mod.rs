@@ -59,11 +59,11 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
         LogDisksError::TooMany { .. } => input.refuse_all(format!("{wrong}; {FEWER}")),
     })?;
     written?;
-    found.disks.iter().for_each(|disk| tell(args.format, disk));
+    found.disks.iter().for_each(|disk| print_disk(args.format, disk));
     let distinct = found.disks.len() as u64;
     let (crash_disks, left_out) = (ExactCount(found.crash_disks), ExactCount(found.left_out));
     match args.format {
-        Format::Jsonl => say(&Line::Summary { crash_disks, distinct, left_out }),
+        Format::Jsonl => print_line(&Line::Summary { crash_disks, distinct, left_out }),
         Format::Human => {
             output::line(&format!(
                 "{crash_disks} crash disks, {distinct} distinct, {left_out} left out"
@@ -81,17 +81,17 @@ enum Line<'a> {
     Summary { crash_disks: ExactCount, distinct: u64, left_out: ExactCount },
 }
 
-fn say(line: &Line<'_>) {
+fn print_line(line: &Line<'_>) {
     output::line(&serde_json::to_string(line).expect("a line is plain data"));
 }
 
-fn tell(format: Format, disk: &LogDisk) {
+fn print_disk(format: Format, disk: &LogDisk) {
     let id = disk.identity.to_string();
     let epochs: Vec<&str> = disk.epochs.iter().map(|epoch| epoch.as_str()).collect();
     match format {
         Format::Jsonl => {
             let block = |kept: &KeptPiece| (kept.dev, kept.sector, kept.version);
-            say(&Line::Disk { id, epochs, blocks: disk.kept.iter().map(block).collect() });
+            print_line(&Line::Disk { id, epochs, blocks: disk.kept.iter().map(block).collect() });
         }
         Format::Human => {
             let block = |kept: &KeptPiece| format!("{}:{}v{}", kept.dev, kept.sector, kept.version);

@@ -35,21 +35,21 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         }
         _ => {}
     }
-    let wanted = |what: fn(&ListKind) -> bool| args.what.as_ref().is_none_or(what);
+    let wanted = |is_kind: fn(&ListKind) -> bool| args.what.as_ref().is_none_or(is_kind);
     let mut lines = Vec::new();
-    if wanted(|what| matches!(what, ListKind::Targets)) {
+    if wanted(|kind| matches!(kind, ListKind::Targets)) {
         lines.extend(registry.targets.iter().map(|each| target(registry, each)));
     }
-    if wanted(|what| matches!(what, ListKind::Stacks)) {
+    if wanted(|kind| matches!(kind, ListKind::Stacks)) {
         lines.extend(stacks(registry));
     }
-    if wanted(|what| matches!(what, ListKind::Components)) {
+    if wanted(|kind| matches!(kind, ListKind::Components)) {
         lines.extend(registry.components.iter().map(|def| {
             let modes: Vec<_> = def.modes.iter().copied().map(Mode::as_str).collect();
             named("component", &def.name, &modes.join(","), &def.about, &def.options)
         }));
     }
-    if wanted(|what| matches!(what, ListKind::Checkers)) {
+    if wanted(|kind| matches!(kind, ListKind::Checkers)) {
         // A checker runs in every mode that its stack allows.
         let checker =
             |def: &CheckerDef| named("checker", &def.name, "mem,vm,here", &def.about, &def.options);

@@ -18,26 +18,26 @@ pub type Result<T> = std::result::Result<T, VmError>;
 #[derive(Debug, Error)]
 pub enum VmError {
     /// A requirement of explode is missing.
-    #[error("{what}; {remedy}")]
+    #[error("{text}; {remedy}")]
     Missing {
         /// The name of the missing thing.
-        what: String,
+        text: String,
         /// The remedy.
         remedy: String,
     },
     /// A build, a guest, or the machine failed.
-    #[error("{what}{}", under("the last it printed", tail))]
+    #[error("{text}{}", under("the last it printed", tail))]
     Broken {
         /// The thing that failed.
-        what: String,
+        text: String,
         /// The end of its output. May be empty.
         tail: String,
     },
     /// A command of a build failed.
-    #[error("{what}{}\nall its output is in {}", under(heading, lines), log.display())]
+    #[error("{text}{}\nall its output is in {}", under(heading, lines), log.display())]
     Build {
         /// The command, and how it ended.
-        what: String,
+        text: String,
         /// A heading for the lines, which says whether they are errors or the end of the output.
         heading: &'static str,
         /// Some lines of its output. May be empty.
@@ -72,12 +72,12 @@ impl VmError {
         }
     }
 
-    pub(crate) fn missing(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Missing { what: what.into(), remedy: remedy.into() }
+    pub(crate) fn missing(text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Missing { text: text.into(), remedy: remedy.into() }
     }
 
-    pub(crate) fn broken(what: impl Into<String>) -> Self {
-        Self::Broken { what: what.into(), tail: String::new() }
+    pub(crate) fn broken(text: impl Into<String>) -> Self {
+        Self::Broken { text: text.into(), tail: String::new() }
     }
 }
 

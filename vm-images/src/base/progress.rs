@@ -3,7 +3,7 @@
 /// A receiver of a build's progress. All methods may be called from any thread.
 pub trait BuildProgress: Sync {
     /// Begins a step, for example "unpacking the kernel's source", and ends the step before.
-    fn step(&self, what: &str);
+    fn step(&self, text: &str);
 
     /// Reports that `done` of `total` parts of the step are done. `total` is an estimate and may be
     /// exceeded.
@@ -15,5 +15,5 @@ pub trait BuildProgress: Sync {
 pub struct Silent;
 
 impl BuildProgress for Silent {
-    fn step(&self, _what: &str) {}
+    fn step(&self, _text: &str) {}
 }

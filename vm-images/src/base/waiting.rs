@@ -19,8 +19,8 @@ pub fn kept_waiting(process: u32) -> Duration {
 }
 
 fn of_thread(thread: &Path) -> Option<Duration> {
-    let said = fs::read_to_string(thread.join("schedstat")).ok()?;
-    said.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos)
+    let statistics = fs::read_to_string(thread.join("schedstat")).ok()?;
+    statistics.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
 /// A clock that excludes the time in which the process was kept from running.

@@ -20,7 +20,7 @@ use crate::base::{ErrorContext, HostClock, Result, VmError, kept_waiting, spawn}
 /// The number of console lines in an error.
 const TAIL_LINES: usize = 40;
 
-/// The interval at which `given_up` is checked while a guest boots.
+/// The interval at which `is_cancelled` is checked while a guest boots.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The requested size of the stream's pipes in bytes. The system may allow less.
@@ -52,13 +52,13 @@ impl Guest {
         Self::boot_unless(spec, &|| false)
     }
 
-    /// Boots a guest like [`Guest::boot`], but gives up as soon as `given_up` returns true.
+    /// Boots a guest like [`Guest::boot`], but gives up as soon as `is_cancelled` returns true.
     ///
     /// # Errors
     /// The errors of [`Guest::boot`]; [`VmError::Broken`] if the boot was given up.
-    pub fn boot_unless(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Self> {
+    pub fn boot_unless(spec: &GuestSpec, is_cancelled: &dyn Fn() -> bool) -> Result<Self> {
         let mut guest = Self::start(spec)?;
-        guest.wait_for_agent(spec.boot_deadline, given_up)?;
+        guest.wait_for_agent(spec.boot_deadline, is_cancelled)?;
         Ok(guest)
     }
 
@@ -91,7 +91,11 @@ impl Guest {
         Ok(Self { qemu, stream, console, messages })
     }
 
-    fn wait_for_agent(&mut self, deadline: Duration, given_up: &dyn Fn() -> bool) -> Result<()> {
+    fn wait_for_agent(
+        &mut self,
+        deadline: Duration,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let (reader, _) =
             self.stream.as_ref().ok_or_else(|| VmError::broken("the guest's stream was taken"))?;
         let clock = HostClock::of(self.qemu.id());
@@ -100,16 +104,16 @@ impl Guest {
             let left = deadline.saturating_sub(clock.elapsed());
             let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::MAX);
             match poll(&mut fds, timeout) {
-                _ if given_up() => {
+                _ if is_cancelled() => {
                     return Err(VmError::broken("the guest was given up before it was there"));
                 }
                 Ok(0) if clock.elapsed() < deadline => {}
                 Ok(0) => {
-                    let what = format!(
+                    let text = format!(
                         "the guest's agent has not answered within {} s",
                         deadline.as_secs_f32()
                     );
-                    return Err(self.broken(what));
+                    return Err(self.broken(text));
                 }
                 Ok(_)
                     if fds[0]
@@ -130,13 +134,13 @@ impl Guest {
         }
     }
 
-    fn broken(&self, what: String) -> VmError {
+    fn broken(&self, text: String) -> VmError {
         let messages = self.messages.text();
         let mut tail = self.console_tail(TAIL_LINES);
         if !messages.trim().is_empty() {
             tail = format!("{}\n{tail}", memory::tail(&messages, TAIL_LINES));
         }
-        VmError::Broken { what, tail }
+        VmError::Broken { text, tail }
     }
 
     /// Returns the two directions of the stream. `None` on the second call.

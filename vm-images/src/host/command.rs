@@ -65,8 +65,8 @@ impl BuildLog {
             let full = complaints.ends_with("No space left on device");
             let space = if full { format!("; {MORE_SPACE}") } else { String::new() };
             let (heading, lines) = complaints.into_lines();
-            let what = format!("{name} failed ({status}){space}");
-            return Err(VmError::Build { what, heading, lines, log: log.clone() });
+            let text = format!("{name} failed ({status}){space}");
+            return Err(VmError::Build { text, heading, lines, log: log.clone() });
         }
         logged.at("write", log)
     }
@@ -81,7 +81,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(VmError::Broken {
-        what: format!("{} failed ({})", shown(command), output.status),
+        text: format!("{} failed ({})", shown(command), output.status),
         tail: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
 }

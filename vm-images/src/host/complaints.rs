@@ -98,8 +98,8 @@ impl Complaints {
     }
 
     /// Returns true if one of the last lines contains this.
-    pub(crate) fn ends_with(&self, what: &str) -> bool {
-        self.tail.iter().any(|line| line.contains(what))
+    pub(crate) fn ends_with(&self, text: &str) -> bool {
+        self.tail.iter().any(|line| line.contains(text))
     }
 }
 

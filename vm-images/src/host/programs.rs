@@ -9,51 +9,51 @@ use crate::base::{Result, VmError};
 
 /// A required program or header, and the package that contains it.
 struct Need {
-    what: &'static str,
+    name: &'static str,
     package: &'static str,
 }
 
 const PROGRAMS: &[Need] = &[
-    Need { what: "apt-get", package: "apt" },
-    Need { what: "bc", package: "bc" },
-    Need { what: "bison", package: "bison" },
-    Need { what: "dpkg-deb", package: "dpkg" },
-    Need { what: "flex", package: "flex" },
-    Need { what: "gcc", package: "gcc" },
-    Need { what: "ld", package: "binutils" },
-    Need { what: "make", package: "make" },
-    Need { what: "perl", package: "perl" },
-    Need { what: "tar", package: "tar" },
-    Need { what: "xz", package: "xz-utils" },
+    Need { name: "apt-get", package: "apt" },
+    Need { name: "bc", package: "bc" },
+    Need { name: "bison", package: "bison" },
+    Need { name: "dpkg-deb", package: "dpkg" },
+    Need { name: "flex", package: "flex" },
+    Need { name: "gcc", package: "gcc" },
+    Need { name: "ld", package: "binutils" },
+    Need { name: "make", package: "make" },
+    Need { name: "perl", package: "perl" },
+    Need { name: "tar", package: "tar" },
+    Need { name: "xz", package: "xz-utils" },
 ];
 
 const HEADERS: &[Need] = &[
-    Need { what: "gelf.h", package: "libelf-dev" },
-    Need { what: "stdio.h", package: "libc6-dev" },
+    Need { name: "gelf.h", package: "libelf-dev" },
+    Need { name: "stdio.h", package: "libc6-dev" },
 ];
 
 /// Returns the programs and headers that are missing, and the packages to install for them.
 pub(crate) fn missing() -> (Vec<&'static str>, Vec<&'static str>) {
-    let programs = PROGRAMS.iter().filter(|need| find_program(need.what).is_none());
+    let programs = PROGRAMS.iter().filter(|need| find_program(need.name).is_none());
     let headers = HEADERS.iter().filter(|need| {
         !["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/local/include"]
             .iter()
-            .any(|folder| Path::new(folder).join(need.what).is_file())
+            .any(|folder| Path::new(folder).join(need.name).is_file())
     });
-    programs.chain(headers).map(|need| (need.what, need.package)).unzip()
+    programs.chain(headers).map(|need| (need.name, need.package)).unzip()
 }
 
 /// Checks that all required programs and headers exist.
 pub(crate) fn check() -> Result<()> {
-    let (what, packages) = missing();
+    let (names, packages) = missing();
     if find_program("cargo").is_none() {
         return Err(VmError::missing("cargo is not there", "install Rust (https://rustup.rs)"));
     }
-    if what.is_empty() {
+    if names.is_empty() {
         return Ok(());
     }
     Err(VmError::missing(
-        format!("building the kernel needs {}", what.join(", ")),
+        format!("building the kernel needs {}", names.join(", ")),
         format!("run as root: apt-get install {}", packages.join(" ")),
     ))
 }

@@ -127,7 +127,7 @@ fn configure(building: &Building<'_>, tree: &Path, tools: &Tools) -> Result<()> 
         return Ok(());
     }
     Err(VmError::Broken {
-        what: "this kernel's configuration does not take all of kernel/explode.config: a \
+        text: "this kernel's configuration does not take all of kernel/explode.config: a \
                dependency is missing or \
                an option has another name"
             .into(),

@@ -36,9 +36,9 @@ pub(crate) fn get(build: &Build<'_>, source: &KernelSource) -> Result<BuiltKerne
 
 /// Returns the kernel. `None` if it has yet to be built.
 pub(crate) fn built(build: &Build<'_>, source: &KernelSource) -> Option<Result<BuiltKernel>> {
-    let is_there = match source {
+    let is_built = match source {
         KernelSource::Debian => build.cache.find("kernel", &debian::key(build)).is_some(),
         KernelSource::Tree(_) => true,
     };
-    is_there.then(|| get(build, source))
+    is_built.then(|| get(build, source))
 }

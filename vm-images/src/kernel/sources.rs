@@ -97,7 +97,7 @@ fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
             .unwrap_or(Path::new(""));
         folders.extend(folder.ancestors().map(Path::to_owned));
     }
-    look.files = times.into_iter().filter_map(|(file, there)| there.map(|_| file)).collect();
+    look.files = times.into_iter().filter_map(|(file, time)| time.map(|_| file)).collect();
     if look.files.is_empty() {
         for folder in FOLDERS {
             younger(tree, Path::new(folder), built, &mut look);
@@ -227,7 +227,7 @@ fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
     let more = format!("{} more", stale.len().saturating_sub(NAMED));
     names.extend((stale.len() > NAMED).then_some(more.as_str()));
     let shown = tree.display();
-    let what = format!(
+    let text = format!(
         "the kernel in {shown} is older than its sources; changed since it was built: {}",
         names.join(", ")
     );
@@ -248,7 +248,7 @@ fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
              so touch them first"
         )
     };
-    VmError::missing(what, remedy)
+    VmError::missing(text, remedy)
 }
 
 /// Checks that the kernel was built with the current configuration.

@@ -76,7 +76,7 @@ pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<BuiltKernel> {
 fn kept(build: &Build<'_>, image: &[u8]) -> Result<PathBuf> {
     let file =
         build.cache.root().join("boot").join(CacheKey::new(1).with_bytes("bzImage", image).hash());
-    if fs::read(&file).is_ok_and(|there| there == image) {
+    if fs::read(&file).is_ok_and(|bytes| bytes == image) {
         return Ok(file);
     }
     write_whole(&file, image)?;

@@ -42,7 +42,7 @@ pub(crate) fn make(
 /// Returns true if the tree's configuration has this line.
 fn has(tree: &Path, line: &str) -> Result<bool> {
     let path = tree.join(".config");
-    Ok(fs::read_to_string(&path).at("read", &path)?.lines().any(|there| there == line))
+    Ok(fs::read_to_string(&path).at("read", &path)?.lines().any(|present| present == line))
 }
 
 /// Returns the symbol tables that make does not find by itself. A tree whose own modules are built

@@ -143,7 +143,7 @@ impl Checker for Failures {
         let files = cx.stack().files()?;
         let step = self.choose(cx, files.as_ref())?;
         let ended = step.make(files.as_ref());
-        if let StepEnding::Failed(what, errno) = &ended
+        if let StepEnding::Failed(text, errno) = &ended
             && !cx.fault_was_injected()
         {
             // A file system without hard links returns EPERM (link(2)). There is nothing to check
@@ -152,7 +152,7 @@ impl Checker for Failures {
                 return Ok(());
             }
             return Err(CheckError::broken(format!(
-                "{what}: {errno}, and no function of the kernel had failed"
+                "{text}: {errno}, and no function of the kernel had failed"
             )));
         }
         self.last = ended.clone();

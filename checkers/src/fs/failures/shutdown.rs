@@ -28,9 +28,10 @@ pub struct Shutdown {
 
 /// Returns true if every call that reads returns EIO, or if nothing can be changed any more.
 pub fn is_down(files: &dyn Files) -> bool {
-    let says = |answer: Option<Errno>| answer == Some(Errno::EIO);
-    let dead =
-        says(files.stat("/").err()) && says(files.readdir("/").err()) && says(files.sync().err());
+    let is_io_error = |answer: Option<Errno>| answer == Some(Errno::EIO);
+    let dead = is_io_error(files.stat("/").err())
+        && is_io_error(files.readdir("/").err())
+        && is_io_error(files.sync().err());
     dead || is_read_only(files)
 }
 

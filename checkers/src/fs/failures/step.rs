@@ -38,8 +38,8 @@ pub enum StepEnding {
 impl StepEnding {
     /// The word for what is promised of the last system call.
     pub fn promise(&self) -> String {
-        let (StepEnding::Done(what) | StepEnding::Failed(what, _)) = self;
-        let call = what.split(' ').next().unwrap_or_default();
+        let (StepEnding::Done(text) | StepEnding::Failed(text, _)) = self;
+        let call = text.split(' ').next().unwrap_or_default();
         match self {
             StepEnding::Done(_) => format!("{call}-has-its-effect"),
             StepEnding::Failed(..) => format!("failed-{call}-has-no-effect"),
@@ -50,8 +50,8 @@ impl StepEnding {
 impl fmt::Display for StepEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StepEnding::Done(what) => write!(f, "{what} succeeded"),
-            StepEnding::Failed(what, errno) => write!(f, "{what} failed with {errno}"),
+            StepEnding::Done(text) => write!(f, "{text} succeeded"),
+            StepEnding::Failed(text, errno) => write!(f, "{text} failed with {errno}"),
         }
     }
 }
@@ -108,12 +108,12 @@ impl FailureStep {
 
     /// Returns true if every path that the call needs is there, and none that it makes.
     fn can_succeed(&self, fs: &Abstract) -> bool {
-        let is_there = |path: &str| fs.find(path).is_some();
+        let exists = |path: &str| fs.find(path).is_some();
         match &self.call {
-            FsCall::Mkdir { path } | FsCall::Open { path, .. } => !is_there(path),
-            FsCall::Link { from, to } => is_there(from) && !is_there(to),
-            FsCall::Rename { from, .. } => is_there(from),
-            call => call.paths().into_iter().all(is_there),
+            FsCall::Mkdir { path } | FsCall::Open { path, .. } => !exists(path),
+            FsCall::Link { from, to } => exists(from) && !exists(to),
+            FsCall::Rename { from, .. } => exists(from),
+            call => call.paths().into_iter().all(exists),
         }
     }
 
@@ -166,16 +166,16 @@ impl FailureStep {
     ) -> Result<(), String> {
         match (&self.call, ended) {
             (call, StepEnding::Done(_)) => fs.apply(call),
-            (FsCall::Pwrite { path, offset, data, .. }, StepEnding::Failed(what, _))
-                if *what == self.name =>
+            (FsCall::Pwrite { path, offset, data, .. }, StepEnding::Failed(text, _))
+                if *text == self.name =>
             {
                 let old = fs.find(path).map(|id| fs.bytes(id)).unwrap_or_default();
                 let found = part(files, path, old, *offset as usize, data)?;
                 fs.apply(&FsCall::pwrite(path, 0, found));
             }
             // An ftruncate that has failed may have cut the file.
-            (call @ FsCall::Ftruncate { path, size }, StepEnding::Failed(what, _))
-                if *what == self.name && files.stat(path).is_ok_and(|stat| stat.size == *size) =>
+            (call @ FsCall::Ftruncate { path, size }, StepEnding::Failed(text, _))
+                if *text == self.name && files.stat(path).is_ok_and(|stat| stat.size == *size) =>
             {
                 fs.apply(call);
             }

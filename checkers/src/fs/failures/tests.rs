@@ -90,17 +90,17 @@ fn a_wrong_tree_is_refused_by_the_word_of_the_last_call() {
             let files = files(&calls);
             wrong.apply(&files).unwrap();
             let call = step.name.split(' ').next().unwrap();
-            let told = refused(done.compare(&files, ""));
-            assert!(told.starts_with(&format!("{call}-has-its-effect: ")), "{wrong}: {told}");
-            let told = refused(done.compare(&files, " on the disk"));
-            assert!(told.starts_with(&format!("{call}-has-its-effect-on-disk: ")), "{told}");
+            let message = refused(done.compare(&files, ""));
+            assert!(message.starts_with(&format!("{call}-has-its-effect: ")), "{wrong}: {message}");
+            let message = refused(done.compare(&files, " on the disk"));
+            assert!(message.starts_with(&format!("{call}-has-its-effect-on-disk: ")), "{message}");
             seen += 1;
         }
         // An effect of a call that has failed.
         if expected(&before) != expected(&after) {
-            let told = refused(failed.compare(&files(&calls), ""));
+            let message = refused(failed.compare(&files(&calls), ""));
             let call = step.name.split(' ').next().unwrap();
-            assert!(told.starts_with(&format!("failed-{call}-has-no-effect: ")), "{told}");
+            assert!(message.starts_with(&format!("failed-{call}-has-no-effect: ")), "{message}");
         }
     }
     assert!(seen > 500, "{seen}");
@@ -137,7 +137,7 @@ fn a_message_tells_the_first_difference() {
     let done = StepEnding::Done("mkdir /new-dir");
     let mut checker = Failures { last: done, ..Failures::new() };
     step::begin().iter().for_each(|call| checker.fs.apply(call));
-    let told = |wrong: FsCall| {
+    let message_of = |wrong: FsCall| {
         let files = files(&step::begin());
         wrong.apply(&files).unwrap();
         refused(checker.compare(&files, ""))
@@ -156,7 +156,7 @@ fn a_message_tells_the_first_difference() {
         (FsCall::Mkdir { path: "/x".to_owned() }, "/x is a directory; expected: not there"),
     ] {
         let expected = format!("mkdir-has-its-effect: mkdir /new-dir succeeded, and {difference}");
-        assert_eq!(told(wrong), expected);
+        assert_eq!(message_of(wrong), expected);
     }
 }
 

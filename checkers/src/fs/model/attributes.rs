@@ -94,13 +94,13 @@ impl Seen {
     }
 
     /// Returns the attributes as a text that follows another one. Empty if there are none.
-    pub fn said(&self) -> String {
+    pub fn describe(&self) -> String {
         let mode = self.mode.map_or_else(String::new, |mode| format!(", mode {mode:o}"));
-        let xattrs = self.xattrs.iter().flatten().map(|(name, value)| said(name, value));
+        let xattrs = self.xattrs.iter().flatten().map(|(name, value)| describe_xattr(name, value));
         std::iter::once(mode).chain(xattrs).collect()
     }
 }
 
-fn said(name: &str, value: &[u8]) -> String {
+fn describe_xattr(name: &str, value: &[u8]) -> String {
     format!(", {name} of {} bytes", value.len())
 }

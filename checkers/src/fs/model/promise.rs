@@ -14,7 +14,7 @@ use super::pattern::{CELL, FoundBytes, compare};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PathPromise {
     pub path: String,
-    pub what: PromisedObject,
+    pub object: PromisedObject,
 }
 
 /// The object that a path leads to. The words name the promise.
@@ -61,7 +61,7 @@ impl PathPromise {
     /// Returns the promise as demands of a shell script.
     pub fn demands(&self) -> Vec<ShellDemand> {
         let path = self.path.clone();
-        vec![match &self.what {
+        vec![match &self.object {
             PromisedObject::Directory(_) => ShellDemand::Directory(path),
             PromisedObject::Nothing(_) => ShellDemand::Nothing(path),
             PromisedObject::File(_, contents) => ShellDemand::File(path, vec![contents.demand()]),
@@ -80,7 +80,7 @@ impl PathPromise {
     pub fn judge(&self, files: &dyn Files) -> Result<(), CheckError> {
         let path = &self.path;
         let found = files.stat(path).map(|stat| stat.kind);
-        match (&self.what, found) {
+        match (&self.object, found) {
             (_, Err(errno)) if is_the_machines(errno) => {
                 Err(CheckError::broken(format!("stat {path}: {errno}")))
             }
@@ -156,7 +156,7 @@ fn judge_attributes(
         errno => corrupt(promise, path, &format!("has attributes that cannot be read: {errno}")),
     })?;
     let difference = wanted.difference(&found);
-    difference.map_or(Ok(()), |what| Err(lost(promise, path, &what)))
+    difference.map_or(Ok(()), |text| Err(lost(promise, path, &text)))
 }
 
 /// Checks all promises on a crash disk: first those that the profile keeps, `kept`. If the profile
@@ -178,14 +178,14 @@ pub fn judge(
 /// Checks that a file holds one of these contents. Otherwise returns the violation of the first,
 /// which is the newest.
 fn one_of(any: &[PromisedContents], files: &dyn Files, path: &str) -> Result<(), CheckError> {
-    let mut said = None;
+    let mut first = None;
     for contents in any {
         match contents.judge(files, path) {
-            Err(CheckError::Violation(violation)) => said = said.or(Some(violation)),
+            Err(CheckError::Violation(violation)) => first = first.or(Some(violation)),
             other => return other,
         }
     }
-    said.map_or(Ok(()), |violation| Err(violation.into()))
+    first.map_or(Ok(()), |violation| Err(violation.into()))
 }
 
 impl PromisedContents {
@@ -295,10 +295,10 @@ pub fn is_the_machines(errno: Errno) -> bool {
     matches!(errno, Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF)
 }
 
-fn lost(promise: &str, path: &str, what: &str) -> CheckError {
-    Violation::new(Verdict::Lost, promise, format!("{path} {what}")).into()
+fn lost(promise: &str, path: &str, text: &str) -> CheckError {
+    Violation::new(Verdict::Lost, promise, format!("{path} {text}")).into()
 }
 
-fn corrupt(promise: &str, path: &str, what: &str) -> CheckError {
-    Violation::new(Verdict::Corrupt, promise, format!("{path} {what}")).into()
+fn corrupt(promise: &str, path: &str, text: &str) -> CheckError {
+    Violation::new(Verdict::Corrupt, promise, format!("{path} {text}")).into()
 }

@@ -33,7 +33,7 @@ impl Whereabouts {
     }
 
     /// Returns true if a crash may leave the node in more than one place.
-    pub fn is_on_its_way(&self) -> bool {
+    pub fn is_moving(&self) -> bool {
         self.may_be.len() > 1
     }
 
@@ -67,16 +67,13 @@ mod tests {
         node.move_to(2);
         node.move_to(0);
         assert_eq!(
-            (&node.may_be[..], node.is_on_its_way(), node.is_forced),
+            (&node.may_be[..], node.is_moving(), node.is_forced),
             (&[1, 2, 0][..], true, false)
         );
         node.move_to(2);
         assert_eq!(node.may_be, [1, 0, 2]);
         node.force(2);
-        assert_eq!(
-            (&node.may_be[..], node.is_on_its_way(), node.is_forced),
-            (&[2][..], false, true)
-        );
+        assert_eq!((&node.may_be[..], node.is_moving(), node.is_forced), (&[2][..], false, true));
     }
 
     #[test]

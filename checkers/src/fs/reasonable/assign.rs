@@ -36,13 +36,13 @@ struct State {
     /// The inodes that each found inode may still be.
     may_be: Vec<NumberSet>,
     /// True for each found inode that a name requires.
-    asked: Vec<bool>,
+    required: Vec<bool>,
     /// True for each found inode with a name that a crash cannot change.
     settled: Vec<bool>,
     /// True for each found inode that has one possibility left, and whose needs are required.
     done: Vec<bool>,
     /// The inodes of the model that found inodes with one possibility are.
-    there: NumberSet,
+    present: NumberSet,
     /// The inodes that must not be there.
     absent: NumberSet,
     /// The sets of inodes of which at least one must not be there.
@@ -66,15 +66,15 @@ impl<'a> Assign<'a> {
         let none = vec![false; self.pairs.possible.len()];
         let mut state = State {
             may_be: self.pairs.possible.clone(),
-            asked: none.clone(),
+            required: none.clone(),
             settled: none.clone(),
             done: none,
-            there: NumberSet::default(),
+            present: NumberSet::default(),
             absent: NumberSet::default(),
             unmade: Vec::new(),
             changed: false,
         };
-        (state.asked[self.pairs.root], state.settled[self.pairs.root]) = (true, true);
+        (state.required[self.pairs.root], state.settled[self.pairs.root]) = (true, true);
         self.goes_on(state)
     }
 
@@ -90,7 +90,7 @@ impl<'a> Assign<'a> {
             });
         }
         let open =
-            (0..state.may_be.len()).filter(|inode| state.asked[*inode] && !state.done[*inode]);
+            (0..state.may_be.len()).filter(|inode| state.required[*inode] && !state.done[*inode]);
         let first = open.min_by_key(|inode| {
             (
                 !self.pairs.shared[*inode],
@@ -116,7 +116,7 @@ impl State {
             self.changed = false;
             (0..self.may_be.len()).try_for_each(|inode| self.narrow(pairs, inode))?;
             self.leave_out()?;
-            self.tell_apart(copies)?;
+            self.keep_apart(copies)?;
             pairs.exchanges.iter().try_for_each(|names| self.exchange(names))?;
         }
         if copies || self.are_enough() { Ok(()) } else { Err(DeadEnd) }
@@ -133,12 +133,12 @@ impl State {
     /// Removes the inodes whose needs cannot be met from the set of a found inode. Requires the
     /// names that all remaining inodes need.
     fn narrow(&mut self, pairs: &Pairs, inode: usize) -> Result<(), DeadEnd> {
-        if !self.asked[inode] {
+        if !self.required[inode] {
             return Ok(());
         }
         let can_be = |id: &usize| {
             let needs = pairs.needs(inode, *id);
-            needs.unmade.iter().all(|unmade| !unmade.without(self.there).is_empty())
+            needs.unmade.iter().all(|unmade| !unmade.without(self.present).is_empty())
                 && needs.leads.iter().all(|lead| {
                     !self.may_be[lead.inode].and(lead.may_be).without(self.absent).is_empty()
                 })
@@ -152,7 +152,7 @@ impl State {
         }
         if let Some(id) = left.only() {
             (self.done[inode], self.changed) = (true, true);
-            self.there = self.there.or(left);
+            self.present = self.present.or(left);
             self.unmade.extend(&pairs.needs(inode, id).unmade);
         }
         let all: Vec<&[Pairing]> = left.each().map(|id| &*pairs.needs(inode, id).leads).collect();
@@ -161,25 +161,25 @@ impl State {
         all[0].iter().try_for_each(|lead| {
             let same: Option<Vec<Pairing>> =
                 all.iter().map(|leads| of_name(leads, lead.name)).collect();
-            same.map_or(Ok(()), |same| self.ask(&same))
+            same.map_or(Ok(()), |same| self.require(&same))
         })
     }
 
     /// Requires that a name is as one of these pairings has it.
-    fn ask(&mut self, leads: &[Pairing]) -> Result<(), DeadEnd> {
+    fn require(&mut self, leads: &[Pairing]) -> Result<(), DeadEnd> {
         let inode = leads[0].inode;
         let settled = self.settled[inode] || leads.iter().all(|lead| lead.settled);
-        self.changed |= !self.asked[inode] || settled != self.settled[inode];
-        (self.asked[inode], self.settled[inode]) = (true, settled);
+        self.changed |= !self.required[inode] || settled != self.settled[inode];
+        (self.required[inode], self.settled[inode]) = (true, settled);
         self.limit(inode, leads.iter().fold(NumberSet::default(), |all, lead| all.or(lead.may_be)))
     }
 
     /// If all inodes of an `unmade` set except one are there, the last one must be absent.
     fn leave_out(&mut self) -> Result<(), DeadEnd> {
-        let (there, absent) = (self.there, self.absent);
+        let (present, absent) = (self.present, self.absent);
         self.unmade.retain(|unmade| unmade.and(absent).is_empty());
         for unmade in &mut self.unmade {
-            *unmade = unmade.without(there);
+            *unmade = unmade.without(present);
             if unmade.is_empty() {
                 return Err(DeadEnd);
             }
@@ -192,7 +192,7 @@ impl State {
     }
 
     /// Ensures that no inode is found as two or, with `copies`, not by settled names.
-    fn tell_apart(&mut self, copies: bool) -> Result<(), DeadEnd> {
+    fn keep_apart(&mut self, copies: bool) -> Result<(), DeadEnd> {
         let done: Vec<usize> = (0..self.done.len()).filter(|inode| self.done[*inode]).collect();
         let mut taken = NumberSet::default();
         for inode in done.iter().filter(|inode| !copies || self.settled[**inode]) {
@@ -204,7 +204,7 @@ impl State {
         if copies {
             return Ok(());
         }
-        let open = |inode: &usize| self.asked[*inode] && !self.done[*inode];
+        let open = |inode: &usize| self.required[*inode] && !self.done[*inode];
         let open: Vec<usize> = (0..self.done.len()).filter(open).collect();
         open.into_iter().try_for_each(|inode| self.limit(inode, self.may_be[inode].without(taken)))
     }
@@ -220,7 +220,7 @@ impl State {
                 let are =
                     is(self, *directory, one.directory) && is(self, *opposite, other.directory);
                 let whole = one.directory != other.directory || directory == opposite;
-                if !are || !whole || !self.asked[*first] || !self.asked[*second] {
+                if !are || !whole || !self.required[*first] || !self.required[*second] {
                     continue;
                 }
                 if first == second {
@@ -239,20 +239,20 @@ impl State {
     /// Returns true if all found inodes can be different inodes. Looks for an augmenting path for
     /// each, as for any matching in a bipartite graph.
     fn are_enough(&self) -> bool {
-        let mut whose = vec![None; NumberSet::MOST];
-        let mut asked = (0..self.may_be.len()).filter(|inode| self.asked[*inode]);
-        asked.all(|inode| self.finds_one(inode, &mut whose, &mut NumberSet::default()))
+        let mut owners = vec![None; NumberSet::MOST];
+        let mut required = (0..self.may_be.len()).filter(|inode| self.required[*inode]);
+        required.all(|inode| self.finds_one(inode, &mut owners, &mut NumberSet::default()))
     }
 
-    fn finds_one(&self, inode: usize, whose: &mut [Option<usize>], tried: &mut NumberSet) -> bool {
+    fn finds_one(&self, inode: usize, owners: &mut [Option<usize>], tried: &mut NumberSet) -> bool {
         self.may_be[inode].without(self.absent).each().any(|id| {
             if tried.has(id) {
                 return false;
             }
             *tried = tried.or(NumberSet::one(id));
-            let is_free = whose[id].is_none_or(|other| self.finds_one(other, whose, tried));
+            let is_free = owners[id].is_none_or(|other| self.finds_one(other, owners, tried));
             if is_free {
-                whose[id] = Some(inode);
+                owners[id] = Some(inode);
             }
             is_free
         })

@@ -68,9 +68,9 @@ pub fn judge_by(
             return corrupt(FLUSHED, format!("has {} bytes, not {wanted}", found.len()));
         }
         for PromisedPart { at, bytes } in &contents.parts {
-            let there = &found[*at..at + bytes.len()];
-            if let Some(first) = difference(there, bytes) {
-                let (has, was) = (there[first], bytes[first]);
+            let part = &found[*at..at + bytes.len()];
+            if let Some(first) = difference(part, bytes) {
+                let (has, was) = (part[first], bytes[first]);
                 let text = format!("has byte {} at {}, and {was} was forced", has, at + first);
                 return if has == 0 { lost(text) } else { corrupt(FLUSHED, text) };
             }

@@ -55,7 +55,7 @@ pub fn judge(
     calls: Groups,
 ) -> Result<(), CheckError> {
     promises(fs, history).iter().try_for_each(|(promise, id)| {
-        match &promise.what {
+        match &promise.object {
             // A file that was never forced need not be readable either.
             PromisedObject::Perhaps(any) if any.iter().any(is_nothing) => return Ok(()),
             _ => promise.judge(files)?,
@@ -101,11 +101,11 @@ fn below(
 ) {
     for place in history.places().filter(|place| place.directory == directory) {
         let path = format!("{parent}/{}", place.name);
-        let said = of_name(fs, history, &place);
-        if let Some((PromisedObject::Directory(_), Some(id))) = said {
+        let promised = of_name(fs, history, &place);
+        if let Some((PromisedObject::Directory(_), Some(id))) = promised {
             below(fs, history, id, &path, all);
         }
-        all.extend(said.map(|(what, id)| (PathPromise { path, what }, id)));
+        all.extend(promised.map(|(object, id)| (PathPromise { path, object }, id)));
     }
 }
 

@@ -73,11 +73,11 @@ fn in_directory(
             Some(id) => below.push((path, *inode, *id)),
             None => {
                 let mut reasons = may_be.iter().map(|id| misfit(search, &path, *inode, *id));
-                let told = reasons
+                let violation = reasons
                     .clone()
                     .find(|reason| first(&reason.promise))
                     .or_else(|| reasons.next());
-                return Err(told.expect("it may be something"));
+                return Err(violation.expect("it may be something"));
             }
         }
     }
@@ -87,9 +87,9 @@ fn in_directory(
 /// Returns the violation that the found inode would be if it were this one.
 fn misfit(search: &StateSearch<'_>, path: &str, inode: u32, id: Id) -> Violation {
     let written = search.history.file(id);
-    let kind = |what: &str| Violation::new(Verdict::Corrupt, KIND, what);
+    let kind = |text: &str| Violation::new(Verdict::Corrupt, KIND, text);
     let attributes_or =
-        |what: &str| search.attributes(inode, id).err().unwrap_or_else(|| kind(what));
+        |text: &str| search.attributes(inode, id).err().unwrap_or_else(|| kind(text));
     let violation = match (search.tree.nodes.get(&inode), written) {
         (Some(FoundNode::File { bytes, .. }), Some(written)) => {
             match contents::judge(written, bytes, search.garbage) {
@@ -112,7 +112,7 @@ fn misfit(search: &StateSearch<'_>, path: &str, inode: u32, id: Id) -> Violation
 /// Returns the violation of a tree that is legal only if this promise is excluded, and in which no
 /// single name breaks it.
 pub fn excluded(word: &str) -> Violation {
-    let what = if word == contents::UNSYNCED {
+    let condition = if word == contents::UNSYNCED {
         "unsynced contents are longer than they were, or neither zeroes nor what was written there"
     } else {
         "unsynced attributes are none that there ever were"
@@ -120,7 +120,7 @@ pub fn excluded(word: &str) -> Violation {
     Violation::new(
         Verdict::Corrupt,
         word,
-        format!("all that is there at once can only be if {what}"),
+        format!("all that is there at once can only be if {condition}"),
     )
 }
 

@@ -18,12 +18,12 @@ impl Free {
         let ids = paths.iter().map(|(_, id)| *id).chain([Abstract::ROOT]);
         let mut free = BTreeMap::new();
         for id in ids.filter(|id| after.is_directory(*id)) {
-            let is_there = |name: &str| after.names(id).any(|(there, _)| there == name);
+            let is_named = |name: &str| after.names(id).any(|(other, _)| other == name);
             let mut names = self.0.remove(&id).unwrap_or_default();
             if id < before.next() {
                 names.extend(before.names(id).map(|(name, _)| name.to_owned()));
             }
-            names.retain(|name| !is_there(name));
+            names.retain(|name| !is_named(name));
             free.insert(id, names);
         }
         self.0 = free;

@@ -26,7 +26,7 @@ pub struct Case {
     pub(super) checker: Reasonable,
     pub(super) tree: FoundTree,
     /// The names of the steps.
-    pub way: Vec<String>,
+    pub calls: Vec<String>,
 }
 
 /// Returns the kind of a step. Each kind is drawn with its own weight.
@@ -61,7 +61,7 @@ impl Case {
     pub fn drawn(options: &Options, seed: u64, steps: usize) -> Result<Case, UsageError> {
         let mut checker = Reasonable::of(options)?;
         let mut dice = Dice::new(seed);
-        let mut way = Vec::new();
+        let mut calls = Vec::new();
         // The weight of each kind.
         let weights: [usize; 10] = std::array::from_fn(|kind| match kind {
             0 | 1 => [1, 4, 16][dice.below(3)],
@@ -87,10 +87,10 @@ impl Case {
             let of_kind: Vec<&FsStep> = steps.iter().filter(|step| kind(step) == which).collect();
             let step = of_kind[dice.below(of_kind.len())];
             checker.imagine(step);
-            way.push(step.name());
+            calls.push(step.name());
         }
         let tree = Grown::of(&checker, &mut dice);
-        Ok(Case { checker, tree, way })
+        Ok(Case { checker, tree, calls })
     }
 
     /// Returns true if the tree is reasonable.

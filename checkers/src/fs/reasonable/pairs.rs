@@ -193,11 +193,11 @@ impl Numbers {
         let set = |ids: &[Id]| {
             ids.iter().fold(NumberSet::default(), |set, id| set.or(NumberSet::one(self.ids[id])))
         };
-        let is_asked = |ids: &[Id]| !ids.is_empty() && !ids.iter().any(|id| search.is_gone(*id));
+        let is_required = |ids: &[Id]| !ids.is_empty() && !ids.iter().any(|id| search.is_gone(*id));
         let mut needs = PairingNeeds::default();
         for name in history.names(id).filter(|name| !names.contains_key(*name)) {
             let unmade = search.missing(id, name)?;
-            needs.unmade.extend(is_asked(&unmade).then(|| set(&unmade)));
+            needs.unmade.extend(is_required(&unmade).then(|| set(&unmade)));
         }
         let judged =
             names.iter().zip(0..).filter(|((name, _), _)| !is_set_aside(history, id, name));
@@ -207,7 +207,7 @@ impl Numbers {
             if may_be.is_empty() {
                 return None;
             }
-            if is_asked(&may_be) {
+            if is_required(&may_be) {
                 let (inode, may_be) = (*self.inodes.get(inode)?, set(&may_be));
                 needs.leads.push(Pairing { name: at, inode, may_be, settled: leads.len() == 1 });
             }

@@ -102,7 +102,7 @@ fn agree(copies: bool, exchange: &str) -> [usize; 3] {
                 expected,
                 "seed {seed}: {:?} after {:?}",
                 case.tree,
-                case.way
+                case.calls
             );
         }
     }

@@ -88,14 +88,14 @@ impl<'a> Form<'a> {
             .exchanges()
             .filter(|places| whole && places.iter().all(|(id, _)| alive.contains(id)));
         let exchanges: Vec<_> = exchanges.collect();
-        let mut asked: BTreeMap<Item, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<Item, usize> = BTreeMap::new();
         let leads = places.values().flatten().flat_map(|place| place.leads.iter().flatten());
         let ids = leads.filter(|id| alive.contains(id)).map(|id| Item::Inode(*id));
         let versions = files.values().flat_map(SignedContents::versions).map(Item::Version);
         for item in ids.chain(versions) {
-            *asked.entry(item).or_default() += 1;
+            *counts.entry(item).or_default() += 1;
         }
-        let several = asked.into_iter().filter(|(_, times)| *times > 1).map(|(item, _)| item);
+        let several = counts.into_iter().filter(|(_, times)| *times > 1).map(|(item, _)| item);
         let several = several.chain((0..exchanges.len()).map(Item::Exchange)).collect();
         Form { fs, history, free, places, files, alive, exchanges, several }
     }
@@ -103,7 +103,7 @@ impl<'a> Form<'a> {
     /// Returns the least form that these labels permit. Things that are equal so far have the same
     /// label.
     fn least(&self, labels: Vec<usize>, tries: &mut usize) -> String {
-        let labels = self.told_apart(labels);
+        let labels = self.refine(labels);
         let alike = |label: &usize| labels.iter().filter(|other| *other == label).count() > 1;
         let Some(label) = labels.iter().copied().filter(alike).min() else {
             *tries = tries.saturating_sub(1);
@@ -124,7 +124,7 @@ impl<'a> Form<'a> {
 
     /// Gives different labels, from 0 up, to things from which the form looks different, until
     /// nothing changes.
-    fn told_apart(&self, mut labels: Vec<usize>) -> Vec<usize> {
+    fn refine(&self, mut labels: Vec<usize>) -> Vec<usize> {
         let count = |labels: &[usize]| labels.iter().collect::<BTreeSet<_>>().len();
         loop {
             let before = count(&labels);
@@ -199,9 +199,9 @@ impl<'a> Form<'a> {
 
     fn place(&self, place: &NamePlace<'_>, labels: &[usize]) -> String {
         let now = self.lead(place.now, labels);
-        let is_here = |one: &(Id, String)| one.0 == place.directory && one.1 == place.name;
+        let is_place = |one: &(Id, String)| one.0 == place.directory && one.1 == place.name;
         let exchanged =
-            self.exchanges.iter().enumerate().filter(|(_, both)| both.iter().any(is_here));
+            self.exchanges.iter().enumerate().filter(|(_, both)| both.iter().any(is_place));
         let mut numbers: Vec<String> =
             exchanged.filter_map(|(at, _)| self.label(Item::Exchange(at), labels)).collect();
         numbers.sort_unstable();

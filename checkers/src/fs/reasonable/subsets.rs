@@ -121,11 +121,11 @@ impl World {
             }
             let node = match fs.node(id) {
                 Made::Directory(_) => {
-                    let here: Vec<_> =
+                    let entries: Vec<_> =
                         names.iter().filter(|((directory, _), _)| *directory == id).collect();
-                    waiting.extend(here.iter().map(|(_, id)| **id));
+                    waiting.extend(entries.iter().map(|(_, id)| **id));
                     FoundNode::Directory(
-                        here.iter().map(|((_, name), id)| (name.clone(), **id as u32)).collect(),
+                        entries.iter().map(|((_, name), id)| (name.clone(), **id as u32)).collect(),
                     )
                 }
                 Made::File(_) => {
@@ -151,10 +151,10 @@ impl World {
             tree.attributes.extend(seen.map(|seen| (id as u32, seen)));
         }
         for (inode, node) in &mut tree.nodes {
-            if let FoundNode::File { links: say, names, .. }
-            | FoundNode::Symlink { links: say, names, .. } = node
+            if let FoundNode::File { links: count, names, .. }
+            | FoundNode::Symlink { links: count, names, .. } = node
             {
-                (*say, *names) = (links[&(*inode as usize)], links[&(*inode as usize)]);
+                (*count, *names) = (links[&(*inode as usize)], links[&(*inode as usize)]);
             }
         }
         tree
@@ -201,11 +201,11 @@ fn names(tree: &mut FoundTree, inode: Id) -> &mut BTreeMap<String, u32> {
 #[test]
 fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
     let counts = RefCell::new(BTreeMap::<&str, usize>::new());
-    let count = |what| *counts.borrow_mut().entry(what).or_default() += 1;
+    let count = |kind| *counts.borrow_mut().entry(kind).or_default() += 1;
     let mut runner =
         TestRunner::new_with_rng(Config::with_cases(5000), TestRunner::deterministic().new_rng());
-    let ways = (proptest::collection::vec(any::<usize>(), 1..=6), any::<u64>());
-    let held = runner.run(&ways, |(draws, seed)| {
+    let draws_and_seed = (proptest::collection::vec(any::<usize>(), 1..=6), any::<u64>());
+    let held = runner.run(&draws_and_seed, |(draws, seed)| {
         let mut world = World::new();
         draws.iter().for_each(|draw| world.step(*draw));
         let mut dice = Dice::new(seed);
@@ -243,13 +243,14 @@ fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
         // No pattern has this byte.
         bytes.resize(bytes.len().max(1), 0);
         bytes[0] = 0xff;
-        let said = world.judge(&other);
+        let promise = world.judge(&other);
         prop_assert!(
-            said.as_deref()
-                .is_some_and(|said| ["flushed-contents", "unsynced-contents"].contains(&said)),
-            "{:?}",
-            said
-        );
+                promise.as_deref().is_some_and(
+                    |promise| ["flushed-contents", "unsynced-contents"].contains(&promise)
+                ),
+                "{:?}",
+                promise
+            );
         count("contents that no call has written");
         Ok(())
     });

@@ -29,18 +29,18 @@ pub(super) enum Op {
 
 /// A sequence of calls: its tree, its history, and its operations, each with true if it is stable.
 #[derive(Clone)]
-pub(super) struct Way {
+pub(super) struct Sequence {
     pub(super) fs: Abstract,
     pub(super) history: History,
     pub(super) free: Free,
     pub(super) ops: Vec<(Op, bool)>,
 }
 
-impl Way {
-    fn new() -> Way {
+impl Sequence {
+    fn new() -> Sequence {
         let (fs, mut history) = (Abstract::new(), History::default());
         history.sync(&fs);
-        Way { fs, history, free: Free::default(), ops: Vec::new() }
+        Sequence { fs, history, free: Free::default(), ops: Vec::new() }
     }
 
     fn lead(&mut self, path: &str, to: Option<Id>) {
@@ -49,55 +49,57 @@ impl Way {
         self.ops.push((Op::Lead(parent, name.chars().next().unwrap(), to), false));
     }
 
-    fn call(&self, call: &TopologyCall) -> Way {
-        let mut way = self.clone();
-        let next = way.fs.next();
+    fn call(&self, call: &TopologyCall) -> Sequence {
+        let mut sequence = self.clone();
+        let next = sequence.fs.next();
         match call {
             TopologyCall::One(FsCall::Open { path, .. } | FsCall::Mkdir { path }) => {
-                way.ops.push((Op::Make(next), false));
-                way.lead(path, Some(next));
+                sequence.ops.push((Op::Make(next), false));
+                sequence.lead(path, Some(next));
             }
             TopologyCall::One(FsCall::Unlink { path } | FsCall::Rmdir { path }) => {
-                way.lead(path, None);
+                sequence.lead(path, None);
             }
-            TopologyCall::One(FsCall::Link { from, to }) => way.lead(to, way.fs.find(from)),
+            TopologyCall::One(FsCall::Link { from, to }) => {
+                sequence.lead(to, sequence.fs.find(from))
+            }
             TopologyCall::One(FsCall::Rename { from, to }) => {
-                if way.fs.find(to).is_some() {
-                    way.lead(to, None);
+                if sequence.fs.find(to).is_some() {
+                    sequence.lead(to, None);
                 }
-                way.lead(to, way.fs.find(from));
-                way.lead(from, None);
+                sequence.lead(to, sequence.fs.find(from));
+                sequence.lead(from, None);
             }
             TopologyCall::One(FsCall::Exchange { from: one, to: other }) => {
-                let (first, second) = (way.fs.find(one), way.fs.find(other));
-                way.lead(one, second);
-                way.lead(other, first);
+                let (first, second) = (sequence.fs.find(one), sequence.fs.find(other));
+                sequence.lead(one, second);
+                sequence.lead(other, first);
             }
             other => panic!("{other:?} changes no name"),
         }
-        call.calls(&[]).iter().for_each(|call| way.history.add(&way.fs, call));
-        call.apply(&mut way.fs, &[]);
-        way.free.follow(&self.fs, &way.fs);
-        way
+        call.calls(&[]).iter().for_each(|call| sequence.history.add(&sequence.fs, call));
+        call.apply(&mut sequence.fs, &[]);
+        sequence.free.follow(&self.fs, &sequence.fs);
+        sequence
     }
 
-    fn sync(&self) -> Way {
-        let mut way = self.clone();
-        way.history.sync(&way.fs);
-        way.ops.iter_mut().for_each(|(_, stable)| *stable = true);
-        way
+    fn sync(&self) -> Sequence {
+        let mut sequence = self.clone();
+        sequence.history.sync(&sequence.fs);
+        sequence.ops.iter_mut().for_each(|(_, stable)| *stable = true);
+        sequence
     }
 
-    fn fsync(&self, id: Id) -> Way {
-        let mut way = self.clone();
-        way.history.fsync(&way.fs, id, By::Fsync);
-        for (op, stable) in &mut way.ops {
+    fn fsync(&self, id: Id) -> Sequence {
+        let mut sequence = self.clone();
+        sequence.history.fsync(&sequence.fs, id, By::Fsync);
+        for (op, stable) in &mut sequence.ops {
             *stable |= match op {
                 Op::Make(made) => *made == id,
                 Op::Lead(directory, ..) => *directory == id,
             };
         }
-        way
+        sequence
     }
 
     pub(super) fn alive(&self) -> BTreeSet<Id> {
@@ -140,10 +142,10 @@ impl Way {
                 continue;
             }
             let node = if self.fs.is_directory(id) {
-                let here = names.iter().filter(|((directory, _), _)| *directory == id);
-                waiting.extend(here.clone().map(|(_, to)| *to));
+                let entries = names.iter().filter(|((directory, _), _)| *directory == id);
+                waiting.extend(entries.clone().map(|(_, to)| *to));
                 FoundNode::Directory(
-                    here.map(|((_, name), to)| (name.to_string(), *to as u32)).collect(),
+                    entries.map(|((_, name), to)| (name.to_string(), *to as u32)).collect(),
                 )
             } else {
                 FoundNode::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() }
@@ -204,16 +206,20 @@ fn is_same(
 }
 
 /// Returns every sequence of up to `steps` steps.
-pub(super) fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
-    let mut all = vec![Way::new()];
+pub(super) fn sequences(limits: &Limits, steps: usize) -> Vec<Sequence> {
+    let mut all = vec![Sequence::new()];
     let mut last = all.clone();
     for _ in 0..steps {
-        let next = |way: &Way| -> Vec<Way> {
-            let calls =
-                TopologyCall::possible_by(&way.fs, limits, &|id| way.free.next(&way.fs, id));
-            let ids = way.alive().into_iter().filter(|id| !way.history.is_forced(&way.fs, *id));
-            let synced = ids.map(|id| way.fsync(id)).chain([way.sync()]);
-            calls.iter().map(|call| way.call(call)).chain(synced).collect()
+        let next = |sequence: &Sequence| -> Vec<Sequence> {
+            let calls = TopologyCall::possible_by(&sequence.fs, limits, &|id| {
+                sequence.free.next(&sequence.fs, id)
+            });
+            let ids = sequence
+                .alive()
+                .into_iter()
+                .filter(|id| !sequence.history.is_forced(&sequence.fs, *id));
+            let synced = ids.map(|id| sequence.fsync(id)).chain([sequence.sync()]);
+            calls.iter().map(|call| sequence.call(call)).chain(synced).collect()
         };
         last = last.iter().flat_map(next).collect();
         all.extend(last.clone());
@@ -233,17 +239,17 @@ fn the_search_agrees_with_a_brute_force() {
 fn agrees(limits: &Limits) -> (usize, usize, usize) {
     // Every tree that three steps can leave, once.
     let mut trees: BTreeMap<String, FoundTree> = BTreeMap::new();
-    for way in ways(limits, 3) {
-        for names in way.outcomes() {
-            let tree = way.tree(&names);
+    for sequence in sequences(limits, 3) {
+        for names in sequence.outcomes() {
+            let tree = sequence.tree(&names);
             trees.insert(format!("{tree:?}"), tree);
         }
     }
     let (mut legal, mut illegal) = (0, 0);
-    for way in ways(limits, 3) {
+    for sequence in sequences(limits, 3) {
         for tree in trees.values() {
-            let expected = way.leaves(tree);
-            assert_eq!(way.allows(tree), expected, "{tree:?} after {:?}", way.ops);
+            let expected = sequence.leaves(tree);
+            assert_eq!(sequence.allows(tree), expected, "{tree:?} after {:?}", sequence.ops);
             *(if expected { &mut legal } else { &mut illegal }) += 1;
         }
     }
@@ -254,15 +260,15 @@ fn agrees(limits: &Limits) -> (usize, usize, usize) {
 /// that is allowed.
 #[test]
 fn an_exchange_is_whole_where_it_is_promised_to_be() {
-    let made = Way::new()
+    let made = Sequence::new()
         .call(&TopologyCall::creat("/a"))
         .call(&FsCall::Mkdir { path: "/b".into() }.into())
         .sync();
-    let way = made.call(&FsCall::Exchange { from: "/a".into(), to: "/b".into() }.into());
+    let sequence = made.call(&FsCall::Exchange { from: "/a".into(), to: "/b".into() }.into());
     let legal = |whole: bool, leads: [Id; 2]| {
-        let tree = way
+        let tree = sequence
             .tree(&[((Abstract::ROOT, 'a'), leads[0]), ((Abstract::ROOT, 'b'), leads[1])].into());
-        StateSearch::new(&way.fs, &way.history, &tree, UnwrittenBytes::Own, (true, whole))
+        StateSearch::new(&sequence.fs, &sequence.history, &tree, UnwrittenBytes::Own, (true, whole))
             .is_legal()
     };
     let all = [[1, 2], [2, 1], [1, 1], [2, 2]];
@@ -276,9 +282,10 @@ fn an_exchange_is_whole_where_it_is_promised_to_be() {
 fn settled_names_of_one_file_lead_to_one() {
     for [first, second, third] in [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]] {
         let path = |name| format!("/{name}");
-        let way = Way::new().call(&TopologyCall::creat(&path(first)));
-        let way = way.call(&FsCall::Link { from: path(first), to: path(second) }.into()).sync();
-        let way = way.call(&FsCall::Link { from: path(first), to: path(third) }.into());
+        let sequence = Sequence::new().call(&TopologyCall::creat(&path(first)));
+        let sequence =
+            sequence.call(&FsCall::Link { from: path(first), to: path(second) }.into()).sync();
+        let sequence = sequence.call(&FsCall::Link { from: path(first), to: path(third) }.into());
         let file =
             || FoundNode::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() };
         let legal = |copies: bool, leads: [u32; 3]| {
@@ -286,8 +293,14 @@ fn settled_names_of_one_file_lead_to_one() {
             let nodes = leads.into_iter().map(|inode| (inode, file()));
             let nodes = nodes.chain([(0, FoundNode::Directory(names.collect()))]).collect();
             let tree = FoundTree { root: 0, nodes, attributes: BTreeMap::new() };
-            StateSearch::new(&way.fs, &way.history, &tree, UnwrittenBytes::Own, (copies, false))
-                .is_legal()
+            StateSearch::new(
+                &sequence.fs,
+                &sequence.history,
+                &tree,
+                UnwrittenBytes::Own,
+                (copies, false),
+            )
+            .is_legal()
         };
         let all = [[1, 1, 1], [1, 1, 2], [1, 2, 1], [1, 2, 2], [1, 2, 3]];
         assert_eq!(all.map(|leads| legal(true, leads)), [true, true, false, false, false]);
@@ -299,7 +312,7 @@ fn settled_names_of_one_file_lead_to_one() {
 #[test]
 fn two_directories_may_be_there_both_one_or_none() {
     let mkdir = |path: &str| TopologyCall::One(FsCall::Mkdir { path: path.into() });
-    let first = Way::new().call(&mkdir("/a"));
+    let first = Sequence::new().call(&mkdir("/a"));
     let both = first.call(&mkdir("/a/a"));
     let trees: BTreeSet<String> =
         both.outcomes().iter().map(|names| format!("{:?}", both.tree(names))).collect();
@@ -316,20 +329,20 @@ const MINE: [u8; 4096] = [b'm'; 4096];
 const HIS: [u8; 4096] = [b'h'; 4096];
 
 /// Returns the sequence of these steps.
-fn way(steps: &[&str]) -> Way {
-    steps.iter().fold(Way::new(), |mut way, step| {
+fn sequence(steps: &[&str]) -> Sequence {
+    steps.iter().fold(Sequence::new(), |mut sequence, step| {
         let words: Vec<String> = step.split(' ').map(str::to_owned).collect();
         let path = |at: usize| words[at].clone();
         match &*words[0] {
-            "sync" => way.sync(),
-            "fsync" => way.fsync(way.fs.find(&words[1]).unwrap()),
+            "sync" => sequence.sync(),
+            "fsync" => sequence.fsync(sequence.fs.find(&words[1]).unwrap()),
             "write" => {
-                way.history.add(&way.fs, &FsCall::pwrite(&path(1), 0, MINE.to_vec()));
-                way
+                sequence.history.add(&sequence.fs, &FsCall::pwrite(&path(1), 0, MINE.to_vec()));
+                sequence
             }
-            "creat" => way.call(&TopologyCall::creat(&path(1))),
-            "mkdir" => way.call(&FsCall::Mkdir { path: path(1) }.into()),
-            "rename" => way.call(&FsCall::Rename { from: path(1), to: path(2) }.into()),
+            "creat" => sequence.call(&TopologyCall::creat(&path(1))),
+            "mkdir" => sequence.call(&FsCall::Mkdir { path: path(1) }.into()),
+            "rename" => sequence.call(&FsCall::Rename { from: path(1), to: path(2) }.into()),
             other => panic!("what is {other}?"),
         }
     })
@@ -349,20 +362,20 @@ fn found(files: &[(&str, &[u8])]) -> FoundTree {
 }
 
 /// Returns the violation in a tree if a profile excludes these promises.
-fn told(excluded: &[&'static str], way: &Way, tree: &FoundTree) -> Option<Violation> {
+fn judge(excluded: &[&'static str], sequence: &Sequence, tree: &FoundTree) -> Option<Violation> {
     let line = |name: &&'static str| Promise { name, kept: false, quote: "", source: "" };
     let profile = Profile { system: String::new(), promises: excluded.iter().map(line).collect() };
     let mut checker = super::Reasonable::of(&Options::none().with("copies", false)).unwrap();
-    checker.fs = way.fs.clone();
+    checker.fs = sequence.fs.clone();
     checker.excluded = ExcludedPromises::by(Some(&profile));
-    checker.judge(tree, &way.history).err()
+    checker.judge(tree, &sequence.history).err()
 }
 
 /// Asserts the promise that the violation breaks, or "nothing".
 #[track_caller]
-fn tells(excluded: &[&'static str], way: &Way, tree: &FoundTree, word: &str) {
-    let told = told(excluded, way, tree).map(|violation| violation.promise);
-    assert_eq!(told.as_deref().unwrap_or("nothing"), word, "without {excluded:?}");
+fn assert_promise(excluded: &[&'static str], sequence: &Sequence, tree: &FoundTree, word: &str) {
+    let judge = judge(excluded, sequence, tree).map(|violation| violation.promise);
+    assert_eq!(judge.as_deref().unwrap_or("nothing"), word, "without {excluded:?}");
 }
 
 const CONTENTS: &[&str] = &["unsynced-contents"];
@@ -373,17 +386,17 @@ const BOTH: &[&str] = &EXCLUDABLE;
 /// is broken.
 #[test]
 fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
-    let way = way(&["creat /a", "creat /b", "sync", "write /a"]);
+    let sequence = sequence(&["creat /a", "creat /b", "sync", "write /a"]);
     let with = |a: &[u8]| found(&[("a", a), ("b", b"")]);
     for excluded in [&[][..], CONTENTS] {
-        tells(excluded, &way, &with(&MINE), "nothing");
+        assert_promise(excluded, &sequence, &with(&MINE), "nothing");
         // Not written yet.
-        tells(excluded, &way, &with(b""), "nothing");
-        tells(excluded, &way, &with(b"his!"), "unsynced-contents");
-        tells(excluded, &way, &with(&[b'm'; 5000]), "unsynced-contents");
+        assert_promise(excluded, &sequence, &with(b""), "nothing");
+        assert_promise(excluded, &sequence, &with(b"his!"), "unsynced-contents");
+        assert_promise(excluded, &sequence, &with(&[b'm'; 5000]), "unsynced-contents");
     }
-    tells(CONTENTS, &way, &found(&[("a", b"his!")]), "flushed-name");
-    tells(CONTENTS, &way, &found(&[("a", &[b'm'; 5000])]), "flushed-name");
+    assert_promise(CONTENTS, &sequence, &found(&[("a", b"his!")]), "flushed-name");
+    assert_promise(CONTENTS, &sequence, &found(&[("a", &[b'm'; 5000])]), "flushed-name");
 }
 
 /// A name may lead to an unsynced file or to something newer. The violation that is excluded, of
@@ -393,27 +406,37 @@ fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
     let steps = ["creat /c", "sync", "creat /a", "write /a", "rename /a /b"];
     let forced: &[&str] = &["creat /a", "fsync /a"];
     for (newer, kept) in [(&["mkdir /a"][..], "kind"), (forced, "flushed-contents")] {
-        let way = way(&[&steps[..], newer].concat());
+        let sequence = sequence(&[&steps[..], newer].concat());
         let tree = found(&[("a", &HIS), ("c", b"")]);
-        tells(&[], &way, &tree, kept);
-        tells(ATTRIBUTES, &way, &tree, kept);
+        assert_promise(&[], &sequence, &tree, kept);
+        assert_promise(ATTRIBUTES, &sequence, &tree, kept);
         for excluded in [CONTENTS, BOTH] {
-            tells(excluded, &way, &tree, "unsynced-contents");
-            let text = told(excluded, &way, &tree).unwrap().message;
+            assert_promise(excluded, &sequence, &tree, "unsynced-contents");
+            let text = judge(excluded, &sequence, &tree).unwrap().message;
             assert_eq!(text, "/a has byte 104 at 0, which was never written there");
-            tells(excluded, &way, &found(&[("a", &HIS)]), "flushed-name");
-            tells(excluded, &way, &found(&[("a", &HIS), ("c", b"his!")]), "flushed-contents");
-            tells(excluded, &way, &found(&[("a", &HIS), ("c", b""), ("d", b"")]), "created-name");
+            assert_promise(excluded, &sequence, &found(&[("a", &HIS)]), "flushed-name");
+            assert_promise(
+                excluded,
+                &sequence,
+                &found(&[("a", &HIS), ("c", b"his!")]),
+                "flushed-contents",
+            );
+            assert_promise(
+                excluded,
+                &sequence,
+                &found(&[("a", &HIS), ("c", b""), ("d", b"")]),
+                "created-name",
+            );
         }
         // The same holds for the mode. If both are wrong, both promises must be excluded.
         for (bytes, word) in [(&MINE, "unsynced-attributes"), (&HIS, "unsynced-contents")] {
             let mut tree = found(&[("a", bytes), ("c", b"")]);
             tree.attributes.insert(1, Seen { mode: Some(0o7), xattrs: None });
-            tells(&[], &way, &tree, kept);
-            tells(BOTH, &way, &tree, word);
+            assert_promise(&[], &sequence, &tree, kept);
+            assert_promise(BOTH, &sequence, &tree, word);
             let by_design = [CONTENTS, ATTRIBUTES].map(|excluded| {
-                let told = told(excluded, &way, &tree).unwrap().promise;
-                excluded.iter().any(|word| *word == told)
+                let judge = judge(excluded, &sequence, &tree).unwrap().promise;
+                excluded.iter().any(|word| *word == judge)
             });
             assert_eq!(by_design, [false, bytes == &MINE], "{newer:?}");
         }
@@ -423,13 +446,13 @@ fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
 /// Each name is possible by itself, but not all of them at once, except with the exclusion.
 #[test]
 fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
-    let way = way(&["creat /a", "write /a", "rename /a /b", "creat /a"]);
+    let sequence = sequence(&["creat /a", "write /a", "rename /a /b", "creat /a"]);
     let tree = found(&[("a", &MINE), ("b", &MINE)]);
     for excluded in [&[][..], ATTRIBUTES] {
-        tells(excluded, &way, &tree, "one-sequence");
+        assert_promise(excluded, &sequence, &tree, "one-sequence");
     }
     for excluded in [CONTENTS, BOTH] {
-        tells(excluded, &way, &tree, "unsynced-contents");
+        assert_promise(excluded, &sequence, &tree, "unsynced-contents");
     }
 }
 
@@ -437,12 +460,12 @@ fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
 /// become a file, while the file is missing.
 #[test]
 fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
-    let way = way(&["mkdir /a", "rename /a /b", "creat /a", "fsync /a"]);
+    let sequence = sequence(&["mkdir /a", "rename /a /b", "creat /a", "fsync /a"]);
     let tree = found(&[("a", &HIS)]);
     for excluded in [&[][..], BOTH] {
-        tells(excluded, &way, &tree, "flushed-contents");
+        assert_promise(excluded, &sequence, &tree, "flushed-contents");
     }
-    tells(&[BOTH, &STRUCTURE].concat(), &way, &tree, "kind");
+    assert_promise(&[BOTH, &STRUCTURE].concat(), &sequence, &tree, "kind");
 }
 
 /// Returns true if a tree meets a demand.
@@ -474,19 +497,19 @@ fn does(tree: &FoundTree, demand: &ShellDemand) -> bool {
 #[test]
 fn what_is_demanded_is_what_a_shell_can_find_broken() {
     let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
-    let all = ways(&limits, 3);
+    let all = sequences(&limits, 3);
     let mut trees: BTreeMap<String, FoundTree> = BTreeMap::new();
-    for way in &all {
-        for names in way.outcomes() {
-            let tree = way.tree(&names);
+    for sequence in &all {
+        for names in sequence.outcomes() {
+            let tree = sequence.tree(&names);
             trees.insert(format!("{tree:?}"), tree);
         }
     }
-    let mut said: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-    for way in &all {
+    let mut counts_of: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for sequence in &all {
         let of = |promise: &str, path: &str| {
             let violation = Violation::new(Verdict::Lost, promise, format!("{path} is wrong"));
-            demands::demands(&way.fs, &way.history, &violation)
+            demands::demands(&sequence.fs, &sequence.history, &violation)
         };
         // All demands, whatever the violation is.
         let any = ["/a", "/b", "/a/a"]
@@ -494,29 +517,38 @@ fn what_is_demanded_is_what_a_shell_can_find_broken() {
             .find_map(|path| of("flushed-name", path))
             .unwrap_or_default();
         for tree in trees.values() {
-            let mut search =
-                StateSearch::new(&way.fs, &way.history, tree, UnwrittenBytes::Own, (false, false));
+            let mut search = StateSearch::new(
+                &sequence.fs,
+                &sequence.history,
+                tree,
+                UnwrittenBytes::Own,
+                (false, false),
+            );
             if search.is_legal() {
                 assert!(
                     any.iter().all(|demand| does(tree, demand)),
                     "{any:?} of {tree:?} after {:?}",
-                    way.ops
+                    sequence.ops
                 );
                 continue;
             }
             let violation = explain::why(&mut search, &|_| false);
-            let demanded = demands::demands(&way.fs, &way.history, &violation);
-            let [times, known] = said.entry(violation.promise.clone()).or_default();
+            let demanded = demands::demands(&sequence.fs, &sequence.history, &violation);
+            let [times, known] = counts_of.entry(violation.promise.clone()).or_default();
             *times += 1;
             if let Some(demanded) = demanded {
                 *known += 1;
                 let broken = demanded.iter().any(|demand| !does(tree, demand));
-                assert!(broken, "{demanded:?} of {tree:?}, {violation:?}, after {:?}", way.ops);
+                assert!(
+                    broken,
+                    "{demanded:?} of {tree:?}, {violation:?}, after {:?}",
+                    sequence.ops
+                );
             }
         }
     }
-    let said: Vec<(&str, [usize; 2])> =
-        said.iter().map(|(word, counts)| (&**word, *counts)).collect();
+    let counts_of: Vec<(&str, [usize; 2])> =
+        counts_of.iter().map(|(word, counts)| (&**word, *counts)).collect();
     let expected = [
         ("created-name", [8238, 0]),
         ("deleted-name", [528, 528]),
@@ -524,5 +556,5 @@ fn what_is_demanded_is_what_a_shell_can_find_broken() {
         ("kind", [8758, 0]),
         ("one-sequence", [234, 0]),
     ];
-    assert_eq!(said, expected);
+    assert_eq!(counts_of, expected);
 }

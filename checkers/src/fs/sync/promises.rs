@@ -28,10 +28,10 @@ impl Below<'_> {
     fn add(&mut self, directory: Id, parent: &str) {
         let synced = self.synced;
         for place in synced.history.places().filter(|place| place.directory == directory) {
-            let Some(what) = self.of_name(&place) else { continue };
+            let Some(object) = self.of_name(&place) else { continue };
             let path = format!("{parent}/{}", place.name);
-            let inside = place.now.filter(|_| matches!(what, PromisedObject::Directory(_)));
-            self.all.push(PathPromise { path: path.clone(), what });
+            let inside = place.now.filter(|_| matches!(object, PromisedObject::Directory(_)));
+            self.all.push(PathPromise { path: path.clone(), object });
             if let Some(id) = inside {
                 self.add(id, &path);
             }

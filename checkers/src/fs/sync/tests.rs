@@ -12,18 +12,18 @@ use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject, P
 type OfAFile = (&'static str, &'static str, (usize, Option<usize>), Vec<(usize, usize)>);
 
 /// A tree with its durable part, and short methods for steps.
-struct Said(Durable);
+struct DurableFiles(Durable);
 
-impl Said {
+impl DurableFiles {
     /// Returns `/a` and `/b`, of 8192 bytes each, whose contents and names are durable by fsync.
-    fn files() -> Said {
-        let mut said = Said(Durable::new());
+    fn files() -> DurableFiles {
+        let mut files = DurableFiles(Durable::new());
         for path in ["/a", "/b"] {
-            said.write(path, 0, 8192);
-            said.fsync(path);
+            files.write(path, 0, 8192);
+            files.fsync(path);
         }
-        said.sync_directory("/");
-        said
+        files.sync_directory("/");
+        files
     }
 
     fn write(&mut self, path: &str, at: usize, len: usize) {
@@ -91,7 +91,7 @@ impl Said {
 
 /// Returns the promise about a path among these promises.
 fn of(promises: Vec<PathPromise>, path: &str) -> Option<PromisedObject> {
-    promises.into_iter().find(|promise| promise.path == path).map(|promise| promise.what)
+    promises.into_iter().find(|promise| promise.path == path).map(|promise| promise.object)
 }
 
 fn ranges(parts: &[PromisedPart]) -> Vec<(usize, usize)> {
@@ -104,121 +104,124 @@ const PARTLY: &str = "partly-synced-by-fsync";
 
 #[test]
 fn what_is_not_changed_is_there_to_the_byte() {
-    let mut said = Said::files();
-    said.unlink("/b");
-    assert_eq!(said.file("/a"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
+    let mut files = DurableFiles::files();
+    files.unlink("/b");
+    assert_eq!(files.file("/a"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
 }
 
 #[test]
 fn what_is_written_since_is_not_promised() {
-    let mut said = Said::files();
-    said.write("/a", 1000, 512);
+    let mut files = DurableFiles::files();
+    files.write("/a", 1000, 512);
     assert_eq!(
-        said.file("/a"),
+        files.file("/a"),
         (PARTLY, PARTLY, (8192, Some(8192)), vec![(0, 1000), (1512, 8192)])
     );
-    said.write("/a", 8192, 1);
-    assert_eq!(said.file("/a").2, (8192, None), "it may have grown");
+    files.write("/a", 8192, 1);
+    assert_eq!(files.file("/a").2, (8192, None), "it may have grown");
 }
 
 #[test]
 fn a_hole_that_is_written_into_is_promised_far_from_there() {
-    let mut said = Said::files();
-    said.write("/a", 300_000, 100);
-    said.fsync("/a");
-    assert_eq!(said.file("/a").3, [(0, 300_100)], "zeroes and all");
-    said.write("/a", 100_000, 100);
-    assert_eq!(said.file("/a").3, [(0, 64 << 10), (128 << 10, 300_100)]);
+    let mut files = DurableFiles::files();
+    files.write("/a", 300_000, 100);
+    files.fsync("/a");
+    assert_eq!(files.file("/a").3, [(0, 300_100)], "zeroes and all");
+    files.write("/a", 100_000, 100);
+    assert_eq!(files.file("/a").3, [(0, 64 << 10), (128 << 10, 300_100)]);
 }
 
 #[test]
 fn what_is_cut_is_not_promised() {
-    let mut said = Said::files();
-    said.truncate("/a", 1000);
-    assert_eq!(said.file("/a"), (PARTLY, PARTLY, (1000, None), vec![(0, 1000)]));
-    said.truncate("/a", 9000);
-    assert_eq!(said.file("/a").2, (1000, None), "the smallest since");
-    said.truncate("/a", 0);
-    assert_eq!(said.file("/a"), (PARTLY, PARTLY, (0, None), vec![]));
+    let mut files = DurableFiles::files();
+    files.truncate("/a", 1000);
+    assert_eq!(files.file("/a"), (PARTLY, PARTLY, (1000, None), vec![(0, 1000)]));
+    files.truncate("/a", 9000);
+    assert_eq!(files.file("/a").2, (1000, None), "the smallest since");
+    files.truncate("/a", 0);
+    assert_eq!(files.file("/a"), (PARTLY, PARTLY, (0, None), vec![]));
 }
 
 #[test]
 fn fdatasync_promises_what_can_be_read() {
-    let mut said = Said::files();
-    said.truncate("/a", 1000);
-    said.fdatasync("/a");
-    assert_eq!(said.file("/a"), (NAME, "synced-by-fdatasync", (1000, None), vec![(0, 1000)]));
-    said.fsync("/a");
-    assert_eq!(said.file("/a"), (NAME, WHOLE, (1000, Some(1000)), vec![(0, 1000)]));
-    said.write("/a", 1000, 500);
-    said.fdatasync("/a");
-    assert_eq!(said.file("/a"), (NAME, "synced-by-fdatasync", (1500, Some(1500)), vec![(0, 1500)]));
+    let mut files = DurableFiles::files();
+    files.truncate("/a", 1000);
+    files.fdatasync("/a");
+    assert_eq!(files.file("/a"), (NAME, "synced-by-fdatasync", (1000, None), vec![(0, 1000)]));
+    files.fsync("/a");
+    assert_eq!(files.file("/a"), (NAME, WHOLE, (1000, Some(1000)), vec![(0, 1000)]));
+    files.write("/a", 1000, 500);
+    files.fdatasync("/a");
+    assert_eq!(
+        files.file("/a"),
+        (NAME, "synced-by-fdatasync", (1500, Some(1500)), vec![(0, 1500)])
+    );
 }
 
 /// If the promise of one call is excluded, the promise of a stronger call still holds.
 #[test]
 fn the_strongest_call_is_responsible() {
-    let mut said = Said::files();
-    said.fdatasync("/a");
-    assert_eq!((said.file("/a").0, said.file("/a").1), (NAME, WHOLE));
-    said.sync_all();
-    said.fsync("/a");
-    said.sync_directory("/");
-    assert_eq!((said.file("/a").0, said.file("/a").1), ("synced-by-sync", "synced-by-sync"));
-    said.write("/a", 0, 1);
-    assert_eq!(said.file("/a").1, "partly-synced-by-sync");
-    said.fdatasync("/a");
-    assert_eq!((said.file("/a").0, said.file("/a").1), ("synced-by-sync", "synced-by-fdatasync"));
+    let mut files = DurableFiles::files();
+    files.fdatasync("/a");
+    assert_eq!((files.file("/a").0, files.file("/a").1), (NAME, WHOLE));
+    files.sync_all();
+    files.fsync("/a");
+    files.sync_directory("/");
+    assert_eq!((files.file("/a").0, files.file("/a").1), ("synced-by-sync", "synced-by-sync"));
+    files.write("/a", 0, 1);
+    assert_eq!(files.file("/a").1, "partly-synced-by-sync");
+    files.fdatasync("/a");
+    assert_eq!((files.file("/a").0, files.file("/a").1), ("synced-by-sync", "synced-by-fdatasync"));
 }
 
 #[test]
 fn a_name_needs_its_directory_and_its_file() {
-    let mut said = Said::files();
-    said.write("/c", 0, 10);
-    said.sync_directory("/");
-    assert_eq!(said.of("/c"), None, "it may lead to an inode that is not there");
-    said.fsync("/c");
-    assert_eq!(said.file("/c"), (NAME, WHOLE, (10, Some(10)), vec![(0, 10)]));
+    let mut files = DurableFiles::files();
+    files.write("/c", 0, 10);
+    files.sync_directory("/");
+    assert_eq!(files.of("/c"), None, "it may lead to an inode that is not there");
+    files.fsync("/c");
+    assert_eq!(files.file("/c"), (NAME, WHOLE, (10, Some(10)), vec![(0, 10)]));
 
-    said.mkdir("/d");
-    said.write("/d/e", 0, 10);
-    said.fsync("/d/e");
-    said.sync_directory("/");
-    assert_eq!((said.of("/d"), said.of("/d/e")), (None, None));
-    said.sync_directory("/d");
-    assert_eq!(said.of("/d"), Some(PromisedObject::Directory(NAME)));
-    assert_eq!(said.file("/d/e").1, WHOLE);
+    files.mkdir("/d");
+    files.write("/d/e", 0, 10);
+    files.fsync("/d/e");
+    files.sync_directory("/");
+    assert_eq!((files.of("/d"), files.of("/d/e")), (None, None));
+    files.sync_directory("/d");
+    assert_eq!(files.of("/d"), Some(PromisedObject::Directory(NAME)));
+    assert_eq!(files.file("/d/e").1, WHOLE);
 }
 
 #[test]
 fn a_new_name_that_is_not_synced_leads_to_what_was() {
-    let mut said = Said::files();
-    said.write("/c", 0, 10);
-    assert_eq!(said.perhaps("/c"), 0, "nothing of it was synced");
-    said.fsync("/c");
-    assert_eq!(said.perhaps("/c"), 1);
-    said.rename("/a", "/c");
+    let mut files = DurableFiles::files();
+    files.write("/c", 0, 10);
+    assert_eq!(files.perhaps("/c"), 0, "nothing of it was synced");
+    files.fsync("/c");
+    assert_eq!(files.perhaps("/c"), 1);
+    files.rename("/a", "/c");
     assert_eq!(
-        (said.perhaps("/a"), said.perhaps("/c")),
+        (files.perhaps("/a"), files.perhaps("/c")),
         (1, 0),
         "the old /c is gone, and holds anything"
     );
-    said.sync_directory("/");
-    assert_eq!(said.of("/a"), Some(PromisedObject::Nothing(NAME)));
-    assert_eq!(said.file("/c"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
+    files.sync_directory("/");
+    assert_eq!(files.of("/a"), Some(PromisedObject::Nothing(NAME)));
+    assert_eq!(files.file("/c"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
 }
 
 #[test]
 fn what_is_removed_is_promised_to_nobody() {
-    let mut said = Said::files();
-    said.unlink("/a");
-    assert_eq!(said.of("/a"), None);
-    said.write("/a", 0, 10);
-    said.fsync("/a");
-    assert_eq!(said.of("/a"), None, "it may lead to the old one still");
-    said.unlink("/a");
-    said.sync_all();
-    assert_eq!(said.of("/a"), Some(PromisedObject::Nothing("synced-by-sync")));
+    let mut files = DurableFiles::files();
+    files.unlink("/a");
+    assert_eq!(files.of("/a"), None);
+    files.write("/a", 0, 10);
+    files.fsync("/a");
+    assert_eq!(files.of("/a"), None, "it may lead to the old one still");
+    files.unlink("/a");
+    files.sync_all();
+    assert_eq!(files.of("/a"), Some(PromisedObject::Nothing("synced-by-sync")));
 }
 
 /// If two syncs have made the same data durable and the promise of one is excluded, the promise of
@@ -231,17 +234,17 @@ fn an_exclusion_leaves_what_other_calls_promise() {
         ExcludedPromises::by(Some(&Profile { system: String::new(), promises }))
     };
     let done = |words: &[&'static str]| {
-        let mut said = Said(Durable::new());
-        said.0.exclude(excluding(words));
-        said.write("/a", 0, 4096);
-        said.fsync("/a");
-        said.sync_directory("/");
-        said.write("/b", 0, 4096);
-        said.sync_all();
-        said.0
+        let mut files = DurableFiles(Durable::new());
+        files.0.exclude(excluding(words));
+        files.write("/a", 0, 4096);
+        files.fsync("/a");
+        files.sync_directory("/");
+        files.write("/b", 0, 4096);
+        files.sync_all();
+        files.0
     };
-    let told = |promises: &[PathPromise], path: &str| {
-        of(promises.to_vec(), path).map(|what| match what {
+    let promise_words = |promises: &[PathPromise], path: &str| {
+        of(promises.to_vec(), path).map(|object| match object {
             PromisedObject::File(name, contents) => format!("{name} {}", contents.promise),
             other => format!("{other:?}"),
         })
@@ -249,15 +252,15 @@ fn an_exclusion_leaves_what_other_calls_promise() {
     assert!(done(&["unsynced-contents"]).kept.is_none(), "nothing of ours");
     let (kept, all) = done(&["synced-by-sync"]).promises();
     let all = all.expect("something is excluded");
-    assert_eq!(told(&all, "/b").as_deref(), Some("synced-by-sync synced-by-sync"));
-    assert_eq!(told(&kept, "/b"), None, "sync alone has made it durable");
+    assert_eq!(promise_words(&all, "/b").as_deref(), Some("synced-by-sync synced-by-sync"));
+    assert_eq!(promise_words(&kept, "/b"), None, "sync alone has made it durable");
     assert_eq!(
-        told(&all, "/a").as_deref(),
+        promise_words(&all, "/a").as_deref(),
         Some("synced-by-sync synced-by-sync"),
         "the stronger one"
     );
     assert_eq!(
-        told(&kept, "/a").as_deref(),
+        promise_words(&kept, "/a").as_deref(),
         Some("synced-directory synced-by-fsync"),
         "what is left of it"
     );

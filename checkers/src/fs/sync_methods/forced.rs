@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use explode_ramdisk::files::{FsCall, WriteMethod};
 use explode_runtime::verdict::ExcludedPromises;
 
-use super::way::SyncMethod;
+use super::method::SyncMethod;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::file::File;
 use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject};
@@ -30,8 +30,8 @@ impl Forced {
     }
 
     /// Adds the tree that is there from the start, which is as durable as forced data.
-    pub fn begin(&mut self, way: SyncMethod, fs: &Abstract) {
-        let by = way.of_contents();
+    pub fn begin(&mut self, method: SyncMethod, fs: &Abstract) {
+        let by = method.of_contents();
         for (path, id) in fs.paths() {
             if fs.is_file(id) && !self.excluded.contains(by.synced()) {
                 let file = self.files.entry(id).or_default();
@@ -43,29 +43,29 @@ impl Forced {
     }
 
     /// Adds a call that was made and forced. `fs` is the tree after the call.
-    pub fn follow(&mut self, way: SyncMethod, fs: &Abstract, call: &TopologyCall) {
+    pub fn follow(&mut self, method: SyncMethod, fs: &Abstract, call: &TopologyCall) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));
         for id in
             call.objects().into_iter().filter_map(|path| fs.find(path)).filter(|id| fs.is_file(*id))
         {
-            self.follow_file(id, way, fs, call);
+            self.follow_file(id, method, fs, call);
         }
     }
 
-    fn follow_file(&mut self, id: Id, way: SyncMethod, fs: &Abstract, call: &TopologyCall) {
+    fn follow_file(&mut self, id: Id, method: SyncMethod, fs: &Abstract, call: &TopologyCall) {
         let file = self.files.entry(id).or_default();
         let mut range = None;
         if let TopologyCall::One(FsCall::Pwrite { offset, method: WriteMethod::Plain, .. }) = call {
             let at = *offset as usize;
             let end = at + BLOCK;
-            if way == SyncMethod::Msync && file.size() < end {
+            if method == SyncMethod::Msync && file.size() < end {
                 file.truncate(end);
             }
             range = Some(at..end);
         }
         call.change(file, fs.bytes(id));
         let of_contents = call.is_of_contents();
-        let by = match (way, &range) {
+        let by = match (method, &range) {
             (SyncMethod::Sync, _) => By::Sync,
             (SyncMethod::Syncfs, _) => By::Syncfs,
             (SyncMethod::Fsync, _) => By::Fsync,
@@ -86,25 +86,25 @@ impl Forced {
         };
         match range {
             _ if self.excluded.contains(by.synced()) => {}
-            Some(range) if way == SyncMethod::Msync => file.sync_range(by, range),
+            Some(range) if method == SyncMethod::Msync => file.sync_range(by, range),
             _ => file.sync(by),
         }
     }
 
     /// Returns all promises. A directory comes before its contents.
-    pub fn promises(&self, way: SyncMethod, fs: &Abstract, calls: Groups) -> Vec<PathPromise> {
-        let name = way.of_names().synced();
+    pub fn promises(&self, method: SyncMethod, fs: &Abstract, calls: Groups) -> Vec<PathPromise> {
+        let name = method.of_names().synced();
         let mut promises = Vec::new();
         // If its name is not promised, a file is not promised either.
         if self.excluded.contains(name) {
             return promises;
         }
         for (path, id) in fs.paths() {
-            let what = if fs.is_directory(id) {
-                (!way.is_of_contents()).then_some(PromisedObject::Directory(name))
+            let object = if fs.is_directory(id) {
+                (!method.is_of_contents()).then_some(PromisedObject::Directory(name))
             } else if let ModelNode::Symlink(target) = fs.node(id) {
-                way.is_of_symlinks().then(|| PromisedObject::Symlink(name, target.clone()))
-            } else if way == SyncMethod::FsyncDir {
+                method.is_of_symlinks().then(|| PromisedObject::Symlink(name, target.clone()))
+            } else if method == SyncMethod::FsyncDir {
                 let any = PromisedContents {
                     promise: name,
                     whole: true,
@@ -122,19 +122,19 @@ impl Forced {
                     )
                 })
             };
-            promises.extend(what.map(|what| PathPromise { path: path.clone(), what }));
+            promises.extend(object.map(|object| PathPromise { path: path.clone(), object }));
             let seen = fs.attributes(id).seen(calls);
             if seen != Seen::default() && !fs.is_symlink(id) {
-                let of_file = way == SyncMethod::Fsync && fs.is_file(id);
+                let of_file = method == SyncMethod::Fsync && fs.is_file(id);
                 let word = if of_file { By::Fsync.synced() } else { name };
-                promises.push(PathPromise { path, what: PromisedObject::Attributes(word, seen) });
+                promises.push(PathPromise { path, object: PromisedObject::Attributes(word, seen) });
             }
         }
-        if !way.is_of_contents() {
+        if !method.is_of_contents() {
             let gone = self.seen.iter().filter(|path| fs.find(path).is_none());
             promises.extend(gone.map(|path| PathPromise {
                 path: path.clone(),
-                what: PromisedObject::Nothing(name),
+                object: PromisedObject::Nothing(name),
             }));
         }
         promises

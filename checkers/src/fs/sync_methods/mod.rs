@@ -4,7 +4,7 @@
 //! mutate makes one of the eight system calls on one node of the tree
 //! ([`topology`](super::topology)), and compares the file system with the abstract one (EX-98),
 //! which begins with the tree that the stack begins with. Then it forces the change by the method
-//! that the option `way` names, and checks every disk that a crash could leave right then. The
+//! that the option `method` names, and checks every disk that a crash could leave right then. The
 //! check includes all data that was forced before and not changed since.
 //!
 //! # The promises of each method
@@ -37,7 +37,7 @@
 //! crash.
 
 mod forced;
-mod way;
+mod method;
 
 use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
@@ -56,7 +56,7 @@ use super::topology::{
     DIRS, FAR, FILES, Limits, TopologyCall, begin, is_as_expected, probe, signature,
 };
 use forced::Forced;
-use way::SyncMethod;
+use method::SyncMethod;
 
 /// The name in the registry.
 pub const NAME: &str = "fs-ways";
@@ -87,9 +87,9 @@ pub fn def() -> CheckerDef {
 /// The tree, and its forced part.
 #[derive(Clone, Debug)]
 struct SyncMethods {
-    way: SyncMethod,
+    method: SyncMethod,
     /// The calls that the options name.
-    asked: Groups,
+    selected: Groups,
     limits: Limits,
     /// True if `init` has run. The state continues after a chop.
     begun: bool,
@@ -107,10 +107,10 @@ struct SyncMethods {
 
 /// Returns the words for data that this method makes durable, wholly or partly, and the words by
 /// which another check reports a loss by this method.
-pub(crate) fn words(way: &str) -> Vec<&'static str> {
-    let found = SyncMethod::ALL.iter().find(|(name, _)| *name == way);
-    let own = found.map_or_else(Vec::new, |(_, way)| By::words(way.durable()));
-    let fsynced: &[&str] = if way == "fsync" {
+pub(crate) fn words(method: &str) -> Vec<&'static str> {
+    let found = SyncMethod::ALL.iter().find(|(name, _)| *name == method);
+    let own = found.map_or_else(Vec::new, |(_, method)| By::words(method.durable()));
+    let fsynced: &[&str] = if method == "fsync" {
         &["fsync-has-its-effect", "fsync-has-its-effect-on-disk"]
     } else {
         &[]
@@ -121,7 +121,7 @@ pub(crate) fn words(way: &str) -> Vec<&'static str> {
 /// Returns the words by which other checks report a loss of data that this method, or another one,
 /// has forced. `fs-reasonable` and `fs-moved` force by sync, fsync and msync and use one word for
 /// all. `fs-failures` finds losses of data that was synced before.
-pub(crate) fn doubts(way: &str) -> Vec<&'static str> {
+pub(crate) fn doubts(method: &str) -> Vec<&'static str> {
     const NAMES: [&str; 2] = ["flushed-name", "deleted-name"];
     const FILES: [&str; 2] = ["flushed-contents", "flushed-attributes"];
     const CALLS: [&str; 8] = [
@@ -134,7 +134,7 @@ pub(crate) fn doubts(way: &str) -> Vec<&'static str> {
         "unlink-has-its-effect-on-disk",
         "rmdir-has-its-effect-on-disk",
     ];
-    match way {
+    match method {
         "sync" | "syncfs" => [&NAMES[..], &FILES, &CALLS].concat(),
         "fsync" => [NAMES, FILES].concat(),
         "fsync-dir" => NAMES.to_vec(),
@@ -144,13 +144,13 @@ pub(crate) fn doubts(way: &str) -> Vec<&'static str> {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let way = options.one_of("way", &SyncMethod::ALL)?;
+    let method = options.one_of("way", &SyncMethod::ALL)?;
     let mut limits = Limits::of(options)?;
-    let asked = limits.calls;
-    limits.calls = limits.calls & way.groups();
+    let selected = limits.calls;
+    limits.calls = limits.calls & method.groups();
     Ok(Box::new(SyncMethods {
-        way,
-        asked,
+        method,
+        selected,
         limits,
         begun: false,
         fs: Abstract::new(),
@@ -173,7 +173,7 @@ impl Checker for SyncMethods {
         self.kept = By::is_any_in(&self.excluded).then(|| Forced::without(self.excluded.clone()));
         self.fs = begin(stack, self.limits.calls)?;
         for forced in std::iter::once(&mut self.forced).chain(&mut self.kept) {
-            forced.begin(self.way, &self.fs);
+            forced.begin(self.method, &self.fs);
         }
         Ok(())
     }
@@ -189,21 +189,21 @@ impl Checker for SyncMethods {
         let call = &calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         self.writes += u32::from(call.writes());
         let bytes = call.bytes(&self.fs, self.writes);
-        match call.make(files.as_ref(), &bytes, self.way.write()) {
+        match call.make(files.as_ref(), &bytes, self.method.write()) {
             Ok(()) => call.apply(&mut self.fs, &bytes),
             // Some file systems have no links.
             Err(errno) if call.is_refused(errno) => return Ok(()),
             Err(errno) => return Err(CheckError::broken(format!("{}: {errno}", call.name()))),
         }
         cx.without_faults(|_| is_as_expected(files.as_ref(), &self.fs, call, self.limits.calls))?;
-        self.way.force(files.as_ref(), &self.fs, call)?;
-        self.forced.follow(self.way, &self.fs, call);
-        let all = self.forced.promises(self.way, &self.fs, self.limits.calls);
+        self.method.force(files.as_ref(), &self.fs, call)?;
+        self.forced.follow(self.method, &self.fs, call);
+        let all = self.forced.promises(self.method, &self.fs, self.limits.calls);
         let left_alone = all.is_empty();
         (self.promises, self.others) = match &mut self.kept {
             Some(kept) => {
-                kept.follow(self.way, &self.fs, call);
-                (kept.promises(self.way, &self.fs, self.limits.calls), Some(all))
+                kept.follow(self.method, &self.fs, call);
+                (kept.promises(self.method, &self.fs, self.limits.calls), Some(all))
             }
             None => (all, None),
         };
@@ -218,7 +218,7 @@ impl Checker for SyncMethods {
     /// Returns no signature if anything is left unforced, because that is part of the state as
     /// well.
     fn get_sig(&self) -> Option<Vec<u8>> {
-        self.way.forces_everything(self.limits.calls).then(|| signature(&self.fs))
+        self.method.forces_everything(self.limits.calls).then(|| signature(&self.fs))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -233,19 +233,19 @@ impl Checker for SyncMethods {
     }
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
-        self.way.supported(stack.files()?.as_ref())?;
-        Ok(CheckerFacts::default().about(self.way.promises()).populated_ok())
+        self.method.supported(stack.files()?.as_ref())?;
+        Ok(CheckerFacts::default().about(self.method.promises()).populated_ok())
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {
         let abilities = CheckerAbilities::default().demands(self).topology(self);
-        if self.asked.need_a_probe() { abilities.probe(self) } else { abilities }
+        if self.selected.need_a_probe() { abilities.probe(self) } else { abilities }
     }
 }
 
 impl Probe for SyncMethods {
     fn probe(&self, stack: &Stack) -> Result<Vec<String>, StepError> {
-        let calls = self.asked;
+        let calls = self.selected;
         let words = calls.each().map(|(word, _)| word);
         let not_its = words.filter(|word| self.limits.calls.without(word) == self.limits.calls);
         let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;

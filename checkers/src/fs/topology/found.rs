@@ -182,7 +182,7 @@ impl FoundTopology {
         {
             return Some(format!("{path} has another byte {at}: {}, not {}", bytes[at], other[at]));
         }
-        Some(format!("{path} is {}; expected: {}", said(found), said(wanted)))
+        Some(format!("{path} is {}; expected: {}", describe(found), describe(wanted)))
     }
 }
 
@@ -206,12 +206,12 @@ fn entry(
     Ok(FoundEntry::File { first, links, bytes, seen })
 }
 
-fn said(entry: Option<&FoundEntry>) -> String {
+fn describe(entry: Option<&FoundEntry>) -> String {
     match entry {
         None => "not there".to_owned(),
-        Some(FoundEntry::Directory(seen)) => format!("a directory{}", seen.said()),
+        Some(FoundEntry::Directory(seen)) => format!("a directory{}", seen.describe()),
         Some(FoundEntry::File { first, links, bytes, seen }) => {
-            let (bytes, same, seen) = (bytes.len(), same_as(first), seen.said());
+            let (bytes, same, seen) = (bytes.len(), same_as(first), seen.describe());
             format!("a file of {bytes} bytes and {links} links{same}{seen}")
         }
         Some(FoundEntry::Symlink { first, links, target }) => {

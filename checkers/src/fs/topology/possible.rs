@@ -150,7 +150,7 @@ fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
             calls.extend([0, limits.far].map(|at| TopologyCall::pwrite(name, at)));
         }
         let written = bytes.iter().take(BLOCK).any(|byte| *byte != 0);
-        let ways = [
+        let candidates = [
             (Group::Allocate, Fallocate::Allocate, 0, size < BLOCK),
             (Group::Allocate, Fallocate::KeepSize, limits.far, size < limits.far),
             (Group::Punch, Fallocate::PunchHole, 0, written),
@@ -158,9 +158,10 @@ fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
             (Group::Shift, Fallocate::CollapseRange, 0, size > BLOCK),
             (Group::Shift, Fallocate::InsertRange, 0, size > 0 && size <= limits.far),
         ];
-        let there =
-            ways.into_iter().filter(|(group, .., changes)| *changes && limits.calls.has(*group));
-        calls.extend(there.map(|(_, mode, at, _)| TopologyCall::fallocate(name, mode, at)));
+        let possible = candidates
+            .into_iter()
+            .filter(|(group, .., changes)| *changes && limits.calls.has(*group));
+        calls.extend(possible.map(|(_, mode, at, _)| TopologyCall::fallocate(name, mode, at)));
         if limits.calls.has(Group::Mmap) && size >= BLOCK {
             calls.push(TopologyCall::store(name));
         }

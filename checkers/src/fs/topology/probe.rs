@@ -22,8 +22,9 @@ pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Ste
     for (word, group) in groups.each() {
         let calls = calls(group);
         let tried = try_calls(files, &calls).map(|fs| keeps(files, group, &fs));
-        let failed =
-            |what: &str, errno: Errno| StepError::new(format!("trying '{word}': {what}: {errno}"));
+        let failed = |action: &str, errno: Errno| {
+            StepError::new(format!("trying '{word}': {action}: {errno}"))
+        };
         clear(files, "").map_err(|errno| failed("taking it away", errno))?;
         match tried {
             Ok(true) => {}

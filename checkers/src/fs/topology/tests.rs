@@ -223,9 +223,9 @@ fn more_shapes() -> usize {
             change(&mut file);
             next.push(file);
         };
-        let write = |file: &mut Vec<bool>, at: usize, what: bool| {
+        let write = |file: &mut Vec<bool>, at: usize, byte: bool| {
             file.resize(file.len().max(at + BLOCK), false);
-            file[at..at + BLOCK].fill(what);
+            file[at..at + BLOCK].fill(byte);
         };
         add(&|file| file.clear());
         add(&|file| file.resize(1000, false));
@@ -293,30 +293,30 @@ fn names_do_not_count() {
 /// abstract file system.
 #[test]
 fn files_do_as_the_abstract_file_system_does() {
-    assert_eq!(all_ways(&limits(2, 2, true), 4), 108);
-    assert_eq!(all_ways(&with(2, 1, "more"), 3), 230);
+    assert_eq!(count_sequences(&limits(2, 2, true), 4), 108);
+    assert_eq!(count_sequences(&with(2, 1, "more"), 3), 230);
 }
 
 /// Makes the calls on a shortest path to every topology that at most `longest` calls can make, on
 /// simulated files. Returns the number of topologies.
-fn all_ways(limits: &Limits, longest: usize) -> usize {
+fn count_sequences(limits: &Limits, longest: usize) -> usize {
     let mut seen = BTreeMap::from([(signature(&Abstract::new()), Vec::<TopologyCall>::new())]);
     let mut waiting = VecDeque::from([(Abstract::new(), Vec::new())]);
-    while let Some((fs, way)) = waiting.pop_front() {
+    while let Some((fs, calls)) = waiting.pop_front() {
         for call in TopologyCall::possible(&fs, limits) {
-            let way = [way.as_slice(), std::slice::from_ref(&call)].concat();
+            let calls = [calls.as_slice(), std::slice::from_ref(&call)].concat();
             let mut next = fs.clone();
-            call.apply(&mut next, &call.bytes(&fs, way.len() as u32));
-            if way.len() <= longest && seen.insert(signature(&next), way.clone()).is_none() {
-                waiting.push_back((next, way));
+            call.apply(&mut next, &call.bytes(&fs, calls.len() as u32));
+            if calls.len() <= longest && seen.insert(signature(&next), calls.clone()).is_none() {
+                waiting.push_back((next, calls));
             }
         }
     }
-    for way in seen.values() {
+    for calls in seen.values() {
         let storage = Storage::new(Image::new(), Recording::Off);
         let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
         let mut fs = Abstract::new();
-        for (version, call) in (1..).zip(way) {
+        for (version, call) in (1..).zip(calls) {
             let bytes = call.bytes(&fs, version);
             call.make(&files, &bytes, WriteMethod::Plain)
                 .unwrap_or_else(|errno| panic!("{call:?}: {errno}"));
@@ -325,7 +325,7 @@ fn all_ways(limits: &Limits, longest: usize) -> usize {
             assert_eq!(
                 found.difference(&FoundTopology::expected(&fs, limits.calls)),
                 None,
-                "{way:?}"
+                "{calls:?}"
             );
         }
     }

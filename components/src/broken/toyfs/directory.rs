@@ -46,7 +46,7 @@ fn decode(entry: &[u8]) -> Option<(String, u32)> {
 /// # Errors
 /// `ENOSPC`; `EIO`: the directory cannot be read.
 pub fn point(volume: &mut Volume, directory: u32, name: &str, target: Option<u32>) -> Result<()> {
-    let found = |entry: &[u8]| decode(entry).is_some_and(|(there, _)| there == name);
+    let found = |entry: &[u8]| decode(entry).is_some_and(|(found_name, _)| found_name == name);
     let free = |entry: &[u8]| decode(entry).is_none();
     let pages = pages(volume, directory)?;
     let place = |wanted: &dyn Fn(&[u8]) -> bool| {
@@ -92,7 +92,7 @@ pub fn find(volume: &Volume, directory: u32, name: &str) -> Result<Option<u32>> 
     }
     Ok(entries(volume, directory)?
         .into_iter()
-        .find(|(there, _)| there == name)
+        .find(|(found_name, _)| found_name == name)
         .map(|(_, inode)| inode))
 }
 

@@ -167,8 +167,8 @@ impl Files for ToyFs {
             if names(path)?.is_empty() {
                 return Err(Errno::EISDIR);
             }
-            let (directory, name, there) = place(&mounted.volume, path)?;
-            let number = match there {
+            let (directory, name, present) = place(&mounted.volume, path)?;
+            let number = match present {
                 Some(_) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
                 Some(number) => number,
                 None if flags.create => mounted.create(directory, name, FileKind::File)?,
@@ -268,8 +268,8 @@ impl Files for ToyFs {
         self.change(|mounted| {
             let number = lookup(&mounted.volume, from)?;
             let mut inode = mounted.volume.inode(number)?;
-            let (directory, name, there) = place(&mounted.volume, to)?;
-            if there.is_some() {
+            let (directory, name, present) = place(&mounted.volume, to)?;
+            if present.is_some() {
                 return Err(Errno::EEXIST);
             }
             if inode.kind != Some(FileKind::File) {
@@ -297,7 +297,7 @@ impl Files for ToyFs {
         self.change(|mounted| {
             let (old, old_name, number) = place(&mounted.volume, from)?;
             let number = number.ok_or(Errno::ENOENT)?;
-            let (new, new_name, there) = place(&mounted.volume, to)?;
+            let (new, new_name, present) = place(&mounted.volume, to)?;
             let kind = mounted.volume.inode(number)?.kind;
             let (parts, into) = (names(from)?, names(to)?);
             if kind == Some(FileKind::Directory)
@@ -306,16 +306,16 @@ impl Files for ToyFs {
             {
                 return Err(Errno::EINVAL);
             }
-            if there == Some(number) {
+            if present == Some(number) {
                 return Ok(());
             }
-            if let Some(there) = there {
-                match (kind, mounted.volume.inode(there)?.kind) {
+            if let Some(present) = present {
+                match (kind, mounted.volume.inode(present)?.kind) {
                     (Some(FileKind::File), Some(FileKind::Directory)) => return Err(Errno::EISDIR),
                     (Some(FileKind::Directory), Some(FileKind::File)) => {
                         return Err(Errno::ENOTDIR);
                     }
-                    _ if !entries(&mounted.volume, there)?.is_empty()
+                    _ if !entries(&mounted.volume, present)?.is_empty()
                         && kind == Some(FileKind::Directory) =>
                     {
                         return Err(Errno::ENOTEMPTY);
@@ -329,7 +329,7 @@ impl Files for ToyFs {
             let entered = if loops { new } else { number };
             point(&mut mounted.volume, new, new_name, Some(entered))?;
             point(&mut mounted.volume, old, old_name, None)?;
-            there.map_or(Ok(()), |there| mounted.unlinked(there))
+            present.map_or(Ok(()), |present| mounted.unlinked(present))
         })
     }
 

@@ -95,8 +95,8 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
 fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> files::Result<bool> {
     let mut inode = volume.inode(number)?;
     let indirect = u64::from(inode.indirect);
-    let is_there = volume.is_for_files(indirect) && !claimed.contains(&indirect);
-    let page = if is_there { volume.read(indirect)? } else { Vec::new() };
+    let is_usable = volume.is_for_files(indirect) && !claimed.contains(&indirect);
+    let page = if is_usable { volume.read(indirect)? } else { Vec::new() };
     let mut numbers: Vec<u32> = page.chunks_exact(4).map(block_number).collect();
     let (mut mended, mut copied) = (false, false);
     for number in &mut numbers {
@@ -118,7 +118,7 @@ fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> files::Res
         volume.commit()?;
         volume.set_inode(number, &inode)?;
     }
-    if mended || copied && is_there {
+    if mended || copied && is_usable {
         let page = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         volume.write_metadata(indirect, page)?;
     }

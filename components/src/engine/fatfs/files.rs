@@ -22,15 +22,15 @@ pub struct MountedFat {
 /// Returns the errno for an error of fatfs. `EUCLEAN` if the volume is damaged. fatfs distinguishes
 /// some errors only by their text.
 pub fn errno(error: &io::Error) -> Errno {
-    let says = |what| error.to_string().contains(what);
+    let has_text = |text| error.to_string().contains(text);
     match error.kind() {
         io::ErrorKind::NotFound => Errno::ENOENT,
         io::ErrorKind::AlreadyExists => Errno::EEXIST,
         io::ErrorKind::InvalidInput => Errno::EINVAL,
-        _ if says("No space left") => Errno::ENOSPC,
-        _ if says("not empty") => Errno::ENOTEMPTY,
-        _ if says("Is a directory") => Errno::EISDIR,
-        _ if says("Not a directory") => Errno::ENOTDIR,
+        _ if has_text("No space left") => Errno::ENOSPC,
+        _ if has_text("not empty") => Errno::ENOTEMPTY,
+        _ if has_text("Is a directory") => Errno::EISDIR,
+        _ if has_text("Not a directory") => Errno::ENOTDIR,
         _ => error.raw_os_error().map_or(Errno::EUCLEAN, Errno::from_raw),
     }
 }

@@ -95,10 +95,10 @@ impl Component for LittleFs {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let port = self.port(below)?;
-        let failed = |what| {
+        let failed = |action| {
             move |errno| {
                 let blame = if errno == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
-                StepError::new(format!("littlefs cannot be {what}: {errno}")).blame(blame)
+                StepError::new(format!("littlefs cannot be {action}: {errno}")).blame(blame)
             }
         };
         let volume = LfsVolume::mount(port).map_err(failed("mounted"))?;

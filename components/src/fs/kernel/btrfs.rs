@@ -48,8 +48,8 @@ pub fn def() -> ComponentDef {
 
 fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let metadata = options.one_of("metadata", &[("dup", "dup"), ("single", "single")])?;
-    let ways = [("no", "no"), ("zlib", "zlib"), ("lzo", "lzo"), ("zstd", "zstd")];
-    let compress = options.one_of("compress", &ways)?;
+    let methods = [("no", "no"), ("zlib", "zlib"), ("lzo", "lzo"), ("zstd", "zstd")];
+    let compress = options.one_of("compress", &methods)?;
     let (datacow, flush) = (options.bool("datacow", true)?, options.bool("flushoncommit", false)?);
     if !datacow && compress != "no" {
         return Err(UsageError(

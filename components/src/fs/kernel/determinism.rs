@@ -219,8 +219,8 @@ fn is_device(pid: Pid, at: u64) -> bool {
     let first = ptrace::read(pid, address(at)).map(c_long::to_le_bytes);
     let may_be =
         |device: &&&[u8]| first.is_ok_and(|first| device.starts_with(&first)) || first.is_err();
-    let is_there = |device: &[u8]| (at..).zip(device).all(|(at, byte)| peek(pid, at) == Ok(*byte));
-    DEVICES.iter().filter(may_be).any(|device| is_there(device))
+    let is_at = |device: &[u8]| (at..).zip(device).all(|(at, byte)| peek(pid, at) == Ok(*byte));
+    DEVICES.iter().filter(may_be).any(|device| is_at(device))
 }
 
 /// Reads one byte of the task's memory.
@@ -313,42 +313,42 @@ mod tests {
 
     use super::*;
 
-    fn said(script: &str) -> (ExitStatus, String) {
-        said_with(script, Opens::Watched)
+    fn output_of(script: &str) -> (ExitStatus, String) {
+        output_with(script, Opens::Watched)
     }
 
-    fn said_with(script: &str, opens: Opens) -> (ExitStatus, String) {
+    fn output_with(script: &str, opens: Opens) -> (ExitStatus, String) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let said = folder.path().join("said");
+        let output = folder.path().join("said");
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        let out = fs::File::create(&said).expect("it is ours");
+        let out = fs::File::create(&output).expect("it is ours");
         let status = run(&command, opens, out.as_fd(), io::stderr().as_fd()).expect("it runs");
-        (status, fs::read_to_string(said).expect("it is ours"))
+        (status, fs::read_to_string(output).expect("it is ours"))
     }
 
     #[test]
     fn time_stands_still_and_nothing_is_random() {
         let script = "date +%s.%N; shuf -i 1-1000000000 -n 1; (sleep 0.01; date +%s.%N)";
-        let (status, first) = said(script);
+        let (status, first) = output_of(script);
         let now = format!("{NOW}.000000000");
         let lines: Vec<&str> = first.lines().collect();
         assert!(status.success() && lines[0] == now && lines[2] == now, "{first}");
-        assert_eq!(said(script).1, first);
+        assert_eq!(output_of(script).1, first);
     }
 
     #[test]
     fn there_are_no_devices_of_random_numbers() {
         let script = "for file in urandom random null; do (: <\"/dev/$file\") && echo $file; \
                       done; cat /dev/./null /dev/nul";
-        assert_eq!(said(script).1, "null\n");
+        assert_eq!(output_of(script).1, "null\n");
     }
 
     #[test]
     fn time_stands_still_where_opens_are_free() {
         let script = "date +%s.%N; (: </dev/urandom) && echo opened; (sleep 0.01; date +%s.%N)";
         let now = format!("{NOW}.000000000");
-        assert_eq!(said_with(script, Opens::Free).1, format!("{now}\nopened\n{now}\n"));
+        assert_eq!(output_with(script, Opens::Free).1, format!("{now}\nopened\n{now}\n"));
     }
 
     #[test]
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn what_it_leaves_ends() {
         let left: u32 =
-            said("sleep 1000 & echo $!").1.trim().parse().expect("the number of its process");
+            output_of("sleep 1000 & echo $!").1.trim().parse().expect("the number of its process");
         let stat = format!("/proc/{left}/stat");
         // A process has ended if it is gone or waits for its parent (state Z, proc(5)).
         let runs = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
@@ -373,13 +373,13 @@ mod tests {
             thread::sleep(std::time::Duration::from_millis(10));
         }
         assert!(!runs(), "process {left} still runs");
-        assert_eq!(said("echo next").1, "next\n");
+        assert_eq!(output_of("echo next").1, "next\n");
     }
 
     #[test]
     fn it_ends_as_it_would() {
-        assert_eq!(said("exit 7").0.code(), Some(7));
+        assert_eq!(output_of("exit 7").0.code(), Some(7));
         // The program does not see its real process number.
-        assert_eq!(said("sh -c 'kill -KILL $PPID'").0.signal(), Some(9));
+        assert_eq!(output_of("sh -c 'kill -KILL $PPID'").0.signal(), Some(9));
     }
 }

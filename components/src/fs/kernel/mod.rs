@@ -209,8 +209,8 @@ impl Component for KernelFs {
         let make = (self.system.make)();
         match make.run(&node)? {
             (0, _) => {}
-            (code, said) => {
-                return Err(StepError::new(format!("{make} ended with {code}: {said}")));
+            (code, output) => {
+                return Err(StepError::new(format!("{make} ended with {code}: {output}")));
             }
         }
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
@@ -257,8 +257,8 @@ impl Component for KernelFs {
             match tool.run(&node)? {
                 (0, _) => {}
                 (code, _) if repaired.contains(&code) => recovery = Recovery::Repaired,
-                (code, said) => {
-                    return Err(StepError::new(format!("{tool} ended with {code}: {said}")));
+                (code, output) => {
+                    return Err(StepError::new(format!("{tool} ended with {code}: {output}")));
                 }
             }
         }
@@ -266,9 +266,9 @@ impl Component for KernelFs {
             self.mount_at(&node, below.place)?;
             unmount_from(below.place)?;
             match tool.run(&node)? {
-                (0, said) if said.is_empty() => {}
-                (code, said) => {
-                    let text = format!("after the recovery {tool} ended with {code}: {said}");
+                (0, output) if output.is_empty() => {}
+                (code, output) => {
+                    let text = format!("after the recovery {tool} ended with {code}: {output}");
                     return Err(StepError::new(text));
                 }
             }

@@ -56,7 +56,9 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
 fn rarely_on_its_own(node: &Path) -> io::Result<()> {
     match Tool::new("nilfs-tune", "-f -i 100000").still().run(node) {
         Ok((0, _)) => Ok(()),
-        Ok((code, said)) => Err(io::Error::other(format!("nilfs-tune ended with {code}: {said}"))),
+        Ok((code, output)) => {
+            Err(io::Error::other(format!("nilfs-tune ended with {code}: {output}")))
+        }
         Err(fault) => Err(io::Error::other(fault.to_string())),
     }
 }

@@ -101,32 +101,32 @@ impl Tool {
     /// The program cannot be started, or was killed.
     pub fn run(&self, device: &Path) -> Result<(i32, String), StepError> {
         hold_clock();
-        let ran = ToolOutput::new().and_then(|said| {
+        let ran = ToolOutput::new().and_then(|output| {
             let mut command = self.command(device);
             if let Some(opens) = self.still {
                 return Ok((
-                    determinism::run(&command, opens, said.0.as_fd(), said.0.as_fd())?,
-                    said,
+                    determinism::run(&command, opens, output.0.as_fd(), output.0.as_fd())?,
+                    output,
                 ));
             }
-            command.stdout(said.writer()?).stderr(said.writer()?);
+            command.stdout(output.writer()?).stderr(output.writer()?);
             let status = run_without_sync(command);
-            Ok((status?, said))
+            Ok((status?, output))
         });
         let failed =
             |error| StepError::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
-        let (status, said) = ran.map_err(failed)?;
+        let (status, output) = ran.map_err(failed)?;
         match (status.code(), status.signal()) {
             (Some(0), _) if self.finds.is_none() => Ok((0, String::new())),
             (Some(code), _) => {
-                let text = said.text();
+                let text = output.text();
                 let clean = code == 0 && !self.finds.is_some_and(|words| text.contains(words));
                 Ok((code, if clean { String::new() } else { last_lines(&text, self.progress) }))
             }
             (None, signal) => Err(StepError::new(format!(
                 "{self} was killed by signal {}: {}",
                 signal.unwrap_or(0),
-                last_lines(&said.text(), self.progress)
+                last_lines(&output.text(), self.progress)
             ))),
         }
     }
@@ -147,10 +147,10 @@ impl ToolOutput {
     }
 
     fn text(mut self) -> String {
-        let mut said = Vec::new();
+        let mut bytes = Vec::new();
         // Output that cannot be read is only missing in a message.
-        self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut said)).ok();
-        String::from_utf8_lossy(&said).into_owned()
+        self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut bytes)).ok();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
@@ -162,10 +162,10 @@ impl fmt::Display for Tool {
 
 /// Returns the last three lines, which contain the reason of a failure, without progress lines.
 fn last_lines(text: &str, progress: &[&str]) -> String {
-    let says_more = |line: &&str| {
+    let has_more = |line: &&str| {
         let line = line.trim_start();
         !line.is_empty() && !progress.iter().any(|prefix| line.starts_with(prefix))
     };
-    let lines: Vec<&str> = text.trim().lines().filter(says_more).collect();
+    let lines: Vec<&str> = text.trim().lines().filter(has_more).collect();
     lines[lines.len().saturating_sub(3)..].join("; ")
 }

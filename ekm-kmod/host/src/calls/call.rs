@@ -22,7 +22,7 @@ pub struct KernelCall {
     /// The user and group of the inode after the call.
     pub owner: (u32, u32),
     /// The operation.
-    pub what: KernelCallKind,
+    pub kind: KernelCallKind,
 }
 
 /// The operation of a call. If the call is nameless, `path` below means the inode.
@@ -81,7 +81,7 @@ pub struct AttributeChange {
 impl KernelCall {
     /// Returns true if the call is an operation that a soft crash can follow.
     pub fn is_operation(&self) -> bool {
-        self.what != KernelCallKind::Map
+        self.kind != KernelCallKind::Map
     }
 }
 
@@ -89,9 +89,9 @@ impl KernelCall {
 /// the bytes.
 impl fmt::Display for KernelCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let KernelCall { path, mode, owner: (uid, gid), what, .. } = self;
+        let KernelCall { path, mode, owner: (uid, gid), kind, .. } = self;
         let (at, permissions) = (CallPath(path), mode & 0o7777);
-        match what {
+        match kind {
             KernelCallKind::Create => write!(f, "create {at} {permissions:o}"),
             KernelCallKind::CreateNameless => write!(f, "create nameless in {at} {permissions:o}"),
             KernelCallKind::Mkdir => write!(f, "mkdir {at} {permissions:o}"),
@@ -127,7 +127,7 @@ impl fmt::Display for KernelCall {
                 write!(f, "removexattr {at} {}", name.display())
             }
             KernelCallKind::Map => write!(f, "mmap {at}"),
-            KernelCallKind::Other(what) => write!(f, "{what} {at}"),
+            KernelCallKind::Other(text) => write!(f, "{text} {at}"),
         }?;
         if self.nameless { f.write_str(" (its name is gone)") } else { Ok(()) }
     }

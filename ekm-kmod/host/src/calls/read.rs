@@ -42,7 +42,7 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<KernelCall, St
     let flags = half(offset_of!(CallDetail, flags));
     let (position, length) =
         (word(offset_of!(CallDetail, position)), word(offset_of!(CallDetail, length)));
-    let what = match header.sector {
+    let kind = match header.sector {
         CALL_CREATE => KernelCallKind::Create,
         CALL_TMPFILE => KernelCallKind::CreateNameless,
         CALL_MKDIR => KernelCallKind::Mkdir,
@@ -77,7 +77,7 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<KernelCall, St
         path,
         mode: half(offset_of!(CallDetail, mode)),
         owner: (half(offset_of!(CallDetail, uid)), half(offset_of!(CallDetail, gid))),
-        what,
+        kind,
     };
     if half(offset_of!(CallDetail, missing)) & CALL_INCOMPLETE != 0 {
         let text = format!(

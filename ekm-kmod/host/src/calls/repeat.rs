@@ -72,10 +72,10 @@ impl CallReplay {
 
     /// Repeats the next call.
     pub fn call(&mut self, call: &KernelCall) -> Result<(), CallReplayError> {
-        let KernelCall { system, inode, path, mode, what, .. } = call;
+        let KernelCall { system, inode, path, mode, kind, .. } = call;
         let root = self.root(*system)?;
         let permissions = Mode::from_raw_mode(*mode);
-        match what {
+        match kind {
             KernelCallKind::Create => {
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
                 rustix::fs::openat(root, path, flags, permissions)?;
@@ -132,7 +132,7 @@ impl CallReplay {
 
     /// Repeats a call that changes the contents or attributes of a file.
     fn change(&self, call: &KernelCall) -> Result<(), CallReplayError> {
-        match &call.what {
+        match &call.kind {
             KernelCallKind::Write(offset, data) | KernelCallKind::Store(offset, data) => {
                 Ok(self.place(call)?.open()?.write_all_at(data, *offset)?)
             }

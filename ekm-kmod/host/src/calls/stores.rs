@@ -34,8 +34,8 @@ struct MappedFile {
 impl MappedFiles {
     /// Applies a call of the log.
     pub fn note(&mut self, call: &KernelCall) {
-        let KernelCall { system, inode, path, nameless, what, .. } = call;
-        if let KernelCallKind::Rename(to, ..) = what {
+        let KernelCall { system, inode, path, nameless, kind, .. } = call;
+        if let KernelCallKind::Rename(to, ..) = kind {
             for ((of, _), mapped) in &mut self.files {
                 if of == system
                     && let Ok(rest) = mapped.path.strip_prefix(path)
@@ -46,7 +46,7 @@ impl MappedFiles {
             }
         }
         let file = (*system, *inode);
-        match what {
+        match kind {
             // A file without a name cannot be found by name.
             KernelCallKind::Map if !nameless => {
                 self.files
@@ -100,7 +100,7 @@ impl MappedFiles {
                 StepError::new(text).blame(Blame::Tool)
             })?;
             if let Some((offset, data)) = difference(mapped.known.as_deref(), &now) {
-                let (path, what) = (
+                let (path, kind) = (
                     mapped.path.clone(),
                     KernelCallKind::Store(offset, Bytes::copy_from_slice(data)),
                 );
@@ -112,7 +112,7 @@ impl MappedFiles {
                     path,
                     mode,
                     owner,
-                    what,
+                    kind,
                 });
             }
             mapped.known = Some(now);
@@ -124,9 +124,9 @@ impl MappedFiles {
 fn contents(path: &Path, inode: u64) -> Result<Vec<u8>, String> {
     let open = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NOATIME).open(path);
     let mut file = open.map_err(|error| error.to_string())?;
-    let there = file.metadata().map_err(|error| error.to_string())?.ino();
-    if there != inode {
-        return Err(format!("inode {there} is there, and it was {inode}"));
+    let found = file.metadata().map_err(|error| error.to_string())?.ino();
+    if found != inode {
+        return Err(format!("inode {found} is there, and it was {inode}"));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -160,14 +160,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("a");
         std::fs::write(&at, b"old").unwrap();
-        let call = |path: &str, what| KernelCall {
+        let call = |path: &str, kind| KernelCall {
             system: 0,
             inode: at.metadata().or_else(|_| folder.path().join("b").metadata()).unwrap().ino(),
             nameless: false,
             path: path.into(),
             mode: 0o100_644,
             owner: (0, 0),
-            what,
+            kind,
         };
         let roots = [Some(folder.path().to_owned())];
         let mut stores = MappedFiles::default();
@@ -179,7 +179,7 @@ mod tests {
                 .look(&roots)
                 .unwrap()
                 .into_iter()
-                .map(|call| (call.path, call.what))
+                .map(|call| (call.path, call.kind))
                 .collect::<Vec<_>>()
         };
         assert_eq!(stored(&mut stores), [("a".into(), all(b"old"))]);

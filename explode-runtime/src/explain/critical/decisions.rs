@@ -39,9 +39,9 @@ pub(super) fn decisions(ranges: &[PendingRange]) -> Vec<PieceDecision> {
 /// failing disk comes first.
 pub(super) fn open(ranges: &[PendingRange], decided: &[PieceDecision]) -> Vec<Vec<Option<u32>>> {
     let open = |(index, pending): (usize, &PendingRange)| {
-        let here: Vec<&PieceDecision> =
+        let of_range: Vec<&PieceDecision> =
             decided.iter().filter(|decision| decision.range == index).collect();
-        let is_decided = |version: u32| here.iter().any(|decision| decision.version == version);
+        let is_decided = |version: u32| of_range.iter().any(|decision| decision.version == version);
         // A decided kept version overwrites all earlier versions and the empty range, so those are
         // no longer open.
         let under = pending.kept.filter(|version| is_decided(*version));
@@ -82,12 +82,12 @@ mod tests {
             pending(&[(1, 2), (2, 5)], Some(2)),
         ];
         let decisions = decisions(&ranges);
-        let told: Vec<(usize, u32, bool)> = decisions
+        let decided: Vec<(usize, u32, bool)> = decisions
             .iter()
             .map(|decision| (decision.range, decision.version, decision.kept))
             .collect();
         assert_eq!(
-            told,
+            decided,
             [(1, 1, false), (2, 2, true), (0, 2, true), (3, 2, true), (1, 2, false), (0, 3, false)]
         );
         let all = open(&ranges, &[]);

@@ -156,18 +156,18 @@ mod tests {
     fn the_transition_is_found_wherever_it_is() {
         for n in 1..=70 {
             for wanted in 1..=n {
-                let mut asked = Vec::new();
+                let mut tried = Vec::new();
                 let found = transition(n, &mut |decided| -> Result<bool, ()> {
-                    asked.push(decided);
+                    tried.push(decided);
                     Ok(decided < wanted)
                 });
                 assert_eq!(found, Ok(Some(wanted)), "of {n}");
-                assert!(asked.iter().all(|decided| *decided < n), "the end is known: {asked:?}");
-                let mut distinct = asked.clone();
+                assert!(tried.iter().all(|decided| *decided < n), "the end is known: {tried:?}");
+                let mut distinct = tried.clone();
                 distinct.sort_unstable();
                 distinct.dedup();
-                assert_eq!(distinct.len(), asked.len(), "nothing is asked twice: {asked:?}");
-                assert!(asked.len() as u32 <= 2 * (n.ilog2() + 2), "{n}, {wanted}: {asked:?}");
+                assert_eq!(distinct.len(), tried.len(), "nothing is asked twice: {tried:?}");
+                assert!(tried.len() as u32 <= 2 * (n.ilog2() + 2), "{n}, {wanted}: {tried:?}");
             }
             assert_eq!(transition(n, &mut |_| -> Result<bool, ()> { Ok(false) }), Ok(None));
         }

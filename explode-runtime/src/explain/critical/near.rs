@@ -79,8 +79,8 @@ pub(super) fn nearest(
     let differences = |digits: &PieceDigits| -> Vec<(usize, Option<u32>)> {
         let pairs = digits.iter().zip(failing).enumerate();
         pairs
-            .filter(|(_, (there, here))| there != here)
-            .map(|(range, (there, _))| (range, *there))
+            .filter(|(_, (other, own))| other != own)
+            .map(|(range, (other, _))| (range, *other))
             .collect()
     };
     let mut near = NearestGoodDisk::default();
@@ -186,20 +186,20 @@ mod tests {
         let open = vec![vec![Some(1), None]; 4];
         let failing = vec![Some(1); 4];
         for most in 0..4 {
-            let mut asked = 0;
+            let mut tried = 0;
             let mut never = |_: &PieceDigits| {
-                asked += 1;
+                tried += 1;
                 Ok(Some(false))
             };
             assert!(matches!(any(&open, &failing, most, &mut never), Ok(Recoverable::No(false))));
-            assert_eq!(asked, 1 + most, "the option that keeps nothing, and `most` more");
-            let mut asked = 0;
+            assert_eq!(tried, 1 + most, "the option that keeps nothing, and `most` more");
+            let mut tried = 0;
             let mut never = |_: &PieceDigits| {
-                asked += 1;
+                tried += 1;
                 Ok(Some(false))
             };
             assert!(!nearest(&open, &failing, most, &mut never).unwrap().certain);
-            assert_eq!(asked, most + 1, "`most`, and the option that keeps nothing");
+            assert_eq!(tried, most + 1, "`most`, and the option that keeps nothing");
         }
     }
 }

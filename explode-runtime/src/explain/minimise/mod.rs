@@ -5,8 +5,8 @@
 //! trace and the same bound on tests give the same result.
 
 mod ddmin;
+mod paths;
 mod pieces;
-mod ways;
 
 pub use ddmin::ddmin;
 
@@ -71,11 +71,11 @@ pub fn minimise(
     trace: &Trace,
     bounds: SearchBounds,
 ) -> Result<MinimiseResult, RunError> {
-    let what = match try_to(remote, trace, bounds) {
-        Ok(MinimiseResult::Diverged(what)) | Err(RunError::Diverged(what)) => what,
+    let text = match try_to(remote, trace, bounds) {
+        Ok(MinimiseResult::Diverged(text)) | Err(RunError::Diverged(text)) => text,
         other => return other,
     };
-    Ok(MinimiseResult::Diverged(diverged(&what, &differences(remote, trace)?)))
+    Ok(MinimiseResult::Diverged(diverged(&text, &differences(remote, trace)?)))
 }
 
 /// Minimises a trace, provided that the same choices lead to the same disks.
@@ -88,10 +88,10 @@ fn try_to(
     let failure = match locate(&mut session, trace)? {
         Location::Fails(failure) => *failure,
         Location::Not(why) => return Ok(MinimiseResult::NotReproduced(why)),
-        Location::Diverged(what) => return Ok(MinimiseResult::Diverged(what)),
+        Location::Diverged(divergence) => return Ok(MinimiseResult::Diverged(divergence)),
     };
     let before = size(&failure);
-    let mut failure = ways::shrink(&mut session, failure)?;
+    let mut failure = paths::shrink(&mut session, failure)?;
     if let Some(standing) = failure.standing.take() {
         // The worker has run other paths since.
         let choices = standing.choices.concat();

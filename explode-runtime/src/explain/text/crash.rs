@@ -2,7 +2,7 @@
 
 use super::fit::Part;
 use super::fold::{Fate, Row, fold};
-use super::rows::{Telling, call_of, is_told, rows};
+use super::rows::{Telling, call_of, is_shown, rows};
 use crate::explain::critical::{Critical, CriticalSearch};
 use crate::report::{Colour, Line};
 use crate::worker::probe::{CrashMoment, PendingRange, StoppedAt};
@@ -51,7 +51,7 @@ fn timeline(
     let call = critical.and_then(|critical| call_of(moment, critical.range, critical.version));
     let rows = rows(moment, telling, call);
     let rows = if telling.all { rows } else { fold(rows) };
-    let word = if moment.calls.iter().any(is_told) { "Calls" } else { "Events" };
+    let word = if moment.calls.iter().any(is_shown) { "Calls" } else { "Events" };
     let counted = moment.events.iter().filter(|event| event.what != "mark").count() as u64;
     let after = match moment.later + (moment.first + counted - moment.crash) {
         0 => String::new(),
@@ -117,8 +117,8 @@ fn in_words(range: &PendingRange, telling: Telling) -> String {
 pub(super) fn place(range: &PendingRange, telling: Telling) -> String {
     let sector = || format!("device {} sector {}", range.dev, range.name(0).1);
     match &range.owner {
-        Some(whose) if telling.names_files(range) => whose.clone(),
-        Some(whose) => format!("{} ({whose})", sector()),
+        Some(owner) if telling.names_files(range) => owner.clone(),
+        Some(owner) => format!("{} ({owner})", sector()),
         None => sector(),
     }
 }

@@ -37,12 +37,12 @@ fn found(critical: &Critical, moment: &CrashMoment, telling: Telling) -> Vec<Lin
             None => place,
         }
     };
-    let what = if *kept { "reached the disk" } else { "was lost" };
+    let outcome = if *kept { "reached the disk" } else { "was lost" };
     let how = match certain {
         true => "no disk that a crash could still leave",
         false => "no disk that was looked at",
     };
-    let head = format!("{} {what}: after that {how} recovers", written(*range, Some(*version)));
+    let head = format!("{} {outcome}: after that {how} recovers", written(*range, Some(*version)));
     let mut lines = vec![Line::status("Critical", &head).coloured(Colour::Yellow)];
     let mut detail = |word: &str, text: &str| lines.push(Line::detail(word, text));
     let order = format!("{} of {}, in the order of writing", decision.0, decision.1);
@@ -50,13 +50,13 @@ fn found(critical: &Critical, moment: &CrashMoment, telling: Telling) -> Vec<Lin
     if !certain {
         detail("bound", "not all disks were looked at: one of the others may recover");
     }
-    let differs = nearest.iter().filter_map(|(index, there)| {
+    let differs = nearest.iter().filter_map(|(index, version)| {
         let range = moment.ranges.get(*index)?;
         let plain = |index, version| written(index, version).trim_end_matches(',').to_owned();
-        Some(match (range.kept, there) {
-            (None, Some(_)) => format!("with {}", plain(*index, *there)),
+        Some(match (range.kept, version) {
+            (None, Some(_)) => format!("with {}", plain(*index, *version)),
             (Some(_), None) => format!("without {}", plain(*index, range.kept)),
-            (Some(_), Some(_)) => format!("with {}", plain(*index, *there)),
+            (Some(_), Some(_)) => format!("with {}", plain(*index, *version)),
             (None, None) => return None,
         })
     });

@@ -25,8 +25,8 @@ impl Fate {
     /// Returns the fate of several ranges, each kept (`true`) or lost. `None` without any.
     pub fn of(kept: impl IntoIterator<Item = bool>) -> Option<Fate> {
         kept.into_iter().fold(None, |fate, kept| {
-            let here = if kept { Fate::Kept } else { Fate::Lost };
-            Some(if fate.is_none_or(|fate| fate == here) { here } else { Fate::Partly })
+            let own = if kept { Fate::Kept } else { Fate::Lost };
+            Some(if fate.is_none_or(|fate| fate == own) { own } else { Fate::Partly })
         })
     }
 }
@@ -64,7 +64,7 @@ impl Row {
             return false;
         }
         let span = match (self.words.span, next.words.span) {
-            (here, there) if here == there => here,
+            (own, other) if own == other => own,
             (Some((first, count)), Some((at, more))) if first + count == at => {
                 Some((first, count + more))
             }

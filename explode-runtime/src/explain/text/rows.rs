@@ -54,7 +54,7 @@ fn lost_of(moment: &CrashMoment, call: &PlacedCall) -> String {
     let mut lost = ranges_of(moment, call).filter(|(_, kept)| !kept).map(|(range, _)| range);
     let Some(first) = lost.next() else { return String::new() };
     let place = match &first.owner {
-        Some(whose) => whose.clone(),
+        Some(owner) => owner.clone(),
         None => format!("sector {}", first.name(0).1),
     };
     match lost.count() {
@@ -88,7 +88,7 @@ pub(super) fn rows(moment: &CrashMoment, telling: Telling, critical: Option<usiz
     let mut events = Events::new(moment, telling);
     // The calls that have not returned, with their rows.
     let mut open: Vec<(&PlacedCall, usize)> = Vec::new();
-    for (number, call) in moment.calls.iter().enumerate().filter(|(_, call)| is_told(call)) {
+    for (number, call) in moment.calls.iter().enumerate().filter(|(_, call)| is_shown(call)) {
         while let Some((last, _)) = open.last().copied()
             && last.to.is_some_and(|to| to <= call.from)
             && !encloses(last, call)
@@ -121,7 +121,7 @@ pub(super) fn rows(moment: &CrashMoment, telling: Telling, critical: Option<usiz
 
 /// Returns true if the call is shown. The start of a mutate is not, because the choices describe
 /// it.
-pub(super) fn is_told(call: &PlacedCall) -> bool {
+pub(super) fn is_shown(call: &PlacedCall) -> bool {
     !call.call.head.starts_with("(mutate ")
 }
 
@@ -249,13 +249,13 @@ impl<'a> Events<'a> {
     /// Adds the place of the event: a name in simulated files, or sectors on a disk.
     fn place(&self, words: &mut CallText, event: &EventSummary) {
         match (&event.owner, event.range) {
-            (Some(whose), _) if self.telling.simulated => words.head += &format!(" {whose}"),
-            (whose, Some((sector, bytes))) => {
+            (Some(owner), _) if self.telling.simulated => words.head += &format!(" {owner}"),
+            (owner, Some((sector, bytes))) => {
                 let device = event.dev.filter(|_| self.devices > 1);
                 device.iter().for_each(|dev| words.head += &format!(" device {dev}"));
                 words.head += " sector";
                 words.span = Some((sector, bytes / 512));
-                whose.iter().for_each(|whose| words.add(&format!("({whose})")));
+                owner.iter().for_each(|owner| words.add(&format!("({owner})")));
             }
             (_, None) => {}
         }

@@ -54,8 +54,8 @@ pub(super) fn of(option: Option<&OptionValue>) -> Result<Vec<FaultSite>, UsageEr
     Ok(sites)
 }
 
-fn wrong(what: &str) -> UsageError {
-    UsageError(format!("probe: '{what}'; write NAME:RETURNS, such as ext2_add_link:-ENOSPC"))
+fn wrong(text: &str) -> UsageError {
+    UsageError(format!("probe: '{text}'; write NAME:RETURNS, such as ext2_add_link:-ENOSPC"))
 }
 
 fn of_text(text: &str) -> Result<FaultSite, UsageError> {
@@ -149,19 +149,19 @@ mod tests {
             table(&[("symbol", "x.isra.0".into()), ("returns", 0_u32.into())]),
         ]);
         assert_eq!(super::of(Some(&list)), Ok(both));
-        let said = |keys: &[(&str, OptionValue)]| {
+        let error_of = |keys: &[(&str, OptionValue)]| {
             super::of(Some(&OptionValue::List(vec![table(keys)]))).unwrap_err().to_string()
         };
-        assert_eq!(said(&[("symbol", "a".into())]), "a probe needs the key 'returns'");
+        assert_eq!(error_of(&[("symbol", "a".into())]), "a probe needs the key 'returns'");
         assert_eq!(
-            said(&[("symbol", "a".into()), ("return", 1_u32.into())]),
+            error_of(&[("symbol", "a".into()), ("return", 1_u32.into())]),
             "unknown key of a probe 'return'; did you mean 'returns'?"
         );
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for (text, said) in [
+        for (text, message) in [
             ("ext2_add_link", "write NAME:RETURNS"),
             ("a:0:listed", "write NAME:RETURNS"),
             (":-EIO", "'' is no name of a function"),
@@ -173,7 +173,7 @@ mod tests {
             ("a:0,a:1", "'a' is named twice"),
         ] {
             let error = of(Some(&text.into())).unwrap_err().to_string();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(message), "{text}: {error}");
         }
     }
 }

@@ -199,12 +199,12 @@ mod tests {
         assert!(found.is_enough(true));
     }
 
-    /// Goes from block to block depending on the bytes read, as `way` directs. The last place
+    /// Goes from block to block depending on the bytes read, as `path` directs. The last place
     /// decides the verdict. Returns the blocks read and the verdict.
-    fn check(way: &[u8], bytes: &[u8]) -> (Vec<u64>, DiskVerdict) {
+    fn check(path: &[u8], bytes: &[u8]) -> (Vec<u64>, DiskVerdict) {
         let (mut at, mut reads) = (0_usize, Vec::new());
         for _ in 0..4 {
-            let block = (usize::from(way[at % way.len()]) + at) % BLOCKS as usize;
+            let block = (usize::from(path[at % path.len()]) + at) % BLOCKS as usize;
             if !reads.contains(&(block as u64)) {
                 reads.push(block as u64);
             }
@@ -217,7 +217,7 @@ mod tests {
         /// A found verdict is right, regardless of additional reads and of their order.
         #[test]
         fn what_is_found_is_right(
-            way in prop::collection::vec(any::<u8>(), 40),
+            path in prop::collection::vec(any::<u8>(), 40),
             runs in prop::collection::vec(
                 (prop::collection::vec(0_u8..3, 8), prop::collection::vec(0..BLOCKS, 0..3),
                     any::<prop::sample::Index>()),
@@ -226,7 +226,7 @@ mod tests {
         ) {
             let mut tree = ReadTree::default();
             for (bytes, beside, turn) in &runs {
-                let (mut reads, right) = check(&way, bytes);
+                let (mut reads, right) = check(&path, bytes);
                 if let Some(found) = outcome(&tree, bytes) {
                     prop_assert_eq!(&found, &right);
                 }
@@ -240,7 +240,7 @@ mod tests {
                 insert(&mut tree, bytes, &reads, right);
             }
             for (bytes, ..) in &runs {
-                let right = check(&way, bytes).1;
+                let right = check(&path, bytes).1;
                 prop_assert!(outcome(&tree, bytes).is_none_or(|found| found == right));
             }
         }

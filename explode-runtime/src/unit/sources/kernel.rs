@@ -69,6 +69,6 @@ impl ChoiceSource for KernelSource {
             signature.extend(choice.value.to_le_bytes());
         });
         background_actions(made)
-            .for_each(|(call, what)| signature.extend(format!("{call}: {what};").as_bytes()));
+            .for_each(|(call, action)| signature.extend(format!("{call}: {action};").as_bytes()));
     }
 }

@@ -4,7 +4,7 @@
 use explode_ramdisk::Event;
 
 use crate::crash::{Epoch, Neighbours, PieceId};
-use crate::events::{EventSummary, PlacedCall, Whose, happened};
+use crate::events::{DescribeSector, EventSummary, PlacedCall, happened};
 use crate::worker::probe::protocol::{CrashMoment, PendingRange};
 
 /// Returns the moment of a disk that keeps these pieces. `first` is the instant before the events.
@@ -17,7 +17,7 @@ pub(super) fn moment(
     (first, events): (u64, &[Event]),
     issuers: &[Option<String>],
     calls: Vec<PlacedCall>,
-    whose: Whose<'_>,
+    describe_sector: DescribeSector<'_>,
 ) -> CrashMoment {
     let before =
         usize::try_from(neighbours.instant() - first).expect("as many as there are events");
@@ -30,7 +30,7 @@ pub(super) fn moment(
     let issuers = issuers.iter().cloned().chain(std::iter::repeat(None));
     let happened = until
         .zip(issuers)
-        .map(|(event, by)| EventSummary { by, ..happened(event, whose) })
+        .map(|(event, by)| EventSummary { by, ..happened(event, describe_sector) })
         .collect();
     let later = events.iter().filter(counted).count() - before;
     let mut crash = neighbours.instant();
@@ -44,7 +44,7 @@ pub(super) fn moment(
         crash,
         events: happened,
         later: later as u64,
-        ranges: ranges(neighbours, pieces, epoch, whose),
+        ranges: ranges(neighbours, pieces, epoch, describe_sector),
     }
 }
 
@@ -62,7 +62,7 @@ fn ranges(
     neighbours: &Neighbours,
     pieces: &[PieceId],
     epoch: Epoch,
-    whose: Whose<'_>,
+    describe_sector: DescribeSector<'_>,
 ) -> Vec<PendingRange> {
     let mut ranges = Vec::new();
     for slot in neighbours.slots() {
@@ -78,7 +78,7 @@ fn ranges(
             ranges.push(PendingRange {
                 dev: slot.dev,
                 sectors,
-                owner: whose(slot.dev, first),
+                owner: describe_sector(slot.dev, first),
                 versions,
                 since,
                 kept,

@@ -81,8 +81,8 @@ impl RemoteWorker<'_> {
         }
     }
 
-    pub(super) fn unexpected_message(&mut self, said: &FromWorker) -> WorkerDeath {
-        let word = format!("{said:?}");
+    pub(super) fn unexpected_message(&mut self, message: &FromWorker) -> WorkerDeath {
+        let word = format!("{message:?}");
         let word: String = word.chars().take(100).collect();
         self.broken(&format!("it said what fits nothing: {word}"))
     }
@@ -107,7 +107,7 @@ mod tests {
         stream: UnixStream,
         begin: Instant,
         starved: u32,
-        asked: Rc<Cell<u32>>,
+        looks: Rc<Cell<u32>>,
         kept: Cell<Duration>,
         verdict: Option<Verdict>,
     }
@@ -123,8 +123,8 @@ mod tests {
             None
         }
         fn kept_waiting(&self) -> Duration {
-            self.asked.set(self.asked.get() + 1);
-            if self.asked.get() <= self.starved {
+            self.looks.set(self.looks.get() + 1);
+            if self.looks.get() <= self.starved {
                 self.kept.set(self.begin.elapsed());
             }
             self.kept.get()
@@ -143,25 +143,25 @@ mod tests {
 
     fn silent(starved: u32, verdict: Option<Verdict>) -> (Silent, UnixStream) {
         let (stream, supervisor) = UnixStream::pair().expect("two sockets");
-        let (asked, kept) = (Rc::default(), Cell::default());
-        (Silent { stream, begin: Instant::now(), starved, asked, kept, verdict }, supervisor)
+        let (looks, kept) = (Rc::default(), Cell::default());
+        (Silent { stream, begin: Instant::now(), starved, looks, kept, verdict }, supervisor)
     }
 
     /// Returns the death of a worker with a deadline of 40 ms, and the number of times that its
     /// waiting time was requested.
     fn death(starved: u32) -> (WorkerDeath, u32) {
         let (body, _supervisor) = silent(starved, None);
-        let asked = Rc::clone(&body.asked);
+        let looks = Rc::clone(&body.looks);
         let mut worker = worker(body);
-        (worker.wait(&mut IgnoreEvents).expect_err("it never says anything"), asked.get())
+        (worker.wait(&mut IgnoreEvents).expect_err("it never says anything"), looks.get())
     }
 
     #[test]
     fn a_deadline_stands_still_while_others_have_the_processor() {
         // 50 requests, at least 10 ms apart.
-        let (starved, asked) = death(50);
+        let (starved, looks) = death(50);
         let (hangs, _) = death(0);
-        assert!(asked > 50, "it was given up after {asked} looks");
+        assert!(looks > 50, "it was given up after {looks} looks");
         for death in [starved, hangs] {
             assert_eq!(death.verdict, Some(Verdict::Hang));
             assert_eq!(death.message, "no end within the deadline of 0.04 s");
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_guest_that_says_it_hangs_is_believed_if_it_could_run() {
-        let said = |step: Duration, kept: Duration| {
+        let verdict_of = |step: Duration, kept: Duration| {
             let (body, _supervisor) = silent(0, Some(Verdict::Hang));
             let mut worker = worker(body);
             worker.deadline = Duration::from_secs(30 * 60);
@@ -181,10 +181,10 @@ mod tests {
             (verdict, from_outside)
         };
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
-        assert_eq!(said(minute, Duration::ZERO), (Some(Verdict::Hang), false));
-        assert_eq!(said(minute, 25 * second), (Some(Verdict::Hang), false));
-        assert_eq!(said(minute, 50 * second), (None, true));
+        assert_eq!(verdict_of(minute, Duration::ZERO), (Some(Verdict::Hang), false));
+        assert_eq!(verdict_of(minute, 25 * second), (Some(Verdict::Hang), false));
+        assert_eq!(verdict_of(minute, 50 * second), (None, true));
         // The worker has run for longer than the kernel waits.
-        assert_eq!(said(20 * minute, 11 * minute), (Some(Verdict::Hang), false));
+        assert_eq!(verdict_of(20 * minute, 11 * minute), (Some(Verdict::Hang), false));
     }
 }

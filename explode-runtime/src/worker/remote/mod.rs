@@ -82,10 +82,10 @@ impl<'a> RemoteWorkers<'a> {
             hired => hired.map_err(RunError::from)?,
         };
         let _span = debug_span!("wait").entered();
-        let said = worker
+        let message = worker
             .send(&ToWorker::Replay(Box::new(trace.clone())))
-            .and_then(|()| worker.hear(&mut IgnoreEvents));
-        match said {
+            .and_then(|()| worker.receive(&mut IgnoreEvents));
+        match message {
             Ok(FromWorker::Replayed(replay)) => Ok(Ok(replay)),
             Ok(FromWorker::Failed(failed)) => Err(failed.into()),
             Ok(other) => Err(RunError::from(StartError::Died(worker.unexpected_message(&other)))),
@@ -102,7 +102,8 @@ impl<'a> RemoteWorkers<'a> {
     /// If the worker is not started.
     pub(crate) fn exchange(&mut self, word: Option<&ToWorker>) -> Result<FromWorker, WorkerDeath> {
         let worker = self.worker.as_mut().expect("a worker is started before it is asked");
-        word.map_or(Ok(()), |word| worker.send(word)).and_then(|()| worker.hear(&mut IgnoreEvents))
+        word.map_or(Ok(()), |word| worker.send(word))
+            .and_then(|()| worker.receive(&mut IgnoreEvents))
     }
 
     /// Kills the worker, so that another one can be started.
@@ -141,7 +142,7 @@ impl<'a> RemoteWorkers<'a> {
         worker.observing = self.observer.map(Observing::new);
         // No part of the stack has run yet, so the death belongs to no step.
         let ready = worker
-            .hear(&mut IgnoreEvents)
+            .receive(&mut IgnoreEvents)
             .map_err(|death| WorkerDeath { step: WorkerStep::Between, ..death });
         match ready.map_err(StartError::Died)? {
             FromWorker::Ready(version) if version == env!("CARGO_PKG_VERSION") => {
@@ -162,7 +163,7 @@ impl Workers for RemoteWorkers<'_> {
         let _span = debug_span!("wait").entered();
         let plan = ToWorker::Start(Box::new(self.plan.clone()), keep_events);
         worker.send(&plan).map_err(StartError::Died)?;
-        let started = match worker.hear(&mut IgnoreEvents).map_err(StartError::Died)? {
+        let started = match worker.receive(&mut IgnoreEvents).map_err(StartError::Died)? {
             FromWorker::Started(started) => started,
             FromWorker::Failed(failed) => return Err(StartError::Refused(failed.into())),
             other => return Err(StartError::Died(worker.unexpected_message(&other))),

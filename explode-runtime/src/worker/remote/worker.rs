@@ -55,7 +55,7 @@ impl<'a> RemoteWorker<'a> {
     pub fn new(
         body: Box<dyn Transport>,
         deadline: Duration,
-        given_up: &'a dyn Fn() -> bool,
+        is_cancelled: &'a dyn Fn() -> bool,
     ) -> RemoteWorker<'a> {
         RemoteWorker {
             body,
@@ -67,7 +67,7 @@ impl<'a> RemoteWorker<'a> {
             checked: 0,
             deadline,
             stopping: false,
-            cancelled: given_up,
+            cancelled: is_cancelled,
             observing: None,
         }
     }
@@ -84,7 +84,7 @@ impl RemoteWorker<'_> {
         self.body.page().into_iter().for_each(|page| page.set_stop(false));
         self.send(order)?;
         loop {
-            match self.hear(listener)? {
+            match self.receive(listener)? {
                 FromWorker::Chose(choice) => listener.chose(&choice),
                 FromWorker::Wary(step, snapshot) => listener.snapshot_before(step, *snapshot),
                 other => return Ok(other),
@@ -93,7 +93,7 @@ impl RemoteWorker<'_> {
     }
 
     /// Returns the next message that is not an announcement.
-    pub(super) fn hear(
+    pub(super) fn receive(
         &mut self,
         listener: &mut dyn UnitListener,
     ) -> Result<FromWorker, WorkerDeath> {
@@ -103,12 +103,12 @@ impl RemoteWorker<'_> {
                     self.take_step(self.count + 1, step, checked);
                     self.look_around(listener)?;
                 }
-                Ok(Some(FromWorker::Observed(heard, taken))) => {
+                Ok(Some(FromWorker::Observed(at, taken))) => {
                     if let Some(Observing { observer, worker, sent }) = &self.observing {
-                        observer.observed(*worker, taken.moved(heard, *sent));
+                        observer.observed(*worker, taken.moved(at, *sent));
                     }
                 }
-                Ok(Some(said)) => return Ok(said),
+                Ok(Some(message)) => return Ok(message),
                 Ok(None) => self.wait(listener)?,
                 Err(error) => return Err(self.broken(&error.to_string())),
             }

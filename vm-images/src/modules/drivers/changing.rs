@@ -97,8 +97,8 @@ fn build_parts(
 fn in_tree(error: VmError, tree: &Path, overlay: &Path) -> VmError {
     let (copy, original) = (overlay.display().to_string(), tree.display().to_string());
     match error {
-        VmError::Build { what, heading, lines, log } => {
-            VmError::Build { what, heading, lines: lines.replace(&copy, &original), log }
+        VmError::Build { text, heading, lines, log } => {
+            VmError::Build { text, heading, lines: lines.replace(&copy, &original), log }
         }
         other => other,
     }

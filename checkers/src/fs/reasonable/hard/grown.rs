@@ -37,7 +37,7 @@ pub struct Grown<'a> {
     tree: FoundTree,
     /// The probabilities in percent that a name that may be missing is there, that it leads to the
     /// newest inode, that it leads to a copy of the inode, and that a file has its contents.
-    there: usize,
+    present: usize,
     newest: usize,
     own: usize,
     full: usize,
@@ -50,10 +50,11 @@ impl Grown<'_> {
     pub fn of(checker: &Reasonable, dice: &mut Dice) -> FoundTree {
         let Reasonable { fs, history, limits: Limits { calls, .. }, .. } = checker;
         let history = &history.now;
-        let [there, newest, own, full] =
+        let [present, newest, own, full] =
             std::array::from_fn(|_| [0, 10, 50, 90, 100][dice.below(5)]);
         let tree = FoundTree { root: 0, nodes: Default::default(), attributes: Default::default() };
-        let mut grown = Grown { fs, history, calls: *calls, dice, tree, there, newest, own, full };
+        let mut grown =
+            Grown { fs, history, calls: *calls, dice, tree, present, newest, own, full };
         let mut inodes = vec![(Abstract::ROOT, 0)];
         grown.add(Abstract::ROOT, 0, &mut inodes);
         for _ in 0..grown.dice.below(3) {
@@ -93,7 +94,7 @@ impl Grown<'_> {
         for name in names {
             let leads = self.history.leads(id, &name);
             let may_be: Vec<Id> = leads.iter().copied().flatten().collect();
-            if may_be.is_empty() || leads.contains(&None) && !self.dice.percent(self.there) {
+            if may_be.is_empty() || leads.contains(&None) && !self.dice.percent(self.present) {
                 continue;
             }
             let to = if self.dice.percent(self.newest) {
@@ -106,8 +107,8 @@ impl Grown<'_> {
             let next = inodes.len() as u32;
             let own = known.is_empty() || next < MOST && self.dice.percent(self.own);
             let below = if own { next } else { known[self.dice.below(known.len())] };
-            let Some(FoundNode::Directory(here)) = self.tree.nodes.get_mut(&inode) else { return };
-            here.insert(name, below);
+            let Some(FoundNode::Directory(names)) = self.tree.nodes.get_mut(&inode) else { return };
+            names.insert(name, below);
             if own {
                 inodes.push((to, below));
                 self.add(to, below, inodes);

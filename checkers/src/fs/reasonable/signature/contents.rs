@@ -35,7 +35,7 @@ struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum From {
     /// No write: the bytes are zeroes.
-    Nobody,
+    Zeroes,
     /// The write of this version, and the distance in sectors between the place of the bytes and
     /// their place in the write.
     Write(u32, i64),
@@ -50,7 +50,7 @@ impl SignedContents {
         let parts = file.promised(true).map(|contents| contents.parts).unwrap_or_default();
         // Zeroes are possible in any case.
         let writes = written.writes.iter().map(|(at, bytes)| (*at, runs(*at, bytes)));
-        let writes = writes.filter(|(_, runs)| runs.iter().any(|run| run.from != From::Nobody));
+        let writes = writes.filter(|(_, runs)| runs.iter().any(|run| run.from != From::Zeroes));
         SignedContents {
             now: runs(0, file.bytes()),
             cut,
@@ -66,7 +66,7 @@ impl SignedContents {
         let others = self.parts.iter().chain(&self.writes).flat_map(|(_, runs)| runs);
         let versions = self.now.iter().chain(others).filter_map(|run| match run.from {
             From::Write(version, _) => Some(version),
-            From::Nobody | From::Other(_) => None,
+            From::Zeroes | From::Other(_) => None,
         });
         versions.collect()
     }
@@ -88,12 +88,12 @@ impl SignedContents {
         let seen = |version: u32| {
             own.get(&version).map_or_else(|| "?".to_owned(), |number| format!("s{number}"))
         };
-        let told = |runs: &[Run]| {
+        let sort_key = |runs: &[Run]| {
             let number = |version| shared(version).or_else(|| Some(seen(version)));
             text_of(runs, &number, &mut BTreeMap::new())
         };
         let mut writes: Vec<_> = self.writes.iter().collect();
-        writes.sort_by_cached_key(|(at, runs)| (*at, told(runs)));
+        writes.sort_by_cached_key(|(at, runs)| (*at, sort_key(runs)));
         for (at, runs) in writes {
             text += &format!("w{at}{}.", text_of(runs, shared, &mut own));
         }
@@ -109,8 +109,8 @@ fn text_of(
     let mut text = String::new();
     for Run { from, len } in runs {
         text += &match from {
-            From::Nobody => format!(",z{len}"),
-            From::Other(what) => format!(",o{what:x}:{len}"),
+            From::Zeroes => format!(",z{len}"),
+            From::Other(hash) => format!(",o{hash:x}:{len}"),
             From::Write(version, before) => {
                 let number = shared(*version).unwrap_or_else(|| {
                     let next = own.len();
@@ -133,12 +133,12 @@ fn runs(at: usize, bytes: &[u8]) -> Vec<Run> {
     };
     let mut done = 0;
     while done < bytes.len() {
-        let here = at + done;
-        let rest = &bytes[done..bytes.len().min(done + SECTOR_BYTES - here % SECTOR_BYTES)];
+        let position = at + done;
+        let rest = &bytes[done..bytes.len().min(done + SECTOR_BYTES - position % SECTOR_BYTES)];
         let written = rest.len() - rest.iter().rev().take_while(|byte| **byte == 0).count();
         let (chunk, zeroes) = rest.split_at(written);
-        add(origin(here, chunk), chunk.len());
-        add(From::Nobody, zeroes.len());
+        add(origin(position, chunk), chunk.len());
+        add(From::Zeroes, zeroes.len());
         done += rest.len();
     }
     runs

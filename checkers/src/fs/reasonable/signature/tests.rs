@@ -12,7 +12,7 @@ use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Group, Groups, Id};
 use crate::fs::reasonable::FsStep;
 use crate::fs::reasonable::free::Free;
-use crate::fs::reasonable::tests::{Op, Way, ways};
+use crate::fs::reasonable::tests::{Op, Sequence, sequences};
 use crate::fs::topology::{self, BLOCK, Limits};
 
 /// The target of a name: nowhere, an inode, or an inode without a name, which was made or not.
@@ -39,20 +39,20 @@ struct Plain {
 }
 
 impl Plain {
-    fn of(way: &Way) -> Plain {
-        let alive = way.alive();
+    fn of(sequence: &Sequence) -> Plain {
+        let alive = sequence.alive();
         let make = |(op, stable): &(Op, bool)| match op {
             Op::Make(id) if *stable => Some(*id),
             _ => None,
         };
-        let made: BTreeSet<Id> = way.ops.iter().filter_map(make).collect();
+        let made: BTreeSet<Id> = sequence.ops.iter().filter_map(make).collect();
         let to = |lead: Option<Id>| match lead {
             None => To::Nowhere,
             Some(id) if alive.contains(&id) => To::Inode(id),
             Some(id) => To::Gone(made.contains(&id)),
         };
         let mut names: BTreeMap<(Id, char), Name> = BTreeMap::new();
-        for (op, stable) in &way.ops {
+        for (op, stable) in &sequence.ops {
             let Op::Lead(directory, name, lead) = op else { continue };
             if !alive.contains(directory) {
                 continue;
@@ -73,7 +73,7 @@ impl Plain {
             }
         }
         let mut outcomes = BTreeSet::new();
-        for outcome in way.outcomes() {
+        for outcome in sequence.outcomes() {
             let (mut waiting, mut seen, mut kept) =
                 (vec![Abstract::ROOT], BTreeSet::new(), BTreeMap::new());
             while let Some(id) = waiting.pop() {
@@ -92,8 +92,10 @@ impl Plain {
             outcomes.insert(kept);
         }
         let letter = |name: &String| name.chars().next().unwrap();
-        let free =
-            alive.iter().map(|id| (*id, way.free.of(*id).iter().map(letter).collect())).collect();
+        let free = alive
+            .iter()
+            .map(|id| (*id, sequence.free.of(*id).iter().map(letter).collect()))
+            .collect();
         Plain { alive: alive.into_iter().collect(), made, names, free, outcomes }
     }
 
@@ -152,10 +154,10 @@ fn with_names(
         }
         return same_names;
     };
-    let (here, there) = (one.in_directory(*id), other.in_directory(ids[id]));
-    here.len() == there.len()
-        && orders(&there).into_iter().any(|order| {
-            let to: BTreeMap<char, char> = here.iter().copied().zip(order).collect();
+    let (own, others) = (one.in_directory(*id), other.in_directory(ids[id]));
+    own.len() == others.len()
+        && orders(&others).into_iter().any(|order| {
+            let to: BTreeMap<char, char> = own.iter().copied().zip(order).collect();
             let free: Vec<char> = one.free[id].iter().map(|name| to[name]).collect();
             names.extend(to.iter().map(|(a, b)| ((*id, *a), (ids[id], *b))));
             free == other.free[&ids[id]] && with_names(one, other, ids, rest, names)
@@ -165,17 +167,21 @@ fn with_names(
 /// Classifies all sequences of up to `steps` steps by their forms. Returns the numbers of sequences
 /// and of forms.
 fn classes(limits: &Limits, steps: usize) -> (usize, usize) {
-    let all = ways(limits, steps);
-    let mut classes: Vec<(Vec<u8>, Plain, &Way)> = Vec::new();
-    for way in &all {
-        let (form, plain) = (signature(&way.fs, &way.history, &way.free, false), Plain::of(way));
-        let same =
-            classes.iter().filter(|(_, known, of)| is_the_same(&plain, known, [&way.fs, &of.fs]));
+    let all = sequences(limits, steps);
+    let mut classes: Vec<(Vec<u8>, Plain, &Sequence)> = Vec::new();
+    for sequence in &all {
+        let (form, plain) = (
+            signature(&sequence.fs, &sequence.history, &sequence.free, false),
+            Plain::of(sequence),
+        );
+        let same = classes
+            .iter()
+            .filter(|(_, known, of)| is_the_same(&plain, known, [&sequence.fs, &of.fs]));
         let same: Vec<&[u8]> = same.map(|(form, ..)| form.as_slice()).collect();
         let known = classes.iter().any(|(other, ..)| *other == form);
-        assert_eq!(same, if known { vec![form.as_slice()] } else { vec![] }, "{:?}", way.ops);
+        assert_eq!(same, if known { vec![form.as_slice()] } else { vec![] }, "{:?}", sequence.ops);
         if !known {
-            classes.push((form, plain, way));
+            classes.push((form, plain, sequence));
         }
     }
     (all.len(), classes.len())

@@ -45,10 +45,10 @@ impl ProbeRunner<'_> {
             ProbeAnswers::Exactly(answers) => {
                 let recorded = answers.get(self.used).filter(|choice| fits(choice));
                 if recorded.is_none() && self.past_end.is_none() {
-                    let asked = Some((point.options, point.kind, point.label.clone()));
+                    let met = Some((point.options, point.kind, point.label.clone()));
                     let recorded = answers.get(self.used).cloned();
                     self.past_end =
-                        Some(Divergence { index: self.used, recorded, asked, answered: None });
+                        Some(Divergence { index: self.used, recorded, met, answered: None });
                 }
                 self.used += 1;
                 recorded.map_or(0, |choice| choice.value)

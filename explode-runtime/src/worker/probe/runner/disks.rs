@@ -28,20 +28,21 @@ use crate::worker::{DiskContents, Evidence};
 #[derive(Clone, Copy)]
 pub(super) struct ProbedRequest<'a> {
     pub judge: CrashStacks<'a>,
-    pub ask: &'a CrashRequest<'a>,
-    pub asked: &'a OpenRequest<'a>,
+    pub request: &'a CrashRequest<'a>,
+    pub open_request: &'a OpenRequest<'a>,
     pub place: Position,
     pub epoch: Epoch,
     /// The epoch that the check is called with.
-    pub told: Epoch,
+    pub judged_as: Epoch,
 }
 
 impl<'a> ProbedRequest<'a> {
     /// Returns the crash of this moment, with crashes during recovery to this depth.
     fn crash(&self, depth: u32) -> Crash<'a> {
-        let ProbedRequest { judge, ask, asked, epoch, told, .. } = *self;
-        let (args, rest, seed) = (asked.args(epoch), asked.rest(), asked.seed());
-        Crash { judge, checker: ask.checker, epoch, judged_as: told, args, rest, seed, depth }
+        let ProbedRequest { judge, request, open_request, epoch, judged_as, .. } = *self;
+        let (args, rest, seed) =
+            (open_request.args(epoch), open_request.rest(), open_request.seed());
+        Crash { judge, checker: request.checker, epoch, judged_as, args, rest, seed, depth }
     }
 
     fn spot(&self, disks: Vec<CrashDiskRecord>) -> CrashPoint {
@@ -49,8 +50,8 @@ impl<'a> ProbedRequest<'a> {
             mutates: self.place.mutates,
             interval: self.place.interval,
             epoch: self.epoch,
-            args: self.asked.args(self.epoch).to_vec(),
-            log: format!("{:032x}", self.asked.log_hash()),
+            args: self.open_request.args(self.epoch).to_vec(),
+            log: format!("{:032x}", self.open_request.log_hash()),
             disks,
         }
     }
@@ -63,7 +64,7 @@ fn record(disk: &CrashDisk<'_>) -> CrashDiskRecord {
 /// Searches for the first disk that shows the error.
 struct ProbeSearch<'p, 'a, 'h> {
     prober: &'p mut ProbeRunner<'a>,
-    here: ProbedRequest<'h>,
+    probed: ProbedRequest<'h>,
     /// The disks of crashes during recovery that were met, each with the identity of the disk
     /// before it.
     seen: HashSet<(String, u128)>,
@@ -91,7 +92,7 @@ impl JudgeHooks for ProbeSearch<'_, '_, '_> {
         }
         self.prober.looked += 1;
         if self.prober.order.snapshot_before {
-            self.prober.send(ProbeReply::Looking(self.here.spot(way_to(check))));
+            self.prober.send(ProbeReply::Looking(self.probed.spot(disks_to(check))));
         }
         None
     }
@@ -113,7 +114,7 @@ impl JudgeHooks for ProbeSearch<'_, '_, '_> {
     ) -> (CheckOutcome, bool) {
         let is_it = |violation: &Violation| self.prober.is_the_error(violation);
         if matches!(&outcome.judgement, CheckEnding::Violated(violation) if is_it(violation)) {
-            self.found = Some(way_to(check));
+            self.found = Some(disks_to(check));
         }
         let sound = outcome.judgement.is_sound();
         (outcome, sound)
@@ -142,7 +143,7 @@ impl JudgeHooks for Single<'_, '_> {
 }
 
 /// Returns the disks that lead to a check, its own included.
-fn way_to(check: &Check<'_>) -> Vec<CrashDiskRecord> {
+fn disks_to(check: &Check<'_>) -> Vec<CrashDiskRecord> {
     let before = check
         .before
         .iter()
@@ -164,13 +165,13 @@ impl ProbeRunner<'_> {
     /// stack and the events of its recovery.
     fn check(
         &mut self,
-        here: ProbedRequest<'_>,
+        probed: ProbedRequest<'_>,
         image: Image,
         before: &[DiskName],
         last: bool,
         see: &mut dyn FnMut(&Stack, &[Event]),
     ) -> CheckOutcome {
-        let crash = here.crash(before.len() as u32 + u32::from(!last));
+        let crash = probed.crash(before.len() as u32 + u32::from(!last));
         let check = Check { crash: &crash, key: crash.key(image.identity()), disk: None, before };
         check_once(&check, image, !last, &mut Single { prober: self, see })
     }
@@ -179,8 +180,8 @@ impl ProbeRunner<'_> {
     pub(super) fn failing(
         &mut self,
         judge: CrashStacks<'_>,
-        ask: &CrashRequest<'_>,
-        asked: &OpenRequest<'_>,
+        request: &CrashRequest<'_>,
+        open_request: &OpenRequest<'_>,
         place: Position,
     ) -> Result<Option<(Epoch, Vec<CrashDiskRecord>)>, StepError> {
         let order = self.order;
@@ -188,21 +189,28 @@ impl ProbeRunner<'_> {
         let mut found = None;
         let mut seen = HashSet::new();
         let mut visit = |candidate: &CandidateDisk<'_>| {
-            let CandidateDisk { disk, epoch, judged_as: told, key, .. } = candidate;
+            let CandidateDisk { disk, epoch, judged_as, key, .. } = candidate;
             if found.is_some() || self.cut || !seen.insert(*key) {
                 return;
             }
-            let here = ProbedRequest { judge, ask, asked, place, epoch: *epoch, told: *told };
-            let crash = here.crash(crashes);
+            let probed = ProbedRequest {
+                judge,
+                request,
+                open_request,
+                place,
+                epoch: *epoch,
+                judged_as: *judged_as,
+            };
+            let crash = probed.crash(crashes);
             let mut search =
-                ProbeSearch { prober: &mut *self, here, seen: HashSet::new(), found: None };
+                ProbeSearch { prober: &mut *self, probed, seen: HashSet::new(), found: None };
             judge_disk(&crash, *key, disk, &mut search);
             found = search.found.map(|disks| (*epoch, disks));
         };
         if let ProbeGoal::Failing { first, .. } = &order.until {
-            asked.named(first, &mut visit)?;
+            open_request.named(first, &mut visit)?;
         }
-        asked.walk(&mut visit)?;
+        open_request.walk(&mut visit)?;
         Ok(found)
     }
 
@@ -210,32 +218,33 @@ impl ProbeRunner<'_> {
     /// does not lead to these disks.
     pub(super) fn stop_at(
         &mut self,
-        here: ProbedRequest<'_>,
+        probed: ProbedRequest<'_>,
         disks: &[CrashDiskRecord],
         stack: &Stack,
         made: &[Choice],
     ) -> Result<bool, StepError> {
-        let ProbedRequest { asked, epoch, .. } = here;
+        let ProbedRequest { open_request, epoch, .. } = probed;
         let Some((crash_disk, during)) = disks.split_first() else { return Ok(false) };
-        let Some(neighbours) = asked.neighbours(&crash_disk.blocks, &crash_disk.id, epoch)? else {
+        let blocks = &crash_disk.blocks;
+        let Some(neighbours) = open_request.neighbours(blocks, &crash_disk.id, epoch)? else {
             return Ok(false);
         };
-        let mut told = epoch;
-        neighbours.named(&crash_disk.blocks, &mut |disk| told = disk.epochs().judged_as(epoch));
-        let here = ProbedRequest { told, ..here };
-        let whose = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
-        let events = asked.events();
+        let mut judged_as = epoch;
+        neighbours.named(blocks, &mut |disk| judged_as = disk.epochs().judged_as(epoch));
+        let probed = ProbedRequest { judged_as, ..probed };
+        let describe_sector = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
+        let events = open_request.events();
         let issuers = stack.devices().issuers(events.1.len());
         let calls = self.log.placed();
         let mut moments =
-            vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, calls, &whose)];
+            vec![moment(&neighbours, blocks, epoch, events, &issuers, calls, &describe_sector)];
         let mut places = Vec::new();
-        let mut image = self.image(here, &neighbours, &crash_disk.blocks).map(|(image, _)| image);
+        let mut image = self.image(probed, &neighbours, blocks).map(|(image, _)| image);
         let mut last = None;
         for (index, disk) in during.iter().enumerate() {
             let Some(before) = image else { return Ok(false) };
             let before = (before, named(&disks[..index]));
-            let Some((found, moment)) = self.recovery(here, before, disk)? else {
+            let Some((found, moment)) = self.recovery(probed, before, disk)? else {
                 return Ok(false);
             };
             moments.push(moment);
@@ -246,25 +255,26 @@ impl ProbeRunner<'_> {
         self.stood = true;
         let choices = self.split(made);
         let failed = self.log.failed_commands();
-        let spot = here.spot(disks.to_vec());
+        let spot = probed.spot(disks.to_vec());
         let standing = StoppedAt { choices, failed, spot, moments, looked: self.looked };
-        let mut said = ProbeReply::Standing(standing);
+        let mut reply = ProbeReply::Standing(standing);
         loop {
-            let next = self.talk.next(said);
+            let next = self.talk.next(reply);
             match next {
                 ProbeCommand::Enough => return Ok(true),
                 ProbeCommand::Evidence(pieces, violation) => {
                     let other = match &last {
                         Some(during) => image_of(during, &pieces, None),
-                        None => self.image(here, &neighbours, &pieces),
+                        None => self.image(probed, &neighbours, &pieces),
                     };
                     let stood = (during.is_empty(), image.as_ref());
                     let other = other.map(|(image, _)| image);
-                    let evidence = self.evidence(here, stack, stood, other, &violation)?;
-                    said = ProbeReply::Evidence(evidence);
+                    let evidence = self.evidence(probed, stack, stood, other, &violation)?;
+                    reply = ProbeReply::Evidence(evidence);
                 }
                 ProbeCommand::Try(pieces) => {
-                    said = ProbeReply::Tried(self.attempt(here, &neighbours, &places, &pieces)?);
+                    reply =
+                        ProbeReply::Tried(self.attempt(probed, &neighbours, &places, &pieces)?);
                 }
             }
         }
@@ -275,20 +285,21 @@ impl ProbeRunner<'_> {
     /// recovery fails, or if no crash during it leaves `disk`.
     fn recovery(
         &mut self,
-        here: ProbedRequest<'_>,
+        probed: ProbedRequest<'_>,
         (before, names): (Image, Vec<DiskName>),
         disk: &CrashDiskRecord,
     ) -> Result<Option<(Neighbours, CrashMoment)>, StepError> {
         // Only the recovered stack knows the owners of the sectors that it wrote.
         let mut found = None;
-        self.check(here, before.clone(), &names, false, &mut |stack, events| {
-            let whose = |dev, sector| stack.describe_sector(dev, sector);
+        self.check(probed, before.clone(), &names, false, &mut |stack, events| {
+            let describe_sector = |dev, sector| stack.describe_sector(dev, sector);
             let of = NeighbourQuery::Disk(&disk.blocks, &disk.id);
-            let neighbours = here.judge.recovery_neighbours(&before, events, of);
+            let neighbours = probed.judge.recovery_neighbours(&before, events, of);
             found = Some(neighbours.map(|neighbours| {
                 let neighbours = neighbours?;
                 let (epoch, events) = (Epoch::InBetween, (0, events));
-                let moment = moment(&neighbours, &disk.blocks, epoch, events, &[], vec![], &whose);
+                let moment =
+                    moment(&neighbours, &disk.blocks, epoch, events, &[], vec![], &describe_sector);
                 Some((neighbours, moment))
             }));
         });
@@ -299,60 +310,62 @@ impl ProbeRunner<'_> {
     /// of its moment.
     fn evidence(
         &self,
-        here: ProbedRequest<'_>,
+        probed: ProbedRequest<'_>,
         stack: &Stack,
         (is_first, image): (bool, Option<&Image>),
         other: Option<Image>,
         violation: &Violation,
     ) -> Result<Evidence, StepError> {
         let submitted = match image {
-            Some(image) if is_first => here.asked.submitted()?.identity() == image.identity(),
+            Some(image) if is_first => {
+                probed.open_request.submitted()?.identity() == image.identity()
+            }
             _ => false,
         };
-        let args = here.asked.args(here.epoch);
+        let args = probed.open_request.args(probed.epoch);
         Ok(Evidence {
             submitted,
             done: self.log.done(),
             plain: stack.as_shell(),
-            demands: here.ask.checker.disk_demands(here.told, args, violation),
+            demands: probed.request.checker.disk_demands(probed.judged_as, args, violation),
             disks: DiskContents::of(&self.pristine, image, other),
         })
     }
 
     fn image(
         &self,
-        here: ProbedRequest<'_>,
+        probed: ProbedRequest<'_>,
         neighbours: &Neighbours,
         pieces: &[PieceId],
     ) -> Option<(Image, CrashDiskRecord)> {
-        image_of(neighbours, pieces, Some(here.epoch))
+        image_of(neighbours, pieces, Some(probed.epoch))
     }
 
     fn attempt(
         &mut self,
-        here: ProbedRequest<'_>,
+        probed: ProbedRequest<'_>,
         neighbours: &Neighbours,
         places: &[(usize, usize)],
         pieces: &[Vec<PieceId>],
     ) -> Result<TryResult, StepError> {
         let mut disks = Vec::new();
-        let mut next = pieces.first().and_then(|pieces| self.image(here, neighbours, pieces));
+        let mut next = pieces.first().and_then(|pieces| self.image(probed, neighbours, pieces));
         for level in 0..pieces.len() {
             let Some((image, record)) = next else { return Ok(TryResult::Impossible) };
             disks.push(record);
             let last = level + 1 == pieces.len();
             if self.order.snapshot_before {
-                self.send(ProbeReply::Looking(here.spot(disks.clone())));
+                self.send(ProbeReply::Looking(probed.spot(disks.clone())));
             }
             let before = named(&disks[..level]);
-            let judged = self.check(here, image.clone(), &before, last, &mut |_, _| {});
+            let judged = self.check(probed, image.clone(), &before, last, &mut |_, _| {});
             let sound = matches!(judged.judgement, CheckEnding::Ok | CheckEnding::Repaired);
             if last || !sound {
                 return Ok(TryResult::Looked { disks, looks: looks(judged.judgement) });
             }
             let place = places.get(level).copied().unwrap_or_default();
             let of = NeighbourQuery::Place(place);
-            let found = here.judge.recovery_neighbours(&image, &judged.recovery, of)?;
+            let found = probed.judge.recovery_neighbours(&image, &judged.recovery, of)?;
             next = found.and_then(|found| image_of(&found, &pieces[level + 1], None));
             if next.as_ref().is_some_and(|(crashed, _)| crashed.identity() == image.identity()) {
                 // The crash changes nothing, so the disk is the one before, which is sound.

@@ -52,7 +52,7 @@ pub(crate) fn probe(
         ProbeAnswers::Exactly(answers) => answers.get(answered).cloned(),
         ProbeAnswers::AsFits(_) => None,
     };
-    let left = left.map(|recorded| Divergence::unasked(answered, recorded));
+    let left = left.map(|recorded| Divergence::not_met(answered, recorded));
     let end = if let Some(divergence) = prober.past_end {
         ProbeEnd::Diverged(divergence.to_string())
     } else {
@@ -130,7 +130,7 @@ impl UnitHooks for ProbeRunner<'_> {
         &mut self,
         pipeline: &mut CrashPipeline<'_>,
         stack: &Stack,
-        ask: &CrashRequest<'_>,
+        request: &CrashRequest<'_>,
         so_far: &UnitProgress<'_>,
     ) -> Result<(), CheckError> {
         let place = so_far.place;
@@ -146,24 +146,34 @@ impl UnitHooks for ProbeRunner<'_> {
         };
         if wanted {
             let judge = pipeline.judge();
-            let asked = pipeline.asked(stack.devices(), ask, (place.interval, so_far.choices))?;
+            let open_request = pipeline.open_request(
+                stack.devices(),
+                request,
+                (place.interval, so_far.choices),
+            )?;
             let found = match &self.order.until {
-                ProbeGoal::At(spot) if asked.args(spot.epoch) == spot.args => {
+                ProbeGoal::At(spot) if open_request.args(spot.epoch) == spot.args => {
                     Some((spot.epoch, spot.disks.clone()))
                 }
                 ProbeGoal::Failing { only: Some((_, log)), .. }
-                    if format!("{:032x}", asked.log_hash()) == *log =>
+                    if format!("{:032x}", open_request.log_hash()) == *log =>
                 {
                     self.same_log = true;
                     None
                 }
-                _ => self.failing(judge, ask, &asked, place)?,
+                _ => self.failing(judge, request, &open_request, place)?,
             };
             let stood = match found {
                 Some((epoch, disks)) => {
-                    let here =
-                        ProbedRequest { judge, ask, asked: &asked, place, epoch, told: epoch };
-                    self.stop_at(here, &disks, stack, so_far.choices)?
+                    let probed = ProbedRequest {
+                        judge,
+                        request,
+                        open_request: &open_request,
+                        place,
+                        epoch,
+                        judged_as: epoch,
+                    };
+                    self.stop_at(probed, &disks, stack, so_far.choices)?
                 }
                 None => false,
             };
@@ -172,7 +182,7 @@ impl UnitHooks for ProbeRunner<'_> {
                 return Err(CheckError::Stop);
             }
         }
-        Ok(pipeline.skip(stack.devices(), ask.when)?)
+        Ok(pipeline.skip(stack.devices(), request.when)?)
     }
 
     fn reached(&mut self, _arrival: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {

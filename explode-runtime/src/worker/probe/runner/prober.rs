@@ -15,10 +15,10 @@ pub(crate) trait ProbeChannel {
     fn before(&mut self, step: WorkerStep);
 
     /// Sends a reply.
-    fn report(&mut self, said: ProbeReply);
+    fn report(&mut self, reply: ProbeReply);
 
     /// Sends a reply and returns the next command.
-    fn next(&mut self, said: ProbeReply) -> ProbeCommand;
+    fn next(&mut self, reply: ProbeReply) -> ProbeCommand;
 }
 
 pub(super) struct ProbeRunner<'a> {
@@ -45,8 +45,8 @@ pub(super) struct ProbeRunner<'a> {
 }
 
 impl ProbeRunner<'_> {
-    pub fn send(&mut self, said: ProbeReply) {
-        self.talk.report(said);
+    pub fn send(&mut self, reply: ProbeReply) {
+        self.talk.report(reply);
     }
 
     /// Returns the reason why the goal was not reached.

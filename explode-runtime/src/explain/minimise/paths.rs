@@ -29,13 +29,13 @@ pub(super) fn shrink(
     failure: LocatedFailure,
 ) -> Result<LocatedFailure, RunError> {
     let known = HashMap::from([(failure.failing.choices.clone(), true)]);
-    let mut ways = PathShrinker { session, smallest: failure, known };
+    let mut shrinker = PathShrinker { session, smallest: failure, known };
     loop {
-        let before = ways.choices().clone();
-        ways.fewer_mutates()?;
-        ways.simpler_choices()?;
-        if *ways.choices() == before || ways.session.cut {
-            return Ok(ways.smallest);
+        let before = shrinker.choices().clone();
+        shrinker.fewer_mutates()?;
+        shrinker.simpler_choices()?;
+        if *shrinker.choices() == before || shrinker.session.cut {
+            return Ok(shrinker.smallest);
         }
     }
 }
@@ -73,21 +73,21 @@ impl PathShrinker<'_, '_, '_> {
 
     /// Runs a path and returns true if it shows the error and is smaller. Such a path becomes the
     /// smallest.
-    fn fails(&mut self, way: PathChoices) -> Result<bool, RunError> {
-        if way.is_empty() {
+    fn fails(&mut self, path: PathChoices) -> Result<bool, RunError> {
+        if path.is_empty() {
             return Ok(false);
         }
-        if let Some(known) = self.known.get(&way) {
+        if let Some(known) = self.known.get(&path) {
             self.session.remembered += 1;
             return Ok(*known);
         }
         if !self.session.may_go_on() {
             return Ok(false);
         }
-        let mutates = u32::try_from(way.len()).expect("no more mutates than the trace had");
+        let mutates = u32::try_from(path.len()).expect("no more mutates than the trace had");
         let spot = self.smallest.failing.spot.as_ref();
         let first: Vec<PieceId> = spot.map_or_else(Vec::new, |spot| spot.disks[0].blocks.clone());
-        let found = look(self.session, ProbeAnswers::AsFits(way.clone()), mutates, first)?;
+        let found = look(self.session, ProbeAnswers::AsFits(path.clone()), mutates, first)?;
         let smaller = match found {
             SearchResult::Fails(failure) => {
                 let went = failure.failing.choices.clone();
@@ -101,7 +101,7 @@ impl PathShrinker<'_, '_, '_> {
             // A search that reached a bound is inconclusive, but it is not made again.
             SearchResult::Not(_) => false,
         };
-        self.known.insert(way, smaller);
+        self.known.insert(path, smaller);
         Ok(smaller)
     }
 }
@@ -119,9 +119,9 @@ fn simpler(value: u32) -> Vec<u32> {
 /// Compares paths by their number of mutates, then of choices, then by the values from the first
 /// on.
 fn compare(a: &PathChoices, b: &PathChoices) -> Ordering {
-    let size = |way: &PathChoices| {
-        let values: Vec<u32> = way.iter().flatten().map(Choice::rank).collect();
-        (way.len(), values.len(), values)
+    let size = |path: &PathChoices| {
+        let values: Vec<u32> = path.iter().flatten().map(Choice::rank).collect();
+        (path.len(), values.len(), values)
     };
     size(a).cmp(&size(b))
 }

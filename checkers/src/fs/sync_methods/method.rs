@@ -40,7 +40,7 @@ impl SyncMethod {
     ];
 
     pub fn name(self) -> &'static str {
-        let found = SyncMethod::ALL.iter().find(|(_, way)| *way == self);
+        let found = SyncMethod::ALL.iter().find(|(_, method)| *method == self);
         found.map_or("", |(name, _)| name)
     }
 
@@ -183,12 +183,12 @@ impl SyncMethod {
             }
         };
         forced.map_err(|errno| {
-            let (call, way) = (call.name(), self.name());
+            let (call, method) = (call.name(), self.name());
             let kind = match errno {
                 Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOSYS => BrokenKind::Unsupported,
                 _ => BrokenKind::Component,
             };
-            kind.of(format!("way '{way}' after {call}: {errno}")).into()
+            kind.of(format!("way '{method}' after {call}: {errno}")).into()
         })
     }
 }
