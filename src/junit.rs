@@ -60,10 +60,10 @@ impl Junit {
                 .set_type(finding.verdict.as_str())
                 .set_message(brief(&finding.message).text)
                 .set_description(format!(
-                    "{}\n{}, shown by {} disks\n{replay}",
+                    "{}\n{}, {}\n{replay}",
                     finding.message,
                     finding.when(),
-                    finding.count
+                    finding.shown_by()
                 ));
             suite.add_test_case(self.case(&finding.signature, failed));
         }

@@ -37,6 +37,6 @@ pub fn register(registry: &mut Registry) {
         vcs::merge::def(),
         vdisk::blocks::def(),
     ]);
-    registry.questions.extend(fs::matrix_columns::questions());
+    registry.columns.extend(fs::matrix_columns::questions());
     targets::register(registry);
 }

@@ -63,7 +63,7 @@ pub fn register(registry: &mut Registry) {
         db::sqlite::def(),
         engine::flash::def(),
     ]);
-    registry.systems.extend(fs::kernel::systems());
+    registry.rows.extend(fs::kernel::systems());
     register_engines(registry);
 }
 

@@ -140,8 +140,8 @@ impl System for World<'_> {
         UnitRun { choices: run.chooser.made().to_vec(), operations: run.operations, early, events }
     }
 
-    fn about(&self) -> SystemFacts<'_> {
-        self.host.about()
+    fn facts(&self) -> SystemFacts<'_> {
+        self.host.facts()
     }
 
     fn keep_events(&mut self) {

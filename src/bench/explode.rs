@@ -113,13 +113,13 @@ impl JudgeHooks for Checking {
         _image: &Image,
         outcome: CheckOutcome,
     ) -> (CheckOutcome, bool) {
-        match &outcome.judgement {
+        match &outcome.ending {
             CheckEnding::Violated(_) => self.round.violations += 1,
             CheckEnding::Broken(why) => self.broken = Some(why.to_string()),
             // The hooks stop nothing.
             CheckEnding::Ok | CheckEnding::Repaired | CheckEnding::Stopped => {}
         }
-        let sound = outcome.judgement.is_sound();
+        let sound = outcome.ending.is_sound();
         (outcome, sound)
     }
 

@@ -269,7 +269,7 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     settings.budget_ms = args.budget;
     settings.states = args.states;
     settings.depth = args.depth.unwrap_or_else(|| {
-        let deepens = args.budget.is_some() && args.strategy.goes_deeper();
+        let deepens = args.budget.is_some() && args.strategy.needs_no_depth();
         if deepens { NO_DEPTH } else { settings.depth }
     });
     settings.limit = args.limit.unwrap_or(settings.limit);

@@ -82,7 +82,7 @@ impl Observer for Here {
         self.wanted.clone()
     }
 
-    fn hired(&self) -> u32 {
+    fn worker_number(&self) -> u32 {
         self.workers.fetch_add(1, Ordering::Relaxed)
     }
 

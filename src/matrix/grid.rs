@@ -207,7 +207,7 @@ impl Row {
             let file = StackFile::read(registry, Cli::command, Path::new(name))?;
             return Ok(Row { name: file.name(), driver: String::new(), stack: file.stack });
         }
-        let systems = registry.systems.iter().map(|system| system.name);
+        let systems = registry.rows.iter().map(|system| system.name);
         let is_one = |name: &&str| systems.clone().any(|system| system == *name);
         let components =
             registry.components.iter().map(|def| &*def.name).filter(|name| !is_one(name));
@@ -215,7 +215,7 @@ impl Row {
         if !known.clone().any(|known| known == name) {
             return Err(registry.components.unknown("system", name, known));
         }
-        let found = registry.systems.iter().find(|system| system.name == name);
+        let found = registry.rows.iter().find(|system| system.name == name);
         let driver = found.map_or(name, |system| system.driver).to_owned();
         Ok(Row { name: name.to_owned(), driver, stack: registry.stack_of(name)? })
     }
@@ -236,8 +236,8 @@ impl Row {
 impl Column {
     /// Returns the check of this name.
     pub fn named(registry: &Registry, name: &str) -> Result<Column, UsageError> {
-        let found = registry.questions.iter().find(|question| question.name == name);
-        let known = registry.questions.iter().map(|question| question.name);
+        let found = registry.columns.iter().find(|question| question.name == name);
+        let known = registry.columns.iter().map(|question| question.name);
         found.map(Column::from).ok_or_else(|| UsageError::unknown("check", name, known))
     }
 }

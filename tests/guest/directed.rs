@@ -151,7 +151,7 @@ impl UnitHooks for Look<'_> {
                     before: &[],
                 };
                 let judged = check_once(&check, candidate.disk.image(), false, &mut NoHooks);
-                match judged.judgement {
+                match judged.ending {
                     CheckEnding::Ok | CheckEnding::Repaired => {}
                     CheckEnding::Broken(why) => panic!("a check could not be made: {why}"),
                     CheckEnding::Stopped => panic!("nobody has stopped the check"),

@@ -37,7 +37,7 @@ fn a_finding_has_its_verdict_message_and_replay() {
     );
     assert!(failed.contains(r#"message="1 &amp; 2 are gone" type="check-failed""#), "{failed}");
     assert!(
-        failed.contains("epoch soft, shown by 1 disks")
+        failed.contains("epoch soft, shown by 1 check")
             && failed.contains("cd HERE &amp;&amp; ")
             && failed.contains("explode replay HERE/explode-runs/test-1/traces/"),
         "{failed}"

@@ -152,7 +152,7 @@ fn run_step(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
     }
     let requests = stack.asks();
     let mut unsettled = None;
-    let ended = run_with_requests(command, stack.devices(), &mut |name| match stack.settle() {
+    let ended = run_with_requests(command, stack.devices(), &mut |name| match stack.write_out() {
         Ok(()) => requests.check_crashes_now(name),
         Err(fault) => unsettled = Some(fault),
     })?;

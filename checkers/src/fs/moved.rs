@@ -315,7 +315,7 @@ impl Checker for Moved {
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
-        Ok(CheckerFacts::default().about([MOVED]))
+        Ok(CheckerFacts::default().promises([MOVED]))
     }
 }
 

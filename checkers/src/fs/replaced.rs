@@ -323,7 +323,11 @@ impl Checker for Replaced {
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
-        Ok(CheckerFacts::default().about(ABOUT.into_iter().take(if self.unsynced { 2 } else { 1 })))
+        Ok(CheckerFacts::default().promises(ABOUT.into_iter().take(if self.unsynced {
+            2
+        } else {
+            1
+        })))
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {

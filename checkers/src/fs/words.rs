@@ -46,7 +46,7 @@ fn registry() -> Registry {
 /// Returns the rows of the matrix, the same systems with options that change their promises, and
 /// overlay on each.
 fn systems(registry: &Registry) -> Vec<(String, Profile)> {
-    let rows = registry.systems.iter().map(|row| (row.name.to_owned(), row.stack.clone()));
+    let rows = registry.rows.iter().map(|row| (row.name.to_owned(), row.stack.clone()));
     let others = [
         ("ext3", "data", "journal"),
         ("ext3", "data", "writeback"),

@@ -16,7 +16,7 @@ use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
 
 use super::private::PrivateFolder;
 use explode_runtime::base::{Blame, Mode, Options, StepError, UsageError};
-use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Settle};
+use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, WriteOut};
 
 /// The name in the registry.
 pub const NAME: &str = "folder";
@@ -72,7 +72,7 @@ impl Component for Folder {
     }
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
-        self.settle()?;
+        self.write_out()?;
         self.mounted = None;
         Ok(())
     }
@@ -84,12 +84,12 @@ impl Component for Folder {
 
     fn abilities(&self) -> Abilities<'_> {
         let path = self.mounted.as_ref().map(|mounted| mounted.folder.path().to_owned());
-        Abilities::default().path(path).settle(self)
+        Abilities::default().path(path).write_out(self)
     }
 }
 
-impl Settle for Folder {
-    fn settle(&self) -> Result<(), StepError> {
+impl WriteOut for Folder {
+    fn write_out(&self) -> Result<(), StepError> {
         let Some(MountedFolder { folder, disk, held }) = &self.mounted else { return Ok(()) };
         let mut wanted = vec![0; BLOCK_BYTES];
         pack(folder.path(), &mut wanted).map_err(|error| tool(&error))?;

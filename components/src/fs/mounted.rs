@@ -51,7 +51,7 @@ pub struct MountedFiles {
     /// True if the file system is mounted read-only. Existing files are then opened read-only.
     read_only: bool,
     /// Waits for work that a call has left to be done, on the file system of the root.
-    write_out: Option<fn(BorrowedFd<'_>)>,
+    settle: Option<fn(BorrowedFd<'_>)>,
     /// True if there is nothing to wait for, because no call has changed anything yet.
     unchanged: Cell<bool>,
 }
@@ -78,14 +78,14 @@ impl MountedFiles {
         let read_only =
             faccessat(&root, ROOT_NAME, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
         let (root, open) = (RefCell::new(Some(root)), RefCell::default());
-        Ok(MountedFiles { root, open, read_only, write_out: None, unchanged: Cell::new(false) })
+        Ok(MountedFiles { root, open, read_only, settle: None, unchanged: Cell::new(false) })
     }
 
     /// Calls `settle` after each call that may leave an inode without a name, or may have given an
     /// inode another's name. It waits for the work that the file system postpones, so that the work
     /// is done at the same point in every run.
     pub fn settling(self, settle: Option<fn(BorrowedFd<'_>)>) -> MountedFiles {
-        MountedFiles { write_out: settle, ..self }
+        MountedFiles { settle, ..self }
     }
 
     /// Declares that the work of mounting is done, and that only these calls change anything. Until
@@ -101,8 +101,7 @@ impl MountedFiles {
     }
 
     fn settled<T>(&self, result: T) -> T {
-        if let (Some(settle), Ok(root), false) = (self.write_out, self.root(), self.unchanged.get())
-        {
+        if let (Some(settle), Ok(root), false) = (self.settle, self.root(), self.unchanged.get()) {
             settle(root.as_fd());
         }
         result

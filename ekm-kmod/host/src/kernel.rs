@@ -193,9 +193,13 @@ impl DiskSet for KernelDisks {
         }
     }
 
-    fn issuers(&self, events: usize) -> Vec<Option<String>> {
+    fn event_tasks(&self, events: usize) -> Vec<Option<String>> {
         // For soft crashes the log is built from the changes of the repeated calls.
-        if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
+        if self.notes_operations() {
+            vec![None; events]
+        } else {
+            self.0.machine.event_tasks(events)
+        }
     }
 
     fn logged(&self) -> Result<u64, StepError> {

@@ -16,10 +16,10 @@ use explode_runtime::faults::background::BackgroundWork;
 use explode_runtime::faults::kernel::KernelFaults;
 
 impl KernelDisks {
-    /// Offers a choice of background work after a call of the checked system's user. `call` is the
-    /// name of the call. `things` returns the possible works, each with a name that is the same in
-    /// every run. `run` does one of them. Any error ends the path as broken, including a thread
-    /// that has run although it must not, or has not run although it must (EX-58).
+    /// Offers a choice of background actions after a call of the checked system's user. `call` is
+    /// the name of the call. `things` returns the possible actions, each with a name that is the
+    /// same in every run. `run` does one of them. Any error ends the path as broken, including a
+    /// thread that has run although it must not, or has not run although it must (EX-58).
     ///
     /// There is no choice before a mutate, while crash disks are checked, on the crash side, and
     /// after the limit of the path.

@@ -145,7 +145,7 @@ impl KernelMachine {
         (side_disks.reader, side_disks.events, side_disks.spoiled) =
             (RecordReader::default(), Vec::new(), None);
         side_disks.dirty.clear();
-        (side_disks.issuers, side_disks.logged) = (EventTasks::default(), 0);
+        (side_disks.event_tasks, side_disks.logged) = (EventTasks::default(), 0);
         (side_disks.calls, side_disks.stores) = (Vec::new(), MappedFiles::default());
         self.requests.stack_begins(side);
     }
@@ -303,13 +303,7 @@ impl KernelMachine {
         sectors: Range<u64>,
         fault: ReadFault,
     ) -> Result<(), StepError> {
-        let mut side_disks = self.side_disks(side).borrow_mut();
-        let disk = side_disks
-            .disks
-            .get_mut(&dev)
-            .ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
-        let spoilt = disk.damage(&self.control, sectors, fault);
-        spoilt.map_err(|errno| tool(format!("{CONTROL}: a disk takes no fault: {}", errno.desc())))
+        self.change_disk(side, dev, |disk| disk.damage(&self.control, sectors, fault))
     }
 
     /// Starts logging a disk's events.
@@ -375,7 +369,7 @@ impl KernelMachine {
             let missed = side_disks.reader.reconcile(dev, now);
             side_disks.logged += missed.len() as u64;
             if side == Side::Live {
-                missed.iter().for_each(|_| side_disks.issuers.note(None));
+                missed.iter().for_each(|_| side_disks.event_tasks.note(None));
             }
             side_disks.events.extend(missed);
         }
@@ -396,7 +390,7 @@ impl KernelMachine {
         let mut side_disks = self.side_disks(side).borrow_mut();
         side_disks.events = events;
         if side == Side::Live {
-            side_disks.issuers.note(None);
+            side_disks.event_tasks.note(None);
         }
         Ok(())
     }
@@ -440,8 +434,8 @@ impl KernelMachine {
     }
 
     /// Returns the names of the tasks that have caused the last `events` events of the live side.
-    pub(crate) fn issuers(&self, events: usize) -> Vec<Option<String>> {
-        self.side_disks(Side::Live).borrow().issuers.of_last(events)
+    pub(crate) fn event_tasks(&self, events: usize) -> Vec<Option<String>> {
+        self.side_disks(Side::Live).borrow().event_tasks.of_last(events)
     }
 
     /// Returns the number of events on the live side since its stack began, without marks.
@@ -536,7 +530,7 @@ impl KernelMachine {
             side_disks.reconcile(dirty);
         }
         side_disks.events.push(Event::Mark { name: request_mark(name) });
-        side_disks.issuers.note(Some(record.header.pid));
+        side_disks.event_tasks.note(Some(record.header.pid));
     }
 
     fn side_disks(&self, side: Side) -> &RefCell<SideDisks> {

@@ -35,7 +35,7 @@ pub(crate) struct RddDisk {
     spec: DiskSpec,
     path: PathBuf,
     map: DeviceMapping,
-    /// The contents, except for blocks that have changed since.
+    /// The contents when the last list of changed blocks was read.
     known: Disk,
     /// The changed blocks in the last list from the driver.
     changed: Vec<u32>,

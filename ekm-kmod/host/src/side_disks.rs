@@ -24,7 +24,7 @@ pub(crate) struct SideDisks {
     pub(crate) calls: Vec<KernelCall>,
     pub(crate) stores: MappedFiles,
     /// The tasks that have caused the events. Known only on the live side.
-    pub(crate) issuers: EventTasks,
+    pub(crate) event_tasks: EventTasks,
     /// The dirty buffers that belong to the next request of a program for crash checks.
     pub(crate) dirty: Vec<LogRecord>,
     /// The disks whose dirty buffers do not count.
@@ -51,7 +51,7 @@ impl SideDisks {
         let pid = record.header.pid;
         let event = self.reader.event(device, record);
         if side == Side::Live && event.is_some() {
-            self.issuers.note(Some(pid));
+            self.event_tasks.note(Some(pid));
         }
         self.logged += u64::from(event.is_some());
         self.events.extend(event);
@@ -73,7 +73,7 @@ impl SideDisks {
     /// Turns unlogged changes of dirty buffers into events. `dirty` has all dirty buffers.
     pub(crate) fn reconcile(&mut self, dirty: Vec<LogRecord>) {
         let missed = self.reader.reconcile_all(dirty);
-        missed.iter().for_each(|_| self.issuers.note(None));
+        missed.iter().for_each(|_| self.event_tasks.note(None));
         self.logged += missed.len() as u64;
         self.events.extend(missed);
     }

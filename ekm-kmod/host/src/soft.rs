@@ -125,10 +125,10 @@ fn repeat(
             StepError::new("a call")
         })
     });
-    left.map_err(|fault| {
-        // Without a failed call the stack itself failed, and the fault gives the place.
+    left.map_err(|error| {
+        // Without a failed call the stack itself failed, and its error gives the place.
         trouble
-            .unwrap_or_else(|| (CallReplayError::Failed(fault.to_string()), "the stack".to_owned()))
+            .unwrap_or_else(|| (CallReplayError::Failed(error.to_string()), "the stack".to_owned()))
     })
 }
 

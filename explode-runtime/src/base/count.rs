@@ -79,6 +79,13 @@ impl<'de> Deserialize<'de> for ExactCount {
     }
 }
 
+/// Returns a count with its word, in the singular or the plural.
+pub(crate) fn plural(count: &(impl ToString + ?Sized), word: &str) -> String {
+    let count = count.to_string();
+    let end = if count == "1" { "" } else { "s" };
+    format!("{count} {word}{end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

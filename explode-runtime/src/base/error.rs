@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::broken::{Broken, BrokenKind};
 use super::exit::Exit;
-use super::fault::StepError;
 use super::options::UsageError;
 use super::plain::is_not_plain;
+use super::step_error::StepError;
 
 /// An error that ends a run. The results that the run has written stay in its folder.
 #[derive(Debug, thiserror::Error)]

@@ -48,7 +48,8 @@ impl<'a> Cx<'a> {
         self.in_our_turn(|cx| failed(&cx.driver.choices()).next().is_some())
     }
 
-    /// Chooses one of the actions 0 to `options` - 1. Each of them is tried in time (EX-10).
+    /// Chooses one of the actions 0 to `options` - 1. Exhaustive strategies try each of them
+    /// (EX-10).
     ///
     /// # Panics
     /// If `options` is 0.
@@ -139,7 +140,7 @@ impl<'a> Cx<'a> {
         checker: &dyn DiskCheck,
         args: &[String],
     ) -> Result<(), CheckError> {
-        self.stack.settle()?;
+        self.stack.write_out()?;
         self.request_checks(checker, Instants::Soft, (args, args), None)
     }
 

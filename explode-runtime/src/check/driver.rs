@@ -49,7 +49,7 @@ pub struct CrashRequest<'a> {
 pub enum LogPlace<'a> {
     /// The last mark of this name that the checker has put into the log.
     Mark(&'a str),
-    /// The oldest open request that the checker did not make itself (EX-66).
+    /// The oldest waiting request, which the checker did not make itself (EX-66).
     Request,
 }
 

@@ -44,8 +44,8 @@ impl CheckerFacts {
     }
 
     /// Sets the names of the promises that the checks are about.
-    pub fn about(self, about: impl IntoIterator<Item = &'static str>) -> CheckerFacts {
-        CheckerFacts { promises: about.into_iter().collect(), ..self }
+    pub fn promises(self, promises: impl IntoIterator<Item = &'static str>) -> CheckerFacts {
+        CheckerFacts { promises: promises.into_iter().collect(), ..self }
     }
 
     /// Declares that the checker can start from files that it has not made.

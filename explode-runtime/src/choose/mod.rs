@@ -33,7 +33,8 @@ pub enum ChoiceKind {
     Action,
     /// The next of several parties to run.
     Schedule,
-    /// The kernel thread that runs between two calls. 0 runs none.
+    /// An action of the kernel between two calls: write-back, a commit, reclaim, or a thread that
+    /// runs. 0 is none.
     Thread,
     /// An allocation fails, or not.
     AllocFailure,

@@ -11,7 +11,7 @@ use explode_ramdisk::{Disk, Identity, Image};
 use num_bigint::BigUint;
 
 use super::named::product;
-use super::piece::{KeptPiece, PieceId};
+use super::piece::{KeptPiece, PieceName};
 use crate::writeset::{PieceBytes, VersionedRange, VisibleVersion};
 
 /// A cluster: the slots of one device that are connected by shared sectors. Usually it has one
@@ -135,7 +135,7 @@ impl Cluster {
 
     /// Returns the choices that may keep exactly those of the named pieces that are in this
     /// cluster. There is one, unless slots that begin at the same sector make names ambiguous.
-    pub fn named(&self, names: &[PieceId]) -> Vec<ClusterOption> {
+    pub fn named(&self, names: &[PieceName]) -> Vec<ClusterOption> {
         let options = |slot: &VersionedRange| {
             let first = slot.first_sector();
             let is_named =

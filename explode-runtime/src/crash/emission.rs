@@ -12,7 +12,7 @@ use super::cluster::{Cluster, ClusterOption, CombinedEffect};
 use super::epoch::Epochs;
 use super::named::product;
 use super::outcome_table::OutcomeTable;
-use super::piece::{KeptPiece, PieceId};
+use super::piece::{KeptPiece, PieceName};
 use crate::writeset::{PreflushWorld, VersionedRange, WriteSet};
 
 /// The disks of one instant.
@@ -163,7 +163,7 @@ impl Layout {
     /// ambiguous or no pieces have them, it visits other disks as well.
     pub fn named(
         &self,
-        names: &[PieceId],
+        names: &[PieceName],
         epochs: &dyn Fn(u64) -> Epochs,
         visit: &mut dyn FnMut(&CrashDisk<'_>),
     ) {

@@ -59,8 +59,8 @@ pub fn walk(
 pub(super) struct InstantView {
     pub emission: Emission,
     pub times: InstantEpochs,
-    /// False for an earlier state whose disks are all in the emission before it, so that they are
-    /// not counted again.
+    /// False for an earlier state whose disks are all in the emission that was visited just before,
+    /// so that they are not counted again.
     pub counted: bool,
 }
 
@@ -108,8 +108,8 @@ pub(super) fn each_moment(
         });
     }
     let mut from = first;
-    // Earlier states whose disks are also in the next emission. They show the epochs in which those
-    // disks were possible.
+    // Earlier states whose disks are all in the next emission, and are visited just after it. They
+    // show the epochs in which those disks were possible.
     let mut noted: Vec<WriteSet> = Vec::new();
     let mut emit = |write_set: &WriteSet, from: u64, noted: &mut Vec<WriteSet>| {
         let mut look = |seen: &WriteSet, counted: bool| {

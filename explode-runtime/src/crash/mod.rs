@@ -32,7 +32,7 @@ pub use instants::Instants;
 pub use interval::{IntervalCounts, walk};
 pub use named::names;
 pub use neighbours::{Neighbours, walk_named};
-pub use piece::{KeptPiece, PieceId};
+pub use piece::{KeptPiece, PieceName};
 pub use sample::{SampleLimits, SampleSeed};
 
 use crate::writeset::{DeviceRules, LogContradiction, WriteSet};

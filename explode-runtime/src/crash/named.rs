@@ -7,13 +7,13 @@
 
 use itertools::Itertools as _;
 
-use super::piece::{KeptPiece, PieceId};
+use super::piece::{KeptPiece, PieceName};
 
 /// The largest number of readings of ambiguous names that are tried.
 const READINGS: usize = 1 << 12;
 
 /// Returns the names of pieces, as traces record them.
-pub fn names(kept: &[KeptPiece]) -> Vec<PieceId> {
+pub fn names(kept: &[KeptPiece]) -> Vec<PieceName> {
     kept.iter().map(|piece| (piece.dev, piece.sector, piece.version)).collect()
 }
 

@@ -11,7 +11,7 @@ use super::epoch::Epoch;
 use super::instants::Instants;
 use super::interval::{InstantEpochs, InstantView, each_moment};
 use super::named::names;
-use super::piece::PieceId;
+use super::piece::PieceName;
 use crate::writeset::{LogContradiction, VersionedRange, WriteSet};
 
 /// The disks of one world at one moment of an interval.
@@ -34,7 +34,7 @@ impl Neighbours {
         mut write_set: WriteSet,
         events: &[Event],
         when: Instants,
-        pieces: &[PieceId],
+        pieces: &[PieceName],
         wanted: &dyn Fn(&CrashDisk<'_>) -> bool,
     ) -> Result<Option<Neighbours>, LogContradiction> {
         let mut found = None;
@@ -89,7 +89,7 @@ impl Neighbours {
 
     /// Visits the disks that have kept exactly these pieces: at most one, unless names are
     /// ambiguous.
-    pub fn named(&self, pieces: &[PieceId], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+    pub fn named(&self, pieces: &[PieceName], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
         visit_named(&self.layout, self.times, pieces, visit);
     }
 
@@ -118,7 +118,7 @@ pub fn walk_named(
     mut write_set: WriteSet,
     events: &[Event],
     when: Instants,
-    pieces: &[PieceId],
+    pieces: &[PieceName],
     visit: &mut dyn FnMut(&CrashDisk<'_>),
 ) -> Result<(), LogContradiction> {
     each_moment(&mut write_set, events, when, &mut |InstantView { emission, times, .. }| {
@@ -131,10 +131,10 @@ pub fn walk_named(
 fn visit_named(
     layout: &Layout,
     times: InstantEpochs,
-    pieces: &[PieceId],
+    pieces: &[PieceName],
     visit: &mut dyn FnMut(&CrashDisk<'_>),
 ) {
-    let sorted = |mut names: Vec<PieceId>| {
+    let sorted = |mut names: Vec<PieceName>| {
         names.sort_unstable();
         names
     };

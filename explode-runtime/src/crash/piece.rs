@@ -15,4 +15,4 @@ pub struct KeptPiece {
 
 /// The name of a kept piece: device, first sector and version. Version 1 is the oldest pending
 /// piece of its range.
-pub type PieceId = (u32, u64, u32);
+pub type PieceName = (u32, u64, u32);

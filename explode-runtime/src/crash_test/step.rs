@@ -13,7 +13,7 @@ pub struct Step<'a, 'b> {
 }
 
 impl Step<'_, '_> {
-    /// Chooses one of the numbers below `options`. Each of them is tried in time.
+    /// Chooses one of the numbers below `options`. Exhaustive strategies try each of them.
     ///
     /// # Panics
     /// If `options` is 0.

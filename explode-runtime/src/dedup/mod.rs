@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 pub(crate) use key_set::KeySet;
 pub use keys::{KeyList, KnownChecks};
 
-/// The set of seen states: the depth at which each signature was reached.
+/// The set of seen states: the smallest depth at which each signature was reached.
 #[derive(Debug, Default)]
 pub(crate) struct SeenStates(HashMap<Packed, u32, KeyHasherBuilder>);
 
@@ -30,7 +30,7 @@ impl SeenStates {
         }
     }
 
-    /// Returns the largest depth at which a state was reached first. 0 without states.
+    /// Returns the largest of these depths. 0 without states.
     pub fn deepest(&self) -> u32 {
         self.0.values().copied().max().unwrap_or_default()
     }

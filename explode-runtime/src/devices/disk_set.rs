@@ -65,7 +65,7 @@ pub trait DiskSet: fmt::Debug {
 
     /// Returns the names of the tasks that caused the last `events` events of the live stack,
     /// oldest first (EX-74). `None` for an unknown task, as in process, where there is one thread.
-    fn issuers(&self, events: usize) -> Vec<Option<String>> {
+    fn event_tasks(&self, events: usize) -> Vec<Option<String>> {
         vec![None; events]
     }
 

@@ -19,7 +19,7 @@ pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, wri
 pub use placed_calls::PlacedCall;
 pub use read_error::ReadError;
 pub use summary::EventSummary;
-pub(crate) use summary::{DescribeSector, describe, event_lines, happened, summary_line};
+pub(crate) use summary::{DescribeSector, describe, event_lines, summarise, summary_line};
 
 use xxhash_rust::xxh3::Xxh3;
 

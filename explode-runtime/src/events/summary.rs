@@ -28,7 +28,7 @@ pub struct EventSummary {
 pub(crate) type DescribeSector<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
 
 /// Returns the summary of an event.
-pub(crate) fn happened(event: &Event, describe_sector: DescribeSector<'_>) -> EventSummary {
+pub(crate) fn summarise(event: &Event, describe_sector: DescribeSector<'_>) -> EventSummary {
     let bare = |kind: &str| EventSummary {
         what: kind.to_owned(),
         dev: None,
@@ -72,7 +72,7 @@ pub(crate) fn happened(event: &Event, describe_sector: DescribeSector<'_>) -> Ev
 
 /// Returns an event as one line, without its bytes.
 pub(crate) fn summary_line(event: &Event) -> String {
-    let event = happened(event, &|_, _| None);
+    let event = summarise(event, &|_, _| None);
     [event.what.clone(), describe(&event)].join(" ").trim_end().to_owned()
 }
 

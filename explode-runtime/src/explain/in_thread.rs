@@ -15,15 +15,15 @@ use crate::worker::probe::{
 
 /// Stores the place where the probe has stopped, and ends the probe.
 #[derive(Default)]
-struct Stands(Option<StoppedAt>);
+struct StopKeeper(Option<StoppedAt>);
 
-impl ProbeChannel for Stands {
+impl ProbeChannel for StopKeeper {
     fn before(&mut self, _step: WorkerStep) {}
 
     fn report(&mut self, _reply: ProbeReply) {}
 
     fn next(&mut self, reply: ProbeReply) -> ProbeCommand {
-        if let ProbeReply::Standing(standing) = reply {
+        if let ProbeReply::Stopped(standing) = reply {
             self.0 = Some(standing);
         }
         ProbeCommand::Enough
@@ -51,11 +51,11 @@ pub fn story_in_thread(
         snapshot_before: false,
         noted: true,
     };
-    let mut stands = Stands::default();
+    let mut stands = StopKeeper::default();
     let probed = run_probe(&*system, &order, &mut stands);
     let violation = match probed.end {
         ProbeEnd::Violated(violation) => violation,
-        ProbeEnd::Stood => Violation::new(trace.verdict, trace.promise(), trace.message.clone()),
+        ProbeEnd::Stopped => Violation::new(trace.verdict, trace.promise(), trace.message.clone()),
         ProbeEnd::Nothing(why, _) | ProbeEnd::Diverged(why) => {
             return Ok(Story::of_file(trace.clone(), why));
         }

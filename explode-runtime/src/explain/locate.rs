@@ -3,7 +3,7 @@
 use super::session::{DiskTry, PathFailure, PathResult, ProbeSession};
 use crate::base::RunError;
 use crate::choose::Choice;
-use crate::crash::PieceId;
+use crate::crash::PieceName;
 use crate::trace::Trace;
 use crate::worker::probe::{CrashPoint, ProbeAnswers, ProbeGoal, StoppedAt};
 
@@ -45,7 +45,7 @@ impl CrashPoint {
     }
 
     /// Returns the pieces that each disk has kept.
-    pub fn pieces(&self) -> Vec<Vec<PieceId>> {
+    pub fn pieces(&self) -> Vec<Vec<PieceName>> {
         self.disks.iter().map(|disk| disk.blocks.clone()).collect()
     }
 }
@@ -67,7 +67,7 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
                 standing: None,
                 by_search: false,
             })),
-            PathResult::Stands(_) => Location::Not("it stood still at a disk".to_owned()),
+            PathResult::Stopped(_) => Location::Not("it stood still at a disk".to_owned()),
             PathResult::Not(why) => Location::Not(why),
             PathResult::Diverged(divergence) => Location::Diverged(divergence),
             PathResult::Broken(why) => return Err(why.into()),
@@ -79,7 +79,7 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
         trace.mutates,
         ProbeGoal::At(spot.clone()),
     )? {
-        PathResult::Stands(standing) => {
+        PathResult::Stopped(standing) => {
             if let DiskTry::Same(_, violation) = session.attempt(&spot.pieces())? {
                 return Ok(Location::Fails(Box::new(failure(*standing, violation, false))));
             }
@@ -119,7 +119,7 @@ pub fn look(
     session: &mut ProbeSession<'_, '_>,
     answers: ProbeAnswers,
     mutates: u32,
-    first: Vec<PieceId>,
+    first: Vec<PieceName>,
 ) -> Result<SearchResult, RunError> {
     let until = session.failing(first);
     look_until(session, answers, mutates, until)
@@ -132,7 +132,7 @@ fn look_until(
     until: ProbeGoal,
 ) -> Result<SearchResult, RunError> {
     match session.run_path(answers, mutates, until)? {
-        PathResult::Stands(standing) => match session.attempt(&standing.spot.pieces())? {
+        PathResult::Stopped(standing) => match session.attempt(&standing.spot.pieces())? {
             DiskTry::Same(_, violation) => {
                 Ok(SearchResult::Fails(Box::new(failure(*standing, violation, false))))
             }
@@ -141,7 +141,7 @@ fn look_until(
             }
         },
         PathResult::Fails(failing) => {
-            let standing = stand(session, &failing)?;
+            let standing = stop_at_disk(session, &failing)?;
             Ok(SearchResult::Fails(Box::new(LocatedFailure {
                 failing: *failing,
                 standing,
@@ -154,7 +154,7 @@ fn look_until(
 }
 
 /// Stops at the disk that killed a worker.
-fn stand(
+fn stop_at_disk(
     session: &mut ProbeSession<'_, '_>,
     failing: &PathFailure,
 ) -> Result<Option<StoppedAt>, RunError> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::RunError;
 use crate::choose::Choice;
-use crate::crash::{Epoch, PieceId};
+use crate::crash::{Epoch, PieceName};
 use crate::events::FailedCommand;
 use crate::trace::{CrashDiskRecord, ReplayResult, Trace};
 use crate::verdict::{Broken, BrokenKind, StepName, Violation, WorkerDeath};
@@ -45,7 +45,7 @@ pub struct ProbeSession<'a, 'r> {
     /// The moment of that disk.
     moment_key: Option<MomentKey>,
     /// The known results of disks in that moment.
-    known: BTreeMap<Vec<Vec<PieceId>>, DiskTry>,
+    known: BTreeMap<Vec<Vec<PieceName>>, DiskTry>,
     /// True if the calls of the checker are logged, for [`evidence`](ProbeSession::evidence).
     noted: bool,
     /// The number of tests made.
@@ -82,7 +82,7 @@ impl MomentKey {
 #[derive(Debug)]
 pub enum PathResult {
     /// The worker has stopped at a disk.
-    Stands(Box<StoppedAt>),
+    Stopped(Box<StoppedAt>),
     /// The error occurred in a mutate or killed the worker. No worker has stopped at a disk.
     Fails(Box<PathFailure>),
     /// The error did not occur, for this reason.
@@ -170,7 +170,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     }
 
     /// Returns the goal of a search for the error. Disks with these pieces are checked first.
-    pub fn failing(&self, first: Vec<PieceId>) -> ProbeGoal {
+    pub fn failing(&self, first: Vec<PieceName>) -> ProbeGoal {
         if self.trace.epoch.is_none() {
             return ProbeGoal::Mutate;
         }
@@ -189,7 +189,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
 
     /// Returns the same goal, restricted to the request of the trace's crash, for a log that
     /// differs from the recorded one.
-    pub fn failing_elsewhere(&self, first: Vec<PieceId>) -> ProbeGoal {
+    pub fn failing_elsewhere(&self, first: Vec<PieceName>) -> ProbeGoal {
         match self.failing(first) {
             ProbeGoal::Failing { crashes, first, most, budget_ms, .. } => {
                 let only = Some((self.trace.interval, self.trace.log.clone()));
@@ -213,7 +213,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         self.at = None;
         let end = self.run(answers, mutates, until)?;
         let mut moment = None;
-        if let PathResult::Stands(standing) = &end {
+        if let PathResult::Stopped(standing) = &end {
             self.at = Some((standing.choices.concat(), standing.spot.clone()));
             moment = Some(MomentKey::of(standing));
         }
@@ -235,7 +235,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     ) -> Result<Option<Box<StoppedAt>>, RunError> {
         let answers = ProbeAnswers::Exactly(choices.to_vec());
         match self.run_path(answers, spot.mutates, ProbeGoal::At(spot.clone()))? {
-            PathResult::Stands(standing) => Ok(Some(standing)),
+            PathResult::Stopped(standing) => Ok(Some(standing)),
             _ => Ok(None),
         }
     }
@@ -246,7 +246,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     /// # Errors
     /// Those of [`run_path`](ProbeSession::run_path). It is also an error if no path has stopped at
     /// a disk before.
-    pub fn attempt(&mut self, pieces: &[Vec<PieceId>]) -> Result<DiskTry, RunError> {
+    pub fn attempt(&mut self, pieces: &[Vec<PieceName>]) -> Result<DiskTry, RunError> {
         if let Some(known) = self.known.get(pieces) {
             self.remembered += 1;
             return Ok(known.clone());
@@ -264,7 +264,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     /// No worker has stopped at a disk, or the worker dies.
     pub fn evidence(
         &mut self,
-        pieces: Vec<PieceId>,
+        pieces: Vec<PieceName>,
         violation: &Violation,
     ) -> Result<Evidence, RunError> {
         if !self.standing {
@@ -285,7 +285,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     }
 
     /// Returns true if [`attempt`](ProbeSession::attempt) would answer from memory.
-    pub fn knows(&self, pieces: &[Vec<PieceId>]) -> bool {
+    pub fn knows(&self, pieces: &[Vec<PieceName>]) -> bool {
         self.known.contains_key(pieces)
     }
 
@@ -328,7 +328,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         Ok((other, std::mem::take(&mut self.events)))
     }
 
-    fn try_anew(&mut self, pieces: &[Vec<PieceId>]) -> Result<DiskTry, RunError> {
+    fn try_anew(&mut self, pieces: &[Vec<PieceName>]) -> Result<DiskTry, RunError> {
         if !self.standing {
             let (choices, spot) = self
                 .at
@@ -336,7 +336,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                 .ok_or_else(|| diverged("the disk that failed cannot be built again"))?;
             let mutates = spot.mutates;
             let end = self.run(ProbeAnswers::Exactly(choices), mutates, ProbeGoal::At(spot))?;
-            if !matches!(end, PathResult::Stands(_)) {
+            if !matches!(end, PathResult::Stopped(_)) {
                 return Err(diverged("the same choices did not lead to the same disk again"));
             }
         }
@@ -352,7 +352,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                         ProbeEnd::Diverged(divergence) => RunError::Diverged(divergence),
                         end => broken(
                             BrokenKind::Tool,
-                            &format!("a way has ended while a disk was tried: {end:?}"),
+                            &format!("a path ended while a disk was tried: {end:?}"),
                         ),
                     });
                 }
@@ -420,10 +420,10 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                     }
                 }
                 Some(ProbeReply::Looking(spot)) => looking = Some(spot),
-                Some(ProbeReply::Standing(standing)) => {
+                Some(ProbeReply::Stopped(standing)) => {
                     self.standing = true;
                     self.tests += standing.looked;
-                    return Ok(PathResult::Stands(Box::new(standing)));
+                    return Ok(PathResult::Stopped(Box::new(standing)));
                 }
                 Some(ProbeReply::Ended(probed)) => {
                     self.tests += probed.looked;
@@ -455,7 +455,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                 "mutate itself found: {}: {}",
                 violation.verdict, violation.message
             )),
-            ProbeEnd::Stood => PathResult::Not("it stood still and was asked to end".to_owned()),
+            ProbeEnd::Stopped => PathResult::Not("it stood still and was asked to end".to_owned()),
             ProbeEnd::Nothing(why, cut) => {
                 self.cut |= cut;
                 PathResult::Not(why)

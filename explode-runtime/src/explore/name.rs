@@ -44,9 +44,10 @@ const PCT: (u32, u32) = (3, 100);
 const MOST: u32 = 100;
 
 impl StrategyName {
-    /// Returns true if the strategy explores every state of a depth before it goes deeper, or as
-    /// many as it can. Then a run can do without a bound on the depth.
-    pub fn goes_deeper(&self) -> bool {
+    /// Returns true if a run with this strategy needs no bound on the depth, because the strategy
+    /// comes back to every waiting state. `dfs` would follow one path for ever, and the walks have
+    /// the depth as their length.
+    pub fn needs_no_depth(&self) -> bool {
         matches!(self, StrategyName::Exhaust | StrategyName::Different | StrategyName::Prefix(_))
     }
 

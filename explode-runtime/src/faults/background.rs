@@ -53,14 +53,14 @@ pub struct BackgroundWork {
 pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "between",
-        about: "work of the kernel between two calls: none, all, or some of \
+        about: "background actions of the kernel between two calls: none, all, or some of \
                 writeback, file, commit (ext4), reclaim, \
                 with commas between them",
         default: "none",
     },
     OptionDef {
         name: "most_between",
-        about: "maximum number of such works on a path",
+        about: "maximum number of such actions on a path",
         default: "1",
     },
 ];

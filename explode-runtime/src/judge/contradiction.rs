@@ -1,9 +1,9 @@
-//! Errors of the event log, as faults of the tool.
+//! Errors of the event log, as errors of the tool.
 
 use crate::base::{Blame, StepError};
 use crate::writeset::LogContradiction;
 
-/// Returns the fault for a log that contradicts itself or has too many pending pieces.
+/// Returns the error for a log that contradicts itself or has too many pending pieces.
 pub(super) fn contradiction(error: LogContradiction) -> StepError {
     if error.error.is_limit() {
         return tool(format!(
@@ -13,7 +13,7 @@ pub(super) fn contradiction(error: LogContradiction) -> StepError {
     tool(format!("the event log contradicts itself: {error}"))
 }
 
-/// Returns a fault of the tool.
+/// Returns an error of the tool.
 pub(super) fn tool(message: String) -> StepError {
     StepError::new(message).blame(Blame::Tool)
 }

@@ -26,7 +26,7 @@ mod watch;
 pub use key::key;
 pub use nested::NeighbourQuery;
 pub use outcome::{CheckEnding, CheckOutcome};
-pub(crate) use pipeline::stood_still;
+pub(crate) use pipeline::check_still;
 pub use pipeline::{BEGIN_MARK, CrashPipeline, END_MARK, NOW_MARK};
 pub use request::{CandidateDisk, OpenRequest};
 pub use stacks::CrashStacks;
@@ -72,7 +72,7 @@ fn walk(
     span.record("how", if outcome.is_some() { "known" } else { "checked" });
     let outcome = outcome.unwrap_or_else(|| check_once(&check, image.clone(), deeper, hooks));
     let (outcome, mut sound) = hooks.judged(&check, &image, outcome);
-    if deeper && outcome.judgement.is_sound() {
+    if deeper && outcome.ending.is_sound() {
         let descend = hooks.descend(&check, &outcome);
         if descend != Descend::No {
             before.push((disk.identity().to_string(), disk.kept()));

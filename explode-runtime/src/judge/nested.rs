@@ -6,7 +6,7 @@ use super::contradiction::contradiction;
 use super::stacks::CrashStacks;
 use crate::base::StepError;
 use crate::crash::{
-    CrashDisk, Instants, IntervalCounts, Neighbours, PieceId, SampleLimits, SampleSeed, walk,
+    CrashDisk, Instants, IntervalCounts, Neighbours, PieceName, SampleLimits, SampleSeed, walk,
     walk_named,
 };
 use crate::plan::RunSettings;
@@ -16,7 +16,7 @@ use crate::writeset::WriteSet;
 #[derive(Clone, Copy, Debug)]
 pub enum NeighbourQuery<'a> {
     /// The neighbours of the disk with these pieces and this identity.
-    Disk(&'a [PieceId], &'a str),
+    Disk(&'a [PieceName], &'a str),
     /// The neighbours at a place where they were found before.
     Place((usize, usize)),
 }
@@ -55,7 +55,7 @@ impl CrashStacks<'_> {
         self,
         crash_disk: &Image,
         recovery: &[Event],
-        pieces: &[PieceId],
+        pieces: &[PieceName],
         mut visit: impl FnMut(&CrashDisk<'_>),
     ) -> Result<(), StepError> {
         let identity = crash_disk.identity();

@@ -10,7 +10,7 @@ use crate::verdict::{Broken, StepName, Violation};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOutcome {
     /// The ending of the check.
-    pub judgement: CheckEnding,
+    pub ending: CheckEnding,
     /// The events from the first recover to the last mount. Empty unless they were requested.
     pub recovery: Arc<Vec<Event>>,
     /// The ranges of the disk that were read, from the first recover to the end of the check.
@@ -40,7 +40,7 @@ impl CheckOutcome {
     /// Returns the outcome of a check that was not made here and whose ending is known. `recovery`
     /// is empty if the recovery's events are unknown.
     pub fn known(judgement: CheckEnding, recovery: Arc<Vec<Event>>) -> CheckOutcome {
-        CheckOutcome { judgement, recovery, reads: None, died: None }
+        CheckOutcome { ending: judgement, recovery, reads: None, died: None }
     }
 }
 

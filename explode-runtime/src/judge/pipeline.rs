@@ -42,9 +42,10 @@ pub struct CrashPipeline<'a> {
     reader: Option<LogReader>,
     /// The number of events of `log` before the last request.
     before: usize,
-    /// Open requests for crash checks that the checker did not make itself, oldest first.
+    /// The waiting requests: those for crash checks that the checker did not make itself, oldest
+    /// first (EX-66).
     requests: VecDeque<(String, AtMark)>,
-    /// The open request that is being handled.
+    /// The waiting request that is being handled.
     turn: Option<AtMark>,
     /// The write set at the last mark whose crash disks were requested.
     at_mark: Option<WriteSet>,
@@ -132,8 +133,8 @@ impl<'a> CrashPipeline<'a> {
         self.take(vec![mark(name)])
     }
 
-    /// Takes the oldest open request and returns its name. From now on [`LogPlace::Request`] is
-    /// its place. `None` if no request is open.
+    /// Takes the oldest waiting request and returns its name. From now on [`LogPlace::Request`] is
+    /// its place. `None` if no request waits.
     ///
     /// # Errors
     /// Those of [`CrashPipeline::begin`].
@@ -256,7 +257,7 @@ impl<'a> CrashPipeline<'a> {
         visit: impl FnMut(&CandidateDisk<'_>),
     ) -> Result<IntervalCounts, StepError> {
         let walked = self.open_request(devices, request, at)?.walk(visit);
-        stood_still(devices)?;
+        check_still(devices)?;
         let (counts, write_set) = walked?;
         if request.when == Instants::Interval {
             self.write_set = write_set;
@@ -382,7 +383,7 @@ fn request_mark(when: Instants) -> &'static str {
 ///
 /// # Errors
 /// The system did not stand still, or the log cannot be read.
-pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), StepError> {
+pub(crate) fn check_still(devices: &dyn DiskSet) -> Result<(), StepError> {
     let moved = devices.take_log()?;
     devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };
@@ -394,7 +395,7 @@ pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), StepError> {
     )))
 }
 
-/// Returns the fault of a checker that reads the log without having declared it.
+/// Returns the error for a checker that reads the log without having declared it.
 fn not_read() -> StepError {
     tool(
         "the checker reads or marks the log; let its facts say so: \

@@ -7,7 +7,7 @@ use super::contradiction::contradiction;
 use super::key::key_of_judged;
 use crate::base::StepError;
 use crate::crash::{
-    CrashDisk, Epoch, Instants, IntervalCounts, Neighbours, PieceId, SampleLimits, SampleSeed,
+    CrashDisk, Epoch, Instants, IntervalCounts, Neighbours, PieceName, SampleLimits, SampleSeed,
     walk, walk_named,
 };
 use crate::writeset::{LogContradiction, WriteSet};
@@ -105,7 +105,7 @@ impl OpenRequest<'_> {
     /// Those of [`walk`](OpenRequest::walk).
     pub fn named(
         &self,
-        pieces: &[PieceId],
+        pieces: &[PieceName],
         mut visit: impl FnMut(&CandidateDisk<'_>),
     ) -> Result<(), StepError> {
         let mut visit = |disk: &CrashDisk<'_>| self.candidates(disk, &mut visit);
@@ -120,7 +120,7 @@ impl OpenRequest<'_> {
     /// Those of [`walk`](OpenRequest::walk).
     pub fn neighbours(
         &self,
-        pieces: &[PieceId],
+        pieces: &[PieceName],
         id: &str,
         epoch: Epoch,
     ) -> Result<Option<Neighbours>, StepError> {

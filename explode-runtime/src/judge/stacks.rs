@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::stack::{Blueprint, Recovery, Stack};
 use crate::verdict::{BrokenKind, CheckError, DiskStage};
 
-/// The judge of crash disks.
+/// The judge of crash disks: builds a stack on each disk, and recovers, mounts and checks it.
 #[derive(Clone, Copy, Debug)]
 pub struct CrashStacks<'a> {
     pub(super) blueprint: &'a Blueprint,
@@ -117,6 +117,6 @@ impl CrashStacks<'_> {
             }
         };
         let judgement = refused.map_or(judgement, CheckEnding::Broken);
-        CheckOutcome { judgement, recovery: Arc::new(recovered), reads, died: None }
+        CheckOutcome { ending: judgement, recovery: Arc::new(recovered), reads, died: None }
     }
 }

@@ -9,7 +9,7 @@ use super::stacks::CrashStacks;
 use super::watch::CheckWatch;
 use crate::base::StepError;
 use crate::check::{CrashRequest, DiskCheck};
-use crate::crash::{CrashDisk, Epoch, IntervalCounts, KeptPiece, PieceId, SampleSeed};
+use crate::crash::{CrashDisk, Epoch, IntervalCounts, KeptPiece, PieceName, SampleSeed};
 use crate::stack::Stack;
 use crate::verdict::{DiskStage, WorkerStep};
 
@@ -99,7 +99,7 @@ pub enum Descend {
     /// All disks are judged, or a sample.
     All,
     /// The disks that have kept exactly these pieces are judged.
-    Named(Vec<PieceId>),
+    Named(Vec<PieceName>),
 }
 
 /// Controls the checks of a walk and receives their outcomes.
@@ -139,7 +139,7 @@ pub trait JudgeHooks {
         _image: &Image,
         outcome: CheckOutcome,
     ) -> (CheckOutcome, bool) {
-        let sound = outcome.judgement.is_sound();
+        let sound = outcome.ending.is_sound();
         (outcome, sound)
     }
 

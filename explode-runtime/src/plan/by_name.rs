@@ -51,8 +51,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the plan of a checker on a stack. If there is a target with just these, it is its
-    /// plan. Otherwise the plan has the default bounds of the mode in which the stack can run.
+    /// Returns the plan of a checker on a stack. A target with exactly this checker and stack gives
+    /// its plan. Otherwise the plan has the default bounds of the mode in which the stack can run.
     ///
     /// # Errors
     /// Returns an error for an unknown component.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Options, as_json};
 use crate::stack::StackSpec;
 
-/// The state of the systems at the start of a run that its plan does not contain.
+/// The things that a run starts from besides its plan: versions, pristine disks, and the values of
+/// options that were not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOrigin {
     /// The versions of the checked systems and of this program, by name.

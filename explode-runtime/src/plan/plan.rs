@@ -36,7 +36,7 @@ pub struct RunSettings {
     /// The depth of crash-crash disks: crashes during recovery, and during the recovery from those.
     #[serde(default)]
     pub crash_depth: u32,
-    /// The number of mutates after which the stack is stopped and started again. `None` without
+    /// The number N if the stack is stopped and started again after every N mutates. `None` without
     /// chops.
     #[serde(default)]
     pub chop: Option<u32>,

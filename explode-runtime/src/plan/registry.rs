@@ -58,9 +58,9 @@ pub struct Registry {
     /// For each target with a seeded bug, the name of the target without it.
     pub twins: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
     /// The rows of the matrix, in order.
-    pub systems: Vec<MatrixRow>,
+    pub rows: Vec<MatrixRow>,
     /// The columns of the matrix, in order.
-    pub questions: Vec<MatrixColumn>,
+    pub columns: Vec<MatrixColumn>,
     /// The policies by which units answer choice points, besides those of the engine.
     pub policies: Policies,
     /// The values that rooms above `plan` register.
@@ -102,7 +102,7 @@ impl Registry {
     /// Returns the stack of a component that is named alone. The layers that it needs are put below
     /// it. If a row of the matrix has that name, its stack is returned, whose disk is large enough.
     pub fn stack_of(&self, component: &str) -> Result<StackSpec, UsageError> {
-        if let Some(system) = self.systems.iter().find(|system| system.name == component) {
+        if let Some(system) = self.rows.iter().find(|system| system.name == component) {
             return Ok(system.stack.clone());
         }
         let def = self.component(component)?;

@@ -7,7 +7,8 @@ use super::kernel_words::{Brief, brief};
 use super::layout::{Colour, Line, detail_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
-use super::progress::{ProgressPace, plural, progress_text};
+use super::progress::{ProgressPace, progress_text};
+use crate::base::plural;
 use crate::plan::{NO_DEPTH, RunSettings};
 use crate::stack::Layer;
 
@@ -25,7 +26,7 @@ pub struct HumanWriter<W> {
     /// True if the run has no bound on the depth, so that the summary tells the depth.
     any_depth: bool,
     /// The times at which a line of progress is due.
-    sparse: ProgressPace,
+    pace: ProgressPace,
 }
 
 impl<W: Write> HumanWriter<W> {
@@ -39,7 +40,7 @@ impl<W: Write> HumanWriter<W> {
             first_replay: None,
             reported: Vec::new(),
             any_depth: false,
-            sparse: ProgressPace::default(),
+            pace: ProgressPace::default(),
         }
     }
 
@@ -51,7 +52,7 @@ impl<W: Write> HumanWriter<W> {
     pub fn message(&mut self, message: &Message) -> io::Result<()> {
         match message {
             Message::Run(run) => self.run(run)?,
-            Message::Progress(progress) if self.sparse.is_due(progress.seconds) => {
+            Message::Progress(progress) if self.pace.is_due(progress.seconds) => {
                 self.line("Running", Colour::Plain, &progress_text(progress))?;
             }
             Message::Progress(_) => {}
@@ -135,7 +136,7 @@ impl<W: Write> HumanWriter<W> {
         };
         let reported = (finding.signature.clone(), finding.replayed);
         if self.reported.contains(&reported) {
-            let text = format!("{}: shown by {} disks", finding.signature, finding.count);
+            let text = format!("{}: {}", finding.signature, finding.shown_by());
             return self.line(word, colour, &text);
         }
         self.reported.push(reported);

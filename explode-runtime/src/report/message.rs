@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{ExactCount, Mode, Options, RunError};
+use crate::base::{ExactCount, Mode, Options, RunError, plural};
 use crate::crash::Epoch;
 use crate::plan::RunSettings;
 use crate::stack::StackSpec;
@@ -157,6 +157,11 @@ impl Finding {
     pub fn promise(&self) -> &str {
         let verdict = format!("/{}/", self.verdict);
         self.signature.split_once(&verdict).map_or("", |(_, promise)| promise)
+    }
+
+    /// Returns the number of checks that have shown the finding, for a person.
+    pub fn shown_by(&self) -> String {
+        format!("shown by {}", plural(&self.count, "check"))
     }
 
     /// Returns the time at which the finding appears, for a person.

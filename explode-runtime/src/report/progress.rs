@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::message::Progress;
-use crate::base::ExactCount;
+use crate::base::{ExactCount, plural};
 use crate::plan::RunSettings;
 
 /// Returns the text of a line of progress. The most important counts are first, because a terminal
@@ -57,13 +57,6 @@ impl ProgressPace {
         }
         due
     }
-}
-
-/// Returns a count with its word, in the singular or the plural.
-pub(super) fn plural(count: &(impl ToString + ?Sized), word: &str) -> String {
-    let count = count.to_string();
-    let end = if count == "1" { "" } else { "s" };
-    format!("{count} {word}{end}")
 }
 
 #[cfg(test)]

@@ -219,7 +219,7 @@ impl Totals {
         self.states.len()
     }
 
-    /// Returns the largest depth at which one of those states was reached first.
+    /// Returns the largest number of mutates on the shortest path to one of those states.
     pub fn deepest(&self) -> u32 {
         self.states.deepest()
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::base::{Mode, RunError};
 use crate::choose::{Choice, ChoiceKind};
-use crate::crash::{Epoch, PieceId};
+use crate::crash::{Epoch, PieceName};
 use crate::events::LoggedAction;
 use crate::explain::{DiskTry, LocatedFailure, Location, ProbeSession, SearchBounds, locate};
 use crate::stack::ShellFileSystem;
@@ -146,7 +146,7 @@ pub fn collect(
 }
 
 /// Returns the pieces of the disk that has lost nothing at the last moment.
-fn whole(moments: &[CrashMoment]) -> Vec<PieceId> {
+fn whole(moments: &[CrashMoment]) -> Vec<PieceName> {
     let ranges = moments.last().into_iter().flat_map(|moment| &moment.ranges);
     ranges.filter_map(|range| Some(range.name(range.newest()?))).collect()
 }

@@ -19,7 +19,7 @@ pub struct Abilities<'a> {
     /// unmount releases.
     pub must_unmount: bool,
     /// Writes out what the component holds in memory.
-    pub write_out: Option<&'a dyn Settle>,
+    pub write_out: Option<&'a dyn WriteOut>,
     /// Describes the contents of the component's devices.
     pub inspect: Option<&'a dyn Inspect>,
     /// Makes the check that benchmarks compare with.
@@ -41,8 +41,8 @@ impl<'a> Abilities<'a> {
     }
 
     /// Sets the writer of what the component holds in memory.
-    pub fn settle(self, settle: &'a dyn Settle) -> Abilities<'a> {
-        Abilities { write_out: Some(settle), ..self }
+    pub fn write_out(self, write_out: &'a dyn WriteOut) -> Abilities<'a> {
+        Abilities { write_out: Some(write_out), ..self }
     }
 
     /// Sets the describer of the component's devices.
@@ -62,13 +62,13 @@ impl<'a> Abilities<'a> {
 }
 
 /// A component that holds data in memory that a soft crash must not lose.
-pub trait Settle {
+pub trait WriteOut {
     /// Writes the data that the component holds to its devices, unchanged. The soft crash that
     /// follows loses nothing.
     ///
     /// # Errors
     /// The component cannot write.
-    fn settle(&self) -> Result<(), StepError>;
+    fn write_out(&self) -> Result<(), StepError>;
 }
 
 /// A component that can interpret the contents of its devices.

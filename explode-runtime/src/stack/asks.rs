@@ -104,8 +104,8 @@ impl Asks {
         self.state() == RequestState::Mutate
     }
 
-    /// Chooses one of the numbers below `options`. Each of them is tried in time. Traces record the
-    /// choice under `name` and the component's name.
+    /// Chooses one of the numbers below `options`. Exhaustive strategies try each of them. Traces
+    /// record the choice under `name` and the component's name.
     ///
     /// In a mutate, and while the stack starts or stops, the choice is part of one sequence with
     /// the choices of the checker and of the kernel. There is no choice point and the result is 0

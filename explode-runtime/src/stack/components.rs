@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::component::Component;
-use super::layer_ref::promised;
+use super::promises::promised;
 use super::spec::{Layer, StackSpec};
 use crate::base::{Factory, Mode, OptionDef, Options, UsageError};
 use crate::verdict::Profile;

@@ -11,7 +11,7 @@ use super::abilities::BaselineCheck;
 use super::as_shell::{ShellFileSystem, ShellLayer};
 use super::blueprint::PlannedLayer;
 use super::component::Surface;
-use super::layer_ref::promised;
+use super::promises::promised;
 use super::stack::{MountedLayer, Stack};
 use crate::events::CallLog;
 use crate::faults::background::BackgroundWork;
@@ -203,7 +203,7 @@ impl Stack {
     }
 
     /// Returns the first layer that does not depend on its disks alone. `None` if all layers do.
-    pub fn why_every_check_is_made(&self) -> Option<&str> {
+    pub fn first_impure_layer(&self) -> Option<&str> {
         let layer = self.levels.iter().find(|level| !level.plan.facts.reads_only_its_disks)?;
         Some(&layer.plan.name)
     }

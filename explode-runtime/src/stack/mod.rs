@@ -14,13 +14,13 @@ mod component;
 mod components;
 mod facts;
 mod known;
-mod layer_ref;
+mod promises;
 pub mod simfiles;
 mod spec;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod stack;
 
-pub use abilities::{Abilities, AsShell, Baseline, BaselineCheck, Inspect, Settle};
+pub use abilities::{Abilities, AsShell, Baseline, BaselineCheck, Inspect, WriteOut};
 pub use as_shell::{ShellFileSystem, ShellLayer};
 pub use asks::Asks;
 pub use blueprint::Blueprint;

@@ -11,11 +11,11 @@ use std::rc::Rc;
 use explode_ramdisk::{Files, RamDisk};
 use tracing::debug_span;
 
-use super::abilities::Settle;
+use super::abilities::WriteOut;
 use super::asks::{Asks, Desk};
 use super::blueprint::{Blueprint, PlannedLayer};
 use super::component::{Below, Component, LayerPaths, LazyLayerPaths, Recovery, Surface};
-use super::layer_ref::LayerRef;
+use super::promises::LayerRef;
 use super::spec::StackSpec;
 use crate::base::{Blame, StepError, UsageError};
 use crate::devices::{Devices, DiskSet, HostId, Side};
@@ -249,10 +249,12 @@ impl Stack {
     ///
     /// # Errors
     /// A component cannot write.
-    pub fn settle(&self) -> Result<(), StepError> {
+    pub fn write_out(&self) -> Result<(), StepError> {
         self.levels.iter().try_for_each(|level| {
-            let settle = level.component.abilities().write_out;
-            settle.map_or(Ok(()), Settle::settle).map_err(|fault| fault.of(&level.plan.name))
+            let write_out = level.component.abilities().write_out;
+            write_out
+                .map_or(Ok(()), WriteOut::write_out)
+                .map_err(|fault| fault.of(&level.plan.name))
         })
     }
 

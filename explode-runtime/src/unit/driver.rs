@@ -134,7 +134,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         }
     }
 
-    /// Returns true if a block has gone bad or a function of the kernel has failed.
+    /// Returns true if a block has gone bad or code of the kernel did not take its normal option.
     pub fn has_gone_bad(&self) -> bool {
         let chooser = self.asking.chooser.get();
         let made = chooser.made();
@@ -166,7 +166,8 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
         xxh3_128(&signature)
     }
 
-    /// Checks the crash disks at each open request, with the present state of the checker (EX-66).
+    /// Checks the crash disks at each waiting request, with the present state of the checker
+    /// (EX-66).
     fn answer_requests(
         &mut self,
         stack: &Stack,

@@ -168,7 +168,7 @@ fn why_every_check_is_made(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> 
     }
     let elsewhere =
         |layer: &str, name: &str| format!("{layer} '{name}' may depend on more than its disks");
-    if let Some(layer) = stack.why_every_check_is_made() {
+    if let Some(layer) = stack.first_impure_layer() {
         return Some(elsewhere("component", layer));
     }
     if stack.may_go_bad() {

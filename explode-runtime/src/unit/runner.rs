@@ -50,7 +50,7 @@ impl Runner<'_> {
     }
 
     /// Returns the reason why every check is made. `None` if verdicts can be reused.
-    pub fn not_skipping(&self) -> Option<&str> {
+    pub fn why_every_check_is_made(&self) -> Option<&str> {
         self.why_every_check_is_made.as_deref()
     }
 

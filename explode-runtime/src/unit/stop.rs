@@ -6,7 +6,8 @@ use crate::choose::{Choice, Divergence};
 use crate::trace::Position;
 use crate::verdict::{Broken, Violation};
 
-/// The result of a unit.
+/// The end of a unit as the system reports it. The worker makes its
+/// [result](crate::worker::UnitResult) from this and from the checks.
 #[derive(Debug)]
 pub struct UnitRun {
     /// All choices made.

@@ -29,7 +29,7 @@ pub trait System {
     fn run(&self, unit: &Unit, work: &mut dyn UnitHooks) -> UnitRun;
 
     /// Returns the facts of the system.
-    fn about(&self) -> SystemFacts<'_>;
+    fn facts(&self) -> SystemFacts<'_>;
 
     /// Makes each unit return its events from now on, and run from the pristine disks.
     fn keep_events(&mut self);
@@ -113,12 +113,12 @@ impl System for Runner<'_> {
         Runner::run(self, unit, work)
     }
 
-    fn about(&self) -> SystemFacts<'_> {
+    fn facts(&self) -> SystemFacts<'_> {
         SystemFacts {
             profile: self.profile(),
             unobserved: self.unobserved(),
             unsupported_calls: self.unsupported_calls(),
-            why_every_check_is_made: self.not_skipping(),
+            why_every_check_is_made: self.why_every_check_is_made(),
             pristine: self.pristine(),
             origin: self.origin(),
         }

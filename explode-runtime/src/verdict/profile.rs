@@ -7,7 +7,7 @@
 //! * An exclusion hides no other error. If a disk breaks several promises, a checker with promises
 //!   that may be excluded reports one that is not excluded, if there is one ([`ExcludedPromises`]).
 //! * A check without promises does not count as a pass. A run of a checker that declares its
-//!   promises ([`CheckerFacts::about`](crate::check::CheckerFacts::about)) is refused if all of
+//!   promises ([`CheckerFacts::about`](crate::check::CheckerFacts::promises)) is refused if all of
 //!   them are excluded ([`Profile::excludes_all`]).
 
 use std::collections::BTreeSet;

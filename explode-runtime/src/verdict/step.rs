@@ -47,7 +47,7 @@ pub enum DiskStage {
     Recover,
     /// The mount of a component.
     Mount,
-    /// The check of the checker.
+    /// A call of the checker's `check`.
     Check,
 }
 

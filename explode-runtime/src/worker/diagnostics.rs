@@ -85,7 +85,7 @@ pub trait Observer {
     fn wanted(&self) -> DiagnosticsWanted;
 
     /// Returns the number for a new worker.
-    fn hired(&self) -> u32;
+    fn worker_number(&self) -> u32;
 
     /// Returns the time of the supervisor's clock of spans, in nanoseconds.
     fn now(&self) -> u64;

@@ -109,7 +109,7 @@ impl<'a> UnitExplorer<'a> {
     /// Runs the unit to its end.
     pub fn run(mut self, system: &dyn System) -> UnitResult {
         self.memo.begin(self.order.last_counts);
-        let skipping = system.about().why_every_check_is_made.is_none();
+        let skipping = system.facts().why_every_check_is_made.is_none();
         self.skipping = skipping.then(|| Equivalence::new(self.plan.settings.seed));
         let ended = system.run(&self.order.unit, &mut self);
         match ended.early {
@@ -252,9 +252,9 @@ impl Checking<'_, '_> {
             }
             return judged;
         };
-        if judged.judgement == CheckEnding::Stopped {
+        if judged.ending == CheckEnding::Stopped {
             // The spot check was stopped, so the known verdict counts.
-            return CheckOutcome::known(known.judgement(), known.recovery.unwrap_or_default());
+            return CheckOutcome::known(known.ending(), known.recovery.unwrap_or_default());
         }
         if let Some(difference) = known.difference(&judged, deeper) {
             let (other, epoch) = (known.disk, check.crash.epoch);
@@ -305,7 +305,7 @@ impl JudgeHooks for Checking<'_, '_> {
         let is_spot_check = skipping.is_some_and(|skipping| skipping.is_spot_check(check.key));
         match known {
             Some(known) if !is_spot_check => {
-                Some(CheckOutcome::known(known.judgement(), known.recovery.unwrap_or_default()))
+                Some(CheckOutcome::known(known.ending(), known.recovery.unwrap_or_default()))
             }
             known => {
                 self.spot_check = known;
@@ -336,7 +336,7 @@ impl JudgeHooks for Checking<'_, '_> {
         outcome: CheckOutcome,
     ) -> (CheckOutcome, bool) {
         let outcome = self.compare(check, image, outcome);
-        let sound = match &outcome.judgement {
+        let sound = match &outcome.ending {
             CheckEnding::Ok | CheckEnding::Repaired => true,
             CheckEnding::Broken(why) => {
                 self.examiner.segment.add_broken(why.clone());

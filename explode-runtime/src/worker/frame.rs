@@ -145,7 +145,7 @@ mod tests {
                 WorkerStep::Disk { key: 5, crashes: 1, stage: DiskStage::Mount },
                 9,
             ),
-            FromWorker::Wary(
+            FromWorker::Snapshot(
                 WorkerStep::Finish,
                 Box::new(UnitSnapshot { result: result.clone(), ..UnitSnapshot::default() }),
             ),
@@ -159,7 +159,7 @@ mod tests {
         let outcome = crate::worker::DeathOutcome::Error(violation, StepName::Check);
         let past = vec![FatalCheck { key: 3, crashes: 0, outcome }];
         vec![
-            ToWorker::Know(KnownChecks::default()),
+            ToWorker::Learn(KnownChecks::default()),
             ToWorker::Run(Box::new(UnitOrder {
                 past,
                 snapshot_before: vec![WorkerStep::Start],

@@ -53,16 +53,16 @@ impl<'a> InThreadWorkers<'a> {
         if keep_events {
             system.keep_events();
         }
-        let about = system.about();
+        let facts = system.facts();
         let unobserved =
-            about.unobserved.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
-        let not_skipping = about.why_every_check_is_made.map(str::to_owned);
-        let unsupported_calls = about.unsupported_calls.to_vec();
+            facts.unobserved.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+        let why_every_check_is_made = facts.why_every_check_is_made.map(str::to_owned);
+        let unsupported_calls = facts.unsupported_calls.to_vec();
         let started = WorkerStarted {
-            origin: about.origin.clone(),
+            origin: facts.origin.clone(),
             unobserved,
             unsupported_calls,
-            why_every_check_is_made: not_skipping,
+            why_every_check_is_made,
         };
         let memo = Memo::new(self.plan.settings.crash_depth);
         self.working = Some(Working { system, memo });
@@ -86,7 +86,7 @@ impl<'a> InThreadWorkers<'a> {
         let Working { system, memo } = self.working.as_mut().expect(STARTED);
         match self.registry.policies.answers(&order.unit.policy) {
             Ok(answers) => {
-                let profile = system.about().profile;
+                let profile = system.facts().profile;
                 UnitExplorer::new(self.plan, profile, memo, order, answers, listener).run(&**system)
             }
             Err(error) => {

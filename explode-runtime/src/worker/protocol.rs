@@ -22,7 +22,7 @@ pub enum ToWorker {
     /// Start the stack of a plan. If true, results have the events of their units.
     Start(#[serde(with = "as_json")] Box<Plan>, bool),
     /// Remember that these checks are merged. No reply.
-    Know(KnownChecks),
+    Learn(KnownChecks),
     /// Run a unit.
     Run(Box<UnitOrder>),
     /// Replay a trace.
@@ -52,7 +52,7 @@ pub enum FromWorker {
     /// The next step and the number of checks that the unit has made. Only without a page.
     AboutTo(WorkerStep, u64),
     /// A snapshot of the unit before a step at which a worker has died.
-    Wary(WorkerStep, Box<UnitSnapshot>),
+    Snapshot(WorkerStep, Box<UnitSnapshot>),
     /// The unit has ended.
     End(Box<UnitResult>),
     /// The result of a replay.

@@ -13,7 +13,7 @@ use crate::devices::Backend;
 use crate::explore::{ReachedState, Unit};
 use crate::judge::{
     CandidateDisk, Check, CheckEnding, CheckOutcome, Crash, CrashPipeline, Descend, JudgeHooks,
-    judge as judge_disk, stood_still,
+    check_still, judge as judge_disk,
 };
 use crate::plan::Registry;
 use crate::stack::Stack;
@@ -144,13 +144,13 @@ impl JudgeHooks for RecordedWitness<'_> {
         _image: &Image,
         outcome: CheckOutcome,
     ) -> (CheckOutcome, bool) {
-        if let CheckEnding::Violated(violation) = &outcome.judgement
+        if let CheckEnding::Violated(violation) = &outcome.ending
             && check.crashes() == check.crash.depth
             && violation.signature(&self.trace.checker) == self.trace.signature
         {
             self.found = Some(violation.clone());
         }
-        let sound = outcome.judgement.is_sound();
+        let sound = outcome.ending.is_sound();
         (outcome, sound)
     }
 
@@ -238,7 +238,7 @@ impl UnitHooks for DiskSearch<'_> {
         } else {
             open_request.named(&wanted.blocks, &mut visit)?;
         }
-        stood_still(stack.devices())?;
+        check_still(stack.devices())?;
         self.looked = Some(looked);
         Err(CheckError::Stop)
     }

@@ -104,7 +104,7 @@ impl<W: Write> Server<'_, W> {
         )?;
         loop {
             match self.wire.receive()? {
-                Some(ToWorker::Know(known)) if begun => thread.add(&known),
+                Some(ToWorker::Learn(known)) if begun => thread.add(&known),
                 Some(ToWorker::Run(order)) if begun => {
                     self.unit(|wire| FromWorker::End(Box::new(thread.unit(&order, wire))))?;
                 }
@@ -267,7 +267,7 @@ impl<W: Write> UnitListener for SupervisorLink<'_, W> {
     }
 
     fn snapshot_before(&mut self, step: WorkerStep, snapshot: UnitSnapshot) {
-        self.notify(&FromWorker::Wary(step, Box::new(snapshot)));
+        self.notify(&FromWorker::Snapshot(step, Box::new(snapshot)));
     }
 
     fn stop(&mut self) -> bool {

@@ -18,7 +18,7 @@ pub struct UnitResult {
     #[serde(with = "as_json")]
     pub choices: Vec<Choice>,
     /// The segments, in order. The first ends when the checker has begun, if that is explored. Each
-    /// of the others is one call of mutate.
+    /// of the others is one call of mutate, or the finish.
     pub segments: Vec<Segment>,
     /// The first error of each signature.
     pub errors: Vec<FoundError>,
@@ -33,7 +33,7 @@ pub struct UnitResult {
 
 /// A part of a unit that ends at a reached state, or at the end of the unit.
 ///
-/// A segment has the checks that are not merged, if the worker knows that: each check once, with
+/// A segment has every check except those that the worker knows to be merged: each check once, with
 /// all that a crash during its recovery leads to. The number of a check is made from [its key and
 /// the number of further crashes that are followed](crate::dedup::nested_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

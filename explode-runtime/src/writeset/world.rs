@@ -24,8 +24,8 @@ pub struct PreflushWorld {
     pub since: u64,
 }
 
-/// A range of a device with its visible versions. A crash leaves one of them in it, or the contents
-/// of D.
+/// A slot: a range of a device with its visible versions. A crash leaves one of them in it, or the
+/// contents of D.
 #[derive(Clone, Debug)]
 pub struct VersionedRange {
     /// The device of the range.

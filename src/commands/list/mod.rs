@@ -114,7 +114,7 @@ fn seeded_bugs(registry: &Registry, format: Format) -> Exit {
 /// Lists the promises of these systems. Without names: of the rows of the matrix, and of simulated
 /// files.
 fn profiles(registry: &Registry, systems: &[String], format: Format) -> Exit {
-    let rows = registry.systems.iter().map(|system| system.name);
+    let rows = registry.rows.iter().map(|system| system.name);
     let all = || rows.chain([simfiles::NAME]).map(str::to_owned).collect();
     let names: Vec<String> = if systems.is_empty() { all() } else { systems.to_vec() };
     let profile = |name: &String| Row::named(registry, name)?.profile(registry);

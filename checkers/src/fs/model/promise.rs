@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags};
+use explode_runtime::check::digest;
 use explode_runtime::verdict;
 use explode_runtime::verdict::{CheckError, ExcludedPromises, ShellDemand, Verdict, Violation};
 use nix::errno::Errno;
@@ -173,6 +174,14 @@ pub fn judge(
         Err(CheckError::Violation(violation)) if !excluded.contains(&violation.promise) => Ok(()),
         judged => judged,
     })
+}
+
+/// Returns the `check_key` of a checker that calls [`judge`] with these promises.
+pub fn check_key(kept: &[PathPromise], others: Option<&[PathPromise]>) -> Vec<u8> {
+    match others {
+        None => digest(kept),
+        Some(others) => digest((kept, others)),
+    }
 }
 
 /// Checks that a file holds one of these contents. Otherwise returns the violation of the first,

@@ -164,7 +164,7 @@ impl Checker for Reasonable {
         stack.files()?;
         let attributes =
             words::OF_ATTRIBUTES.into_iter().filter(|_| self.limits.calls.are_of_attributes());
-        Ok(CheckerFacts::default().about(words::WORDS.into_iter().chain(attributes)))
+        Ok(CheckerFacts::default().promises(words::WORDS.into_iter().chain(attributes)))
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {

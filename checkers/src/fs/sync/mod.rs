@@ -51,7 +51,7 @@ mod tests;
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
-    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
 };
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
@@ -156,10 +156,7 @@ impl Checker for Sync {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(match &self.others {
-            None => digest(&self.promises),
-            Some(others) => digest((&self.promises, others)),
-        })
+        Some(promise::check_key(&self.promises, self.others.as_deref()))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -168,7 +165,7 @@ impl Checker for Sync {
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
-        Ok(CheckerFacts::default().about(SyncCall::OURS.into_iter().map(SyncCall::synced)))
+        Ok(CheckerFacts::default().promises(SyncCall::OURS.into_iter().map(SyncCall::synced)))
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {

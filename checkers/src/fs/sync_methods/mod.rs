@@ -42,7 +42,6 @@ mod method;
 use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported,
-    digest,
 };
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
@@ -222,10 +221,7 @@ impl Checker for SyncMethods {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(match &self.others {
-            None => digest(&self.promises),
-            Some(others) => digest((&self.promises, others)),
-        })
+        Some(promise::check_key(&self.promises, self.others.as_deref()))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -234,7 +230,7 @@ impl Checker for SyncMethods {
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         self.method.supported(stack.files()?.as_ref())?;
-        Ok(CheckerFacts::default().about(self.method.promises()).populated_ok())
+        Ok(CheckerFacts::default().promises(self.method.promises()).populated_ok())
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {

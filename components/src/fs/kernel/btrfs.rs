@@ -68,7 +68,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         // A rename over another file starts to write the file (`btrfs_rename` in fs/btrfs/inode.c),
         // as does the close of a truncated file. A work queue computes the checksums and submits
         // the writes.
-        write_out: Some(|_| drop(yield_to_others())),
+        settle: Some(|_| drop(yield_to_others())),
         unobserved: Some(
             "file data that was not submitted, and metadata, which it has in memory of its own",
         ),

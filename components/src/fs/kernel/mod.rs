@@ -80,7 +80,7 @@ struct KernelFsSpec {
     /// unmounted.
     strict: Option<Tool>,
     /// Waits for work that a call has left to be done ([`MountedFiles::settling`]).
-    write_out: Option<fn(BorrowedFd<'_>)>,
+    settle: Option<fn(BorrowedFd<'_>)>,
     /// True if mounting starts threads that do work on their own. The mount then waits for that
     /// work. A new file system is mounted once after mkfs, because the first mount has the most
     /// work to do.
@@ -119,7 +119,7 @@ impl KernelFsSpec {
             repair: None,
             unrepaired: false,
             strict: None,
-            write_out: None,
+            settle: None,
             starts_threads: false,
             promises,
             lacks: None,
@@ -351,7 +351,7 @@ impl KernelFsSpec {
         let files = MountedFiles::new(&at).map_err(|errno| {
             StepError::new(format!("the root directory cannot be opened: {}", errno.desc()))
         })?;
-        let files = files.settling(self.write_out);
+        let files = files.settling(self.settle);
         let driven =
             below.devices.of_type::<KernelDisks>().filter(|disks| disks.side() == Side::Live);
         // A check reads a crash disk, and most checks change nothing there.

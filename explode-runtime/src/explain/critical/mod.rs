@@ -61,7 +61,7 @@ pub struct Critical {
 }
 
 /// Searches for the critical write of the innermost failing disk at which the worker has stopped.
-/// Each question checks at most about `most` disks.
+/// Each question checks about `most` disks.
 ///
 /// # Errors
 /// Those of [`ProbeSession::attempt`].

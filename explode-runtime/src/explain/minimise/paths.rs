@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::ddmin::ddmin;
 use crate::base::RunError;
 use crate::choose::Choice;
-use crate::crash::PieceId;
+use crate::crash::PieceName;
 use crate::explain::{LocatedFailure, ProbeSession, SearchResult, look};
 use crate::worker::probe::ProbeAnswers;
 
@@ -18,8 +18,8 @@ pub(super) struct PathShrinker<'b, 'a, 'r> {
     session: &'b mut ProbeSession<'a, 'r>,
     /// The smallest path that fails.
     smallest: LocatedFailure,
-    /// True for paths that show the error. A failing path is recorded as it was requested and as it
-    /// was run.
+    /// The paths that were run. True for those that showed the error and were then the smallest.
+    /// These are recorded as they were requested and as they ran.
     known: HashMap<PathChoices, bool>,
 }
 
@@ -86,7 +86,7 @@ impl PathShrinker<'_, '_, '_> {
         }
         let mutates = u32::try_from(path.len()).expect("no more mutates than the trace had");
         let spot = self.smallest.failing.spot.as_ref();
-        let first: Vec<PieceId> = spot.map_or_else(Vec::new, |spot| spot.disks[0].blocks.clone());
+        let first: Vec<PieceName> = spot.map_or_else(Vec::new, |spot| spot.disks[0].blocks.clone());
         let found = look(self.session, ProbeAnswers::AsFits(path.clone()), mutates, first)?;
         let smaller = match found {
             SearchResult::Fails(failure) => {

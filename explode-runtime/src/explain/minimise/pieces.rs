@@ -2,7 +2,7 @@
 
 use super::ddmin::ddmin;
 use crate::base::RunError;
-use crate::crash::PieceId;
+use crate::crash::PieceName;
 use crate::explain::{DiskTry, ProbeSession};
 use crate::worker::probe::{CrashMoment, PendingRange, StoppedAt, kept_names};
 
@@ -83,7 +83,7 @@ fn closest(
 fn go_to(
     session: &mut ProbeSession<'_, '_>,
     standing: StoppedAt,
-    pieces: &[Vec<PieceId>],
+    pieces: &[Vec<PieceName>],
 ) -> Result<StoppedAt, RunError> {
     let DiskTry::Same(disks, _) = session.attempt(pieces)? else { return Ok(standing) };
     let mut spot = standing.spot.clone();

@@ -131,7 +131,8 @@ impl KernelFaults {
     }
 }
 
-/// Returns the failures among some choices: points at which a function of the kernel failed.
+/// Returns the failures among some choices: points at which code of the kernel did
+/// not take its normal option.
 pub fn failed(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
     injected(choices).filter(|choice| choice.kind != ChoiceKind::LateCompletion)
 }

@@ -25,7 +25,7 @@ pub(crate) const SITE: &str = "media";
 pub struct MediaFaults {
     unreadable: bool,
     garbage: bool,
-    pub(crate) most: u32,
+    pub(crate) max_per_path: u32,
 }
 
 /// The options of a leaf for faults of its medium.
@@ -58,7 +58,7 @@ impl MediaFaults {
         let most = options.int("most_faults", 1)?;
         let most = u32::try_from(most)
             .map_err(|_| UsageError(format!("most_faults of {most}; use less than 2^32")))?;
-        Ok(MediaFaults { unreadable, garbage, most })
+        Ok(MediaFaults { unreadable, garbage, max_per_path: most })
     }
 
     /// Returns true if no block can go bad.

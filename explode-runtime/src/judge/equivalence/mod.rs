@@ -27,7 +27,7 @@ use crate::verdict::Violation;
 #[derive(Clone, Debug)]
 pub struct KnownVerdict {
     /// The verdict.
-    pub outcome: DiskVerdict,
+    pub verdict: DiskVerdict,
     /// The events from the first recover to the last mount. `None` if they were not recorded.
     pub recovery: Option<Arc<Vec<Event>>>,
     /// The disk that was checked.
@@ -49,19 +49,19 @@ impl KnownVerdict {
     /// Returns the verdict of a check. `None` if it could not be made or was stopped. `recorded` is
     /// true if its recovery was recorded.
     pub fn of(judged: &CheckOutcome, recorded: bool, disk: Identity) -> Option<KnownVerdict> {
-        let outcome = match &judged.judgement {
+        let outcome = match &judged.ending {
             CheckEnding::Ok => DiskVerdict::Ok,
             CheckEnding::Repaired => DiskVerdict::Repaired,
             CheckEnding::Violated(violation) => DiskVerdict::Violated(Arc::new(violation.clone())),
             CheckEnding::Broken(_) | CheckEnding::Stopped => return None,
         };
         let recovery = recorded.then(|| Arc::clone(&judged.recovery));
-        Some(KnownVerdict { outcome, recovery, disk })
+        Some(KnownVerdict { verdict: outcome, recovery, disk })
     }
 
     /// Returns the verdict as the ending of a check.
-    pub fn judgement(&self) -> CheckEnding {
-        match &self.outcome {
+    pub fn ending(&self) -> CheckEnding {
+        match &self.verdict {
             DiskVerdict::Ok => CheckEnding::Ok,
             DiskVerdict::Repaired => CheckEnding::Repaired,
             DiskVerdict::Violated(violation) => CheckEnding::Violated((**violation).clone()),
@@ -73,13 +73,13 @@ impl KnownVerdict {
     pub fn is_enough(&self, recovery_wanted: bool) -> bool {
         !recovery_wanted
             || self.recovery.is_some()
-            || matches!(self.outcome, DiskVerdict::Violated(_))
+            || matches!(self.verdict, DiskVerdict::Violated(_))
     }
 
     /// Describes the difference to an actual check of the same disk. `None` if they agree.
     /// `recorded` is true if the recovery of that check was recorded.
     pub fn difference(&self, judged: &CheckOutcome, recorded: bool) -> Option<String> {
-        let (expected, found) = (self.judgement(), &judged.judgement);
+        let (expected, found) = (self.ending(), &judged.ending);
         if !alike(&expected, found) {
             return Some(format!("{} expected, and it is {}", name(&expected), name(found)));
         }

@@ -142,11 +142,11 @@ mod tests {
     }
 
     fn answer(outcome: DiskVerdict) -> KnownVerdict {
-        KnownVerdict { outcome, recovery: None, disk: Identity::default() }
+        KnownVerdict { verdict: outcome, recovery: None, disk: Identity::default() }
     }
 
     fn outcome(tree: &ReadTree, bytes: &[u8]) -> Option<DiskVerdict> {
-        tree.find(&image(bytes), &mut Values::default()).map(|answer| answer.outcome.clone())
+        tree.find(&image(bytes), &mut Values::default()).map(|answer| answer.verdict.clone())
     }
 
     fn insert(tree: &mut ReadTree, bytes: &[u8], reads: &[u64], outcome: DiskVerdict) -> usize {

@@ -37,7 +37,7 @@ impl ChoiceSource for MediaSource {
         let mut names = vec!["none".to_owned()];
         let mut chances = Vec::new();
         for (media, site) in stack.media_sites(write_set.durable()) {
-            if so_far < media.most && write_set.is_settled(site.dev, &site.sectors) {
+            if so_far < media.max_per_path && write_set.is_settled(site.dev, &site.sectors) {
                 for (word, fault) in media.faults(seed) {
                     names.push(format!("{} {word}", site.name));
                     chances.push(Chance { site: site.clone(), fault });

@@ -3,8 +3,8 @@
 
 use explode_ramdisk::Event;
 
-use crate::crash::{Epoch, Neighbours, PieceId};
-use crate::events::{DescribeSector, EventSummary, PlacedCall, happened};
+use crate::crash::{Epoch, Neighbours, PieceName};
+use crate::events::{DescribeSector, EventSummary, PlacedCall, summarise};
 use crate::worker::probe::protocol::{CrashMoment, PendingRange};
 
 /// Returns the moment of a disk that keeps these pieces. `first` is the instant before the events.
@@ -12,7 +12,7 @@ use crate::worker::probe::protocol::{CrashMoment, PendingRange};
 /// were made.
 pub(super) fn moment(
     neighbours: &Neighbours,
-    pieces: &[PieceId],
+    pieces: &[PieceName],
     epoch: Epoch,
     (first, events): (u64, &[Event]),
     issuers: &[Option<String>],
@@ -30,7 +30,7 @@ pub(super) fn moment(
     let issuers = issuers.iter().cloned().chain(std::iter::repeat(None));
     let happened = until
         .zip(issuers)
-        .map(|(event, by)| EventSummary { by, ..happened(event, describe_sector) })
+        .map(|(event, by)| EventSummary { by, ..summarise(event, describe_sector) })
         .collect();
     let later = events.iter().filter(counted).count() - before;
     let mut crash = neighbours.instant();
@@ -60,7 +60,7 @@ fn until_crash(mut calls: Vec<PlacedCall>, instant: u64) -> Vec<PlacedCall> {
 
 fn ranges(
     neighbours: &Neighbours,
-    pieces: &[PieceId],
+    pieces: &[PieceName],
     epoch: Epoch,
     describe_sector: DescribeSector<'_>,
 ) -> Vec<PendingRange> {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::choose::Choice;
-use crate::crash::{Epoch, PieceId};
+use crate::crash::{Epoch, PieceName};
 use crate::events::{EventSummary, FailedCommand, PlacedCall};
 use crate::trace::CrashDiskRecord;
 use crate::verdict::{Broken, Verdict, Violation};
@@ -59,7 +59,7 @@ pub enum ProbeGoal {
         /// replay (EX-60).
         only: Option<(u64, String)>,
         /// The pieces of the disk that is checked first.
-        first: Vec<PieceId>,
+        first: Vec<PieceName>,
         /// The maximal number of disks to check.
         most: u64,
         /// The maximal time, in milliseconds.
@@ -91,10 +91,10 @@ pub struct CrashPoint {
 pub enum ProbeCommand {
     /// Recover and check the disk that keeps these pieces: the pieces of the crash disk, then those
     /// of a disk that a crash during its recovery leaves, and so on.
-    Try(Vec<Vec<PieceId>>),
+    Try(Vec<Vec<PieceName>>),
     /// Send the evidence that a script needs, about this violation. The disk that keeps these
     /// pieces is the one to compare with. If no disk keeps them, there is no disk to compare with.
-    Evidence(Vec<PieceId>, Violation),
+    Evidence(Vec<PieceName>, Violation),
     /// End the path.
     Enough,
 }
@@ -107,7 +107,7 @@ pub enum ProbeReply {
     /// The disk that is checked next. Only if the worker may die.
     Looking(CrashPoint),
     /// The worker has stopped at a disk, and waits for a command.
-    Standing(StoppedAt),
+    Stopped(StoppedAt),
     /// The result of a try.
     Tried(TryResult),
     /// The evidence that a script needs.
@@ -146,7 +146,7 @@ pub struct CrashMoment {
     pub crash: u64,
     /// The events of the interval, or of the recovery, up to the crash.
     pub events: Vec<EventSummary>,
-    /// The number of events of the interval or the recovery after those.
+    /// The number of events of the interval or the recovery after the crash.
     pub later: u64,
     /// The pending ranges with the versions that a crash in this epoch can keep.
     pub ranges: Vec<PendingRange>,
@@ -173,7 +173,7 @@ pub struct PendingRange {
 
 impl PendingRange {
     /// Returns the name of a version.
-    pub fn name(&self, version: u32) -> PieceId {
+    pub fn name(&self, version: u32) -> PieceName {
         (self.dev, self.sectors.first().map_or(0, |part| part.0), version)
     }
 
@@ -189,7 +189,7 @@ impl PendingRange {
 }
 
 /// Returns the names of the versions that are kept, range by range.
-pub(crate) fn kept_names(ranges: &[PendingRange], digits: &[Option<u32>]) -> Vec<PieceId> {
+pub(crate) fn kept_names(ranges: &[PendingRange], digits: &[Option<u32>]) -> Vec<PieceName> {
     ranges.iter().zip(digits).filter_map(|(range, digit)| Some(range.name((*digit)?))).collect()
 }
 
@@ -240,7 +240,7 @@ pub struct ProbeResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeEnd {
     /// The worker has stopped at a disk, and has then received the command to end.
-    Stood,
+    Stopped,
     /// A mutate itself has seen this violation.
     Violated(Violation),
     /// The path has ended without reaching its goal, for this reason. True if a bound has ended the

@@ -173,7 +173,7 @@ impl Workers for RemoteWorkers<'_> {
     }
 
     fn learn(&mut self, known: &KnownChecks) -> Result<(), WorkerDeath> {
-        known.parts(KEYS).try_for_each(|part| self.worker().send(&ToWorker::Know(part)))
+        known.parts(KEYS).try_for_each(|part| self.worker().send(&ToWorker::Learn(part)))
     }
 
     fn run(

@@ -46,7 +46,7 @@ pub(super) struct Observing<'a> {
 impl<'a> Observing<'a> {
     /// Gives a new worker its number.
     pub fn new(observer: &'a dyn Observer) -> Observing<'a> {
-        Observing { observer, worker: observer.hired(), sent: observer.now() }
+        Observing { observer, worker: observer.worker_number(), sent: observer.now() }
     }
 }
 
@@ -86,7 +86,7 @@ impl RemoteWorker<'_> {
         loop {
             match self.receive(listener)? {
                 FromWorker::Chose(choice) => listener.chose(&choice),
-                FromWorker::Wary(step, snapshot) => listener.snapshot_before(step, *snapshot),
+                FromWorker::Snapshot(step, snapshot) => listener.snapshot_before(step, *snapshot),
                 other => return Ok(other),
             }
         }

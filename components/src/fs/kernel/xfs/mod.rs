@@ -51,7 +51,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("xfs_repair", CHECK).without(PROGRESS)),
-        write_out: Some(inactivation::finish),
+        settle: Some(inactivation::finish),
         unobserved: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what \
              its log and its own buffers hold",

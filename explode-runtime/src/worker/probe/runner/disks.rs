@@ -9,7 +9,7 @@ use super::prober::ProbeRunner;
 use crate::base::StepError;
 use crate::check::CrashRequest;
 use crate::choose::Choice;
-use crate::crash::{CrashDisk, Epoch, Neighbours, PieceId, names};
+use crate::crash::{CrashDisk, Epoch, Neighbours, PieceName, names};
 use crate::judge::{
     CandidateDisk, Check, CheckEnding, CheckOutcome, Crash, CrashStacks, DiskName, JudgeHooks,
     NeighbourQuery, OpenRequest, check_once, judge as judge_disk,
@@ -113,10 +113,10 @@ impl JudgeHooks for ProbeSearch<'_, '_, '_> {
         outcome: CheckOutcome,
     ) -> (CheckOutcome, bool) {
         let is_it = |violation: &Violation| self.prober.is_the_error(violation);
-        if matches!(&outcome.judgement, CheckEnding::Violated(violation) if is_it(violation)) {
+        if matches!(&outcome.ending, CheckEnding::Violated(violation) if is_it(violation)) {
             self.found = Some(disks_to(check));
         }
-        let sound = outcome.judgement.is_sound();
+        let sound = outcome.ending.is_sound();
         (outcome, sound)
     }
 }
@@ -234,7 +234,7 @@ impl ProbeRunner<'_> {
         let probed = ProbedRequest { judged_as, ..probed };
         let describe_sector = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
         let events = open_request.events();
-        let issuers = stack.devices().issuers(events.1.len());
+        let issuers = stack.devices().event_tasks(events.1.len());
         let calls = self.log.placed();
         let mut moments =
             vec![moment(&neighbours, blocks, epoch, events, &issuers, calls, &describe_sector)];
@@ -252,12 +252,12 @@ impl ProbeRunner<'_> {
             image = image_of(&found, &disk.blocks, None).map(|(image, _)| image);
             last = Some(found);
         }
-        self.stood = true;
+        self.has_stopped = true;
         let choices = self.split(made);
         let failed = self.log.failed_commands();
         let spot = probed.spot(disks.to_vec());
         let standing = StoppedAt { choices, failed, spot, moments, looked: self.looked };
-        let mut reply = ProbeReply::Standing(standing);
+        let mut reply = ProbeReply::Stopped(standing);
         loop {
             let next = self.talk.next(reply);
             match next {
@@ -336,7 +336,7 @@ impl ProbeRunner<'_> {
         &self,
         probed: ProbedRequest<'_>,
         neighbours: &Neighbours,
-        pieces: &[PieceId],
+        pieces: &[PieceName],
     ) -> Option<(Image, CrashDiskRecord)> {
         image_of(neighbours, pieces, Some(probed.epoch))
     }
@@ -346,7 +346,7 @@ impl ProbeRunner<'_> {
         probed: ProbedRequest<'_>,
         neighbours: &Neighbours,
         places: &[(usize, usize)],
-        pieces: &[Vec<PieceId>],
+        pieces: &[Vec<PieceName>],
     ) -> Result<TryResult, StepError> {
         let mut disks = Vec::new();
         let mut next = pieces.first().and_then(|pieces| self.image(probed, neighbours, pieces));
@@ -359,9 +359,9 @@ impl ProbeRunner<'_> {
             }
             let before = named(&disks[..level]);
             let judged = self.check(probed, image.clone(), &before, last, &mut |_, _| {});
-            let sound = matches!(judged.judgement, CheckEnding::Ok | CheckEnding::Repaired);
+            let sound = matches!(judged.ending, CheckEnding::Ok | CheckEnding::Repaired);
             if last || !sound {
-                return Ok(TryResult::Looked { disks, looks: looks(judged.judgement) });
+                return Ok(TryResult::Looked { disks, looks: looks(judged.ending) });
             }
             let place = places.get(level).copied().unwrap_or_default();
             let of = NeighbourQuery::Place(place);
@@ -384,7 +384,7 @@ fn named(disks: &[CrashDiskRecord]) -> Vec<DiskName> {
 /// Returns the disk among these neighbours that keeps these pieces.
 fn image_of(
     neighbours: &Neighbours,
-    pieces: &[PieceId],
+    pieces: &[PieceName],
     epoch: Option<Epoch>,
 ) -> Option<(Image, CrashDiskRecord)> {
     let mut found = None;

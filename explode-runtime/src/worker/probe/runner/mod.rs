@@ -11,7 +11,7 @@ use crate::check::CrashRequest;
 use crate::choose::{Choice, ChoicePoint, Divergence};
 use crate::events::{CallLog, LoggedAction, event_lines};
 use crate::explore::{ReachedState, Unit};
-use crate::judge::{CrashPipeline, stood_still};
+use crate::judge::{CrashPipeline, check_still};
 use crate::stack::Stack;
 use crate::unit::{System, UnitHooks, UnitProgress, UnitStop};
 use crate::verdict::{CheckError, WorkerStep};
@@ -41,9 +41,9 @@ pub(crate) fn probe(
         looked: 0,
         same_log: false,
         cut: false,
-        stood: false,
+        has_stopped: false,
         log: CallLog::new(order.noted),
-        pristine: system.about().pristine.clone(),
+        pristine: system.facts().pristine.clone(),
     };
     let ended = system.run(&unit, &mut prober);
     let choices = prober.split(&ended.choices);
@@ -61,11 +61,11 @@ pub(crate) fn probe(
             (Some(UnitStop::Broken(why)), _) => ProbeEnd::Broken(why),
             (_, Some(divergence)) => ProbeEnd::Diverged(divergence.to_string()),
             (Some(UnitStop::Violated(violation, _)), _) => ProbeEnd::Violated(violation),
-            _ if prober.stood => ProbeEnd::Stood,
+            _ if prober.has_stopped => ProbeEnd::Stopped,
             _ => ProbeEnd::Nothing(prober.nothing().to_owned(), prober.cut),
         }
     };
-    let promise = system.about().profile.and_then(|profile| {
+    let promise = system.facts().profile.and_then(|profile| {
         let line = profile.promises.iter().find(|line| line.name == order.promise)?;
         Some(CitedPromise {
             system: profile.system.clone(),
@@ -177,7 +177,7 @@ impl UnitHooks for ProbeRunner<'_> {
                 }
                 None => false,
             };
-            stood_still(stack.devices())?;
+            check_still(stack.devices())?;
             if stood || matches!(self.order.until, ProbeGoal::At(_)) {
                 return Err(CheckError::Stop);
             }

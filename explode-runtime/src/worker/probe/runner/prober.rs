@@ -38,7 +38,7 @@ pub(super) struct ProbeRunner<'a> {
     pub same_log: bool,
     /// True if a bound has ended the search.
     pub cut: bool,
-    pub stood: bool,
+    pub has_stopped: bool,
     /// The calls so far.
     pub log: CallLog,
     pub pristine: Image,
