@@ -33,6 +33,7 @@ pub fn register(registry: &mut Registry) {
         fs::reasonable::def(),
         fs::replaced::def(),
         fs::moved::def(),
+        fs::workloads::def(),
         kv::commits::def(),
         vcs::merge::def(),
         vdisk::blocks::def(),

@@ -14,5 +14,6 @@ pub mod sync_methods;
 mod topology;
 #[cfg(test)]
 mod words;
+pub mod workloads;
 
 use explode_runtime::stack::RESERVED;

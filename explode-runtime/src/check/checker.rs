@@ -84,6 +84,10 @@ pub struct CheckerAbilities<'a> {
     pub demands: Option<&'a dyn Demands>,
     /// Prepares for a chop. `None` if the checker continues unchanged.
     pub chop: Option<&'a dyn Chop>,
+    /// True if there is a chop after the first mutate and before the second, with `--chop` or
+    /// without. So a checker begins on files that it has made itself, on a system that has only
+    /// just been mounted. Asked after the first mutate.
+    pub remounts: bool,
 }
 
 /// Setters, to be chained.
@@ -106,6 +110,11 @@ impl<'a> CheckerAbilities<'a> {
     /// Sets the preparation for a chop.
     pub fn chop(self, chop: &'a dyn Chop) -> CheckerAbilities<'a> {
         CheckerAbilities { chop: Some(chop), ..self }
+    }
+
+    /// Sets whether there is a chop after the first mutate.
+    pub fn remounts(self, remounts: bool) -> CheckerAbilities<'a> {
+        CheckerAbilities { remounts, ..self }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::choose::Choice;
 use crate::crash::{Epoch, KeptPiece, names};
 use crate::plan::{Plan, RunOrigin, RunSettings};
 use crate::stack::{Carried, StackSpec};
-use crate::trace::FoundError;
+use crate::trace::{FoundError, Position};
 use crate::verdict::{StepName, Verdict};
 
 /// The format that this version writes and reads.
@@ -112,6 +112,20 @@ pub enum TraceError {
     Damaged(String),
 }
 
+/// Returns the calls of mutate that a chop follows on the path to a place, in order.
+fn chops(period: Option<u32>, place: Position) -> Vec<u32> {
+    let demanded = u32::from(place.remounted);
+    match period {
+        // With a chop after each call, the one that the checker demands is among them.
+        Some(1) => (1..=place.chops + demanded).collect(),
+        Some(period) => {
+            let regular = (1..=place.chops).map(|chop| chop * period);
+            (1..=demanded).chain(regular).collect()
+        }
+        None => (1..=demanded).collect(),
+    }
+}
+
 impl Trace {
     /// Returns the trace of an error.
     pub fn of(plan: &Plan, origin: &RunOrigin, error: &FoundError) -> Trace {
@@ -134,9 +148,7 @@ impl Trace {
             pristine: origin.pristine.clone(),
             choices: witness.choices.clone(),
             mutates: witness.place.mutates,
-            chops: plan.settings.chop.map_or_else(Vec::new, |period| {
-                (1..=witness.place.chops).map(|chop| chop * period).collect()
-            }),
+            chops: chops(plan.settings.chop, witness.place),
             interval: witness.place.interval,
             epoch: witness.epoch,
             args: witness.args.clone(),

@@ -54,8 +54,10 @@ pub struct Position {
     pub mutates: u32,
     /// The index of the request for crash checks, from the beginning of the run.
     pub interval: u64,
-    /// The number of chops so far, including one that is not finished.
+    /// The number of chops so far that `--chop` demands, including one that is not finished.
     pub chops: u32,
+    /// True after a chop that the checker demands, which follows the first mutate.
+    pub remounted: bool,
 }
 
 impl Position {

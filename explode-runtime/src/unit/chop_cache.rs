@@ -98,10 +98,14 @@ impl ChopCache {
         let fits = |chopped: &ChopState| {
             chopped.place.mutates <= state.depth && chopped.choices <= state.choices.len()
         };
+        // The checker demands the same chop on every run of a path.
+        let is_chopped = |place: &Position| {
+            chops.is_between(place.mutates) || place.mutates == 1 && place.remounted
+        };
         let places: Vec<(u32, usize)> = self
             .states
             .values()
-            .filter(|(chopped, _)| fits(chopped) && chops.is_between(chopped.place.mutates))
+            .filter(|(chopped, _)| fits(chopped) && is_chopped(&chopped.place))
             .map(|(chopped, _)| (chopped.place.mutates, chopped.choices))
             .sorted_unstable()
             .dedup()

@@ -128,7 +128,7 @@ impl UnitSteps<'_, '_, '_> {
         let restored = self.driver.place.mutates;
         for depth in restored..self.depths() {
             self.go_on()?;
-            if depth > restored && self.runner.chops.is_between(depth) {
+            if depth > restored && self.is_chopped(depth) {
                 self.chop(true)?;
                 self.go_on()?;
             }
@@ -141,6 +141,15 @@ impl UnitSteps<'_, '_, '_> {
             }
         }
         if self.runner.chops.is_last(self.depths()) { self.chop(false) } else { Ok(()) }
+    }
+
+    /// Returns true if there is a chop after `mutates` calls and before the next.
+    fn is_chopped(&self, mutates: u32) -> bool {
+        self.runner.chops.is_between(mutates) || mutates == 1 && self.checker_remounts()
+    }
+
+    fn checker_remounts(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.checker.abilities().remounts)
     }
 
     /// Returns the total number of calls of mutate.
@@ -202,11 +211,13 @@ impl UnitSteps<'_, '_, '_> {
     /// Unmounts the stack and starts another one on its disks. After a chop between two calls of
     /// mutate the state is kept, if the checker can be copied.
     fn chop(&mut self, is_between: bool) -> Result<(), UnitStop> {
+        let demanded = self.driver.place.mutates == 1 && self.checker_remounts();
         let Some(RunningStack { mut stack, mut checker }) = self.running.take() else {
             return Ok(());
         };
         let span = debug_span!("chop").entered();
-        self.driver.place.chops += 1;
+        self.driver.place.chops += u32::from(!demanded);
+        self.driver.place.remounted |= demanded;
         self.driver.before(self.driver.place.chop());
         let chopped = after_chop(checker.as_ref(), &stack);
         // If both fail, the error of the chop is reported.

@@ -40,6 +40,11 @@ impl OpenFiles {
         self.0.iter().find(is).map(|(fd, _)| *fd)
     }
 
+    /// Returns the path of each open file, or [`NAMELESS`].
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|(path, _)| path.as_str())
+    }
+
     /// Updates the paths of open files after a successful call.
     pub fn follow(&mut self, call: &FsCall) {
         match call {
@@ -82,7 +87,17 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Returns a session without open files.
     pub fn new(files: &'a dyn Files) -> Session<'a> {
-        Session { files, open: OpenFiles::default() }
+        Session::resume(files, OpenFiles::default())
+    }
+
+    /// Returns a session that continues with files that an earlier one has left open.
+    pub fn resume(files: &'a dyn Files, open: OpenFiles) -> Session<'a> {
+        Session { files, open }
+    }
+
+    /// Ends the session and returns the files that are open. They stay open.
+    pub fn leave(mut self) -> OpenFiles {
+        std::mem::take(&mut self.open)
     }
 
     /// Makes a call. A call on a file that is not open opens it and closes it afterwards.

@@ -67,6 +67,25 @@ pub struct NamePlace<'a> {
 }
 
 impl History {
+    /// Returns the history of a tree that is stable as it is.
+    pub fn stable(fs: &Abstract) -> History {
+        let mut history = History::default();
+        for (path, id) in fs.paths() {
+            history.lead(fs, &path, Some(id));
+            if fs.is_file(id) {
+                let file = history.files.entry(id).or_default();
+                file.forced.write(0, fs.bytes(id));
+                file.writes = vec![(0, fs.bytes(id).to_vec())];
+            }
+            let attributes = history.attributes.entry(id);
+            attributes
+                .or_insert_with(|| AttributeHistory::new(fs.is_directory(id)))
+                .follow(fs.attributes(id));
+        }
+        history.sync(fs);
+        history
+    }
+
     /// Applies calls to the tree. Their operations are volatile.
     pub fn follow(&mut self, fs: &mut Abstract, calls: &[FsCall]) {
         for call in calls {

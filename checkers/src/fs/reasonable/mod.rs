@@ -48,7 +48,7 @@
 
 mod assign;
 mod contents;
-mod demands;
+pub(in crate::fs) mod demands;
 mod explain;
 mod free;
 #[doc(hidden)]
@@ -80,7 +80,7 @@ use explode_runtime::verdict::{CheckError, ShellDemand, Violation};
 
 use super::model::CALLS;
 use super::topology::{self, DIRS, FAR, FILES, probe};
-use state::Reasonable;
+pub(in crate::fs) use state::Reasonable;
 use step::FsStep;
 
 /// The name in the registry.
@@ -93,30 +93,24 @@ pub fn def() -> CheckerDef {
         "what was forced is there unless it was deleted, and nothing is there that was never made",
         build,
     )
-    .options([
-        FILES,
-        DIRS,
-        FAR,
-        CALLS,
-        OptionDef {
-            name: "unsynced",
-            about: "allowed unsynced contents: own (zeroes, or bytes written there), any",
-            default: "own",
-        },
-        OptionDef {
-            name: "copies",
-            about: "allow an unforced rename or link to leave two copies of a file, as on FAT: \
-                    true, false",
-            default: "true",
-        },
-        OptionDef {
-            name: "exchange",
-            about: "allowed result of a crash in an exchange: half (one file under both names), \
-                    whole",
-            default: "half",
-        },
-    ])
+    .options([FILES, DIRS, FAR, CALLS, UNSYNCED, COPIES, EXCHANGE])
 }
+
+pub(in crate::fs) const UNSYNCED: OptionDef = OptionDef {
+    name: "unsynced",
+    about: "allowed unsynced contents: own (zeroes, or bytes written there), any",
+    default: "own",
+};
+pub(in crate::fs) const COPIES: OptionDef = OptionDef {
+    name: "copies",
+    about: "allow an unforced rename or link to leave two copies of a file, as on FAT: true, false",
+    default: "true",
+};
+pub(in crate::fs) const EXCHANGE: OptionDef = OptionDef {
+    name: "exchange",
+    about: "allowed result of a crash in an exchange: half (one file under both names), whole",
+    default: "half",
+};
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Reasonable::of(options)?))

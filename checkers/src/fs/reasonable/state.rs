@@ -15,27 +15,37 @@ use crate::fs::topology::Limits;
 
 /// The tree, and the stable and volatile operations that have made it.
 #[derive(Clone, Debug)]
-pub(super) struct Reasonable {
-    pub(super) limits: Limits,
-    pub(super) garbage: UnwrittenBytes,
-    pub(super) copies: bool,
+pub(in crate::fs) struct Reasonable {
+    pub(in crate::fs) limits: Limits,
+    pub(in crate::fs) garbage: UnwrittenBytes,
+    pub(in crate::fs) copies: bool,
     /// True if an exchange must be there whole or not at all.
-    pub(super) whole: bool,
-    pub(super) excluded: ExcludedPromises,
-    pub(super) fs: Abstract,
-    pub(super) free: Free,
+    pub(in crate::fs) whole: bool,
+    pub(in crate::fs) excluded: ExcludedPromises,
+    pub(in crate::fs) fs: Abstract,
+    pub(in crate::fs) free: Free,
     /// The number of writes so far.
-    pub(super) writes: u32,
-    pub(super) history: Moments<History>,
+    pub(in crate::fs) writes: u32,
+    pub(in crate::fs) history: Moments<History>,
 }
 
 impl Reasonable {
-    pub(super) fn of(options: &Options) -> Result<Reasonable, UsageError> {
+    /// Reads the options of `fs-reasonable`.
+    pub(in crate::fs) fn of(options: &Options) -> Result<Reasonable, UsageError> {
+        Reasonable::within(Limits::of(options)?, options)
+    }
+
+    /// Reads the options about the promises: [`UNSYNCED`](super::UNSYNCED),
+    /// [`COPIES`](super::COPIES) and [`EXCHANGE`](super::EXCHANGE).
+    pub(in crate::fs) fn within(
+        limits: Limits,
+        options: &Options,
+    ) -> Result<Reasonable, UsageError> {
         let mut now = History::default();
         let fs = Abstract::new();
         now.sync(&fs);
         Ok(Reasonable {
-            limits: Limits::of(options)?,
+            limits,
             garbage: options.one_of(
                 "unsynced",
                 &[("own", UnwrittenBytes::Own), ("any", UnwrittenBytes::Any)],
@@ -52,7 +62,7 @@ impl Reasonable {
 
     /// Checks that files are reasonable. If the violation of the whole tree is excluded, single
     /// names are checked for one that is not.
-    pub(super) fn judge_files(
+    pub(in crate::fs) fn judge_files(
         &self,
         files: &dyn Files,
         history: &History,
@@ -72,7 +82,7 @@ impl Reasonable {
     }
 
     /// Returns true if the profile keeps the promise of this call.
-    pub(super) fn counts(&self, call: By) -> bool {
+    pub(in crate::fs) fn counts(&self, call: By) -> bool {
         !self.excluded.contains(call.synced())
     }
 }

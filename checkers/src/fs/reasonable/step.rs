@@ -1,7 +1,7 @@
 //! The steps that mutate chooses from: the calls of the generic core, sync, and fsync of every node
 //! that is not forced, by each of its names.
 
-use explode_ramdisk::files::{Files, OpenFlags, WriteMethod};
+use explode_ramdisk::files::{Files, FsCall, OpenFlags, WriteMethod};
 use explode_runtime::verdict::CheckError;
 use nix::errno::Errno;
 
@@ -96,8 +96,13 @@ impl FsStep {
 impl Reasonable {
     /// Applies a call that has succeeded and written these bytes.
     fn follow(&mut self, call: &TopologyCall, bytes: &[u8]) {
+        self.follow_calls(&call.calls(bytes));
+    }
+
+    /// Applies calls that have succeeded. Their operations are volatile.
+    pub(in crate::fs) fn follow_calls(&mut self, calls: &[FsCall]) {
         let before = self.fs.clone();
-        self.history.now.follow(&mut self.fs, &call.calls(bytes));
+        self.history.now.follow(&mut self.fs, calls);
         self.free.follow(&before, &self.fs);
     }
 

@@ -1,0 +1,297 @@
+//! Every short workload: all sequences of N calls on a small tree, each call followed by each way
+//! of forcing what it has changed, or by none.
+//!
+//! The first mutate makes the tree on which the workload begins ([`Start`]). Each later mutate
+//! makes one call ([`Alphabet`]) and forces something or nothing. So `--depth` is N + 1. Every disk
+//! that a crash could leave from the start of the call to the end of the forcing is checked. The
+//! promises are those of [`fs-reasonable`](super::reasonable).
+//!
+//! No two workloads are merged, also not two with equal trees: fsync of a file that has not
+//! changed may write to the log of a file system, and later calls may depend on that. Two
+//! workloads never differ only in names, because no two nodes of a start are symmetric and a new
+//! name is the one that was freed last, or the first free letter.
+//!
+//! The tree is not compared between two calls, because that would bring all inodes into memory.
+
+mod alphabet;
+mod start;
+#[cfg(test)]
+mod tests;
+
+use explode_ramdisk::files::{Files, FsCall, OpenFiles, OpenFlags, Session};
+use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported,
+    digest,
+};
+use explode_runtime::choose::{ChoicePoint, Label};
+use explode_runtime::crash::Epoch;
+use explode_runtime::stack::Stack;
+use explode_runtime::verdict::{CheckError, ShellDemand, Violation};
+
+use super::model::SyncCall as By;
+use super::model::{Abstract, History};
+use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
+use super::topology::{self, TopologyCall, begin, probe};
+use alphabet::Alphabet;
+use start::Start;
+
+/// The name in the registry.
+pub const NAME: &str = "fs-workloads";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "every workload of N calls (--depth N+1): what was forced is there, and nothing that was \
+         never made",
+        build,
+    )
+    .options([
+        OptionDef {
+            name: "alphabet",
+            about: "calls and ways of forcing: core (12 calls; forces what a call has changed), \
+                    full (all calls; forces every file and directory)",
+            default: "core",
+        },
+        OptionDef {
+            name: "start",
+            about: "files before the first call: empty, committed (a small tree, synced, also \
+                    mounted again), both",
+            default: "both",
+        },
+        OptionDef {
+            name: "descriptors",
+            about: "files of a committed tree: closed (each call opens them by name), open (from \
+                    the start on), both",
+            default: "both",
+        },
+        UNSYNCED,
+        COPIES,
+        EXCHANGE,
+    ])
+}
+
+/// The tree, its history, and the open files.
+#[derive(Clone, Debug)]
+struct Workloads {
+    alphabet: Alphabet,
+    /// The possible starts.
+    starts: Vec<Start>,
+    /// The chosen start. `None` before the first mutate.
+    start: Option<Start>,
+    state: Reasonable,
+    open: OpenFiles,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let alphabet = options.one_of("alphabet", &Alphabet::ALL)?;
+    let both = [(true, true), (true, false), (false, true)];
+    let [all, first, second] = both;
+    let named = [("both", all), ("empty", first), ("committed", second)];
+    let (empty, committed) = options.one_of("start", &named)?;
+    let named = [("both", all), ("closed", first), ("open", second)];
+    let (closed, open) = options.one_of("descriptors", &named)?;
+    let is_wanted = |start: &Start| match start {
+        Start::AsMade => empty,
+        Start::Committed { open: true, .. } => committed && open,
+        Start::Committed { open: false, .. } => committed && closed,
+    };
+    Ok(Box::new(Workloads {
+        alphabet,
+        starts: Start::ALL.into_iter().filter(is_wanted).collect(),
+        start: None,
+        state: Reasonable::within(alphabet.limits(), options)?,
+        open: OpenFiles::default(),
+    }))
+}
+
+impl Workloads {
+    /// Makes the files on which the workload begins.
+    fn begin(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
+        let names: Vec<String> = self.starts.iter().map(|start| start.name()).collect();
+        let label = Label::named("fs-workloads start");
+        let point = ChoicePoint::action(names.len() as u32, label);
+        let start = self.starts[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
+        self.start = Some(start);
+        let files = cx.stack().files()?;
+        for call in start.calls(self.state.limits.calls) {
+            if !self.make(&call, files.as_ref())? {
+                let text = format!("{}: not supported; use --set {NAME}.start=empty", call.name());
+                return Err(CheckError::broken(text));
+            }
+        }
+        if start.is_committed() {
+            files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
+            self.state.history.now.sync(&self.state.fs);
+            self.state.history.begin();
+        }
+        if !start.is_remounted() {
+            self.open_all(files.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Opens all files, if the workload begins with open files.
+    fn open_all(&mut self, files: &dyn Files) -> Result<(), StepError> {
+        let mut session = Session::new(files);
+        let is_open = self.start.is_some_and(Start::is_open);
+        let fs = &self.state.fs;
+        for (path, _) in fs.paths().into_iter().filter(|(_, id)| is_open && fs.is_file(*id)) {
+            let call = FsCall::Open { path, flags: OpenFlags::EXISTING };
+            session.make(&call).map_err(|errno| StepError::new(format!("{call}: {errno}")))?;
+        }
+        self.open = session.leave();
+        Ok(())
+    }
+
+    /// Makes a call on files and on the model. Returns false if the file system does not support
+    /// the call.
+    fn make(&mut self, call: &TopologyCall, files: &dyn Files) -> Result<bool, CheckError> {
+        self.state.writes += u32::from(call.writes());
+        let bytes = call.bytes(&self.state.fs, self.state.writes);
+        let calls = call.calls(&bytes);
+        let mut session = Session::resume(files, std::mem::take(&mut self.open));
+        let made = calls.iter().try_for_each(|call| session.make(call));
+        self.open = session.leave();
+        match made {
+            Ok(()) => {
+                self.follow(&calls);
+                Ok(true)
+            }
+            // Some file systems have no links.
+            Err(errno) if call.is_refused(errno) => Ok(false),
+            Err(errno) => Err(CheckError::broken(format!("{}: {errno}", call.name()))),
+        }
+    }
+
+    /// Applies calls that have succeeded to the model.
+    fn follow(&mut self, calls: &[FsCall]) {
+        self.state.follow_calls(calls);
+        // Nothing is promised about a file that has lost its last name.
+        self.state.fs.nameless_mut().clear();
+        if self.state.counts(By::Msync) {
+            let (history, fs) = (&mut self.state.history.now, &self.state.fs);
+            calls.iter().for_each(|call| history.end(fs, call));
+        }
+        self.state.history.begin();
+    }
+
+    /// Forces something, or nothing. A sync that fails promises nothing, and the workload goes on.
+    fn force(&mut self, call: &FsCall, files: &dyn Files) {
+        let mut session = Session::resume(files, std::mem::take(&mut self.open));
+        let forced = session.make(call);
+        self.open = session.leave();
+        if forced.is_ok() && By::of(call).is_some_and(|by| self.state.counts(by)) {
+            self.state.history.now.force(&self.state.fs, call);
+        }
+    }
+}
+
+/// Returns the name of a way of forcing in traces.
+fn forcing_name(forcing: &Option<FsCall>) -> String {
+    forcing.as_ref().map_or_else(|| "force nothing".to_owned(), ToString::to_string)
+}
+
+impl Checker for Workloads {
+    fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
+        self.state.limits.calls = self.state.limits.calls.without_all(stack.unsupported_calls());
+        self.state.excluded = stack.excluded();
+        if self.start.is_some() {
+            let files = stack.files()?;
+            return self.open_all(files.as_ref());
+        }
+        if stack.starts_populated() {
+            self.starts = vec![Start::AsMade];
+            self.state.fs = begin(stack, self.state.limits.calls)?;
+            self.state.history.now = History::stable(&self.state.fs);
+            self.state.history.begin();
+        }
+        // Without sync a tree is committed by the unmount.
+        let syncs = self.state.counts(By::Sync);
+        self.starts.retain(|start| syncs || !start.is_committed() || start.is_remounted());
+        Ok(())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
+        let Some(start) = self.start else { return self.begin(cx) };
+        let files = cx.stack().files()?;
+        let Reasonable { fs, free, limits, .. } = &self.state;
+        let new = |id| free.next(fs, id);
+        let calls = self.alphabet.calls(fs, start, &self.open, limits, &new);
+        let names: Vec<String> = calls.iter().map(TopologyCall::name).collect();
+        let point = ChoicePoint::action(calls.len() as u32, Label::named(NAME));
+        let call = &calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
+        let before: Abstract = fs.clone();
+        cx.check_crashes_start(&[]);
+        if !self.make(call, files.as_ref())? {
+            return Err(CheckError::Stop);
+        }
+        let forcings = self.alphabet.forcings(call, &before, &self.state.fs, &self.open);
+        let names: Vec<String> = forcings.iter().map(forcing_name).collect();
+        let label = Label::named("fs-workloads force");
+        let point = ChoicePoint::action(forcings.len() as u32, label);
+        let forcing = &forcings[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
+        if let Some(call) = forcing {
+            self.force(call, files.as_ref());
+        }
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
+        self.state.judge_files(stack.files()?.as_ref(), self.state.history.at(epoch))
+    }
+
+    /// Closes the open files, which would keep the file system busy.
+    fn finish(&mut self, stack: &Stack) -> Result<(), StepError> {
+        let files = stack.files()?;
+        drop(Session::resume(files.as_ref(), std::mem::take(&mut self.open)));
+        Ok(())
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        Some(digest((&self.state.fs, &self.state.history)))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        let calls = self.state.limits.calls;
+        let attributes = words::OF_ATTRIBUTES.into_iter().filter(|_| calls.are_of_attributes());
+        let promises = words::WORDS.into_iter().chain(attributes);
+        Ok(CheckerFacts::default().promises(promises).populated_ok())
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        let remounts = self.start.is_some_and(Start::is_remounted);
+        let abilities = CheckerAbilities::default().demands(self).topology(self);
+        abilities.remounts(remounts).probe(self)
+    }
+}
+
+impl Probe for Workloads {
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, StepError> {
+        let missing = probe(stack.files()?.as_ref(), self.state.limits.calls)?;
+        Ok(missing.into_iter().map(str::to_owned).collect())
+    }
+}
+
+impl Topology for Workloads {
+    fn topology(&self) -> Vec<u8> {
+        topology::signature(&self.state.fs)
+    }
+}
+
+impl Demands for Workloads {
+    fn demands(
+        &self,
+        epoch: Epoch,
+        _args: &[String],
+        violation: &Violation,
+    ) -> Option<Vec<ShellDemand>> {
+        demands::demands(&self.state.fs, self.state.history.at(epoch), violation)
+    }
+}

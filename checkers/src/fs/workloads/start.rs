@@ -1,0 +1,80 @@
+//! The trees on which workloads begin.
+
+use explode_ramdisk::files::FsCall;
+
+use crate::fs::model::{Group, Groups};
+use crate::fs::topology::{BLOCK, TopologyCall};
+
+/// The files that are there before the first call of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// No files, or those that the stack begins with.
+    AsMade,
+    /// A tree that was made and synced.
+    Committed {
+        /// True if the file system was unmounted and mounted again since. Then no inode is in
+        /// memory.
+        remounted: bool,
+        /// True if each file is open, by each of its names.
+        open: bool,
+    },
+}
+
+impl Start {
+    /// All starts, the simplest first.
+    pub const ALL: [Start; 5] = [
+        Start::AsMade,
+        Start::Committed { remounted: false, open: false },
+        Start::Committed { remounted: true, open: false },
+        Start::Committed { remounted: false, open: true },
+        Start::Committed { remounted: true, open: true },
+    ];
+
+    /// Returns the name of the start in traces.
+    pub fn name(self) -> String {
+        match self {
+            Start::AsMade => "the files as the stack makes them".to_owned(),
+            Start::Committed { remounted, open } => {
+                let again = if remounted { ", mounted again" } else { "" };
+                let open = if open { ", files open" } else { "" };
+                format!("a committed tree{again}{open}")
+            }
+        }
+    }
+
+    pub fn is_committed(self) -> bool {
+        self != Start::AsMade
+    }
+
+    pub fn is_remounted(self) -> bool {
+        matches!(self, Start::Committed { remounted: true, .. })
+    }
+
+    pub fn is_open(self) -> bool {
+        matches!(self, Start::Committed { open: true, .. })
+    }
+
+    /// Returns the calls that make the tree: two directories, a file of two blocks in the first
+    /// one with a second name in the other, a file of one block there, and a symbolic link where
+    /// they are available. No two of these nodes are symmetric, so no two workloads are.
+    pub fn calls(self, calls: Groups) -> Vec<TopologyCall> {
+        if !self.is_committed() {
+            return Vec::new();
+        }
+        let mkdir = |path: &str| FsCall::Mkdir { path: path.to_owned() }.into();
+        let mut made = vec![
+            mkdir("/a"),
+            mkdir("/b"),
+            TopologyCall::creat("/a/a"),
+            TopologyCall::pwrite("/a/a", 0),
+            TopologyCall::pwrite("/a/a", BLOCK),
+            TopologyCall::creat("/b/a"),
+            TopologyCall::pwrite("/b/a", 0),
+            FsCall::Link { from: "/a/a".to_owned(), to: "/b/b".to_owned() }.into(),
+        ];
+        if calls.has(Group::Symlink) {
+            made.push(FsCall::Symlink { target: "a".to_owned(), path: "/a/b".to_owned() }.into());
+        }
+        made
+    }
+}
