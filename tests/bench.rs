@@ -88,7 +88,7 @@ fn a_person_sees_rates() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn impossible_measurements_are_refused() {
     let refused = |args: &str, words: &[&str]| {
         let ran = explode(["bench"].into_iter().chain(args.split_whitespace()));
         ran.refused(words);

@@ -111,7 +111,7 @@ fn without_any_room_nothing_begins() {
 
 /// There is space for run.jsonl and `room` traces.
 #[test]
-fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
+fn a_trace_that_cannot_be_written_is_reported_and_earlier_ones_are_whole() {
     let elsewhere = tempdir().unwrap();
     for room in [0, 1, 3] {
         let Some(mount) = Mount::with_room_for(1 + room) else { return };
@@ -152,7 +152,7 @@ fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
 
 /// Long paths fill the first page of run.jsonl when all is found. There is no second page.
 #[test]
-fn messages_that_cannot_be_written_have_been_said() {
+fn messages_are_printed_even_if_they_cannot_be_stored() {
     let Some(mount) = Mount::with_room_for(1 + 4) else { return };
     let out = mount.path(&"long".repeat(35)).join("name".repeat(35));
     let ran = explode(RUN.split_whitespace().chain(["--out", out.to_str().unwrap()])).expect(1);
@@ -168,7 +168,7 @@ fn messages_that_cannot_be_written_have_been_said() {
 
 /// A trace by design does not count as a finding, whether it can be written or not.
 #[test]
-fn what_is_by_design_is_no_finding_on_a_full_disk_either() {
+fn a_loss_by_design_is_no_finding_on_a_full_disk() {
     let Some(mount) = Mount::with_room_for(1) else { return };
     let ran = mount.explode("run sqlite-normal --depth 1").expect(4);
     let (error, traces) = said(&ran);

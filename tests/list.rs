@@ -126,7 +126,7 @@ fn targets_are_made_of_what_is_listed() {
 /// A clean target is clean at any depth. An error must show within the target's depth. Targets that
 /// need a guest have another test.
 #[test]
-fn every_target_keeps_its_word() {
+fn every_target_has_its_expected_result() {
     let folder = tempdir().unwrap();
     for target in list("targets").iter().filter(|target| target["in"] == "mem") {
         let (name, expect) = (target["name"].as_str().unwrap(), target["expect"].as_str().unwrap());

@@ -40,7 +40,7 @@ fn outcomes(lines: &[Value]) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn each_outcome_is_what_it_says() {
+fn each_cell_has_its_expected_outcome() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     seeded(folder, "unsafe", "no-preflush");
@@ -101,7 +101,7 @@ fn each_outcome_is_what_it_says() {
 
 /// `--deeper` adds a step to each check. A resumed matrix has the same depth.
 #[test]
-fn deeper_is_a_step_more_of_each_check() {
+fn deeper_adds_a_step_to_each_check() {
     let folder = tempdir().unwrap();
     let looked = |lines: &[Value]| {
         let summary = &of_type(lines, "cell")[0]["summary"];
@@ -249,7 +249,7 @@ fn a_profile_decides_what_is_a_bug() {
 /// A way whose own check has found no loss is not safe if another check has found one. A way that
 /// was not explored completely is safe only so far (EX-117).
 #[test]
-fn what_is_safe_goes_by_all_checks() {
+fn safety_depends_on_all_checks() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let safe = |lines: &[Value], list: &str| of_type(lines, "safe")[0][list].clone();
@@ -284,7 +284,7 @@ fn what_is_safe_goes_by_all_checks() {
 /// ways keep, or on a crash disk that cannot be recovered. A loss of one way alone casts no doubt
 /// on another.
 #[test]
-fn what_another_check_has_found_leaves_a_way_in_doubt() {
+fn findings_of_other_checks_leave_a_way_in_doubt() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let lines = matrix(folder, "toyfs --check fsync,fdatasync,failed-calls,synced --out m", 0);
@@ -363,7 +363,7 @@ fn a_layer_above_that_lies_is_accused() {
 /// The paper's verdicts (its Table 2) are shown beside the cells, for the systems and ways that it
 /// has.
 #[test]
-fn what_it_was_in_2006_stands_beside_it() {
+fn the_results_of_2006_are_shown_beside_the_cells() {
     let folder = tempdir().unwrap();
     let out = explode_in(
         folder.path(),
@@ -428,7 +428,7 @@ fn a_page_that_cannot_be_written_loses_nothing_else() {
 }
 
 #[test]
-fn a_matrix_goes_on_where_it_was() {
+fn a_resumed_matrix_continues() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let whole = matrix(folder, "toyfs simfiles --check synced,recovery --out m", 0);
@@ -462,7 +462,7 @@ fn a_budget_that_is_spent_leaves_cells_for_another_time() {
 /// The current run ends, no other cell begins, and the last line is the command that resumes the
 /// matrix.
 #[test]
-fn ctrl_c_ends_it_and_nothing_is_lost() {
+fn ctrl_c_ends_a_matrix_and_loses_no_result() {
     let folder = tempdir().unwrap();
     let mut child = Command::new(common::program())
         .args("matrix toyfs simfiles --check synced --out m".split(' '))
@@ -487,7 +487,7 @@ fn ctrl_c_ends_it_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_it_cannot_take_it_refuses() {
+fn wrong_arguments_of_a_matrix_are_refused() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     seeded(folder, "toyfs", "none");

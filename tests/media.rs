@@ -26,7 +26,7 @@ fn counts(lines: &[Value]) -> Vec<u64> {
 /// A database whose file cannot be read returns errors, and loses no readable data. All its pages
 /// are in one block. A WAL adds a second block.
 #[test]
-fn sqlite_says_that_it_cannot_read() {
+fn sqlite_reports_unreadable_blocks() {
     assert_eq!(counts(&run(0, "sqlite-extra", "simfiles.faults=unreadable")), [43, 84, 168, 0, 0]);
     assert_eq!(
         counts(&run(0, "sqlite-full-wal", "simfiles.faults=unreadable")),
@@ -37,7 +37,7 @@ fn sqlite_says_that_it_cannot_read() {
 /// SQLite has no checksums except those of the WAL. The WAL ends at the first wrong checksum, and
 /// later commits are lost.
 #[test]
-fn sqlite_takes_garbage_for_what_it_is() {
+fn garbage_in_a_sqlite_database_is_found() {
     let lines = run(1, "sqlite-full-wal", "simfiles.faults=garbage");
     assert_eq!(counts(&lines)[3..], [5, 0]);
     let findings = of_type(&lines, "finding");

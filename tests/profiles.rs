@@ -108,7 +108,7 @@ fn reasonable(folder: &Path, metadata: &str, excludes: &str, code: i32) -> (Vec<
 /// promise the contents of an unsynced file, that is by design. If it excludes only sync, that is a
 /// bug. A design that keeps versions has no such error.
 #[test]
-fn what_unsynced_files_hold_is_by_design_where_nobody_promises_it() {
+fn unsynced_contents_are_by_design_only_if_excluded() {
     let folder = tempdir().unwrap();
     let signature = "fs-reasonable/corrupt/unsynced-contents";
     for (excludes, by_design, code) in

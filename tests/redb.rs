@@ -96,7 +96,7 @@ fn lies_of_its_files_are_found() {
 
 /// A build without the feature knows these names.
 #[test]
-fn what_is_behind_the_feature_is_there() {
+fn feature_gated_components_are_listed() {
     let lines = explode(["list", "components", "--format", "jsonl"]).expect(0).json();
     for name in explode_components::engine::HEAVY {
         assert!(lines.iter().any(|line| line["name"] == *name), "{name}");

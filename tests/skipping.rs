@@ -99,7 +99,7 @@ fn compare(target: &str, depth: u32) -> [u64; 2] {
 }
 
 #[test]
-fn every_target_in_process_says_the_same() {
+fn every_target_in_process_has_equal_results_without_skipping() {
     let expected: Vec<_> = EQUIVALENT.to_vec();
     let found: Vec<_> = expected
         .iter()
@@ -113,7 +113,7 @@ fn every_target_in_process_says_the_same() {
 
 /// The targets that the table lacks, one step deep.
 #[test]
-fn every_other_target_does_too() {
+fn every_other_target_has_equal_results_without_skipping() {
     let lines = explode(["list", "targets", "--format", "jsonl"]).expect(0).json();
     let name = |line: &Value| line["name"].as_str().unwrap().to_owned();
     let in_process: BTreeSet<String> =

@@ -63,7 +63,7 @@ fn sqlite_survives_the_end_of_its_process_without_any_sync() {
 }
 
 #[test]
-fn soft_crashes_are_refused_where_they_make_no_sense() {
+fn soft_crashes_with_a_crash_depth_are_refused() {
     let ran = explode(["run", "merge", "--crash-depth", "1", "--soft"]).expect(2);
     assert!(ran.err.contains("omit --crash-depth"), "{ran:?}");
 }

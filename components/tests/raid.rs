@@ -78,7 +78,7 @@ fn both() -> [Array; 2] {
 }
 
 #[test]
-fn they_are_as_large_as_they_say() {
+fn arrays_have_the_size_that_they_report() {
     let [mirror, parity] = both();
     assert_eq!((mirror.disk().sectors(), parity.disk().sectors()), (7 * 8, 14 * 8));
     for array in [mirror, parity] {
@@ -136,7 +136,7 @@ fn bad_sectors_on_two_disks_are_read_and_healed() {
 
 /// Blocks lost on two disks are reported as lost until they are written. All others are there.
 #[test]
-fn what_two_disks_have_lost_cannot_be_read_until_it_is_written() {
+fn blocks_lost_on_two_disks_are_unreadable_until_written() {
     let [mirror, parity] = both();
     for (array, lost) in [(mirror, vec![1]), (parity, vec![2, 3])] {
         (0..6).for_each(|block| array.write(block, 7));

@@ -104,7 +104,7 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
-    fn answers_as_simulated_files_do(
+    fn toyfs_gives_the_results_of_simulated_files(
         metadata in prop::sample::select(vec!["journal", "versions", "in-place"]),
         ops in prop::collection::vec(op(), 1..40),
     ) {

@@ -169,7 +169,7 @@ fn signatures(said: &Said) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_wrong_only_within_an_operation_is_found_where_the_component_asks() {
+fn a_bug_within_an_operation_is_found_at_the_components_request() {
     let (said, seen) = run(Own::Now, "count", "never");
     assert_eq!(signatures(&said), [""; 0]);
     assert_eq!(seen, ["now own: 1 of 1", "now own: 2 of 2"]);
@@ -199,7 +199,7 @@ fn the_fixed_twin_is_silent_and_its_checks_are_made() {
 }
 
 #[test]
-fn a_checker_that_asks_for_nothing_is_called_all_the_same() {
+fn a_checker_without_requests_is_called_for_those_of_the_component() {
     let (said, seen) = run(Own::Nothing, "record", "twice");
     assert_eq!(signatures(&said), [""; 0]);
     let of = |records: u8| {

@@ -243,7 +243,7 @@ fn restoring_repeats_no_more_than_a_window() {
 
 /// With many paths, a state from the cache gives the same results as its path from the beginning.
 #[test]
-fn a_checker_without_copies_comes_to_the_same() {
+fn a_checker_without_copies_has_equal_results() {
     let forks: Build = |_| store(ALL, true);
     let plain: Build = |_| store(ALL, false);
     for chop in [1, 2, 3] {

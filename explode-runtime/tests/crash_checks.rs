@@ -294,7 +294,7 @@ impl Checker for Flaky {
 }
 
 #[test]
-fn what_does_not_replay_is_no_finding() {
+fn a_violation_that_does_not_replay_is_no_finding() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Flaky))), &common::plan(1));
     let summary = said.summary();
     assert_eq!((&summary.findings, &summary.broken), (&0.into(), &1.into()));

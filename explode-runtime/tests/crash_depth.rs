@@ -243,7 +243,7 @@ fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
 /// Phase 2 is met at depth two, where nothing follows, before it is met at depth one, where phase 9
 /// follows.
 #[test]
-fn a_disk_that_was_met_too_deep_is_looked_at_again() {
+fn a_disk_that_was_met_too_deep_is_checked_again() {
     assert_eq!([1, 2].map(|depth| run(PHASES, depth).findings().len()), [0, 1]);
     let said = run(PHASES, 2);
     assert!(said.findings()[0].replayed);
@@ -257,7 +257,7 @@ fn a_disk_that_was_met_too_deep_is_looked_at_again() {
 /// the stack of a thread. The error that only the deepest disk shows is found, and its trace
 /// replays.
 #[test]
-fn the_deepest_does_not_overflow_the_stack() {
+fn the_largest_crash_depth_does_not_overflow_the_stack() {
     let deepest = MOST_CRASH_DEPTH;
     let patience = u8::try_from(deepest).expect("attempts are counted in a byte");
     let crashes = move || run(patience, deepest).traces.first().map(|trace| trace.recovery.len());
@@ -270,7 +270,7 @@ fn the_deepest_does_not_overflow_the_stack() {
 }
 
 #[test]
-fn a_deeper_one_is_refused() {
+fn a_larger_crash_depth_is_refused() {
     let said = run(255, MOST_CRASH_DEPTH + 1);
     let error = said.result.expect_err("it is refused").to_string();
     assert!(error.contains(&format!("use at most {MOST_CRASH_DEPTH}")), "{error}");

@@ -192,7 +192,7 @@ fn a_step_that_stays_in_memory_is_lost_when_the_program_dies() {
 }
 
 #[test]
-fn a_step_that_fails_is_told() {
+fn a_step_that_fails_is_reported() {
     let failing = |_: &mut Log, _: &mut Vec<u8>, _: &mut Step<'_, '_>| Err("no".into());
     assert_eq!(
         found(crash_test("failing", open, failing, read)),
@@ -262,7 +262,7 @@ fn count(counter: &AtomicU64, files: &Log, log: &mut Vec<u8>, sync: bool) -> Res
 
 /// A finding is reported even if its disk does not occur again.
 #[test]
-fn a_finding_of_a_store_that_is_not_deterministic_is_told_with_what_differs() {
+fn a_finding_of_a_nondeterministic_store_names_the_difference() {
     static COUNTER: AtomicU64 = AtomicU64::new(1);
     // Two blocks with the number. A crash may keep one of them.
     let step = |files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>| {
@@ -293,7 +293,7 @@ fn a_finding_of_a_store_that_is_not_deterministic_is_told_with_what_differs() {
 
 /// A finding is reported even if no replay shows it again.
 #[test]
-fn a_finding_that_shows_only_once_is_told() {
+fn a_finding_that_does_not_replay_is_reported() {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let step = |files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>| {
         let first = COUNTER.load(Ordering::Relaxed) == 0;

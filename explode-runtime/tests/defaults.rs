@@ -162,7 +162,7 @@ fn a_trace_is_written_as_it_was_read() {
 }
 
 #[test]
-fn what_has_no_effect_beside_what_was_given_is_no_default() {
+fn options_without_effect_are_not_among_the_defaults() {
     let registry = registry("dropped", "true");
     for (given, left_out) in [("blocks", "sectors"), ("sectors", "blocks")] {
         let said = run(&registry, &plan(&registry, Options::none().with(given, 8_u64)));

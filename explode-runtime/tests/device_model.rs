@@ -62,7 +62,7 @@ fn replace_versions() {
 /// If all writes are dropped from some event on, the disk has each write that was submitted and has
 /// not failed, in that order.
 #[test]
-fn what_was_submitted() {
+fn dropping_later_writes_leaves_the_submitted_ones() {
     for atom in [Atom::Block, Atom::Sector, Atom::Request] {
         let rules = DeviceRules { atom, ..DeviceRules::default() };
         let result =

@@ -160,7 +160,7 @@ fn a_finding_at_a_mark_replays() {
 }
 
 #[test]
-fn a_checker_that_does_not_say_that_it_reads_the_log_is_told_so() {
+fn reading_the_log_without_the_fact_is_an_error() {
     let said = run(Steps { reads: false, ..MARKED });
     let broken = said.messages.iter().find_map(|message| match message {
         Message::Broken { message, .. } => Some(message.clone()),

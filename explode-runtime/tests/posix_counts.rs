@@ -151,7 +151,7 @@ fn a_file_that_was_made_without_a_name() {
 
 /// A hole is a write of zeroes.
 #[test]
-fn a_hole_is_there_or_not() {
+fn a_punched_hole_is_one_change() {
     let mut machine = Machine::new();
     machine.durable("/f");
     let fd = machine.files.open("/f", OpenFlags::EXISTING).expect("open");

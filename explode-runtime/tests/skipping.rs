@@ -132,7 +132,7 @@ fn a_recovery_that_depends_on_something_else_is_found_out() {
 
 /// The same systems report that they may depend on more than their disks. Then nothing is skipped.
 #[test]
-fn who_says_so_is_not_skipped() {
+fn checks_that_depend_on_more_than_disks_are_not_skipped() {
     for (key, why) in [
         ("component", "component 'toy' may depend on more than its disks"),
         ("checker", "checker 'test' may depend on more than its disks"),

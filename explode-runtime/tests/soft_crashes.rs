@@ -184,7 +184,7 @@ fn each_write_to_a_disk_is_an_operation_and_nothing_is_lost() {
 /// A write that a program has acknowledged but keeps in its memory is lost with the program. The
 /// last prefix shows this, and the finding replays as a soft crash.
 #[test]
-fn what_is_kept_in_the_program_goes_with_it() {
+fn data_kept_in_the_program_is_lost_with_it() {
     let (said, seen) = run(true);
     // The first prefix of the interval is its last. The replay then checks that disk again.
     assert_eq!(seen, [(Epoch::Soft, 1, 0), (Epoch::Soft, 1, 0)]);

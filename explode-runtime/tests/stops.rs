@@ -389,7 +389,7 @@ fn a_sampled_recovery_is_not_complete() {
 /// A strategy of the caller is resumed where it was. A strategy that takes another path is refused,
 /// and so is the name without its strategy.
 #[test]
-fn a_strategy_of_ones_own_is_resumed() {
+fn an_own_strategy_is_resumed() {
     let plan = plan(None, StrategyName::Own("mine".to_owned()));
     stopped_everywhere(&plan, || mine(0));
     let folder = tempfile::tempdir().unwrap();

@@ -360,7 +360,7 @@ fn a_fence_is_of_one_host() {
 }
 
 #[test]
-fn what_one_host_loses_is_found_and_replays() {
+fn a_loss_of_one_host_is_found_and_replays() {
     let said = run(2, "first");
     let findings = said.findings();
     assert_eq!(findings.len(), 1);

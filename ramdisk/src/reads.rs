@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_image_may_have_read_anything() {
+    fn taking_the_image_counts_as_reading_everything() {
         let mut reads = ReadLog::default();
         reads.read(0, 0..1);
         reads.everything();

@@ -41,7 +41,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_known_need_not_be_hashed(before in write(), after in write(),
+    fn a_write_with_a_known_hash_equals_a_hashed_write(before in write(), after in write(),
         shared in 0..SECTORS as u64 / 8) {
         let mut hashed = Disk::new();
         hashed.write(before.0 as u64, &before.1);
@@ -224,7 +224,7 @@ proptest! {
 }
 
 #[test]
-fn zeroes_are_nothing() {
+fn blocks_of_zeroes_equal_absent_blocks() {
     let mut disk = Disk::new();
     disk.write(0, &[0; 2 * BLOCK_BYTES]);
     assert_eq!(disk.blocks().count(), 0);

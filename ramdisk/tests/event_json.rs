@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn there_and_back(event in event()) {
+    fn each_event_survives_a_round_trip(event in event()) {
         let line = serde_json::to_string(&event).unwrap();
         prop_assert!(!line.contains('\n'));
         prop_assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
@@ -46,7 +46,7 @@ proptest! {
 }
 
 #[test]
-fn each_form() {
+fn each_event_has_its_json_form() {
     let zeroes = "AAAA".repeat(170) + "AAA=";
     let data = Bytes::from_static(&[0; SECTOR_BYTES]);
     let submit = |payload, flags| Event::Submit { id: 5, dev: 0, sector: 8, payload, flags };
@@ -98,7 +98,7 @@ fn each_form() {
 }
 
 #[test]
-fn what_may_be_written_otherwise() {
+fn other_spellings_of_an_event_are_accepted() {
     let same = |line: &str, event: Event| {
         assert_eq!(serde_json::from_str::<Event>(line).unwrap(), event, "{line}")
     };

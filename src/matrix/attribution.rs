@@ -172,7 +172,7 @@ mod tests {
 
     /// Each case: the systems, their drivers, and all drivers.
     #[test]
-    fn what_is_found_nearly_everywhere_accuses_what_is_common() {
+    fn a_bug_of_nearly_all_drivers_accuses_the_layer_above() {
         let of = |cases: &[(usize, usize, usize)]| {
             cases
                 .iter()

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_out_to_be_unsupported_is_not_broken() {
+    fn an_unsupported_call_makes_a_cell_not_supported() {
         let why = "way 'fsync' after creat /a: EINVAL: Invalid argument";
         let without = (BrokenKind::Unsupported, why);
         let cell = judged(&[without, without]);
@@ -406,7 +406,7 @@ mod tests {
     /// A loss by design proves nothing: a check that finds nothing else on disks that do not flush
     /// is inconclusive.
     #[test]
-    fn a_loss_by_design_is_no_eye() {
+    fn a_loss_by_design_does_not_confirm_the_control_run() {
         let found = |promise: &str, by_design: bool| -> Finding {
             let finding = serde_json::json!({
                 "id": "0", "verdict": "lost", "by_design": by_design, "message": "", "epoch": "end",

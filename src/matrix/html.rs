@@ -93,7 +93,7 @@ mod tests {
     use super::escape;
 
     #[test]
-    fn what_a_system_says_is_no_markup() {
+    fn text_of_a_system_is_escaped_in_html() {
         assert_eq!(escape("\x1b[31m"), "\\u001b[31m");
         assert_eq!(escape("<b>\"a\" & b</b>"), "&lt;b&gt;&quot;a&quot; &amp; b&lt;/b&gt;");
     }

@@ -238,7 +238,7 @@ mod tests {
 
     /// A dying kernel prints many lines. The cell and the list of bugs have one each.
     #[test]
-    fn a_cell_is_one_line_and_the_bug_below_is_all() {
+    fn a_cell_and_its_bug_are_one_line_each() {
         let check: Column = serde_json::from_value(json!({
             "name": "sync", "about": "", "checker": "fs-ways", "options": {}, "set": [],
             "way": true,

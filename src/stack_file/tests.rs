@@ -85,7 +85,7 @@ fn the_file_itself_is_sound() {
 }
 
 #[test]
-fn what_a_probe_lacks_is_said() {
+fn errors_in_a_probe_are_named() {
     let registry = crate::registry();
     for (old, new, message) in [
         (

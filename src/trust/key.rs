@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_could_know_is_refused() {
+    fn a_key_that_others_can_read_is_refused() {
         let state = tempfile::tempdir().unwrap();
         let folder = state.path().join("explode");
         assert!(matches!(read_in(&folder), Err(KeyError::Absent { .. })));

@@ -23,7 +23,7 @@ const FAILING: &str = "@for i in $$(seq 60); do echo \"  CC      fs/before$$i.o\
 const BROKEN: &str = "int broken(void)\n{\n\treturn missing;\n}\n";
 
 #[test]
-fn a_build_that_fails_runs_once_and_says_why() {
+fn a_build_that_fails_runs_once_and_names_the_cause() {
     if !guest::required() {
         return;
     }

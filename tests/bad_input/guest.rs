@@ -216,7 +216,7 @@ fn the_cache_is_a_folder_that_can_be_written() {
 
 /// If QEMU does not run a guest, its last lines are reported.
 #[test]
-fn a_guest_that_does_not_boot_is_told_with_its_last_words() {
+fn a_guest_that_does_not_boot_is_reported_with_its_last_words() {
     if !guest::required() {
         return;
     }
@@ -258,7 +258,7 @@ fn a_guest_ends_with_its_killed_host() {
 
 /// Only an agent in a guest has a port to its host.
 #[test]
-fn an_agent_without_a_host_says_so() {
+fn an_agent_without_a_host_reports_it() {
     let ran = explode(["agent", "/nonexistent"]).expect(4);
     assert!(ran.err.starts_with("error: /nonexistent: No such file"), "{ran:#?}");
 }

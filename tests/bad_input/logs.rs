@@ -42,7 +42,7 @@ fn without(key: &str) -> Value {
 }
 
 #[test]
-fn unknown_names_are_told_with_the_known_ones() {
+fn unknown_names_are_refused_with_the_known_ones() {
     refused_event(&changed("e", json!("dirt")), &["`dirt`", "`dirty`", "`flush`"]);
     refused_event(&changed("sectr", json!(1)), &["`sectr`", "`sector`"]);
     let zeroes = json!({"e": "submit", "id": 2, "dev": 0, "sector": 0, "len": 512, "op": "zeros"});
@@ -67,7 +67,7 @@ fn missing_keys_are_named() {
 }
 
 #[test]
-fn a_payload_is_said_once() {
+fn repeated_keys_and_payloads_are_refused() {
     let mut twice = submit(2, 0, 0, 1, 'A');
     twice["len"] = json!(512);
     refused_event(&twice, &["either"]);
@@ -127,7 +127,7 @@ fn events_lie_within_their_device() {
 }
 
 #[test]
-fn what_is_no_event_at_all_is_refused() {
+fn lines_that_are_no_event_are_refused() {
     refused_line("hello", &["not an event", "JSON object a line", "dm-log-writes"]);
     refused_line("[\"mark\",\"x\"]", &["not an event"]);
     refused_line("17", &["not an event"]);
@@ -141,7 +141,7 @@ fn what_is_no_event_at_all_is_refused() {
 }
 
 #[test]
-fn what_is_no_text_is_refused() {
+fn binary_logs_are_refused() {
     let folder = tempdir().unwrap();
     let log = file(folder.path(), "noise", (0..=255).cycle().take(5000).collect::<Vec<u8>>());
     crash_disks_of(&log, "--size 4096").refused(&["noise: line 1: "]);

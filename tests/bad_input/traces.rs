@@ -60,7 +60,7 @@ fn a_trace_that_is_cut_off_is_refused_with_line_and_column() {
 }
 
 #[test]
-fn what_is_no_trace_at_all_is_refused() {
+fn files_that_are_no_trace_are_refused() {
     refused("hello", &["not a trace", "line 1 column 1"]);
     refused("[1]", &["not a trace", "JSON object"]);
     refused("{}", &["not a trace", "`format`"]);
@@ -162,7 +162,7 @@ fn crazy_numbers_are_refused() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn contradictory_traces_are_refused() {
     edited(|trace| trace["log"] = json!("zz"), &["'zz'", "32 hexadecimal digits"]);
     edited(|trace| trace["crash_disk"]["id"] = json!("12"), &["'12'", "32 hexadecimal digits"]);
     edited(|trace| trace["crash_disk"] = json!(null), &["epoch", "crash disk"]);

@@ -196,7 +196,7 @@ fn a_character_device_is_written_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_an_output_file_is_refused_before_the_run() {
+fn impossible_output_files_are_refused_before_the_run() {
     for (command, _) in OPTIONS {
         let folder = desk();
         let folder = folder.path();
@@ -229,7 +229,7 @@ fn what_cannot_be_an_output_file_is_refused_before_the_run() {
 /// A file whose owner would change is not replaced. A file that cannot be written is detected
 /// before the run.
 #[test]
-fn another_user_is_refused_what_is_not_theirs() {
+fn output_files_of_another_user_are_refused() {
     if !nodes::is_root("a process of another user") {
         return;
     }
@@ -275,7 +275,7 @@ fn another_user_is_refused_what_is_not_theirs() {
 
 /// A link in a shared folder may lead where another user wants. It is not followed.
 #[test]
-fn what_another_user_has_put_into_a_shared_folder_is_refused() {
+fn links_of_another_user_in_a_shared_folder_are_refused() {
     if !nodes::is_root("a file of another user") {
         return;
     }

@@ -28,7 +28,7 @@ fn quietly(code: i32) -> (Option<i32>, String) {
 }
 
 #[test]
-fn the_exit_code_is_the_results_own() {
+fn a_closed_pipe_does_not_change_the_exit_code() {
     let folder = tempdir().unwrap();
     file(folder.path(), "log", lines(&[dirty(0, 0, 8, 'A'), dirty(0, 8, 8, 'B')]));
     assert_eq!(unread(&folder, "crash-disks log --size 8192 --write disks"), quietly(0));

@@ -76,7 +76,7 @@ fn findings(lines: &[Value]) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_engine_comes_to_its_counts_and_findings() {
+fn each_engine_has_its_counts_and_findings() {
     for expected in EXPLORED {
         let Explored {
             target,

@@ -111,7 +111,7 @@ fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])
 }
 
 #[test]
-fn a_run_by_jobs_comes_to_the_same() {
+fn a_run_by_jobs_has_equal_results() {
     same("sqlite-off-wal --depth 3", 1, |_, _, _| {});
     same("fs-basic --states 60", 0, |_, _, _| {});
     same("fs-basic --strategy random --seed 7 --states 60", 0, |_, _, _| {});

@@ -190,21 +190,21 @@ fn same(args: &str, code: i32, whole: &Whole) {
 }
 
 #[test]
-fn walks_come_to_the_same() {
+fn walks_have_equal_results() {
     let Some(_alone) = alone() else { return };
     assert_eq!(ext2().summary()["findings"], 1);
     same(EXT2, 1, ext2());
 }
 
 #[test]
-fn exhausting_comes_to_the_same() {
+fn exhaust_has_equal_results() {
     let Some(_alone) = alone() else { return };
     assert_eq!(ext4().left.lines[0]["skipping"], true);
     same(EXT4, 0, ext4());
 }
 
 #[test]
-fn crashes_during_recovery_come_to_the_same() {
+fn crashes_during_recovery_have_equal_results() {
     let Some(_alone) = alone() else { return };
     let folder = tempdir().unwrap();
     let whole = Whole::of(EXT4_ALL, 0);
@@ -233,7 +233,7 @@ fn has_drawn_a_failure(whole: &Whole) {
 }
 
 #[test]
-fn walks_with_failures_come_to_the_same() {
+fn walks_with_failures_have_equal_results() {
     let Some(_alone) = alone() else { return };
     let folder = tempdir().unwrap();
     let whole = Whole::of(WEIGHTED, 1);
@@ -280,7 +280,7 @@ fn a_run_that_is_killed_leaves_no_guest_and_goes_on() {
 
 /// The run goes on without helpers whose guests do not boot, and prints a note.
 #[test]
-fn guests_that_do_not_boot_are_told_of() {
+fn guests_that_do_not_boot_are_reported() {
     let Some(_alone) = alone() else { return };
     let folder = tempdir().unwrap();
     let path = std::env::var("PATH").unwrap();

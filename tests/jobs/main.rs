@@ -64,7 +64,7 @@ fn same(args: &str, code: i32) {
 }
 
 #[test]
-fn sqlite_comes_to_the_same() {
+fn sqlite_has_equal_results() {
     same("sqlite-extra --depth 2 --require-complete", 0);
     same("sqlite-full --depth 2 --require-complete", 0);
     same("sqlite-normal-wal --depth 2 --require-complete", 0);
@@ -110,7 +110,7 @@ fn bounds_are_the_same() {
 
 /// A run that was interrupted somewhere is resumed with other numbers of workers.
 #[test]
-fn a_run_goes_on_with_any_number() {
+fn a_run_resumes_with_any_number_of_workers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let whole = run(path, "sqlite-off-wal --depth 3 --out run", 1, 1);

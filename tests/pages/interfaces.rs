@@ -74,7 +74,7 @@ fn lines_of_run_have_the_keys_of_the_page() {
 
 /// A run that an error ends has a last line with the kind of the error.
 #[test]
-fn what_ends_a_run_has_a_line_of_its_kind() {
+fn an_error_that_ends_a_run_has_a_line_of_its_kind() {
     let folder = tempdir().unwrap();
     let component = "[[component]]\nuse = \"folder\"\n[[component]]\nname = \"frail\"\n";
     let checker = "[checker]\nname = \"page\"\nmutate = [ \

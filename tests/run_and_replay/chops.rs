@@ -41,7 +41,7 @@ fn sqlite_loses_nothing_across_a_chop() {
 /// Without a worker's memory of chopped states (`--events`) every mutate is repeated. The counts
 /// and findings are equal.
 #[test]
-fn what_is_restored_from_a_chop_is_what_its_way_leads_to() {
+fn a_state_restored_from_a_chop_equals_the_repeated_path() {
     let folder = tempdir().unwrap();
     let lines = |args: &str, out: &str| {
         let args = format!("simfiles+fsync-lies --depth 3 --chop 2 {args} --out {out}");

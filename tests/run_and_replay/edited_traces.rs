@@ -201,7 +201,7 @@ fn a_disk_that_no_crash_leaves_does_not_reproduce() {
 
 /// Names without effect and the order of keys may differ.
 #[test]
-fn what_decides_nothing_may_differ() {
+fn keys_without_effect_may_differ() {
     let mut trace = trace("lost");
     trace["target"] = json!("renamed");
     trace["explode"] = json!("99.0.0");

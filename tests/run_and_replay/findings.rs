@@ -12,7 +12,7 @@ use crate::common::{explode_in, files, keys, of_type, program, shell, words};
 const FINDINGS: &str = "sqlite-off --depth 1 --out run";
 
 #[test]
-fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
+fn the_first_line_names_the_run_and_the_last_its_result() {
     let folder = tempdir().unwrap();
     let lines = run(
         folder.path(),
@@ -110,7 +110,7 @@ fn a_finding_has_its_fields_and_a_trace() {
 /// A finding is reported when it is replayed, and again before the summary if its count has grown.
 /// The run folder has both messages.
 #[test]
-fn a_finding_is_told_again_when_its_count_has_grown() {
+fn a_finding_is_reported_again_when_its_count_has_grown() {
     let folder = tempdir().unwrap();
     let ran =
         explode_in(folder.path(), format!("run {FINDINGS} --format jsonl").split_whitespace())
@@ -211,7 +211,7 @@ fn check_commands(folder: &Path, text: &str, findings: usize) {
 /// An error that the profile excludes keeps its verdict and its trace, and does not count as a
 /// finding.
 #[test]
-fn by_design_is_told_with_its_line_and_replays() {
+fn a_loss_by_design_is_reported_with_its_line_and_replays() {
     let folder = tempdir().unwrap();
     let lines = run(folder.path(), 0, "sqlite-normal --depth 1 --out run");
     let summary = lines.last().unwrap();

@@ -7,7 +7,7 @@ use super::{run, timeless};
 use crate::common::{explode_in, files, of_type, shell};
 
 #[test]
-fn the_same_run_says_the_same() {
+fn equal_runs_have_equal_output() {
     let folder = tempdir().unwrap();
     for args in ["sqlite-off --depth 1", "sqlite-off --depth 2 --limit 500 --samples 100 --seed 9"]
     {
@@ -82,7 +82,7 @@ fn a_reader_that_goes_away_changes_nothing() {
 /// Standard output on a full disk is reported on standard error once. The run folder has
 /// everything.
 #[test]
-fn a_full_standard_output_is_said() {
+fn a_full_standard_output_is_reported_once() {
     let folder = tempdir().unwrap();
     let said = "error: cannot write to standard output: No space left on device (os error 28)\n";
     let cases = [

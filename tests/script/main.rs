@@ -275,7 +275,7 @@ fn a_script_and_a_test_of_the_suite_are_written() {
 }
 
 #[test]
-fn what_no_script_can_show_is_refused() {
+fn traces_beyond_scripts_are_refused() {
     let refused = |trace: &str, words: &[&str]| {
         for form in ["sh", "xfstests"] {
             explode_in(Path::new(BUGS), ["show", trace, "--as", form]).refused(words);

@@ -80,7 +80,7 @@ check = "cat $EXPLODE_DONE >>LOG"
 
 /// The story of a trace shows the step that failed.
 #[test]
-fn a_failed_step_is_told_by_show() {
+fn show_reports_a_failed_step() {
     let desk = Desk::new();
     let stack = checked(
         2,
@@ -152,7 +152,7 @@ check = "test $(wc -l <{path}/db) -lt 2 || { echo two lines; exit 1; }"
 /// A checker or component of explode with options behaves the same in a file as on the command
 /// line.
 #[test]
-fn what_is_used_is_the_same_as_by_name() {
+fn a_stack_file_equals_the_same_command_line() {
     let desk = Desk::new();
     desk.write("[[component]]\nuse = \"simfiles\"\n[checker]\nuse = \"fs-basic\"\n");
     let summary = |args: &str| {
@@ -173,7 +173,7 @@ fn what_is_used_is_the_same_as_by_name() {
 /// A counter outside the folder differs in each run, so the disk that failed does not occur again.
 /// The message names the first difference, and the trace stays.
 #[test]
-fn minimising_a_finding_of_a_system_that_is_not_deterministic_says_what_differs() {
+fn minimising_a_nondeterministic_system_names_the_difference() {
     let desk = Desk::new();
     let checker = r#"
 mutate = [

@@ -115,7 +115,7 @@ fn threads_are_pids() {
 }
 
 #[test]
-fn what_cannot_be_filled_in_is_said() {
+fn a_placeholder_without_a_device_is_an_error() {
     let desk = Desk::new();
     desk.write(&on_folder(&component("init = 'cat {dev}'")));
     let ran = desk.explode("run test.toml").expect(4);

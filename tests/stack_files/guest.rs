@@ -147,7 +147,7 @@ fn processes_of_a_component_are_there_and_take_turns() {
 
 /// No boot: a missing program is reported before.
 #[test]
-fn a_program_that_is_nowhere_is_named() {
+fn a_missing_program_is_named() {
     if !guest::required() {
         return;
     }

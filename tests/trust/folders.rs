@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::Desk;
 
 #[test]
-fn only_ones_own_run_is_resumed_without_a_word() {
+fn only_a_users_own_run_is_resumed_without_trust() {
     let (desk, _) = Desk::with_finding();
     desk.does("me", "run --resume run", 1);
     desk.refuses("stranger", "run --resume run");
@@ -24,7 +24,7 @@ fn only_ones_own_run_is_resumed_without_a_word() {
 
 /// The tag of one run does not match another.
 #[test]
-fn a_run_with_other_commands_is_a_strangers() {
+fn a_tag_does_not_hold_for_another_run() {
     let (desk, _) = Desk::with_finding();
     desk.stack("sh = \"touch CANARY; touch CANARY\"", "echo it is gone; exit 1");
     desk.explode("stranger", "run test.toml --out other").expect(1);
@@ -34,7 +34,7 @@ fn a_run_with_other_commands_is_a_strangers() {
 }
 
 #[test]
-fn only_ones_own_matrix_is_resumed_without_a_word() {
+fn only_a_users_own_matrix_is_resumed_without_trust() {
     let desk = Desk::new();
     desk.stack("sh = \"true\"", "true");
     // The row has commands. The check cannot run on it, so the cell is broken.
@@ -57,7 +57,7 @@ fn only_ones_own_matrix_is_resumed_without_a_word() {
 }
 
 #[test]
-fn trust_is_for_what_others_wrote() {
+fn trust_is_refused_for_new_runs() {
     let desk = Desk::new();
     desk.stack("sh = \"true\"", "true");
     desk.explode("me", "run test.toml --trust").refused(&["cannot be used with", "--trust"]);

@@ -12,7 +12,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_run_makes_it_for_its_user_alone() {
+fn a_run_makes_a_key_that_only_its_user_can_read() {
     let (desk, _) = Desk::with_finding();
     let folder = desk.path().join("me/explode");
     assert_eq!((mode(&folder), mode(&folder.join("key"))), (0o700, 0o600));

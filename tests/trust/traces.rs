@@ -9,7 +9,7 @@ use crate::Desk;
 const COMMANDS: [&str; 4] = ["replay", "minimise --out out.json", "show --run", "show --as sh"];
 
 #[test]
-fn the_commands_of_ones_own_trace_run() {
+fn commands_of_a_users_own_trace_run() {
     let (desk, trace) = Desk::with_finding();
     let tag = desk.json(&trace)["tag"].as_str().expect("a tag").to_owned();
     assert_eq!(tag.len(), 64);
@@ -74,7 +74,7 @@ fn trusted_commands_run() {
 }
 
 #[test]
-fn a_changed_trace_is_a_strangers() {
+fn a_changed_trace_needs_trust() {
     let (desk, trace) = Desk::with_finding();
     let text = fs::read_to_string(desk.path().join(&trace)).unwrap();
     let edits = [

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_environment_says_of_other_builds_does_not_reach_make() {
+    fn variables_of_other_builds_do_not_reach_make() {
         let make = Tools { root: PathBuf::from("/tools") }.make();
         for variable in ["KCFLAGS", "LLVM", "LOCALVERSION", "KCONFIG_CONFIG", "MAKEFLAGS"] {
             assert!(

@@ -60,7 +60,7 @@ fn has_qemu() -> bool {
 }
 
 #[test]
-fn what_is_no_kernel_is_refused_by_qemu() {
+fn qemu_refuses_a_file_that_is_no_kernel() {
     if has_qemu() {
         let tree = tree(&[0; 4096]);
         let (said, _) = failure(tree.path(), Duration::from_secs(60));
@@ -95,7 +95,7 @@ fn silent_kernel(line: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_guest_that_is_silent_is_ended_at_its_deadline() {
+fn a_silent_guest_is_ended_at_its_deadline() {
     if has_qemu() {
         let tree = tree(&silent_kernel("nothing to do here\r\n"));
         let (said, took) = failure(tree.path(), Duration::from_secs(8));

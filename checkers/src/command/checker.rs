@@ -260,7 +260,7 @@ mod tests {
     use super::promise;
 
     #[test]
-    fn details_make_no_other_bug() {
+    fn details_of_a_message_make_no_other_bug() {
         assert_eq!(promise("k1 was synced, and is gone"), "#-was-synced,-and-is-gone");
         assert_eq!(promise("k2 was synced, and is gone"), promise("k17 was synced, and is gone"));
         assert_eq!(promise("/tmp/explode-x/db: wrong"), "#-wrong");

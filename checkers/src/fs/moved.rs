@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn each_promise_is_told_by_its_word() {
+    fn each_promise_is_reported_by_its_name() {
         let lost = |word: &str| Some((Verdict::Lost, word.to_owned()));
         let twice = Some((Verdict::Corrupt, MOVED.to_owned()));
         let back = Some((Verdict::Resurrected, DELETED.to_owned()));

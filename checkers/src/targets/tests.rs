@@ -166,7 +166,7 @@ fn a_feature_that_is_off_has_no_targets() {
 
 /// The text of an error names the file, the entry and the key.
 #[test]
-fn what_is_wrong_is_named() {
+fn errors_name_the_file_the_entry_and_the_key() {
     let wrong = |entry: &str, expected: &[&str]| {
         let error = error_of(&(common("") + "[[target]]\n" + entry));
         assert!(error.starts_with("t.toml: target "), "{error}");
@@ -192,7 +192,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_named() {
+fn errors_outside_the_entries_name_the_file() {
     let unread = error_of("family = \"F\"\nreal = 1\ntarget = []\n");
     assert!(unread.starts_with("t.toml: ") && unread.contains("line 2"), "{unread}");
     let unknown = error_of(&common("features = \"engines\""));

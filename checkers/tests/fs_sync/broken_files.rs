@@ -127,7 +127,7 @@ fn told(how: &str, depth: u32, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn nothing_is_told_of_what_was_not_promised() {
+fn nothing_is_reported_that_was_not_promised() {
     for how in ["nothing", "adds what nobody asked for"] {
         assert_eq!(broken(how, 3).signatures(), [""; 0], "{how}");
     }

@@ -15,7 +15,7 @@ fn counts(target: &str, depth: u32) -> [u64; 4] {
 }
 
 #[test]
-fn what_is_synced_survives() {
+fn synced_data_survives_with_exact_counts() {
     // Eight steps change an empty tree. Four of them sync a file and its name, and leave one disk
     // each. One step syncs a file only. After it the name is there or not.
     assert_eq!(counts("fs-sync", 1), [1 + 8, 8, 4 + 2, 4 + 2]);
@@ -26,7 +26,7 @@ fn what_is_synced_survives() {
 
 /// Without the lies the stack with lying syncs equals the stack below it.
 #[test]
-fn syncs_that_could_lie_and_do_not() {
+fn without_lies_the_stack_equals_the_one_below() {
     let registry = registry();
     let mut honest = plan(&registry, "simfiles-sync+fsync-lies", 3);
     honest.stack.0[1].options = Options::none().with("lies", "none");
@@ -36,7 +36,7 @@ fn syncs_that_could_lie_and_do_not() {
 }
 
 #[test]
-fn lies_are_told_by_the_call_that_lied() {
+fn a_loss_is_reported_by_the_call_that_lied() {
     let registry = registry();
     let found = |bug: &str, expected: &[(&str, &str)]| {
         let ran = run(&registry, &plan(&registry, &format!("simfiles-sync+{bug}"), 2));

@@ -110,7 +110,7 @@ fn an_msync_that_promises_nothing_makes_nothing_stable() {
 
 /// With this profile a file may be unreadable while it is replaced, but not once it is forced.
 #[test]
-fn what_replaces_a_file_is_held_to_once_it_is_forced() {
+fn a_replacing_file_must_be_readable_once_it_is_forced() {
     let replaced = |words: &str| {
         let lying = excluding(words).with("unreadable", "/a");
         told(plan(&registry(), "fs-replaced", 2), "nothing", lying)

@@ -121,7 +121,7 @@ fn with_all_calls_what_simulated_files_leave_is_reasonable() {
 
 /// Simulated files may leave half of an exchange. Only a journal promises not to.
 #[test]
-fn half_an_exchange_is_told_where_it_is_promised_to_be_whole() {
+fn half_an_exchange_is_reported_if_exchanges_must_be_whole() {
     let found = |exchange: &str| {
         let mut plan = plan(&registry(), "fs-reasonable", 4);
         let options =

@@ -90,7 +90,7 @@ fn the_model_knows_a_mounted_file_system() {
 
 /// The method `sync` is left out, because sync(2) affects the whole machine.
 #[test]
-fn every_way_can_be_gone_on_a_mounted_file_system() {
+fn every_way_works_on_a_mounted_file_system() {
     let ways = ["syncfs", "fsync", "fdatasync", "o-sync", "o-dsync", "msync", "fsync-dir"];
     let explored = |way: &str| {
         explored("fs-ways-sync", Options::none().with("way", way).with("far", 8192_u64))

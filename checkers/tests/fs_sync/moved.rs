@@ -5,7 +5,7 @@ use explode_runtime::base::Options;
 use crate::{counts, plan, registry, run};
 
 #[test]
-fn what_a_journal_moves_is_under_one_name() {
+fn a_journal_keeps_moved_files_under_one_name() {
     // Each of two nodes can move to two other directories. Then the moved node can be forced, and
     // so can both of its directories.
     for (depth, expected) in [(1, [5, 4, 4, 8]), (2, [33, 32, 416, 400])] {
@@ -16,7 +16,7 @@ fn what_a_journal_moves_is_under_one_name() {
 /// The new name is written first, then the old one. A crash leaves both names or, once the old
 /// directory is forced, neither.
 #[test]
-fn what_is_moved_in_two_writes_is_told() {
+fn a_move_in_two_writes_is_reported() {
     let found = run(&registry(), &plan(&registry(), "simfiles-moved+two-names", 2)).findings;
     let told: Vec<_> = found.into_iter().collect();
     let expected = [
@@ -28,7 +28,7 @@ fn what_is_moved_in_two_writes_is_told() {
 
 /// A sync that lies is reported by the promise that it breaks.
 #[test]
-fn lies_of_syncs_are_told() {
+fn lies_of_syncs_are_reported() {
     let lying = |lies: &str| {
         let mut plan = plan(&registry(), "fs-moved", 2);
         plan.stack = plan.stack.plug("lying-sync", Options::none().with("lies", lies));

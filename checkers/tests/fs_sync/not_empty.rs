@@ -86,7 +86,7 @@ fn a_checker_that_can_start_from_files_goes_on_from_them() {
 }
 
 #[test]
-fn what_a_file_system_keeps_for_itself_does_not_count() {
+fn reserved_names_of_a_file_system_do_not_count() {
     let (registry, plan) = with_program("fs-sync", "/lost+found/,/.nilfs");
     assert_eq!(run(&registry, &plan).signatures(), [""; 0]);
     let (registry, plan) = with_program("fs-atomic", "/lost+found/,/.nilfs");

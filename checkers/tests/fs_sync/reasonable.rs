@@ -19,7 +19,7 @@ fn counted(plan: &Plan) -> [u64; 5] {
 }
 
 #[test]
-fn what_simulated_files_leave_is_reasonable() {
+fn simulated_files_are_reasonable_with_exact_counts() {
     let at = |depth| counted(&plan(&registry(), "fs-reasonable", depth));
     // One step deep there are an empty tree, a file and a directory. Two steps deep a file and a
     // directory are one state in either order, and so is the empty tree after a file or a directory
@@ -57,7 +57,7 @@ fn told(ran: &Ran, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn lies_are_told() {
+fn lies_are_reported() {
     let run = |bug: &str| {
         let registry = registry();
         run(&registry, &plan(&registry, &format!("simfiles-reasonable+{bug}"), 3))
@@ -99,7 +99,7 @@ fn a_file_is_forced_by_each_of_its_names() {
 
 /// One file that a crash has left as two files under two names is reported if that is not allowed.
 #[test]
-fn copies_are_told_unless_they_are_allowed() {
+fn copies_are_reported_unless_allowed() {
     let not_at_once = |copies: bool| {
         let ran = broken("makes /a again", Options::none().with("copies", copies));
         ran.findings.contains_key("corrupt/one-sequence")
@@ -120,7 +120,7 @@ fn broken(how: &str, options: Options) -> Ran {
 }
 
 #[test]
-fn repairs_that_break_files_are_told() {
+fn repairs_that_break_files_are_reported() {
     let broken = |how| broken(how, Options::none().with("copies", false));
     told(&broken("nothing"), &[]);
     // Files in lost+found are not reported.
@@ -147,7 +147,7 @@ fn repairs_that_break_files_are_told() {
 /// Contents that were never written are reported unless unsynced contents may be anything. Forced
 /// contents may never be anything else.
 #[test]
-fn garbage_in_unsynced_contents_is_told_unless_it_is_allowed() {
+fn garbage_in_unsynced_contents_is_reported_unless_allowed() {
     let garbage = |unsynced: &str| {
         broken("puts the first /a back", Options::none().with("unsynced", unsynced))
     };

@@ -11,7 +11,7 @@ fn found(target: &str, depth: u32) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_is_replaced_is_there_whole() {
+fn a_replaced_file_is_whole_with_exact_counts() {
     for (depth, expected) in [(1, [3, 2, 52, 54]), (2, [9, 8, 446, 376]), (3, [25, 24, 2278, 1752])]
     {
         counts(&plan(&registry(), "fs-replaced", depth), expected);
@@ -23,7 +23,7 @@ fn what_is_replaced_is_there_whole() {
 }
 
 #[test]
-fn what_is_not_there_whole_is_told() {
+fn losses_of_a_replaced_file_are_reported() {
     let told = |target: &str, expected: &[(&str, &str)]| {
         let found = found(target, 2);
         let found: Vec<_> = found.iter().map(|(signature, text)| (&**signature, &**text)).collect();
@@ -56,7 +56,7 @@ fn no_other_check_finds_a_rename_in_steps() {
 
 /// While a file is replaced, rename promises its contents. Once it is forced, fsync does.
 #[test]
-fn a_lie_of_fsync_is_told() {
+fn a_lie_of_fsync_is_reported() {
     let lying = |lies: &str| {
         let mut plan = plan(&registry(), "fs-replaced", 2);
         plan.stack = plan.stack.plug("lying-sync", Options::none().with("lies", lies));

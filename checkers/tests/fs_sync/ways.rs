@@ -25,7 +25,7 @@ const WAYS: [&str; 9] = [
 ];
 
 #[test]
-fn what_each_way_has_made_durable_is_there() {
+fn each_way_keeps_its_promise_with_exact_counts() {
     let expected = |way: &str| match way {
         // If everything is forced, one disk is left after each call, and equal trees are one state.
         "sync" | "syncfs" | "fsync" | "mount-sync" => [108, 479, 479, 360],
@@ -75,7 +75,7 @@ fn a_lie_is_found_by_the_way_that_it_is_about() {
 }
 
 #[test]
-fn a_lie_is_told_by_its_word() {
+fn a_lie_is_reported_by_its_promise() {
     let told = |way: &str, lie: &str| -> BTreeSet<String> {
         run(&registry(), &lying(way, lie)).findings.into_keys().collect()
     };

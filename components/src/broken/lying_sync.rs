@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_cannot_be_read_as_a_whole() {
+    fn read_file_fails_for_a_path_that_cannot_be_opened() {
         let liar = Liar::on(Rc::new(Noting::default()), Lies::None, false, Some("/a".to_owned()));
         assert_eq!(liar.read_file("/a"), Err(Errno::EIO));
         assert!(liar.read_file("/b").is_ok());

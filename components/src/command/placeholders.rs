@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_filled_in_and_the_rest_is_the_shells() {
+    fn known_placeholders_are_filled_in_and_other_braces_stay() {
         let children = [paths("/a", "/dev/a"), paths("/b", "/dev/b")];
         let filled = |text: &str| fill_component(text, &children, &paths("/own", "")).unwrap();
         assert_eq!(
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_filled_in_is_refused() {
+    fn unknown_placeholders_are_refused() {
         let refused =
             |text: &str, context: CommandOwner| check(text, context).unwrap_err().to_string();
         assert!(refused("{chld}", CommandOwner::Component(1)).contains("did you mean {child}?"));

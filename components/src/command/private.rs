@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_stays_and_what_was_left_goes() {
+    fn a_sweep_removes_only_private_folders_that_are_not_in_use() {
         let used = PrivateFolder::new().unwrap();
         let left =
             tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir().unwrap().keep();

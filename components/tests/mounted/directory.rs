@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use crate::directory;
 
 #[test]
-fn what_is_no_file_leads_nowhere() {
+fn links_are_not_followed_and_sockets_are_errors() {
     let directory = directory();
     std::fs::write(directory.path().join("outside"), "secret").unwrap();
     let root = directory.path().join("root");

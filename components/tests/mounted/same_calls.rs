@@ -51,7 +51,7 @@ fn names_and_their_errors() {
 }
 
 #[test]
-fn paths_that_are_none() {
+fn invalid_paths_are_refused() {
     on_both(|files| {
         for path in ["", "f", "//f", "/f/", "/.", "/..", "/d/../f"] {
             assert_eq!(files.stat(path), Err(Errno::EINVAL), "{path}");
@@ -183,7 +183,7 @@ fn syncs() {
 
 /// Asserts the differences that are allowed.
 #[test]
-fn linux_is_not_posix_to_the_letter() {
+fn linux_deviates_from_posix_in_known_places() {
     let simulated = simulated();
     let directory = directory();
     let mounted = MountedFiles::new(directory.path()).unwrap();

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_or_forgotten_is_not_dirty() {
+    fn written_and_forgotten_buffers_are_not_dirty() {
         let mut dirty = DirtyBuffers::default();
         dirty.insert(2, buffer(1));
         dirty.insert(4, buffer(2));

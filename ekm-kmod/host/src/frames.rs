@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_submitted_a_late_write_is_the_site() {
+    fn the_submitter_of_a_late_write_is_the_site() {
         let frames = [
             "rdd_ends_late+0x0/0x10 [rdd]",
             "_RNvNtCs0_3rdd7request10submit_bio+0x9/0x40 [rdd]",

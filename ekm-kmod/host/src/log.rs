@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cleaned_or_changed_unseen_is_found_on_all_devices() {
+    fn unseen_changes_are_found_on_all_devices() {
         let mut reader = RecordReader::default();
         for (dev, sector) in [(0, 2), (0, 4), (1, 2)] {
             assert!(reader.event(dev, record(KIND_DIRTY, dev, sector, 1)).is_some());

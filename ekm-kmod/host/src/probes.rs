@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_meant() {
+    fn hints_name_similar_functions() {
         let lines = "ffff0000 T vfs_mkdir\nffff1000 t submit_bh_wbc.constprop.0\nffff2000 d \
                      vfs_mkdirs\nffff3000 t xfs_a\t[xfs]\n";
         let functions = lines.lines().filter_map(function);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_disks_are_told_so() {
+    fn too_many_disks_are_named_in_the_error() {
         let message_of =
             |number| refused("min_ratio", &io::Error::from_raw_os_error(number)).to_string();
         assert!(

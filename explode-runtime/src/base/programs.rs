@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_followed_is_not_sure() {
+    fn programs_in_unparsed_shell_constructs_are_not_sure() {
         assert!(of_text("notes x").iter().all(|program| program.sure));
         for text in ["case $x in a) notes;; esac", "cat <<end\nnotes\nend"] {
             let programs = of_text(text);

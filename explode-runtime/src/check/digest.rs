@@ -19,7 +19,7 @@ mod tests {
     /// Journals carry digests from one process to the next, so the bytes must be those of XXH3 over
     /// the plain parts.
     #[test]
-    fn it_is_the_hash_of_the_parts() {
+    fn a_digest_is_the_hash_of_its_parts() {
         let bytes = [1u64.to_le_bytes(), 2u64.to_le_bytes()].concat();
         assert_eq!(digest((1u64, &2u64)), xxhash_rust::xxh3::xxh3_128(&bytes).to_le_bytes());
         assert_ne!(digest((1u64, 2u64)), digest((2u64, 1u64)));

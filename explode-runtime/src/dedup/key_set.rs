@@ -122,7 +122,9 @@ mod tests {
     proptest! {
         /// Keys have few bits, so that they repeat and share tables and slots.
         #[test]
-        fn it_is_a_set(keys in prop::collection::vec((0_u128..40, 0_u128..3), 0..300)) {
+        fn a_key_set_equals_a_model_set(
+            keys in prop::collection::vec((0_u128..40, 0_u128..3), 0..300),
+        ) {
             let mut set = KeySet::default();
             let mut model = BTreeSet::new();
             for (high, low) in keys {

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_command_does_is_known_once_it_has_succeeded() {
+    fn calls_without_a_shell_command_are_named_once_they_have_succeeded() {
         let log = CallLog::new(true);
         let noted = log.around(Rc::new(simulated()));
         let beyond = || log.done().last().unwrap().beyond_commands();

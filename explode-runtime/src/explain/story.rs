@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_that_differ_are_told_and_the_image_is_not() {
+    fn differing_packages_are_reported_and_the_image_is_not() {
         let versions = |tools: &str, image: &str| {
             let all = [("e2fsprogs", tools), ("image", image), ("linux", "6.12")];
             all.map(|(name, version)| (name.to_owned(), version.to_owned())).into()

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn each_strategy_name_is_parsed_as_written() {
         for text in [
             "exhaust",
             "dfs",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn malformed_strategy_names_are_refused() {
         for (text, word) in [
             ("exaust", "did you mean 'exhaust'?"),
             ("dfs:3", "no parameters"),

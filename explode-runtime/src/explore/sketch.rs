@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_signatures_have_no_distance_and_strangers_the_largest() {
+    fn equal_signatures_have_no_distance_and_disjoint_ones_the_largest() {
         let (zeroes, letters) = ([0_u8; 100], b"abcdefghijklmnopqrstuvwxyz");
         assert_eq!(
             (distance(&zeroes, &zeroes), distance(letters, letters), distance(b"", b"")),

@@ -141,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_added_comes_back(
+        fn added_states_are_returned_unchanged(
             begin in prop::collection::vec(0_u32..1 << 20, 0..4),
             steps in prop::collection::vec((any::<prop::sample::Index>(),
                 prop::collection::vec(0_u32..300, 0..5)), 0..80),

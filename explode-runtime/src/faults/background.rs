@@ -134,7 +134,7 @@ mod tests {
     use crate::choose::Label;
 
     #[test]
-    fn things_by_their_words() {
+    fn background_work_is_read_by_its_words() {
         let of = |words: &str, can: &[BackgroundAction]| {
             BackgroundWork::of(&Options::none().with("between", words), can)
         };

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_gets_nothing_to_obey() {
+    fn control_characters_are_escaped_for_a_terminal() {
         assert_eq!(escaped("\x1b]0;evil\x07\r\n\tok"), "\\u001b]0;evil\\u0007\\u000d\n\tok");
         assert_eq!(one_line("a\n\tb\u{7f}\u{9b}31m"), "a\\n\\tb\\u007f\\u009b31m");
         assert_eq!(one_line("\u{202e}cba\u{2069}\u{2028}"), "\\u202ecba\\u2069\\u2028");

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_of_a_run_is_told_in_one_line_and_whole_in_json() {
+    fn a_finding_is_one_line_of_text_and_whole_in_json() {
         let message = "in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\nRIP: \
                        0010:f+0x1/0x2\nRAX: 1";
         let finding: Finding = serde_json::from_value(serde_json::json!({

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stay_come_ever_more_seldom() {
+    fn lasting_progress_lines_become_rarer() {
         let mut sparse = ProgressPace::default();
         let due: Vec<u32> = (0..1000).filter(|second| sparse.is_due(f64::from(*second))).collect();
         assert_eq!(due, [10, 20, 40, 80, 160, 320, 640]);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn text_tells_progress_when_it_is_due() {
+    fn text_has_progress_when_it_is_due() {
         let mut out = Vec::new();
         let mut human = HumanWriter::new(&mut out, false, "explode");
         for seconds in [1.0, 9.0, 12.34, 13.0] {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bound_says_how_much_is_over() {
+    fn the_first_bound_gives_the_share_that_is_done() {
         let bounded = |states, budget_ms| {
             let settings = RunSettings { states, budget_ms, ..settings() };
             share(&settings, 5, Duration::from_secs(30))

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_found() {
+    fn embedded_data_is_found_by_its_bytes() {
         let mut data = EmbeddedData::default();
         assert_eq!(data.name(&[1; 1024]), "data1");
         assert_eq!(

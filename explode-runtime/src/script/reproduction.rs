@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_between_single_quotes_is_none() {
+    fn variables_in_single_quotes_are_detected() {
         for text in
             ["grep 'a' $mnt/f", "echo \"it's $mnt\"", r"echo it\'s $mnt", "a '$other' $dev", "a \\"]
         {

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_finds_something_by_its_exit_code_or_by_its_words() {
+    fn a_look_finds_an_error_by_exit_code_or_by_output() {
         let words = Some("(y/N)?");
         assert_eq!([look("echo clean", None), look("echo clean", words)], [Some(0); 2]);
         assert_eq!([look("false", None), look("false", words)], [Some(1); 2]);

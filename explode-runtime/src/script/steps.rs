@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_ends_no_comment() {
+    fn a_name_cannot_end_a_comment() {
         let done = |what: LoggedAction, error: Option<&str>| LoggedCall {
             what,
             error: error.map(str::to_owned),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_our_own_are_no_commands() {
+    fn options_of_explodes_components_are_no_commands() {
         let stack = StackSpec::default()
             .plug("sqlite", Options::none().with("schema", "CREATE TABLE t(v)"));
         assert_eq!(listed(&stack, &Options::none().with("check", "look")), []);

@@ -466,7 +466,7 @@ mod tests {
     use super::last_segment;
 
     #[test]
-    fn a_type_is_told_without_its_modules() {
+    fn a_type_is_named_without_its_modules() {
         for (name, segment) in
             [("Folder", "Folder"), ("a::b::Folder", "Folder"), ("a::Of<b::C>", "Of")]
         {

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_goes_first() {
+    fn the_cache_drops_the_least_recently_used_state() {
         let mut cache = ChopCache::default();
         (0..KEPT as u32).for_each(|value| keep(&mut cache, &[value], 2));
         assert!(find(&mut cache, &[0], 2).is_some());

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_line_is_held_to() {
+    fn a_promise_without_a_line_is_kept() {
         let excluded = ExcludedPromises::by(Some(&profile()));
         assert!(excluded.contains("weak") && excluded.contains("weaker"));
         assert!(!excluded.contains("strong") && !excluded.contains("without a line"));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_excluded_below_is_excluded_with_the_words_from_there() {
+    fn an_exclusion_of_the_layer_below_is_cited_from_there() {
         let line = |name, kept, source| Promise { name, kept, quote: "as it is", source };
         let above = ["strong", "weak", "strong"].map(|name| line(name, name == "strong", "above"));
         let below = [("strong", false), ("weak", false), ("other", false), ("kept", true)];

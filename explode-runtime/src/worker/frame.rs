@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_too_long_is_nonsense() {
+    fn a_length_beyond_the_limit_is_refused() {
         let length = (FRAME_MAX as u32 + 1).to_le_bytes();
         assert_eq!(read::<FromWorker>(&length, 4), (Vec::new(), false));
     }

@@ -70,7 +70,7 @@ fn the_log_itself_is_sound() {
 
 /// A length in a log allocates nothing by itself.
 #[test]
-fn a_length_is_a_number_and_no_memory() {
+fn a_large_length_costs_no_memory() {
     limit_memory();
     for op in ["zeroes", "discard"] {
         let len = 1_u64 << 62;

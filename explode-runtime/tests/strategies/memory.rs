@@ -90,7 +90,7 @@ fn a_state_that_waits_takes_little_memory() {
 
 /// A waiting state with its sketch, and with the sketches of the states that were explored.
 #[test]
-fn so_does_one_that_waits_until_it_is_the_most_different() {
+fn a_waiting_state_of_different_takes_little_memory() {
     let frontier = Box::<MostDifferent>::default() as Box<dyn Frontier>;
     let mut strategy = Exhaust::from_state(9, frontier, State::default());
     fill(&mut strategy, 100, 10_000);
@@ -101,7 +101,7 @@ fn so_does_one_that_waits_until_it_is_the_most_different() {
 /// Choices of the kernel: many in a mutate, at many places. The choices themselves are kept once
 /// and take half a megabyte, which counts only for a small number of states.
 #[test]
-fn so_does_one_with_choices_of_the_kernel() {
+fn a_waiting_state_with_kernel_choices_takes_little_memory() {
     let labels = points_of_the_kernel();
     let mut strategy = Exhaust::new(3);
     fill_by(&mut strategy, 100_000, |script| makes_a_call(&labels, script));

@@ -78,7 +78,7 @@ pub fn nothing(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 #[test]
-fn it_decides_what_is_done() {
+fn an_own_strategy_decides_what_runs() {
     let mut plan = common::plan(3);
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
     let said = common::run_by(Some(Box::new(Typed::new(&[9, 0, 3]))), &registry(nothing), &plan);
@@ -91,7 +91,7 @@ fn it_decides_what_is_done() {
 
 /// A trace of the strategy must not name another strategy. Its name alone is not enough to run it.
 #[test]
-fn it_has_a_name_of_its_own() {
+fn an_own_strategy_needs_its_own_name() {
     let registry = common::registry(nothing);
     let said = common::run_by(Some(Box::new(Typed::new(&[1]))), &registry, &common::plan(3));
     let error = said.result.unwrap_err().to_string();

@@ -72,7 +72,7 @@ fn beginning(depth: u32) -> Plan {
 /// before with all that follows them. The second bug is found after 1 + 10 + 10 + 7 * 10 + 9 units,
 /// of 111110 in all.
 #[test]
-fn what_is_near_the_way_comes_first() {
+fn states_near_the_path_come_first() {
     let mut plan = beginning(5);
     plan.settings.states = Some(110);
     let said = common::run(&common::registry(lock), &plan);
@@ -114,7 +114,7 @@ fn everything_is_covered_at_the_end() {
 
 /// A path that does not fit is reported as broken.
 #[test]
-fn a_way_of_something_else_is_broken() {
+fn a_path_of_another_system_is_broken() {
     let mut plan = beginning(5);
     plan.settings.states = Some(20);
     plan.settings.prefix.as_mut().unwrap().choices[3].options = 7;

@@ -74,7 +74,7 @@ fn reads(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 /// A finding of a walk replays without the generator, because the trace has the draws. Exhaustive
 /// exploration also finds the option of weight zero.
 #[test]
-fn what_walks_find_replays() {
+fn findings_of_walks_replay() {
     let mut plan = common::plan(40);
     plan.settings.strategy = StrategyName::Weighted;
     plan.settings.states = Some(3000);

@@ -32,7 +32,7 @@ fn reads_end_at_the_end() {
 }
 
 #[test]
-fn what_was_cut_off_does_not_come_back() {
+fn truncated_bytes_do_not_come_back() {
     let files = fresh();
     let fd = make(&files, "/f", &[1; 3 * BLOCK]);
     files.ftruncate(fd, 10).unwrap();

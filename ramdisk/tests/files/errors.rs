@@ -50,7 +50,7 @@ fn fail_everywhere(path: &str, error: Errno) {
 }
 
 #[test]
-fn paths_that_are_none() {
+fn invalid_paths_are_refused() {
     for path in
         ["", "f", "d/f", "//", "//f", "/d/", "/d//f", "/.", "/..", "/./f", "/d/../f", "/a\0b"]
     {

@@ -108,7 +108,7 @@ fn a_hole_is_not_written() {
 }
 
 #[test]
-fn truncate_is_the_size() {
+fn truncate_makes_one_event_of_the_size() {
     let (files, fd) = with_file();
     files.pwrite(fd, 0, &block(1)).unwrap();
     files.storage().take_log();
@@ -273,7 +273,7 @@ fn sync_is_all_devices_with_something_dirty_in_order() {
 }
 
 #[test]
-fn close_and_reads_are_nothing() {
+fn close_and_reads_make_no_events() {
     let (files, fd) = with_file();
     files.pread(fd, 0, &mut [0; 10]).unwrap();
     files.fstat(fd).unwrap();

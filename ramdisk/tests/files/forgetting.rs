@@ -87,7 +87,7 @@ fn only_when_each_directory_it_was_removed_from_is_synced() {
 }
 
 #[test]
-fn what_a_rename_replaced() {
+fn a_replaced_file_is_forgotten_by_the_sync_of_the_directory() {
     let files = with_dirty_file();
     files.open("/new", OpenFlags::CREATE).unwrap();
     files.sync_dir("/").unwrap();
@@ -100,7 +100,7 @@ fn what_a_rename_replaced() {
 }
 
 #[test]
-fn what_was_fsynced_has_nothing_to_clean() {
+fn an_fsynced_file_has_nothing_to_clean() {
     let files = fresh();
     let fd = make(&files, "/f", b"durable");
     files.fsync(fd).unwrap();

@@ -63,7 +63,7 @@ fn calls(most: usize) -> impl Strategy<Value = Vec<Op>> {
 }
 
 #[test]
-fn who_agrees_on_what_was_read_answers_the_same() {
+fn images_with_equal_reads_give_equal_results() {
     let agreeing = Cell::new(0);
     let granule = prop::sample::select(vec![512, 1536, 4096, 8192]);
     let seeds = prop::collection::vec(any::<u64>(), 8);

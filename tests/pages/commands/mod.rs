@@ -154,7 +154,7 @@ fn no_command_stands_outside_a_block() {
 
 /// The command of each entry is on a page, and its test exists.
 #[test]
-fn what_runs_elsewhere_stands_on_a_page_and_has_its_test() {
+fn each_command_run_elsewhere_is_on_a_page_and_has_a_test() {
     let pages = pages();
     for entry in elsewhere::ALL {
         let is_used = pages.iter().any(|page| {

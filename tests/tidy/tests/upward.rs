@@ -80,7 +80,7 @@ fn names_that_others_hand_on() {
 
 /// Text that looks like a comment or the end of a string does not hide the code after it.
 #[test]
-fn what_stands_behind_literals() {
+fn uses_after_literals_are_found() {
     for literal in [
         "'\"'",
         "'\\''",

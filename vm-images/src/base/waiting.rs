@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_in_a_process_that_is_not_there() {
+    fn a_missing_process_is_not_waited_for() {
         // The largest process number of Linux is 2^22.
         assert_eq!(kept_waiting(u32::MAX), Duration::ZERO);
     }

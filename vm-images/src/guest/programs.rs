@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_image_has_is_not_packed() {
+    fn programs_of_the_image_are_not_packed() {
         let mut packing = packing();
         assert!(packing.program("cat").unwrap());
         assert!(packing.program("/bin/sh").unwrap());

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_are_none() {
+    fn damaged_elf_files_are_refused() {
         let bytes = std::fs::read("/proc/self/exe").unwrap();
         let loaded_len = parse(&bytes).unwrap().loaded_len;
         for len in [0, 3, 0x20, 0x40, 0x100, loaded_len / 2, loaded_len - 1] {

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_told_with_their_packages() {
+    fn programs_are_reported_with_their_packages() {
         let package = |name: &str, version: &str| Package {
             name: name.to_owned(),
             version: version.to_owned(),

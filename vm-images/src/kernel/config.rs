@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_reason() {
+    fn missing_options_are_named_with_their_reason() {
         let config = FRAGMENT
             .replace("CONFIG_RUST=y", "# CONFIG_RUST is not set")
             .replace("CONFIG_TMPFS=y", "");

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_linked_is_read_from_the_archives() {
+    fn linked_objects_are_read_from_the_archives() {
         let tree = tempfile::tempdir().unwrap();
         let file = |name: &str| {
             let path = tree.path().join(name);

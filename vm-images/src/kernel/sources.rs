@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_accepted_once_is_known_by_its_contents() {
+    fn accepted_sources_are_compared_by_contents() {
         for name in ["fs/ext4/inode.c", "fs/ext4/ext4.h", "include/linux/fs.h"] {
             let tree = Tree::built();
             tree.check().unwrap();
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_of_the_build_every_source_counts() {
+    fn without_a_build_record_every_source_counts() {
         let tree = Tree::built();
         for object in ["fs/ext4/.inode.o.cmd", "fs/xfs/.xfs_log.o.cmd"] {
             fs::remove_file(tree.0.path().join("tree").join(object)).unwrap();

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_without_rust_says_so() {
+    fn a_tree_without_rust_is_refused() {
         let complete = format!("{}\nCONFIG_TRACEPOINTS=y\n", config::FRAGMENT);
         let folder = tree(&complete.replace("CONFIG_RUST=y\n", ""));
         let error = open(folder.path()).unwrap_err();

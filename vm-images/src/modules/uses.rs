@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_objects_were_compiled_from_is_named_as_the_tree_names_it() {
+    fn sources_of_objects_are_named_relative_to_the_tree() {
         let folder = tempfile::tempdir().unwrap();
         let (tree, built) = (folder.path().join("tree"), folder.path().join("built"));
         fs::create_dir_all(built.join("fs/a")).unwrap();

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_step_forces_is_stable_once_it_has_returned() {
+    fn a_forced_change_is_stable_once_its_step_has_returned() {
         let mut moments = Moments::new(vec!["old"]);
         moments.now.push("new");
         moments.begin();

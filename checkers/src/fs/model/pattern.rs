@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cell_says_whose_it_is() {
+    fn every_cell_of_the_pattern_names_its_write() {
         let whole = pattern('a', 3, 0, 8192);
         assert_eq!(&whole[8 * 512..8 * 512 + 16], b"a00003+00000008\n");
         assert_eq!(
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_block_says_where_it_comes_from() {
+    fn a_wrong_block_is_reported_with_its_origin() {
         let wanted = pattern('a', 3, 1000, 2000);
         let found = |other: &[u8]| compare(other, &wanted, 1000);
         assert_eq!(found(&[0; 2000]), FoundBytes::Zeroes);

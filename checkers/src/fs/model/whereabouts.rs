@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_moved_is_in_one_of_the_directories_since_it_was_forced() {
+    fn a_moved_node_is_in_one_of_its_directories_since_it_was_forced() {
         let mut node = Whereabouts::new(1);
         node.move_to(2);
         node.move_to(0);

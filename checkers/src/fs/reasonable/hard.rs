@@ -156,7 +156,7 @@ mod tests {
 
     /// Counts the examined states, and checks the verdict.
     #[test]
-    fn the_worst_are_few_steps() {
+    fn the_hardest_searches_visit_few_states() {
         let counts = WORST.map(|worst| {
             let case = worst.case().unwrap();
             let mut search = case.search();

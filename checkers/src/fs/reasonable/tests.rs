@@ -402,7 +402,7 @@ fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
 /// A name may lead to an unsynced file or to something newer. The violation that is excluded, of
 /// the unsynced file, is reported, and not that of the newer inode.
 #[test]
-fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
+fn an_excluded_violation_is_reported_before_that_of_a_newer_inode() {
     let steps = ["creat /c", "sync", "creat /a", "write /a", "rename /a /b"];
     let forced: &[&str] = &["creat /a", "fsync /a"];
     for (newer, kept) in [(&["mkdir /a"][..], "kind"), (forced, "flushed-contents")] {
@@ -445,7 +445,7 @@ fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
 
 /// Each name is possible by itself, but not all of them at once, except with the exclusion.
 #[test]
-fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
+fn an_excluded_violation_is_reported_if_only_the_names_together_are_wrong() {
     let sequence = sequence(&["creat /a", "write /a", "rename /a /b", "creat /a"]);
     let tree = found(&[("a", &MINE), ("b", &MINE)]);
     for excluded in [&[][..], ATTRIBUTES] {
@@ -459,7 +459,7 @@ fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
 /// The same holds if the structure is excluded: the name may be that of the directory, which has
 /// become a file, while the file is missing.
 #[test]
-fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
+fn an_excluded_structure_violation_is_reported_before_that_of_a_newer_inode() {
     let sequence = sequence(&["mkdir /a", "rename /a /b", "creat /a", "fsync /a"]);
     let tree = found(&[("a", &HIS)]);
     for excluded in [&[][..], BOTH] {
@@ -495,7 +495,7 @@ fn does(tree: &FoundTree, demand: &ShellDemand) -> bool {
 /// Every legal tree meets the demands on single names. If demands are returned for a violation, its
 /// tree breaks one of them. Counts the violations of each promise, and those that have demands.
 #[test]
-fn what_is_demanded_is_what_a_shell_can_find_broken() {
+fn each_violation_with_demands_breaks_one_of_them() {
     let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
     let all = sequences(&limits, 3);
     let mut trees: BTreeMap<String, FoundTree> = BTreeMap::new();

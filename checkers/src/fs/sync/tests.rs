@@ -103,14 +103,14 @@ const WHOLE: &str = "synced-by-fsync";
 const PARTLY: &str = "partly-synced-by-fsync";
 
 #[test]
-fn what_is_not_changed_is_there_to_the_byte() {
+fn unchanged_synced_data_is_promised_to_the_byte() {
     let mut files = DurableFiles::files();
     files.unlink("/b");
     assert_eq!(files.file("/a"), (NAME, WHOLE, (8192, Some(8192)), vec![(0, 8192)]));
 }
 
 #[test]
-fn what_is_written_since_is_not_promised() {
+fn bytes_written_after_the_sync_are_not_promised() {
     let mut files = DurableFiles::files();
     files.write("/a", 1000, 512);
     assert_eq!(
@@ -132,7 +132,7 @@ fn a_hole_that_is_written_into_is_promised_far_from_there() {
 }
 
 #[test]
-fn what_is_cut_is_not_promised() {
+fn bytes_cut_after_the_sync_are_not_promised() {
     let mut files = DurableFiles::files();
     files.truncate("/a", 1000);
     assert_eq!(files.file("/a"), (PARTLY, PARTLY, (1000, None), vec![(0, 1000)]));
@@ -212,7 +212,7 @@ fn a_new_name_that_is_not_synced_leads_to_what_was() {
 }
 
 #[test]
-fn what_is_removed_is_promised_to_nobody() {
+fn a_removed_file_has_no_promises() {
     let mut files = DurableFiles::files();
     files.unlink("/a");
     assert_eq!(files.of("/a"), None);

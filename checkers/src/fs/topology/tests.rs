@@ -292,7 +292,7 @@ fn names_do_not_count() {
 /// On the path to every topology of a size, each call has the same effect on real files as on the
 /// abstract file system.
 #[test]
-fn files_do_as_the_abstract_file_system_does() {
+fn simulated_files_equal_the_abstract_file_system() {
     assert_eq!(count_sequences(&limits(2, 2, true), 4), 108);
     assert_eq!(count_sequences(&with(2, 1, "more"), 3), 230);
 }

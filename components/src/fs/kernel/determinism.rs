@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_not_there_is_not_started() {
+    fn a_missing_program_is_not_started() {
         let out = tempfile::tempfile().expect("a temporary file");
         let (nowhere, out) = (Command::new("/nowhere"), out.as_fd());
         let error = run(&nowhere, Opens::Watched, out, out).expect_err("there is none");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_leaves_ends() {
+    fn processes_that_a_command_leaves_end_with_it() {
         let left: u32 =
             output_of("sleep 1000 & echo $!").1.trim().parse().expect("the number of its process");
         let stat = format!("/proc/{left}/stat");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_as_it_would() {
+    fn a_command_keeps_its_exit_status() {
         assert_eq!(output_of("exit 7").0.code(), Some(7));
         // The program does not see its real process number.
         assert_eq!(output_of("sh -c 'kill -KILL $PPID'").0.signal(), Some(9));

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_stored_and_what_was_written_is_not() {
+    fn only_the_differing_bytes_are_a_store() {
         assert_eq!(difference(None, b""), None);
         assert_eq!(difference(None, b"abc"), Some((0, &b"abc"[..])));
         assert_eq!(difference(Some(b"abcd"), b"abcd"), None);

@@ -153,7 +153,7 @@ mod tests {
 
     /// The search finds every position with no more questions than doubling and halving take.
     #[test]
-    fn the_transition_is_found_wherever_it_is() {
+    fn the_transition_is_found_at_any_position() {
         for n in 1..=70 {
             for wanted in 1..=n {
                 let mut tried = Vec::new();

@@ -182,7 +182,7 @@ mod tests {
 
     /// No disk is tried if its result would be ignored.
     #[test]
-    fn a_bound_is_a_bound() {
+    fn a_bound_ends_the_search() {
         let open = vec![vec![Some(1), None]; 4];
         let failing = vec![Some(1); 4];
         for most in 0..4 {

@@ -79,7 +79,7 @@ mod tests {
     /// If a part fails although a larger part with the same items passes, still no single item of
     /// the result can be omitted.
     #[test]
-    fn nothing_can_be_left_out_of_what_is_found() {
+    fn no_single_item_of_the_result_can_be_omitted() {
         for seed in 0..200_u64 {
             let fails = |part: &[u32]| {
                 let mask = part.iter().fold(0_u64, |mask, item| mask | 1 << item);
@@ -98,7 +98,7 @@ mod tests {
 
     /// One item among many takes about two questions for each halving, not one for each item.
     #[test]
-    fn a_needle_is_found_fast() {
+    fn a_single_needed_item_is_found_in_few_tests() {
         let (found, asked) = minimum(1024, |part| part.contains(&777));
         assert_eq!(found, [777]);
         assert!(asked <= 24, "{asked} questions");

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_shown_whole() {
+    fn a_text_that_fits_is_shown_whole() {
         let parts = vec![Part::whole(lines(0, 3)), Part::list(lines(3, 10), Vec::new())];
         let (shown, left_out) = fit(parts, 10);
         assert_eq!((shown, left_out), (lines(0, 10), 0));

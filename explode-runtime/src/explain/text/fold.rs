@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_in_turns_are_told_once() {
+    fn alternating_rows_are_shown_once() {
         let turn = || [row("write", Some((8, 8))), row("flush", None)];
         let rows: Vec<Row> = (0..5).flat_map(|_| turn()).chain([row("sync", None)]).collect();
         assert_eq!(texts(rows), ["write 8+8", "flush", "(the last 2 lines 4 times more)", "sync"]);

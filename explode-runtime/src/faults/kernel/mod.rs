@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_by_their_words() {
+    fn fault_kinds_are_read_by_their_words() {
         let of = |words: &str| KernelFaults::of(&Options::none().with("fail", words));
         let kinds = |words: &str| {
             of(words).map(|failures| (failures.kinds, failures.max_per_path, failures.sites.len()))

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn by_text_and_by_table() {
+    fn probes_are_read_from_text_and_from_tables() {
         let of = |text: &str| super::of(Some(&text.into()));
         assert_eq!(super::of(None), Ok(Vec::new()));
         assert_eq!(of("none"), Ok(Vec::new()));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn malformed_probes_are_refused() {
         for (text, message) in [
             ("ext2_add_link", "write NAME:RETURNS"),
             ("a:0:listed", "write NAME:RETURNS"),

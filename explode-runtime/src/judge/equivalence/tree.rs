@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_makes_no_difference() {
+    fn unread_blocks_make_no_difference() {
         let mut tree = ReadTree::default();
         assert_eq!(outcome(&tree, &[1, 2]), None);
         assert_eq!(insert(&mut tree, &[1, 2, 3], &[0, 2], DiskVerdict::Ok), 3);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_says_more_takes_the_place_of_another() {
+    fn a_check_with_more_detail_replaces_another() {
         let mut tree = ReadTree::default();
         insert(&mut tree, &[1], &[0], DiskVerdict::Ok);
         let more = KnownVerdict { recovery: Some(Arc::default()), ..answer(DiskVerdict::Ok) };
@@ -216,7 +216,7 @@ mod tests {
     proptest! {
         /// A found verdict is right, regardless of additional reads and of their order.
         #[test]
-        fn what_is_found_is_right(
+        fn found_verdicts_are_right(
             path in prop::collection::vec(any::<u8>(), 40),
             runs in prop::collection::vec(
                 (prop::collection::vec(0_u8..3, 8), prop::collection::vec(0..BLOCKS, 0..3),

@@ -57,7 +57,7 @@ fn read(bytes: &[u8]) -> Option<(Vec<u64>, usize)> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn written_records_are_read_back() {
     let bytes = journal(3);
     assert_eq!(read(&bytes), Some((vec![0, 1, 2], bytes.len())));
 }
@@ -102,7 +102,7 @@ fn a_torn_record_ends_it() {
 
 /// A file that takes no more bytes keeps what it has.
 #[test]
-fn what_cannot_be_written_leaves_the_journal_as_it_was() {
+fn a_failed_write_leaves_the_journal_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(JOURNAL);
     let (beginning, synced) = (journal(0), Instant::now());

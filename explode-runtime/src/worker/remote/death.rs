@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_says_it_hangs_is_believed_if_it_could_run() {
+    fn a_hang_that_a_guest_reports_counts_if_the_guest_could_run() {
         let verdict_of = |step: Duration, kept: Duration| {
             let (body, _supervisor) = silent(0, Some(Verdict::Hang));
             let mut worker = worker(body);

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_is_skipped_and_what_is_not_there_is_named() {
+    fn built_in_parts_are_skipped_and_missing_ones_are_named() {
         let parts = parts_of("xfs").unwrap();
         let path = Path::new("x/.config");
         let config = parse_config("CONFIG_LIBCRC32C=y\nCONFIG_XFS_FS=m\n");

@@ -281,7 +281,7 @@ fn like_for_like(words: &str, (files, dirs): (usize, usize), steps: usize) -> (u
 }
 
 #[test]
-fn states_of_one_form_go_on_alike() {
+fn states_of_one_form_have_equal_successors() {
     let counted = [
         like_for_like("names", (2, 1), 3),
         like_for_like("names", (3, 0), 4),

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_the_last_record_is_cleared_and_nothing_else() {
+    fn only_the_log_after_its_last_record_is_cleared() {
         let (block, place, pages) = (4096_u32, 20_u32, 4);
         let mut image = vec![7; (place as usize + pages) * PAGE];
         let superblock = SUPERBLOCK as usize;

@@ -103,7 +103,7 @@ mod tests {
     /// A layer between without a profile hides nothing. A layer with a profile replaces all below
     /// it.
     #[test]
-    fn what_stands_between_counts_if_it_has_a_profile() {
+    fn a_layer_between_counts_if_it_has_a_profile() {
         let below = |excludes: &str| {
             let liar = ("lying-sync", Options::none().with("excludes", excludes));
             on(&[("ramdisk", Options::none()), ("ext2", Options::none()), liar])
