@@ -122,7 +122,7 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         names => names.to_vec(),
     };
     let systems = all(&args.systems, registry.rows.iter().map(|system| system.name).collect());
-    let checks = all(&args.check, registry.columns.iter().map(|question| question.name).collect());
+    let checks = all(&args.check, registry.columns.iter().map(|column| column.name).collect());
     let row = |name: &String| matrix::Row::named(registry, name);
     let column = |name: &String| -> Result<matrix::Column, UsageError> {
         let mut column = matrix::Column::named(registry, name)?;

@@ -236,8 +236,8 @@ impl Row {
 impl Column {
     /// Returns the check of this name.
     pub fn named(registry: &Registry, name: &str) -> Result<Column, UsageError> {
-        let found = registry.columns.iter().find(|question| question.name == name);
-        let known = registry.columns.iter().map(|question| question.name);
+        let found = registry.columns.iter().find(|column| column.name == name);
+        let known = registry.columns.iter().map(|column| column.name);
         found.map(Column::from).ok_or_else(|| UsageError::unknown("check", name, known))
     }
 }
@@ -268,19 +268,19 @@ fn is_one(words: &[String], finding: &Finding) -> bool {
 }
 
 impl From<&MatrixColumn> for Column {
-    fn from(question: &MatrixColumn) -> Column {
+    fn from(column: &MatrixColumn) -> Column {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let set = question.set.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        let set = column.set.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         Column {
-            name: question.name.to_owned(),
-            about: question.about.to_owned(),
-            checker: question.checker.to_owned(),
-            options: question.options.clone(),
+            name: column.name.to_owned(),
+            about: column.about.to_owned(),
+            checker: column.checker.to_owned(),
+            options: column.options.clone(),
             set: set.collect(),
-            bounds: question.bounds,
-            words: owned(&question.promises),
-            doubts: owned(&question.also_depends_on),
-            is_sync_method: question.is_sync_method,
+            bounds: column.bounds,
+            words: owned(&column.promises),
+            doubts: owned(&column.also_depends_on),
+            is_sync_method: column.is_sync_method,
         }
     }
 }

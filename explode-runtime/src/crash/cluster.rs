@@ -1,8 +1,8 @@
-//! Slots that overlap, and what a crash can leave of them together.
+//! Ranges that overlap, and what a crash can leave of them together.
 //!
-//! Slots that share no sector change an image independently. A cluster is a set of slots that are
+//! Ranges that share no sector change an image independently. A cluster is a set of ranges that are
 //! connected by shared sectors, so each cluster can be treated alone. An outcome of a cluster is
-//! one choice for each of its slots: no version, or one of them.
+//! one choice for each of its ranges: no version, or one of them.
 
 use std::collections::BTreeMap;
 use std::ops::{Add as _, Range};
@@ -14,12 +14,12 @@ use super::named::product;
 use super::piece::{KeptPiece, PieceName};
 use crate::writeset::{PieceBytes, VersionedRange, VisibleVersion};
 
-/// A cluster: the slots of one device that are connected by shared sectors. Usually it has one
-/// slot.
+/// A cluster: the ranges of one device that are connected by shared sectors. Usually it has one
+/// range.
 #[derive(Debug)]
 pub(super) struct Cluster {
     dev: u32,
-    slots: Vec<VersionedRange>,
+    ranges: Vec<VersionedRange>,
     /// The share of each sector in the identity of D, in order of sectors. Sectors of zeroes have
     /// no share and are omitted.
     durable: Vec<(u64, Identity)>,
@@ -45,7 +45,7 @@ pub(super) struct CombinedEffect {
     pub since: u64,
 }
 
-/// The version that is kept in each slot: 0 for none, 1 for the oldest visible one.
+/// The version that is kept in each range: 0 for none, 1 for the oldest visible one.
 pub(super) type VersionVector = Vec<usize>;
 
 /// One choice for a cluster, and its effect.
@@ -62,64 +62,64 @@ impl CombinedEffect {
 }
 
 impl Cluster {
-    /// Groups slots, which are in the order of devices and first sectors, into clusters in the same
-    /// order. Slots whose spans overlap are in one cluster even if they share no sector. That costs
-    /// time but changes no result.
-    pub fn group(slots: Vec<VersionedRange>, durable: &Image) -> Vec<Cluster> {
+    /// Groups ranges into clusters. Both are in the order of devices and first sectors. Ranges whose
+    /// spans overlap are in one cluster even if they share no sector. That costs time but changes
+    /// no result.
+    pub fn group(ranges: Vec<VersionedRange>, durable: &Image) -> Vec<Cluster> {
         let mut groups: Vec<Vec<VersionedRange>> = Vec::new();
         let mut end = 0;
-        for slot in slots {
-            let span_end = slot.sectors.last().map_or(0, |range| range.end);
+        for range in ranges {
+            let span_end = range.sectors.last().map_or(0, |part| part.end);
             match groups.last_mut() {
-                Some(group) if group[0].dev == slot.dev && slot.first_sector() < end => {
+                Some(group) if group[0].dev == range.dev && range.first_sector() < end => {
                     end = end.max(span_end);
-                    group.push(slot);
+                    group.push(range);
                 }
                 _ => {
                     end = span_end;
-                    groups.push(vec![slot]);
+                    groups.push(vec![range]);
                 }
             }
         }
-        groups.into_iter().map(|slots| Cluster::new(slots, durable)).collect()
+        groups.into_iter().map(|ranges| Cluster::new(ranges, durable)).collect()
     }
 
-    fn new(slots: Vec<VersionedRange>, durable: &Image) -> Cluster {
-        let dev = slots[0].dev;
+    fn new(ranges: Vec<VersionedRange>, durable: &Image) -> Cluster {
+        let dev = ranges[0].dev;
         let empty = Disk::new();
         let disk = durable.disk(dev).unwrap_or(&empty);
-        let ranges = slots.iter().flat_map(|slot| slot.sectors.iter());
-        let mut durable: Vec<_> = ranges.flat_map(|range| disk.shares(range.clone())).collect();
-        if slots.len() > 1 {
+        let parts = ranges.iter().flat_map(|range| range.sectors.iter());
+        let mut durable: Vec<_> = parts.flat_map(|part| disk.shares(part.clone())).collect();
+        if ranges.len() > 1 {
             durable.sort_unstable_by_key(|(sector, _)| *sector);
             durable.dedup_by_key(|(sector, _)| *sector);
         }
-        Cluster { dev, slots, durable }
+        Cluster { dev, ranges, durable }
     }
 
     /// Returns the number of outcomes.
     pub fn count(&self) -> BigUint {
-        self.slots.iter().map(|slot| BigUint::from(slot.versions.len() + 1)).product()
+        self.ranges.iter().map(|range| BigUint::from(range.versions.len() + 1)).product()
     }
 
     /// Returns all outcomes, in the order of their numbers. Only for counts that fit into memory.
     pub fn outcomes(&self) -> Vec<ClusterOption> {
-        let mut digits = vec![0; self.slots.len()];
+        let mut digits = vec![0; self.ranges.len()];
         let mut outcomes = Vec::new();
         loop {
             outcomes.push((digits.clone(), self.outcome(&digits)));
-            let more = |k: &usize| digits[*k] < self.slots[*k].versions.len();
+            let more = |k: &usize| digits[*k] < self.ranges[*k].versions.len();
             let Some(turning) = (0..digits.len()).rev().find(more) else { return outcomes };
             digits[turning] += 1;
             digits[turning + 1..].fill(0);
         }
     }
 
-    /// Returns the digits of outcome `index`. The digit of the last slot changes fastest.
+    /// Returns the digits of outcome `index`. The digit of the last range changes fastest.
     pub fn digits(&self, mut index: BigUint) -> VersionVector {
-        let mut digits: VersionVector = Vec::with_capacity(self.slots.len());
-        for slot in self.slots.iter().rev() {
-            let base = BigUint::from(slot.versions.len() + 1);
+        let mut digits: VersionVector = Vec::with_capacity(self.ranges.len());
+        for range in self.ranges.iter().rev() {
+            let base = BigUint::from(range.versions.len() + 1);
             let digit = &index % &base;
             index /= base;
             digits.push(usize::try_from(digit).expect("a digit is smaller than its base"));
@@ -128,28 +128,28 @@ impl Cluster {
         digits
     }
 
-    /// Returns the slots of the cluster.
-    pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
-        self.slots.iter()
+    /// Returns the ranges of the cluster.
+    pub fn ranges(&self) -> impl Iterator<Item = &VersionedRange> {
+        self.ranges.iter()
     }
 
     /// Returns the choices that may keep exactly those of the named pieces that are in this
-    /// cluster. There is one, unless slots that begin at the same sector make names ambiguous.
+    /// cluster. There is one, unless ranges that begin at the same sector make names ambiguous.
     pub fn named(&self, names: &[PieceName]) -> Vec<ClusterOption> {
-        let options = |slot: &VersionedRange| {
-            let first = slot.first_sector();
+        let options = |range: &VersionedRange| {
+            let first = range.first_sector();
             let is_named =
-                |version: &VisibleVersion| names.contains(&(slot.dev, first, version.number));
-            let named = (1..).zip(&slot.versions).filter(|(_, version)| is_named(version));
+                |version: &VisibleVersion| names.contains(&(range.dev, first, version.number));
+            let named = (1..).zip(&range.versions).filter(|(_, version)| is_named(version));
             let mut digits: Vec<usize> = named.map(|(digit, _)| digit).collect();
             let alone =
-                self.slots.iter().filter(|other| other.first_sector() == first).count() == 1;
+                self.ranges.iter().filter(|other| other.first_sector() == first).count() == 1;
             if digits.is_empty() || !alone {
                 digits.push(0);
             }
             digits
         };
-        let options: Vec<Vec<usize>> = self.slots.iter().map(options).collect();
+        let options: Vec<Vec<usize>> = self.ranges.iter().map(options).collect();
         product(&options)
             .map(|digits| {
                 let digits: VersionVector = digits.into_iter().copied().collect();
@@ -164,21 +164,21 @@ impl Cluster {
         let kept = self.kept(digits);
         let since = kept.iter().map(|(_, version)| version.since).max().unwrap_or(0);
         let on_disk = match kept[..] {
-            [(slot, version)] => self.difference_of_one(slot, version),
+            [(range, version)] => self.difference_of_one(range, version),
             _ => self.difference(&kept),
         };
         ClusterEffect { on_disk, identity: on_disk.on_device(self.dev), since }
     }
 
     /// Returns the difference that a single version makes to the disk's identity.
-    fn difference_of_one(&self, slot: &VersionedRange, version: &VisibleVersion) -> Identity {
+    fn difference_of_one(&self, range: &VersionedRange, version: &VisibleVersion) -> Identity {
         let mut difference = Identity::default();
-        for range in slot.sectors.iter() {
+        for part in range.sectors.iter() {
             if !version.is_zeroes() {
                 difference =
-                    range.clone().map(|at| version.identity(at)).fold(difference, Identity::add);
+                    part.clone().map(|at| version.identity(at)).fold(difference, Identity::add);
             }
-            difference = self.durable_in(range).iter().fold(difference, |sum, (_, had)| sum - *had);
+            difference = self.durable_in(part).iter().fold(difference, |sum, (_, had)| sum - *had);
         }
         difference
     }
@@ -188,17 +188,15 @@ impl Cluster {
     fn difference(&self, kept: &[(&VersionedRange, &VisibleVersion)]) -> Identity {
         // Sectors that are zeroes before and after are not recorded.
         let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
-        for (slot, version) in kept {
-            for range in slot.sectors.iter() {
+        for (range, version) in kept {
+            for part in range.sectors.iter() {
                 if version.is_zeroes() {
                     let had =
-                        self.durable_in(range).iter().map(|(at, _)| (*at, Identity::default()));
+                        self.durable_in(part).iter().map(|(at, _)| (*at, Identity::default()));
                     sectors.extend(had);
-                    sectors
-                        .range_mut(range.clone())
-                        .for_each(|(_, new)| *new = Identity::default());
+                    sectors.range_mut(part.clone()).for_each(|(_, new)| *new = Identity::default());
                 } else {
-                    sectors.extend(range.clone().map(|at| (at, version.identity(at))));
+                    sectors.extend(part.clone().map(|at| (at, version.identity(at))));
                 }
             }
         }
@@ -209,10 +207,10 @@ impl Cluster {
         sectors.iter().fold(Identity::default(), |sum, (at, new)| sum + *new - had(at))
     }
 
-    /// Returns the shares of the sectors of a range in the identity of D.
-    fn durable_in(&self, range: &Range<u64>) -> &[(u64, Identity)] {
+    /// Returns the shares of these sectors in the identity of D.
+    fn durable_in(&self, part: &Range<u64>) -> &[(u64, Identity)] {
         let before = |end: u64| self.durable.partition_point(|(sector, _)| *sector < end);
-        &self.durable[before(range.start)..before(range.end)]
+        &self.durable[before(part.start)..before(part.end)]
     }
 
     /// Writes the kept versions to an image.
@@ -220,16 +218,16 @@ impl Cluster {
         let disk = image.disk_mut(self.dev);
         // The whole difference is added with the first bytes.
         let mut difference = outcome.on_disk;
-        for (slot, version) in self.kept(digits) {
+        for (range, version) in self.kept(digits) {
             if let Some((block, bytes)) = version.block() {
                 disk.share_known(block, bytes, std::mem::take(&mut difference));
                 continue;
             }
-            for range in slot.sectors.iter() {
+            for part in range.sectors.iter() {
                 let difference = std::mem::take(&mut difference);
-                match version.written(range) {
-                    PieceBytes::Data(data) => disk.write_known(range.start, data, difference),
-                    PieceBytes::Zeroes => disk.write_zeroes_known(range.clone(), difference),
+                match version.written(part) {
+                    PieceBytes::Data(data) => disk.write_known(part.start, data, difference),
+                    PieceBytes::Zeroes => disk.write_zeroes_known(part.clone(), difference),
                 }
             }
         }
@@ -237,9 +235,9 @@ impl Cluster {
 
     /// Returns the names of the kept versions.
     pub fn names(&self, digits: &[usize]) -> Vec<KeptPiece> {
-        let name = |(slot, version): (&VersionedRange, &VisibleVersion)| KeptPiece {
-            dev: slot.dev,
-            sector: slot.first_sector(),
+        let name = |(range, version): (&VersionedRange, &VisibleVersion)| KeptPiece {
+            dev: range.dev,
+            sector: range.first_sector(),
             version: version.number,
         };
         self.kept(digits).into_iter().map(name).collect()
@@ -247,9 +245,9 @@ impl Cluster {
 
     /// Returns the kept versions in the order in which they reach the disk.
     fn kept(&self, digits: &[usize]) -> Vec<(&VersionedRange, &VisibleVersion)> {
-        let chosen = self.slots.iter().zip(digits).filter(|(_, digit)| **digit > 0);
+        let chosen = self.ranges.iter().zip(digits).filter(|(_, digit)| **digit > 0);
         let mut kept: Vec<_> =
-            chosen.map(|(slot, digit)| (slot, &slot.versions[digit - 1])).collect();
+            chosen.map(|(range, digit)| (range, &range.versions[digit - 1])).collect();
         kept.sort_by_key(|(_, version)| version.serial);
         kept
     }

@@ -84,9 +84,9 @@ impl Emission {
         self.worlds.iter().map(|world| &world.count).sum()
     }
 
-    /// Returns the number of the disk of a world that keeps in each slot the version that `digit`
-    /// returns: 0 for none, 1 for the oldest visible one. Slots are numbered in the order of
-    /// [`Layout::slots`].
+    /// Returns the number of the disk of a world that keeps in each range the version that `digit`
+    /// returns: 0 for none, 1 for the oldest visible one. Ranges are numbered in the order of
+    /// [`Layout::ranges`].
     pub fn number(&self, world: usize, digit: impl Fn(usize, &VersionedRange) -> usize) -> BigUint {
         let before: BigUint = self.worlds[..world].iter().map(|world| &world.count).sum();
         before + self.worlds[world].number(digit)
@@ -117,9 +117,9 @@ impl Emission {
         let mut before = BigUint::ZERO;
         for world in &self.worlds {
             let end = &before + &world.count;
-            let mut places = OutcomeTable::of(&world.clusters);
+            let mut table = OutcomeTable::of(&world.clusters);
             while let Some(number) = numbers.next_if(|number| **number < end) {
-                world.visit_one(&places.choices(number - &before), epochs, visit);
+                world.visit_one(&table.choices(number - &before), epochs, visit);
             }
             before = end;
         }
@@ -128,7 +128,7 @@ impl Emission {
 
 impl Layout {
     fn of(world: PreflushWorld) -> Layout {
-        let clusters = Cluster::group(world.slots, &world.durable);
+        let clusters = Cluster::group(world.ranges, &world.durable);
         let count = clusters.iter().map(Cluster::count).product();
         let identity = world.durable.identity();
         Layout { durable: world.durable, identity, since: world.since, clusters, count }
@@ -179,8 +179,8 @@ impl Layout {
         // Digits are combined in a machine's number, as many as fit, before they are added to the
         // large number.
         let (mut digits, mut scale) = (0_u64, 1_u64);
-        for (index, slot) in self.slots().enumerate() {
-            let (digit, base) = (digit(index, slot) as u64, slot.versions.len() as u64 + 1);
+        for (index, range) in self.ranges().enumerate() {
+            let (digit, base) = (digit(index, range) as u64, range.versions.len() as u64 + 1);
             if scale.checked_mul(base).is_none() {
                 number = number * scale + digits;
                 (digits, scale) = (0, 1);
@@ -191,9 +191,9 @@ impl Layout {
         number * scale + digits
     }
 
-    /// Returns the slots of the world, in the order of devices and first sectors.
-    pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
-        self.clusters.iter().flat_map(Cluster::slots)
+    /// Returns the ranges of the world, in the order of devices and first sectors.
+    pub fn ranges(&self) -> impl Iterator<Item = &VersionedRange> {
+        self.clusters.iter().flat_map(Cluster::ranges)
     }
 
     fn visit_one(

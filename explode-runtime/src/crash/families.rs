@@ -26,16 +26,16 @@ enum Member {
     /// Keeps in this world the newest version of each range up to this serial number.
     Prefix { world: usize, serial: u64 },
     /// Keeps in the last world the newest version of each range except this one.
-    AllBut { slot: usize },
+    AllBut { range: usize },
     /// Keeps in this world only the newest version of this range.
-    Only { world: usize, slot: usize },
+    Only { world: usize, range: usize },
 }
 
 impl<'a> Families<'a> {
     /// Returns the families of an emission.
     pub fn of(emission: &'a Emission) -> Families<'a> {
-        let last = emission.worlds.last().map_or(0, |world| world.slots().count());
-        let all_but = (0..last).map(|slot| Member::AllBut { slot }).collect();
+        let last = emission.worlds.last().map_or(0, |world| world.ranges().count());
+        let all_but = (0..last).map(|range| Member::AllBut { range }).collect();
         Families { emission, families: [prefixes(emission), all_but, only(emission)], turn: 0 }
     }
 
@@ -64,17 +64,18 @@ impl<'a> Families<'a> {
 
 /// Returns the number of a member's disk.
 fn number(emission: &Emission, member: Member) -> BigUint {
-    let newest = |slot: &VersionedRange| slot.versions.len();
+    let newest = |range: &VersionedRange| range.versions.len();
     match member {
-        Member::Prefix { world, serial } => emission.number(world, |_, slot| {
-            slot.versions.partition_point(|version| version.serial <= serial)
+        Member::Prefix { world, serial } => emission.number(world, |_, range| {
+            range.versions.partition_point(|version| version.serial <= serial)
         }),
-        Member::AllBut { slot: lost } => emission.number(
-            emission.worlds.len() - 1,
-            |index, slot| if index == lost { 0 } else { newest(slot) },
-        ),
-        Member::Only { world, slot: kept } => {
-            emission.number(world, |index, slot| if index == kept { newest(slot) } else { 0 })
+        Member::AllBut { range: lost } => {
+            emission.number(emission.worlds.len() - 1, |index, range| {
+                if index == lost { 0 } else { newest(range) }
+            })
+        }
+        Member::Only { world, range: kept } => {
+            emission.number(world, |index, range| if index == kept { newest(range) } else { 0 })
         }
     }
 }
@@ -83,8 +84,8 @@ fn number(emission: &Emission, member: Member) -> BigUint {
 /// was submitted after a write with PREFLUSH, or by it, reaches the disk after the flush has ended,
 /// if the disk writes in order.
 fn prefixes(emission: &Emission) -> Vec<Member> {
-    let slots = emission.worlds.iter().flat_map(|world| world.slots());
-    let versions = slots.flat_map(|slot| &slot.versions);
+    let ranges = emission.worlds.iter().flat_map(|world| world.ranges());
+    let versions = ranges.flat_map(|range| &range.versions);
     let pieces: BTreeMap<u64, Option<u64>> =
         versions.map(|version| (version.serial, version.submitted)).collect();
     let mut ended = 0;
@@ -101,9 +102,9 @@ fn only(emission: &Emission) -> Vec<Member> {
     let mut met = BTreeSet::new();
     let mut members = Vec::new();
     for (world, layout) in emission.worlds.iter().enumerate() {
-        for (index, slot) in layout.slots().enumerate() {
-            if met.insert((slot.dev, &slot.sectors)) {
-                members.push(Member::Only { world, slot: index });
+        for (index, range) in layout.ranges().enumerate() {
+            if met.insert((range.dev, &range.sectors)) {
+                members.push(Member::Only { world, range: index });
             }
         }
     }

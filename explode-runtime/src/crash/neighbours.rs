@@ -94,8 +94,8 @@ impl Neighbours {
     }
 
     /// Returns the pending ranges with their visible versions.
-    pub fn slots(&self) -> impl Iterator<Item = &VersionedRange> {
-        self.layout.slots()
+    pub fn ranges(&self) -> impl Iterator<Item = &VersionedRange> {
+        self.layout.ranges()
     }
 
     /// Returns true if a crash in this epoch can keep a version that is visible since this instant.

@@ -19,13 +19,15 @@ pub(super) struct OutcomeTable<'a>(Vec<OutcomeGroup<'a>>);
 struct OutcomeGroup<'a> {
     /// The product of the counts of the clusters.
     count: BigUint,
-    places: Vec<OutcomeSlot<'a>>,
+    clusters: Vec<ClusterOutcomes<'a>>,
 }
 
-struct OutcomeSlot<'a> {
+/// A cluster, which has one digit in the number of its group.
+struct ClusterOutcomes<'a> {
     cluster: &'a Cluster,
     count: BigIndex,
-    met: BTreeMap<BigIndex, ClusterOption>,
+    /// The choices that were decoded before.
+    decoded: BTreeMap<BigIndex, ClusterOption>,
 }
 
 impl<'a> OutcomeTable<'a> {
@@ -34,14 +36,17 @@ impl<'a> OutcomeTable<'a> {
         let mut groups: Vec<OutcomeGroup<'a>> = Vec::new();
         for cluster in clusters {
             let count = cluster.count();
-            let place =
-                OutcomeSlot { cluster, count: BigIndex::from(count.clone()), met: BTreeMap::new() };
+            let outcomes = ClusterOutcomes {
+                cluster,
+                count: BigIndex::from(count.clone()),
+                decoded: BTreeMap::new(),
+            };
             match groups.last_mut() {
                 Some(group) if u64::try_from(&group.count * &count).is_ok() => {
                     group.count *= count;
-                    group.places.push(place);
+                    group.clusters.push(outcomes);
                 }
-                _ => groups.push(OutcomeGroup { count, places: vec![place] }),
+                _ => groups.push(OutcomeGroup { count, clusters: vec![outcomes] }),
             }
         }
         OutcomeTable(groups)
@@ -51,21 +56,21 @@ impl<'a> OutcomeTable<'a> {
     pub fn choices(&mut self, number: BigUint) -> Vec<&ClusterOption> {
         let mut rest = number;
         let mut choices = Vec::new();
-        for OutcomeGroup { count, places } in self.0.iter_mut().rev() {
+        for OutcomeGroup { count, clusters } in self.0.iter_mut().rev() {
             let mut digits = BigIndex::from(&rest % &*count);
             rest /= &*count;
-            choices.extend(places.iter_mut().rev().map(|place| place.choice(&mut digits)));
+            choices.extend(clusters.iter_mut().rev().map(|cluster| cluster.choice(&mut digits)));
         }
         choices.reverse();
         choices
     }
 }
 
-impl OutcomeSlot<'_> {
+impl ClusterOutcomes<'_> {
     /// Returns the choice that the last digit encodes, and removes the digit.
     fn choice(&mut self, digits: &mut BigIndex) -> &ClusterOption {
         let index = digits.take_digit(&self.count);
-        self.met.entry(index).or_insert_with_key(|index| {
+        self.decoded.entry(index).or_insert_with_key(|index| {
             let digits = self.cluster.digits(index.clone().into());
             let outcome = self.cluster.outcome(&digits);
             (digits, outcome)

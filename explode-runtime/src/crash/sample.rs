@@ -221,8 +221,8 @@ mod tests {
     fn a_family_that_fits_is_there_as_a_whole_and_one_that_does_not_is_drawn_from_evenly() {
         for seed in 0..50 {
             let sample = sample(16, 100, seed);
-            let all =
-                (0..16).flat_map(|slot| [1 << slot, 0xffff ^ (1 << slot), 0xffff << slot & 0xffff]);
+            let all = (0..16)
+                .flat_map(|block| [1 << block, 0xffff ^ (1 << block), 0xffff << block & 0xffff]);
             assert!(all.into_iter().all(|number| sample.contains(&number)), "{sample:?}");
         }
         let mut met = [0; 16];

@@ -19,13 +19,13 @@ pub struct PreflushWorld {
     /// The durable contents D in this world.
     pub durable: Image,
     /// The ranges with at least one visible version, by device and first sector.
-    pub slots: Vec<VersionedRange>,
+    pub ranges: Vec<VersionedRange>,
     /// The first instant at which this world is possible.
     pub since: u64,
 }
 
-/// A slot: a range of a device with its visible versions. A crash leaves one of them in it, or the
-/// contents of D.
+/// A range of a device with its visible versions. A crash leaves one of them in it, or the contents
+/// of D.
 #[derive(Clone, Debug)]
 pub struct VersionedRange {
     /// The device of the range.
@@ -75,7 +75,7 @@ impl VisibleVersion {
 impl VersionedRange {
     /// Returns the first sector of the range.
     pub fn first_sector(&self) -> u64 {
-        self.sectors.first().map_or(0, |range| range.start)
+        self.sectors.first().map_or(0, |part| part.start)
     }
 }
 
@@ -122,11 +122,11 @@ impl WriteSet {
             set.make_durable(request.dev, &request.flushes);
             set.requests.insert(id, InFlight { started: true, flushes: Vec::new(), ..request });
         }
-        PreflushWorld { durable: set.durable.clone(), slots: set.slots(), since }
+        PreflushWorld { durable: set.durable.clone(), ranges: set.ranges(), since }
     }
 
-    fn slots(&self) -> Vec<VersionedRange> {
-        let mut slots = Vec::new();
+    fn ranges(&self) -> Vec<VersionedRange> {
+        let mut ranges = Vec::new();
         for (dev, pending) in &self.devices {
             let mut by_sectors: BTreeMap<&RangeSet<u64>, (u32, Vec<VisibleVersion>)> =
                 BTreeMap::new();
@@ -144,12 +144,12 @@ impl WriteSet {
                 }
             }
             by_sectors.retain(|_, (_, versions)| !versions.is_empty());
-            slots.extend(by_sectors.into_iter().map(|(sectors, (_, versions))| VersionedRange {
+            ranges.extend(by_sectors.into_iter().map(|(sectors, (_, versions))| VersionedRange {
                 dev: *dev,
                 sectors: sectors.clone(),
                 versions,
             }));
         }
-        slots
+        ranges
     }
 }

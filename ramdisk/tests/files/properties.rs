@@ -102,7 +102,10 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn results_equal_those_of_the_model(ops in prop::collection::vec(op(), 0..120), granule in granule()) {
+    fn results_equal_those_of_the_model(
+        ops in prop::collection::vec(op(), 0..120),
+        granule in granule(),
+    ) {
         let model = Model::default();
         let mut files = mount(Image::new(), granule);
         for op in ops {

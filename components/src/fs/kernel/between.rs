@@ -247,7 +247,7 @@ mod tests {
 
     /// The calls that neither change anything nor make anything durable. Opening and closing an
     /// existing file are among them.
-    const QUESTIONS: [&str; 12] = [
+    const READ_ONLY: [&str; 12] = [
         "open",
         "open_synced",
         "close",
@@ -270,7 +270,7 @@ mod tests {
             let arrived = noting.take();
             assert_eq!(arrived[0], call.noted);
             let after = arrived[1..].iter().all(|noted| noted.starts_with("after "));
-            let times = usize::from(!QUESTIONS.contains(&call.name));
+            let times = usize::from(!READ_ONLY.contains(&call.name));
             assert!(after && arrived.len() == 1 + times, "{arrived:?}");
         }
     }

@@ -64,26 +64,27 @@ fn ranges(
     epoch: Epoch,
     describe_sector: DescribeSector<'_>,
 ) -> Vec<PendingRange> {
-    let mut ranges = Vec::new();
-    for slot in neighbours.slots() {
+    let mut pending = Vec::new();
+    for range in neighbours.ranges() {
         let possible =
-            slot.versions.iter().filter(|version| neighbours.is_possible(epoch, version.since));
+            range.versions.iter().filter(|version| neighbours.is_possible(epoch, version.since));
         let (versions, since): (Vec<(u32, u64)>, Vec<u64>) =
             possible.map(|version| ((version.number, version.serial), version.since)).unzip();
-        let first = slot.first_sector();
+        let first = range.first_sector();
         let kept = versions.iter().map(|version| version.0);
-        let kept = kept.into_iter().find(|number| pieces.contains(&(slot.dev, first, *number)));
-        let sectors = slot.sectors.iter().map(|part| (part.start, part.end - part.start)).collect();
+        let kept = kept.into_iter().find(|number| pieces.contains(&(range.dev, first, *number)));
+        let sectors =
+            range.sectors.iter().map(|part| (part.start, part.end - part.start)).collect();
         if !versions.is_empty() {
-            ranges.push(PendingRange {
-                dev: slot.dev,
+            pending.push(PendingRange {
+                dev: range.dev,
                 sectors,
-                owner: describe_sector(slot.dev, first),
+                owner: describe_sector(range.dev, first),
                 versions,
                 since,
                 kept,
             });
         }
     }
-    ranges
+    pending
 }
