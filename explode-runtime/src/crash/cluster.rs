@@ -62,9 +62,9 @@ impl CombinedEffect {
 }
 
 impl Cluster {
-    /// Groups ranges into clusters. Both are in the order of devices and first sectors. Ranges whose
-    /// spans overlap are in one cluster even if they share no sector. That costs time but changes
-    /// no result.
+    /// Groups ranges into clusters. Both are in the order of devices and first sectors. Ranges
+    /// whose spans overlap are in one cluster even if they share no sector. That costs time but
+    /// changes no result.
     pub fn group(ranges: Vec<VersionedRange>, durable: &Image) -> Vec<Cluster> {
         let mut groups: Vec<Vec<VersionedRange>> = Vec::new();
         let mut end = 0;

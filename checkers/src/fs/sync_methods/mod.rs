@@ -4,7 +4,7 @@
 //! mutate makes one of the eight system calls on one node of the tree
 //! ([`topology`](super::topology)), and compares the file system with the abstract one (EX-98),
 //! which begins with the tree that the stack begins with. Then it forces the change by the method
-//! that the option `method` names, and checks every disk that a crash could leave right then. The
+//! that the option `way` names, and checks every disk that a crash could leave right then. The
 //! check includes all data that was forced before and not changed since.
 //!
 //! # The promises of each method
