@@ -69,7 +69,7 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
     };
     match served() {
         Ok(()) => Exit::Clean,
-        Err(error) => output::fail(Exit::Broken, format!("this worker cannot go on: {error}")),
+        Err(error) => output::fail(Exit::Broken, format!("this worker cannot continue: {error}")),
     }
 }
 

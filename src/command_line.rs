@@ -23,9 +23,7 @@ pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, Usage
     let Some(target) = &args.target else { return Ok(cli) };
     let named = match &args.stack.stack {
         Some(stack) if is_path(target) => {
-            return Err(UsageError(format!(
-                "{target} is a stack already; leave out --stack {stack}"
-            )));
+            return Err(UsageError(format!("{target} is a stack already; omit --stack {stack}")));
         }
         Some(stack) if is_path(stack) => stack,
         None if is_path(target) => target,

@@ -37,8 +37,7 @@ pub fn secret(commands: &[Carried]) -> Option<Secret> {
     key::make().map_err(|error| output::note(&format!("warning: {error}; {UNTAGGED}"))).ok()
 }
 
-const UNTAGGED: &str =
-    "what is written has no tag, so it is replayed and resumed with --trust only";
+const UNTAGGED: &str = "output has no tag, so it is replayed and resumed only with --trust";
 
 /// Checks a trace before its commands run.
 ///

@@ -100,7 +100,7 @@ fn impossible_measurements_are_refused() {
         "fs-sync --checks 1000 --depth 1",
         &["fs-sync, 1 mutates deep,", "has 1000 disks", "use --checks 2"],
     );
-    refused("fs-sync fs-sync-ext2", &["fs-sync-ext2 runs in vm", "in mem", "apart"]);
+    refused("fs-sync fs-sync-ext2", &["fs-sync-ext2 runs in vm", "in mem", "separately"]);
     refused("fs-sync --set ext2.fsck=false", &["unknown component of the stack 'ext2'"]);
     refused(
         "fs-sync --each simfile.x=1",

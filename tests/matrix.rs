@@ -68,10 +68,7 @@ fn each_cell_has_its_expected_outcome() {
         ["states", "operations", "checked", "complete"].map(|key| pass["summary"][key].clone());
     assert_eq!(counts, [json!(98), json!(97), json!(73), json!(true)]);
     assert_eq!(pass["sees"], "fs-sync/lost/synced-directory");
-    assert_eq!(
-        cell("simfiles", "synced")["why"],
-        "it stands on no disk whose flushes could be dropped"
-    );
+    assert_eq!(cell("simfiles", "synced")["why"], "it has no disk whose flushes could be dropped");
     assert_eq!(cell("toyfs", "failed-calls")["why"], "toyfs has no option 'fail'");
     // A bug accuses its own system, and replays.
     let bug = &cell("unsafe", "synced")["findings"][0];

@@ -265,7 +265,7 @@ fn a_restore_that_takes_another_path_names_the_place() {
         message.contains("choice 0: recorded 3 options at explode-runtime/tests/crash_checks.rs:"),
         "{message}"
     );
-    assert!(message.contains("now asked 4 options"), "{message}");
+    assert!(message.contains("now 4 options"), "{message}");
 }
 
 /// An error that its replay does not show does not count as a finding: it is reported as not

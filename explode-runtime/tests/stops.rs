@@ -396,7 +396,9 @@ fn an_own_strategy_is_resumed() {
     let out = folder.path().join("run");
     let stopped = run(&plan, mine(0), &out, false, 60);
     assert!(!stopped.result.unwrap().complete);
-    for (other, word) in [(mine(1), "went another way"), (None, "another program")] {
+    for (other, word) in
+        [(mine(1), "other units than those of the journal"), (None, "another program")]
+    {
         let error = run(&plan, other, &out, true, NEVER).result.unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }

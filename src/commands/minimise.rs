@@ -94,7 +94,7 @@ fn output_file(args: &MinimiseArgs, out: &Path) -> Result<Output, UsageError> {
     let trace = args.trace.display();
     if args.out.is_none() && !args.trace.is_file() {
         return Err(UsageError(format!(
-            "{trace}: not a plain file; say with --out where the smaller trace goes"
+            "{trace}: not a plain file; name a file for the smaller trace with --out"
         )));
     }
     let output =

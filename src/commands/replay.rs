@@ -89,7 +89,7 @@ fn as_text(trace: &Trace, outcome: &ReplayResult, all: bool) -> Vec<Line> {
                 .coloured(Colour::Yellow),
             Line::status("recorded", &recorded),
             Line::status("now", &shown(why)),
-            Line::status("causes", &format!("what was wrong is mended; {CAUSES}")),
+            Line::status("causes", &format!("the bug is fixed; {CAUSES}")),
         ],
         ReplayResult::Diverged(divergence) => vec![
             Line::status("DIVERGED", &divergence.to_string()).coloured(Colour::Yellow),

@@ -97,7 +97,7 @@ impl RunCommand<'_> {
             junit.add(message);
             findings |=
                 matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
-            // The run goes on without a reader or space for its output, because its folder has
+            // The run continues without a reader or space for its output, because its folder has
             // everything.
             if output_error.is_none() {
                 output_error = write(message).err();
@@ -202,7 +202,7 @@ fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
     if plan.mode == Mode::Here && jobs > 1 {
         let why = "a kernel serves one worker, and with --in here there is only this machine's";
         return Err(UsageError(format!(
-            "--jobs {jobs}: {why}; leave --jobs out, or run in guests (--in vm)"
+            "--jobs {jobs}: {why}; omit --jobs, or run in guests (--in vm)"
         )));
     }
     Ok(())

@@ -317,7 +317,7 @@ fn has_seen_nothing(control: &CellRun) -> bool {
 fn see(cell: &mut Cell, control: Option<CellRun>, budget: Duration) {
     let Some(control) = control else {
         cell.outcome = CellOutcome::Inconclusive;
-        cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
+        cell.why = Some("it has no disk whose flushes could be dropped".to_owned());
         return;
     };
     let replayed = || control.findings.iter().filter(|finding| finding.replayed);
@@ -335,7 +335,7 @@ fn see(cell: &mut Cell, control: Option<CellRun>, budget: Duration) {
             (
                 CellOutcome::Inconclusive,
                 Some(match &other[..] {
-                    [] => format!("nothing is {on}, either"),
+                    [] => format!("nothing is {on} either"),
                     other => format!("nothing but {} is {on}", other.join(", ")),
                 }),
             )

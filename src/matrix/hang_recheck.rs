@@ -59,16 +59,14 @@ pub fn sift(
                 run.findings.push(finding);
             }
             Some(replay) if replay.reason == Some(NotReproduced::StepFinished) => slow.push(format!(
-                "slow: {text}; tried again with a deadline of {long} s it came to an end, which \
-                 is no bug; give it longer in a matrix \
-                 with --deadline {long}s"
+                "slow: {text}; tried again with a deadline of {long} s it ended, so it is no bug; \
+                 run the matrix with --deadline {long}s"
             )),
             replay => {
                 let why = replay.map_or(again.stderr, |replay| replay.message);
                 slow.push(format!(
-                    "{text}; whether it hangs or is only slow is not known, tried again with a \
-                     deadline of {long} s it came to neither: {}; \
-                     see {}",
+                    "{text}; tried again with a deadline of {long} s it neither hung nor ended, so \
+                     it may hang or be slow: {}; see {}",
                     why.lines().last().unwrap_or("it was ended"),
                     output::paste().command(&format!("replay --deadline {long}s"), &finding.trace),
                 ));

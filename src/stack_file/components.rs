@@ -21,10 +21,8 @@ pub fn stack(registry: &Registry, document: &Table<'_>) -> Result<StackSpec, Usa
         let table = value.table()?;
         let layer = layer(registry, &table, &stack)?;
         if stack.names().contains(&layer.name.as_str()) {
-            let text = format!(
-                "there is a layer '{}' already; give this one a name of its own",
-                layer.name
-            );
+            let text =
+                format!("there is a layer '{}' already; give this one another name", layer.name);
             return Err(if table.get("name").is_some() {
                 table.key_error("name", text)
             } else {
@@ -99,7 +97,7 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
         }
         let code = |value: Value<'_>| match value.number()? {
             code @ 0..=255 => Ok(OptionValue::Int(code)),
-            code => Err(value.error(format!("{code} is no exit code; they go from 0 to 255"))),
+            code => Err(value.error(format!("{code} is no exit code; use 0 to 255"))),
         };
         options = options.with(
             RECOVER_OK,
@@ -113,7 +111,7 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
 pub fn command(value: &Value<'_>, context: CommandOwner) -> Result<OptionValue, UsageError> {
     let text = value.text()?;
     if text.trim().is_empty() {
-        return Err(value.error("an empty command; leave the key out"));
+        return Err(value.error("an empty command; omit the key"));
     }
     check_placeholders(text, context).map_err(|error| value.error(error))?;
     Ok(text.into())

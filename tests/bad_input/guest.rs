@@ -228,7 +228,7 @@ fn a_guest_that_does_not_boot_is_reported_with_its_last_words() {
     let words = ["(QEMU: signal: 9 (SIGKILL))", "Kernel panic"];
     Bench::new().with_qemu(&format!("{on_console}; kill -9 $$")).fails(RUN, 4, &words);
     let nonsense = format!("{on_console}; echo nonsense; exec sleep 600");
-    let words = ["what came is no message", "the guest was lost", "Kernel panic"];
+    let words = ["a message cannot be decoded", "the guest was lost", "Kernel panic"];
     Bench::new().with_qemu(&nonsense).fails(RUN, 4, &words);
 }
 

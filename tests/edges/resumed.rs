@@ -1,4 +1,4 @@
-//! `--resume` of a run that is still going on, and of other folders.
+//! `--resume` of a run that is still running, and of other folders.
 
 use std::process::{Command, Stdio};
 
@@ -33,7 +33,7 @@ fn a_run_that_is_going_on_is_not_resumed() {
     };
     let before = kept();
     explode_in(folder.path(), ["run", "--resume", "run"])
-        .refused(&["run: this run is still going on in another process; wait for it to end"]);
+        .refused(&["run: this run is still running in another process; wait until it ends"]);
     // On a busy machine the first process has reported progress meanwhile.
     let [(lines, lines_now), (journal, journal_now)] = std::array::from_fn(|at| {
         let now = kept();

@@ -302,7 +302,7 @@ fn diverges(cx: Cx<'_>) {
     assert_eq!(
         said,
         format!(
-            "choice 1: recorded 2 options at slab elsewhere under {stack:016x}, now asked 2 \
+            "choice 1: recorded 2 options at slab elsewhere under {stack:016x}, now 2 \
              options at {here}"
         )
     );

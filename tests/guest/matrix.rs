@@ -56,8 +56,8 @@ pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String
     let ran = explode_in(folder, args.split_whitespace());
     let lines = ran.json();
     let why = "slow: in step recover: no end within the deadline of 6 s (it runs sleep 12); tried \
-               again with a deadline of 60 s it \
-               came to an end, which is no bug; give it longer in a matrix with --deadline 60s";
+               again with a deadline of 60 s it ended, so it is no bug; run the matrix with \
+               --deadline 60s";
     let good = |cell: &&&Value| {
         cell["outcome"] == "broken" && cell["findings"] == json!([]) && cell["why"] == why
     };

@@ -115,7 +115,7 @@ const REFUSED: [(&str, Settings, &str); 5] = [
     ("vfat", &[("fat", "12"), ("cluster", "1")], "Not enough or too many clusters"),
     ("vfat", &[("cluster", "3")], "a cluster of 3 sectors; use 1, 2, 4 and so on, up to 128"),
     ("vfat", &[("fat", "24")], "fat setting '24'"),
-    ("btrfs", &[("datacow", "false"), ("compress", "lzo")], "leave compress=no"),
+    ("btrfs", &[("datacow", "false"), ("compress", "lzo")], "set compress=no"),
     ("reiserfs", &[("data", "none")], "data setting 'none'"),
 ];
 

@@ -281,7 +281,7 @@ fn diverges(cx: Cx<'_>) {
     match go(&runner, "write /a", &script).early {
         Some(UnitStop::Diverged(divergence)) => assert_eq!(
             divergence.to_string(),
-            "choice 1: recorded 2 options at after rename, now asked 2 options at after open"
+            "choice 1: recorded 2 options at after rename, now 2 options at after open"
         ),
         other => panic!("{other:?}"),
     }

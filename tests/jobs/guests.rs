@@ -278,7 +278,7 @@ fn a_run_that_is_killed_leaves_no_guest_and_goes_on() {
     assert_eq!(end(&folder.path().join("run")), whole.end);
 }
 
-/// The run goes on without helpers whose guests do not boot, and prints a note.
+/// The run continues without helpers whose guests do not boot, and prints a note.
 #[test]
 fn guests_that_do_not_boot_are_reported() {
     let Some(_alone) = alone() else { return };
@@ -307,7 +307,7 @@ fn guests_that_do_not_boot_are_reported() {
     assert_eq!(left(folder.path(), &ran), ext4().left);
     for worker in [2, 3] {
         let note = format!(
-            "note: the run goes on without worker {worker} of 3: a worker could not be started: "
+            "note: the run continues without worker {worker} of 3: a worker could not be started: "
         );
         assert!(ran.err.contains(&note), "{}", ran.err);
     }

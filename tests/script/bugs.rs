@@ -82,15 +82,13 @@ const FATES: [(&str, Fate); 70] = [
     (
         "fsck-fat-twice/trace",
         RefusedOnceRun(
-            "the checker fs-reasonable does not say for a shell what it demands where `readable` \
-             is broken",
+            "checker fs-reasonable cannot express the broken promise `readable` as a shell test",
         ),
     ),
     (
         "fsck-minix-no-mode/trace",
         RefusedOnceRun(
-            "the checker fs-reasonable does not say for a shell what it demands where `readable` \
-             is broken",
+            "checker fs-reasonable cannot express the broken promise `readable` as a shell test",
         ),
     ),
     ("fsck-minix-uncorrected/trace", Shows(&["fsck.minix ended with 7"])),

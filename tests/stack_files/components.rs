@@ -119,7 +119,7 @@ fn a_placeholder_without_a_device_is_an_error() {
     let desk = Desk::new();
     desk.write(&on_folder(&component("init = 'cat {dev}'")));
     let ran = desk.explode("run test.toml").expect(4);
-    assert!(ran.err.contains("nothing below has what {dev} stands for"), "{ran:?}");
+    assert!(ran.err.contains("no layer below has a {dev}"), "{ran:?}");
 }
 
 #[test]

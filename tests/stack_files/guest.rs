@@ -134,7 +134,7 @@ fn processes_of_a_component_are_there_and_take_turns() {
     );
     let other = run("chrt -b 0", 4).broken();
     assert!(
-        other.starts_with("daemon: task ") && other.contains(" has a scheduling policy of its own"),
+        other.starts_with("daemon: task ") && other.contains(" has its own scheduling policy"),
         "{other}"
     );
     let gone = run("wait; false", 4).broken();

@@ -80,7 +80,7 @@ fn a_file_stands_alone_or_under_a_checker() {
     desk.explode("run test.toml")
         .refused(&["test.toml has no [checker]", "explode run CHECKER --stack test.toml"]);
     desk.explode("run test.toml --stack ext4")
-        .refused(&["test.toml is a stack already", "leave out --stack ext4"]);
+        .refused(&["test.toml is a stack already", "omit --stack ext4"]);
     desk.explode("run test.toml --stack test.toml").refused(&["is a stack already"]);
     desk.explode("run fs-basics --stack test.toml")
         .refused(&["unknown checker 'fs-basics'", "'fs-basic'"]);

@@ -134,7 +134,7 @@ fn components_that_cannot_be() {
     );
     refused("{child}", "{child.2}", "8:8", &["{child.2}: there are 1 children"]);
     refused("{child}", "{chlid}", "8:8", &["did you mean {child}?"]);
-    refused("{child}", "{n}", "8:8", &["{n} means nothing here"]);
+    refused("{child}", "{n}", "8:8", &["{n} has no meaning here"]);
 }
 
 #[test]
@@ -164,13 +164,13 @@ fn checkers_that_cannot_be() {
     refused("name = \"durable\"\n", "", "12:1", &["needs a 'name'"]);
     refused("\"durable\"", "\"fs-sync\"", "13:1", &["there is a checker 'fs-sync' already"]);
     refused("check = \"true\"\n", "", "12:1", &["checker needs the key 'check'"]);
-    refused("check = \"true\"", "check = \"true {n}\"", "17:9", &["{n} means nothing here"]);
+    refused("check = \"true\"", "check = \"true {n}\"", "17:9", &["{n} has no meaning here"]);
     refused("check = \"true\"", "check = \"true\"\nsig = 1", "18:7", &["'sig' is a text"]);
     refused("{ end = [] }", "{ sh = \"true\" }", "15:29", &["a start without an end"]);
     refused("{ start = [\"k{n}\"] }", "{ sh = \"true\" }", "15:76", &["an end without a start"]);
     refused("{ end = [] }", "{ start = [] }, { end = [] }", "15:81", &["a second start"]);
     refused("[\"k{n}\"]", "[\"k {n}\"]", "15:40", &["'k {n}'", "holds a space"]);
-    refused("[\"k{n}\"]", "[\"{path}\"]", "15:40", &["{path} means nothing here"]);
+    refused("[\"k{n}\"]", "[\"{path}\"]", "15:40", &["{path} has no meaning here"]);
     refused("sh = \"true\", must", "crash = [], must", "15:65", &["only a step with 'sh'"]);
     refused(
         "{ end = [] }",

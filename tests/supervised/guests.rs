@@ -90,9 +90,8 @@ fn diverges() {
     };
     trace["choices"][0]["options"] = 4.into();
     let said = replay(&trace);
-    let parted = format!(
-        "    DIVERGED choice 0: recorded 4 options at {site}, now asked 3 options at {site}\n"
-    );
+    let parted =
+        format!("    DIVERGED choice 0: recorded 4 options at {site}, now 3 options at {site}\n");
     assert!(
         said.starts_with(&format!("{parted}    recorded check-failed: as told\n      causes ")),
         "{said}"

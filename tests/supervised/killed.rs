@@ -171,5 +171,5 @@ fn refused() {
     run(folder.path(), "--resume nothing")
         .refused(&["nothing/run.jsonl", "name the folder of a run"]);
     std::fs::write(folder.path().join("run/journal"), "explode journal 1\n garbage").unwrap();
-    run(folder.path(), "--resume run").refused(&["run/journal", "begin the run anew"]);
+    run(folder.path(), "--resume run").refused(&["run/journal", "start the run again"]);
 }

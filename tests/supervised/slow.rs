@@ -51,8 +51,7 @@ fn hangs_or_is_slow() {
                 no end within the deadline of 4 s";
     assert_eq!(bug["message"], said);
     let why = "slow: in step recover: no end within the deadline of 0.4 s; tried again with a \
-               deadline of 4 s it came to an end, \
-               which is no bug; give it longer in a matrix with --deadline 4s";
+               deadline of 4 s it ended, so it is no bug; run the matrix with --deadline 4s";
     assert_eq!(tardy["why"], why);
     assert_eq!([&tardy["outcome"], &tardy["findings"]], [&json!("broken"), &json!([])]);
     // The slow system is not reported as a fault, and the folder has the deadline.

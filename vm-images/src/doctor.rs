@@ -108,7 +108,7 @@ fn lists() -> Requirement {
         Requirement::new(
             "package lists",
             RequirementState::Missing,
-            "apt has none, and kernel and image are built from Debian's packages",
+            "apt has no packages, and kernel and image are built from Debian's",
         )
         .remedy("run as root: apt-get update")
     }
@@ -153,7 +153,7 @@ fn memory() -> Requirement {
         Some(gib) => Requirement::new(
             "memory",
             RequirementState::Slow,
-            format!("{gib} GiB available; a guest wants {MEMORY_GIB} GiB"),
+            format!("{gib} GiB available; a guest needs {MEMORY_GIB} GiB"),
         )
         .remedy("run fewer jobs at once"),
         None => Requirement::new(

@@ -58,7 +58,7 @@ pub fn check(text: &str, context: CommandOwner) -> Result<(), UsageError> {
         } else if NAMES.contains(&name) {
             let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
             return Err(UsageError(format!(
-                "{{{inner}}} means nothing here; what does: {}",
+                "{{{inner}}} has no meaning here; use: {}",
                 known.join(", ")
             )));
         } else if let Some(near) =
@@ -114,8 +114,7 @@ fn fill(
                     None => filled.push_str(&format!("{{{inner}}}")),
                     Some(Some(value)) => filled.push_str(&value),
                     Some(None) => {
-                        let text =
-                            format!("`{text}`: nothing below has what {{{inner}}} stands for");
+                        let text = format!("`{text}`: no layer below has a {{{inner}}}");
                         return Err(StepError::new(text).blame(Blame::Tool));
                     }
                 }
@@ -189,7 +188,7 @@ mod tests {
             "add /top/db k3"
         );
         let fault = fill_checker("dd of={dev}", &paths("/top", ""), 3).unwrap_err();
-        assert!(fault.to_string().contains("nothing below has what {dev} stands for"), "{fault}");
+        assert!(fault.to_string().contains("no layer below has a {dev}"), "{fault}");
         assert_eq!(fault.blame, Blame::Tool);
     }
 
@@ -201,9 +200,9 @@ mod tests {
         assert!(refused("{child.3}", CommandOwner::Component(2)).contains("there are 2 children"));
         assert!(refused("{child.0}", CommandOwner::Component(2)).contains("the first is 1"));
         assert!(refused("{path.2}", CommandOwner::Component(2)).contains("write {path}"));
-        assert!(refused("{child}", CommandOwner::Step).contains("what does: {path}, {dev}, {n}"));
-        assert!(refused("{n}", CommandOwner::Check).contains("means nothing here"));
-        assert!(refused("{path}", CommandOwner::Argument).contains("what does: {n}"));
+        assert!(refused("{child}", CommandOwner::Step).contains("use: {path}, {dev}, {n}"));
+        assert!(refused("{n}", CommandOwner::Check).contains("has no meaning here"));
+        assert!(refused("{path}", CommandOwner::Argument).contains("use: {n}"));
         for fine in ["{child.2} {dev.1} {path}", "awk '{print}'", "${n}", "{x}"] {
             assert_eq!(check(fine, CommandOwner::Component(2)), Ok(()));
         }

@@ -116,8 +116,8 @@ impl Component for RamDiskComponent {
             return Ok(());
         }
         if self.model.completes != CompletionTiming::AtOnce {
-            let why = "late completion is for guests (--in vm): in process no call goes on before \
-                       a write ends";
+            let why = "late completion is only for guests (--in vm): in process no call returns \
+                       before its write has ended";
             return Err(StepError::new(why).blame(Blame::Tool));
         }
         let storage = below.devices.storage()?.clone();

@@ -159,9 +159,8 @@ fn slot(index: usize) -> usize {
 
 fn too_many(choices: usize) -> StepError {
     tool(format!(
-        "{choices} choices of the kernel between two of ours, and there is room for \
-         {CHOICES_MAX}; let fewer kinds fail, or choose \
-         more often"
+        "{choices} choices of the kernel between two choices of explode; at most {CHOICES_MAX} are \
+         possible: let fewer kinds fail, or choose more often"
     ))
 }
 

@@ -154,7 +154,7 @@ impl Ekm {
         match user::follow(self.device.as_fd(), ask).map_err(broken)? {
             0 => Ok(()),
             missed => {
-                let text = format!("EKM has not seen {missed} calls: too many went on at once");
+                let text = format!("EKM has missed {missed} calls: too many ran at once");
                 Err(StepError::new(text).blame(Blame::Tool))
             }
         }

@@ -160,9 +160,8 @@ impl KernelSide for KernelDisks {
 
     fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         if !self.0.machine.takes_turns() || self.0.side != Side::Live {
-            let why = "what happens between two calls is chosen in guests (--in vm): it counts on \
-                       one processor and tasks that \
-                       take turns";
+            let why = "the kernel's work between two calls is chosen only in guests (--in vm), \
+                       where tasks take turns on one processor";
             return Err(StepError::new(why).blame(Blame::Tool));
         }
         self.0.threads.borrow_mut().quiesce(threads)

@@ -262,8 +262,8 @@ impl KernelMachine {
         let late = completes != CompletionTiming::AtOnce;
         if late && !self.turns {
             return Err(tool(
-                "late completion is for guests (--in vm): it counts on one processor and tasks \
-                 that take turns"
+                "late completion is only for guests (--in vm), where tasks take turns on one \
+                 processor"
                     .to_owned(),
             ));
         }

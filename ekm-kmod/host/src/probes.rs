@@ -47,7 +47,7 @@ pub(crate) fn register(ekm: &File, failures: &KernelFaults) -> Result<(), RunErr
     if failures.sites.len() > SITES_MAX {
         let sites = failures.sites.len();
         return Err(UsageError(format!(
-            "{sites} probes, and there is room for {SITES_MAX}; leave some out"
+            "{sites} probes; at most {SITES_MAX} are possible, so omit some"
         ))
         .into());
     }
@@ -157,9 +157,8 @@ fn refused(FaultSite { symbol, returns, .. }: &FaultSite, errno: Errno, listed: 
     };
     match (errno, fails_with) {
         (Errno::EPERM, Some(with)) => format!(
-            "probe: '{symbol}' fails with {with}; that is what the kernel's list of functions \
-             that may fail says, \
-             and {returns} is not that"
+            "probe: '{symbol}' fails with {with}; the kernel's list of functions that may fail \
+             does not allow {returns}"
         ),
         (Errno::EPERM, None) => {
             debug_assert_eq!(listed, LISTED_NOT, "all others are above");
@@ -173,8 +172,8 @@ fn refused(FaultSite { symbol, returns, .. }: &FaultSite, errno: Errno, listed: 
         }
         (Errno::EEXIST, _) => {
             format!(
-                "probe: '{symbol}' is a second name of a function that is named already; leave \
-                 one out"
+                "probe: '{symbol}' is a second name of a function that is named already; omit \
+                 one"
             )
         }
         (errno, _) => format!(

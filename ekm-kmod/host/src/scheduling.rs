@@ -96,9 +96,8 @@ pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
     let policy = i32::try_from(pid).map_or(-1, |pid| unsafe { sched_getscheduler(pid) });
     if takes_turns && policy != SCHED_FIFO {
         return Err(format!(
-            "task {pid} of `threads` has a scheduling policy of its own, and does not take turns \
-             with the others: what it does \
-             would not repeat"
+            "task {pid} of `threads` has its own scheduling policy and does not take turns \
+             with the others, so its runs would not repeat"
         ));
     }
     Ok(())

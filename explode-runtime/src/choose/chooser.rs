@@ -50,9 +50,9 @@ impl fmt::Display for Divergence {
             None => write!(f, "the record ends")?,
         }
         let Some((options, kind, label)) = &self.met else {
-            return write!(f, ", now nothing was asked");
+            return write!(f, ", now there is no choice");
         };
-        write!(f, ", now asked {options} options at {label}")?;
+        write!(f, ", now {options} options at {label}")?;
         let Some(recorded) = &self.recorded else { return Ok(()) };
         if recorded.kind != *kind {
             write!(f, " (kind {}, now {kind})", recorded.kind)?;
@@ -223,7 +223,7 @@ mod tests {
         let thread = |value, name| choice(ChoiceKind::Thread, value, name);
         assert_eq!(
             message(thread(0, None), thread(1, Some("commit"))),
-            "choice 0: recorded 2 options at here, now asked 2 options at here (answer 0, now 1 \
+            "choice 0: recorded 2 options at here, now 2 options at here (answer 0, now 1 \
              'commit')"
         );
         assert_eq!(
@@ -231,7 +231,7 @@ mod tests {
                 choice(ChoiceKind::CopyFailure, 1, None),
                 choice(ChoiceKind::SlabFailure, 1, None)
             ),
-            "choice 0: recorded 2 options at here, now asked 2 options at here (kind \
+            "choice 0: recorded 2 options at here, now 2 options at here (kind \
              copy-failure, now slab-failure)"
         );
     }

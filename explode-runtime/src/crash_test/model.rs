@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "crash-test";
 pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(
     parts: EngineParts<S, M>,
 ) -> CheckerDef {
-    CheckerDef::new(NAME, "what a crash test says of its engine", move |_| {
+    CheckerDef::new(NAME, "the steps of a crash test survive every crash", move |_| {
         Ok(Box::new(Model { parts: parts.clone(), history: Vec::new(), before: 0, durable: 0 }))
     })
 }

@@ -161,8 +161,7 @@ impl CrashTest {
             return Ok(());
         }
         if !trace.commands().is_empty() {
-            let why = "it carries shell commands, and a crash test runs none; this is no trace of \
-                       the test";
+            let why = "it carries shell commands, so it is not a trace of a crash test";
             return Err(failed(&why));
         }
         // Only a test that completes may report success.
@@ -172,10 +171,10 @@ impl CrashTest {
                 return Err(format!("reproduced {}\n{story}", trace.signature));
             }
             ReplayResult::NotReproduced(_, why) => {
-                note(&failed(&format!("not reproduced: {why}; the test goes on")))
+                note(&failed(&format!("not reproduced: {why}; the test continues")))
             }
             ReplayResult::Diverged(divergence) => {
-                note(&failed(&format!("it goes another way: {divergence}; the test goes on")))
+                note(&failed(&format!("it takes another path: {divergence}; the test continues")))
             }
         }
         Ok(())
@@ -203,8 +202,7 @@ impl CrashTest {
     /// Returns the report on a finding that its replay did not reproduce: the store is not
     /// deterministic.
     fn not_replayed(&self, finding: &Finding) -> String {
-        let text =
-            finding.not_replayed.as_deref().unwrap_or("a replay did not show what was found");
+        let text = finding.not_replayed.as_deref().unwrap_or("a replay did not reproduce it");
         let text = format!("the finding was not replayed: {text}");
         let differences = read(Path::new(&finding.trace)).map(|trace| {
             self.with_workers(&trace.plan(), |remote| differences(remote, &trace))

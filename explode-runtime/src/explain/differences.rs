@@ -44,9 +44,8 @@ pub fn differences(remote: &mut RemoteWorkers<'_>, trace: &Trace) -> Result<Vec<
 /// Returns the report on a diverged run: the observation, the first differences, and their usual
 /// causes.
 pub fn diverged(text: &str, differences: &[String]) -> String {
-    let none = ["two further runs of the same choices wrote the same events: what differs is in \
-                 the recovery or in the check, or stays \
-                 outside of the runs"
+    let none = ["two further runs of the same choices wrote the same events: the difference is \
+                 in the recovery or in the check, or outside of the runs"
         .to_owned()];
     let differences = if differences.is_empty() { &none[..] } else { differences };
     let lines = differences.iter().map(|difference| format!("first difference: {difference}"));

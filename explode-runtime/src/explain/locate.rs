@@ -67,7 +67,7 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
                 standing: None,
                 by_search: false,
             })),
-            PathResult::Stopped(_) => Location::Not("it stood still at a disk".to_owned()),
+            PathResult::Stopped(_) => Location::Not("it was stopped at a disk".to_owned()),
             PathResult::Not(why) => Location::Not(why),
             PathResult::Diverged(divergence) => Location::Diverged(divergence),
             PathResult::Broken(why) => return Err(why.into()),

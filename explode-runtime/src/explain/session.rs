@@ -268,7 +268,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         violation: &Violation,
     ) -> Result<Evidence, RunError> {
         if !self.standing {
-            return Err(broken(BrokenKind::Tool, "no worker stands at the disk"));
+            return Err(broken(BrokenKind::Tool, "no worker is stopped at the disk"));
         }
         match self
             .remote
@@ -276,7 +276,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             .map(probe_reply)
         {
             Ok(Some(ProbeReply::Evidence(evidence))) => Ok(evidence),
-            Ok(_) => Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
+            Ok(_) => Err(broken(BrokenKind::Worker, "a worker sent an unexpected message")),
             Err(death) => {
                 self.stop();
                 Err(broken(BrokenKind::Worker, &format!("a worker died {death}")))
@@ -356,7 +356,9 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                         ),
                     });
                 }
-                Ok(_) => return Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
+                Ok(_) => {
+                    return Err(broken(BrokenKind::Worker, "a worker sent an unexpected message"));
+                }
                 Err(death) => {
                     self.stop();
                     check_not_killed(&death)?;
@@ -429,7 +431,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                     self.tests += probed.looked;
                     return Ok(self.ended(probed));
                 }
-                _ => return Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
+                _ => return Err(broken(BrokenKind::Worker, "a worker sent an unexpected message")),
             }
         }
     }
@@ -455,7 +457,9 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                 "mutate itself found: {}: {}",
                 violation.verdict, violation.message
             )),
-            ProbeEnd::Stopped => PathResult::Not("it stood still and was asked to end".to_owned()),
+            ProbeEnd::Stopped => {
+                PathResult::Not("it was stopped at a crash and ended on request".to_owned())
+            }
             ProbeEnd::Nothing(why, cut) => {
                 self.cut |= cut;
                 PathResult::Not(why)

@@ -398,7 +398,7 @@ pub(crate) fn check_still(devices: &dyn DiskSet) -> Result<(), StepError> {
 /// Returns the error for a checker that reads the log without having declared it.
 fn not_read() -> StepError {
     tool(
-        "the checker reads or marks the log; let its facts say so: \
+        "the checker reads or marks the log; declare that in its facts: \
          CheckerFacts::default().reads_log(true)"
             .to_owned(),
     )

@@ -68,8 +68,9 @@ const MOST_SAMPLES: u64 = 1_000_000;
 /// Returns an error if `limit` or `samples` is too large.
 pub fn check_samples(limit: u64, samples: u64) -> Result<(), UsageError> {
     let check = |option: &str, value: u64, most: u64| {
-        let text =
-            format!("--{option} {value}: use at most {most}, what is checked is kept in memory");
+        let text = format!(
+            "--{option} {value}: use at most {most}, because the checks are kept in memory"
+        );
         if value > most { Err(UsageError(text)) } else { Ok(()) }
     };
     check("limit", limit, MOST_LIMIT)?;
@@ -196,7 +197,7 @@ impl Plan {
             return refuse("--states 0 explores nothing; use 1 or more, or omit it");
         }
         if *chop == Some(0) {
-            return refuse("a chop after each 0 mutates leads nowhere; use at least 1");
+            return refuse("--chop 0: use at least 1, or omit it");
         }
         self.check_end()
     }

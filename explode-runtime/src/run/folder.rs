@@ -44,7 +44,7 @@ impl FolderLock {
     ///
     /// # Errors
     /// A usage error if the path is not a run folder, belongs to another user, has something that
-    /// is not a plain file, or the run is still going on. Another error if the folder cannot be
+    /// is not a plain file, or the run is still running. Another error if the folder cannot be
     /// written.
     pub fn of(folder: &Path) -> Result<FolderLock, RunError> {
         check_owner(folder)?;
@@ -146,7 +146,7 @@ fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
         Err(TryLockError::WouldBlock) => {
             let folder = folder.display();
             let text = format!(
-                "{folder}: this run is still going on in another process; wait for it to end"
+                "{folder}: this run is still running in another process; wait until it ends"
             );
             Err(UsageError(text).into())
         }

@@ -330,12 +330,12 @@ fn repeat(
     strategy: &mut dyn Strategy,
     record: UnitRecord,
 ) -> Result<(), UsageError> {
-    let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
+    let unknown =
+        || UsageError("the journal has more units than the run; start the run again".to_owned());
     let unit = strategy.next().ok_or_else(unknown)?;
     let UnitRecord { unit: recorded, merged, findings, elapsed_ms } = record;
     if unit.id() != recorded {
-        let text =
-            "the journal was written by a strategy that went another way; begin the run anew";
+        let text = "the strategy gives other units than those of the journal; start the run again";
         return Err(UsageError(text.to_owned()));
     }
     run.totals.repeat(&merged);
@@ -356,7 +356,8 @@ fn strategy_of(
         None => plan.strategy(),
         Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => Ok(own),
         Some(_) => Err(UsageError(format!(
-            "the plan has strategy {}, and another one was given; give that a name of its own",
+            "the plan names strategy {}, and another one was passed; give that its own name in \
+             the plan",
             plan.settings.strategy
         ))),
     }

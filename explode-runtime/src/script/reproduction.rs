@@ -92,13 +92,13 @@ fn beyond(choice: &Choice) -> Option<String> {
         ChoiceKind::IoFailure => {
             let name = choice.name.clone().unwrap_or_else(|| label.to_string());
             Some(format!(
-                "in it a block of the medium goes bad by choice ({name}), which no command makes \
-                 it do"
+                "a block of the medium goes bad by choice ({name}), and no command can make it do \
+                 that"
             ))
         }
         _ => Some(format!(
-            "in it a function of the kernel or a request fails by choice ({label}), which no \
-             command makes it do"
+            "a function of the kernel or a request fails by choice ({label}), and no command can \
+             make it do that"
         )),
     }
 }
@@ -171,8 +171,7 @@ fn case(
         None => {
             let (checker, promise) = (&trace.checker, &violation.promise);
             let text = format!(
-                "the checker {checker} does not say for a shell what it demands where `{promise}` \
-                 is broken"
+                "checker {checker} cannot express the broken promise `{promise}` as a shell test"
             );
             return Err(refused(text));
         }

@@ -117,7 +117,7 @@ impl Asks {
     pub fn choose(&self, options: usize, name: &str) -> usize {
         assert!(
             options > 0,
-            "{} chooses '{name}' among no options: give it one at least",
+            "{} chooses '{name}' among no options; give it at least one",
             self.component
         );
         if self.state() == RequestState::Never {

@@ -72,7 +72,10 @@ impl FrameReader {
     /// The bytes are not a message. The stream cannot be used further.
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let nonsense = |why: &dyn std::fmt::Display| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("what came is no message: {why}"))
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("a message cannot be decoded: {why}"),
+            )
         };
         let bytes = &self.bytes[self.at..];
         let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };

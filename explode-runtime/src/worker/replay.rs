@@ -66,7 +66,7 @@ pub(crate) fn replay_with_steps(
         return Ok(ReplayResult::Diverged(Divergence::not_met(index, recorded.clone())));
     }
     if let Some(step) = trace.died {
-        return Ok(not_seen(NotReproduced::StepFinished, format!("step {step} came to an end")));
+        return Ok(not_seen(NotReproduced::StepFinished, format!("step {step} ended")));
     }
     Ok(match (ended.early, found, looked) {
         (Some(UnitStop::Violated(violation, _)), _, _) => match trace.epoch {

@@ -301,6 +301,6 @@ impl<W: Write> ProbeChannel for SupervisorLink<'_, W> {
 fn unexpected_message(word: &ToWorker) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("the supervisor says {word:?}, which fits nothing"),
+        format!("the supervisor sent an unexpected message: {word:?}"),
     )
 }

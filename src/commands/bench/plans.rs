@@ -34,7 +34,7 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
         if plan.mode != first {
             let (one, other) = (first.as_str(), plan.mode.as_str());
             let text = format!(
-                "{} runs in {other}, what is named before it in {one}; measure them apart",
+                "{} runs in {other}, and the targets before it in {one}; measure them separately",
                 plan.target
             );
             return Err(UsageError(text).into());

@@ -89,7 +89,7 @@ fn checks(variant: &Variant, report: &BenchReport, host_seconds: Option<f64>) ->
         }
         _ => lines.push(status_line(
             "floor",
-            "no component has said what a plain loop does for this stack",
+            "no component of this stack has a plain loop to compare with",
         )),
     }
     let BenchReport { recovery_us, recovery_disks, recovery_crash_crash_disks, .. } = report;

@@ -21,7 +21,7 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         (Some(ListKind::Profiles), _) => return profiles(registry, &args.systems, args.format),
         (_, Some(name)) => {
             let text = format!(
-                "'{name}' is too much; systems are named after profiles: explode list profiles \
+                "unexpected '{name}'; only profiles can be listed by system: explode list profiles \
                  {name}"
             );
             return output::fail(Exit::Usage, text);

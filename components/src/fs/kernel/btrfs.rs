@@ -53,7 +53,7 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
     let (datacow, flush) = (options.bool("datacow", true)?, options.bool("flushoncommit", false)?);
     if !datacow && compress != "no" {
         return Err(UsageError(
-            "without datacow nothing is compressed; leave compress=no".to_owned(),
+            "without datacow nothing is compressed; set compress=no".to_owned(),
         ));
     }
     let promises = if datacow { profiles::btrfs } else { profiles::btrfs_in_place };

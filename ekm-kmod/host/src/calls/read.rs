@@ -81,9 +81,8 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<KernelCall, St
     };
     if half(offset_of!(CallDetail, missing)) & CALL_INCOMPLETE != 0 {
         let text = format!(
-            "what a call has written was not all seen ({call}): asynchronous direct writes, and \
-             paths of more than 4095 \
-             bytes, are not followed"
+            "not everything that a call wrote was observed ({call}): asynchronous direct writes \
+             and paths of more than 4095 bytes are not followed"
         );
         return Err(StepError::new(text).blame(Blame::Tool));
     }

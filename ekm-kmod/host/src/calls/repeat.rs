@@ -167,7 +167,7 @@ impl CallReplay {
                 }?)
             }
             KernelCallKind::Map => Ok(()),
-            _ => Err(CallReplayError::Failed("explode knows no way to".to_owned())),
+            _ => Err(CallReplayError::Failed("explode cannot repeat this kind of call".to_owned())),
         }
     }
 

@@ -94,7 +94,7 @@ impl MappedFiles {
             let path = root.join(&mapped.path);
             let now = contents(&path, *inode).map_err(|why| {
                 let text = format!(
-                    "what is stored through a mapping of {} cannot be seen: {why}",
+                    "stores through a mapping of {} cannot be observed: {why}",
                     path.display()
                 );
                 StepError::new(text).blame(Blame::Tool)

@@ -34,10 +34,7 @@ pub(super) fn of(option: Option<&OptionValue>) -> Result<Vec<FaultSite>, UsageEr
     let mut add = |site: Result<FaultSite, UsageError>| {
         let site = site?;
         if sites.iter().any(|known| known.symbol == site.symbol) {
-            return Err(UsageError(format!(
-                "probe: '{}' is named twice; leave one out",
-                site.symbol
-            )));
+            return Err(UsageError(format!("probe: '{}' is named twice; omit one", site.symbol)));
         }
         sites.push(site);
         Ok(())

@@ -18,7 +18,7 @@ pub struct Helpers<'a> {
     pub count: usize,
     /// Makes the workers of one helper and runs the helper with them, in the calling thread.
     pub with_workers: &'a HelperWorkers<'a>,
-    /// Receives the reason why the run goes on without a helper.
+    /// Receives the reason why the run continues without a helper.
     pub lost: &'a (dyn Fn(&str) + Sync + 'a),
 }
 
@@ -49,7 +49,7 @@ impl Helpers<'_> {
                         {
                             let (worker, all) = (number + 2, self.count + 1);
                             (self.lost)(&format!(
-                                "the run goes on without worker {worker} of {all}: {why}"
+                                "the run continues without worker {worker} of {all}: {why}"
                             ));
                         }
                     });

@@ -33,16 +33,15 @@ pub enum JournalError {
         error: io::Error,
     },
     /// The beginning of the journal is damaged.
-    #[error("{path}: not the journal of a run, or damaged at its beginning; begin the run anew")]
+    #[error("{path}: not the journal of a run, or damaged at its beginning; start the run again")]
     Damaged {
         /// The path of the journal.
         path: PathBuf,
     },
     /// The journal has a format that this version does not read.
     #[error(
-        "{path}: format {format}, and this version of explode reads format {NEEDED}; go on with \
-         the version that wrote it, or \
-         begin the run anew"
+        "{path}: format {format}, and this version of explode reads format {NEEDED}; resume it \
+         with the version that wrote it, or start the run again"
     )]
     Format {
         /// The path of the journal.
@@ -51,7 +50,9 @@ pub enum JournalError {
         format: u32,
     },
     /// Another version of explode wrote it.
-    #[error("{path}: written by explode {version}; go on with that version, or begin the run anew")]
+    #[error(
+        "{path}: written by explode {version}; resume it with that version, or start the run again"
+    )]
     Version {
         /// The path of the journal.
         path: PathBuf,

@@ -84,7 +84,7 @@ fn a_journal_of_another_format_is_refused_by_its_number() {
     let other = [&b"explode journal 4\n"[..], &journal(1)[MAGIC.len()..]].concat();
     let refused = ResumedJournal::parse(other, PathBuf::from("journal")).unwrap_err();
     assert!(matches!(refused, JournalError::Format { format: 4, .. }), "{refused}");
-    assert!(refused.to_string().contains("begin the run anew"), "{refused}");
+    assert!(refused.to_string().contains("start the run again"), "{refused}");
     let (magic, damaged) = (MAGIC.to_vec(), b"explode journal five\n".to_vec());
     for bytes in [magic, damaged] {
         let refused = ResumedJournal::parse(bytes, PathBuf::from("journal")).unwrap_err();

@@ -84,7 +84,7 @@ impl RemoteWorker<'_> {
     pub(super) fn unexpected_message(&mut self, message: &FromWorker) -> WorkerDeath {
         let word = format!("{message:?}");
         let word: String = word.chars().take(100).collect();
-        self.broken(&format!("it said what fits nothing: {word}"))
+        self.broken(&format!("it sent an unexpected message: {word}"))
     }
 }
 

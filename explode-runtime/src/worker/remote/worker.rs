@@ -174,7 +174,7 @@ impl RemoteWorker<'_> {
         observing.into_iter().for_each(|observing| observing.sent = observing.observer.now());
         match self.try_send(word) {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.died(&format!("it cannot be told anything: {error}"))),
+            Err(error) => Err(self.died(&format!("no message can be sent to it: {error}"))),
         }
     }
 
