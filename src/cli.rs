@@ -114,7 +114,7 @@ pub struct DeviceArgs {
     pub replace_versions: bool,
 }
 
-/// On what a target or a checker stands, and where.
+/// The stack of a target or a checker, and the place of the run.
 #[derive(Debug, Args)]
 pub struct StackArgs {
     /// The component that the checker runs on, with the components below it; `run` also takes a

@@ -41,7 +41,7 @@ impl Junit {
         }
     }
 
-    /// Records that the run could not go on.
+    /// Records that the run could not continue.
     pub fn stopped(&mut self, why: String) {
         self.broken.push(why);
     }

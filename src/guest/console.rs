@@ -41,7 +41,7 @@ pub fn agent_died(console: &str) -> Option<String> {
 
 /// Returns the verdict and the kernel's message. `None` if the kernel did not end the guest.
 pub fn verdict(console: &str) -> Option<(Verdict, String)> {
-    // Each of these ends with a panic. Without one the kernel goes on.
+    // Each of these ends with a panic. Without one the kernel continues.
     console.contains("Kernel panic - not syncing").then_some(())?;
     let verdict =
         WORDS.iter().find(|(word, _)| console.contains(word)).map(|(_, verdict)| *verdict)?;

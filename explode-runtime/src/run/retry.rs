@@ -2,7 +2,7 @@
 //!
 //! After the first death in a step the unit is repeated unchanged. After the second death the step
 //! is an error. If a replay dies there as well, it is an error of the checked system, and the unit
-//! goes on past it. Otherwise the unit is repeated again. A step with further deaths of this kind
+//! continues past it. Otherwise the unit is repeated again. A step with further deaths of this kind
 //! is given up as broken. The death of a worker that was killed from outside says nothing about its
 //! step, so the unit is just repeated. Only the last attempt counts, and errors that a replay has
 //! confirmed. Those are reported even if the run ends before the unit gets there again.
@@ -53,7 +53,7 @@ struct StepDeaths {
     last: String,
     /// True if the deaths are an error or broken, and are reported as such.
     settled: bool,
-    /// The confirmed error of a crash disk. The unit goes on past it.
+    /// The confirmed error of a crash disk. The unit continues past it.
     confirmed: Option<FoundError>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> UnitRetry<'a> {
         Ok(Some(end))
     }
 
-    /// Records a death and decides how the unit goes on.
+    /// Records a death and decides how the unit continues.
     fn died(
         &self,
         unit: &Unit,

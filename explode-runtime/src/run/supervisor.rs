@@ -252,7 +252,7 @@ impl Exploring<'_, '_> {
     }
 }
 
-/// The journal of a run. If it cannot be written the run goes on without it, because findings are
+/// The journal of a run. If it cannot be written the run continues without it, because findings are
 /// worth more.
 struct KeptJournal {
     journal: Option<Journal>,

@@ -5,7 +5,7 @@ lost() {
     broken=yes
 }
 stuck() {
-    say "cannot go on: $*" >&2
+    say "cannot continue: $*" >&2
     exit 2
 }
 

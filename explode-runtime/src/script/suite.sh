@@ -4,7 +4,7 @@ lost() {
     echo "LOST: $*"
     broken=yes
 }
-stuck() { _fail "cannot go on: $*"; }
+stuck() { _fail "cannot continue: $*"; }
 
 _cleanup()
 {

@@ -476,8 +476,8 @@ impl UnitHooks for UnitExplorer<'_> {
         if sound && !self.result.stopped { Ok(()) } else { Err(CheckError::Stop) }
     }
 
-    /// Records a reached state. Returns true if the unit goes on. The run ends at a bound on
-    /// states, so a unit that has met as many states by itself need not go on.
+    /// Records a reached state. Returns true if the unit continues. The run ends at a bound on
+    /// states, so a unit that has met as many states by itself need not continue.
     fn reached(&mut self, arrival: ReachedState, signature: Option<&[u8]>, more: bool) -> bool {
         let bound = self.plan.settings.states.filter(|_| more || !self.states.is_empty());
         if bound.is_some() {

@@ -67,7 +67,7 @@ impl OwnThread {
         let Some(thread) = self.thread.take() else { return String::new() };
         while !thread.is_finished() {
             if Instant::now() >= end {
-                return "the thread goes on".to_owned();
+                return "the thread continues".to_owned();
             }
             thread::sleep(Duration::from_micros(100));
         }

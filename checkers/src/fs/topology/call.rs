@@ -21,7 +21,7 @@ pub(super) const XATTR: &str = "user.a";
 ///
 /// The lists are variants of their own because an `FsCall` is one system call. In the middle of a
 /// list a file is open without a name, or emptied; that tree is neither compared nor a state from
-/// which other calls go on. Paths are absolute.
+/// which other calls continue. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TopologyCall {
     /// One call. [`FsCall::Open`] makes a file and closes it. [`FsCall::Pwrite`] writes a block and

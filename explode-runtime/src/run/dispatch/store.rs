@@ -1,7 +1,7 @@
 //! The data that supervisor and helpers share: waiting jobs, results of units, and merged checks.
 //!
 //! A worker takes the job that is needed first and runs its first unit. It puts the rest of the job
-//! back in parts, so that others can go on with them.
+//! back in parts, so that others can continue with them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
