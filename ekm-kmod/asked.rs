@@ -43,7 +43,7 @@ global_asm!(
 #[no_mangle]
 unsafe extern "C" fn ekm_check_crashes_of(name: *const u8, ip: u64) {
     let mut len = 0usize;
-    // SAFETY: No byte behind the zero is read.
+    // SAFETY: No byte after the zero is read.
     while !name.is_null() && len <= ASKED_MAX && unsafe { name.wrapping_add(len).read() } != 0 {
         len = len.wrapping_add(1);
     }

@@ -57,7 +57,7 @@ impl Kretprobes {
                 let is = |known: &&*mut kretprobe| {
                     // SAFETY: The probe is registered, so it exists.
                     let at = unsafe { (***known).kp.addr } as usize;
-                    // The kernel puts a probe behind the ENDBR64 instruction of a function that may
+                    // The kernel puts a probe after the ENDBR64 instruction of a function that may
                     // be called by its address.
                     at == address || at == address.wrapping_add(ENDBR_BYTES)
                 };

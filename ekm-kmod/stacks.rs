@@ -38,7 +38,7 @@ const OTHERS: [&CStr; 3] = [c_str!("handle_mm_fault"), c_str!("new_slab"), c_str
 const WAYS: usize = 2048;
 /// The number of places at which a path can be in the cache.
 const TRIES: usize = 4;
-/// The start of the kernel's own text and data (`__START_KERNEL_map`). Modules are behind them.
+/// The start of the kernel's own text and data (`__START_KERNEL_map`). Modules are after them.
 const START_KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
 /// The size in bytes of the searched part of a stack.
 const STACK: u64 = bindings::K_TOP_OF_KERNEL_STACK as u64;

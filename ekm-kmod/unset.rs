@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | JFS: the extents, names or target of a new inode: only a few fields and slots are set | `xtInitRoot`, fs/jfs/jfs_xtree.c; `dtInitRoot`, fs/jfs/jfs_dtree.c; `jfs_symlink`, fs/jfs/namei.c |
 //! | JFS: the unused fields of the log records of a sync point and a mount, 20 bytes of a stack | `lmLogSync`, `lmLogInit`, `lmLogShutdown`, fs/jfs/jfs_logmgr.c; `logMOUNT`, fs/jfs/jfs_mount.c |
-//! | HFS: the bytes behind a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
+//! | HFS: the bytes after a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
 //!
 //! Both drivers are modules. The probes exist only if the driver was loaded before this module.
 

@@ -116,7 +116,7 @@ impl Disks {
         if list.count > list.capacity {
             return Err(ENOSPC);
         }
-        // SAFETY: The list has room for all blocks and never moves; requests only add behind the
+        // SAFETY: The list has room for all blocks and never moves; requests only add after the
         // first `count`.
         UserAddress(list.blocks).write(unsafe { core::slice::from_raw_parts(blocks, count) })?;
         which(&mut disk.state().lock()).taken(count);

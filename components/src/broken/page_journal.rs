@@ -7,7 +7,7 @@
 //! empty. Opening replays the transactions whose sequence numbers follow the header's.
 //!
 //! All positions are in blocks of 4096 bytes. The header is one sector in a block of its own. The
-//! block behind it is free.
+//! block after it is free.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

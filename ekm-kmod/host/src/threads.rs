@@ -62,7 +62,7 @@ fn is_of_kernel(pid: u32) -> bool {
     fields(pid).is_ok_and(|fields| fields[1] == KTHREADD)
 }
 
-/// Returns the state and the parent of a task, the fields behind its name in brackets (proc(5),
+/// Returns the state and the parent of a task, the fields after its name in brackets (proc(5),
 /// stat).
 fn fields(pid: u32) -> io::Result<[String; 2]> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;

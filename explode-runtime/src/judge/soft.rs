@@ -11,7 +11,7 @@ use crate::devices::{DiskSet, Side};
 use crate::stack::Stack;
 
 impl CrashPipeline<'_> {
-    /// Takes the calls behind the operations of the log. The marks in the log do not contain the
+    /// Takes the calls that made the operations of the log. The marks in the log do not contain the
     /// data of the calls, so the hash is extended with it.
     pub(super) fn take_calls(&mut self, devices: &dyn DiskSet) {
         if let Some(calls) = &mut self.soft {

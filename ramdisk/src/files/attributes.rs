@@ -1,8 +1,8 @@
 //! The attributes of an inode: its mode, its extended attributes, and the target of a symbolic
 //! link.
 //!
-//! They are stored only on the device of the inode. The mode is in the sector behind that of the
-//! size ([`MODE_SECTOR`]). Each extended attribute is in one of the sectors behind the mode
+//! They are stored only on the device of the inode. The mode is in the sector after that of the
+//! size ([`MODE_SECTOR`]). Each extended attribute is in one of the sectors after the mode
 //! ([`XATTR_SECTORS`]), chosen by a hash of its name. Each is therefore a version that a crash
 //! keeps or loses separately. A sector of zeroes is the mode of a new inode, or no attribute. The
 //! target of a symbolic link is in the first sector.

@@ -109,10 +109,10 @@ pub enum Fallocate {
     PunchHole,
     /// Fills the range with zeroes, and extends the file to its end (`FALLOC_FL_ZERO_RANGE`).
     ZeroRange,
-    /// Removes the range and moves the bytes behind it to its start (`FALLOC_FL_COLLAPSE_RANGE`).
+    /// Removes the range and moves the bytes after it to its start (`FALLOC_FL_COLLAPSE_RANGE`).
     /// The range is whole blocks before the end of the file.
     CollapseRange,
-    /// Inserts a range of zeroes and moves the bytes from its start on behind it
+    /// Inserts a range of zeroes and moves the bytes from its start on after it
     /// (`FALLOC_FL_INSERT_RANGE`). The range is whole blocks and begins before the end of the file.
     InsertRange,
 }

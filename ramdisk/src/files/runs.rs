@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The runs of a set of sectors. Maps the first sector of each run to the sector behind its last
+/// The runs of a set of sectors. Maps the first sector of each run to the sector after its last
 /// one.
 #[derive(Debug, Default)]
 pub struct Runs(BTreeMap<u64, u64>);

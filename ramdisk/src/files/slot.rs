@@ -5,7 +5,7 @@
 //! | 0 | 1 for a file, 2 for a directory, 3 for a symbolic link |
 //! | 1 | length of the name in bytes |
 //! | 2 - 5 | inode number, little endian |
-//! | 6 - | the name, UTF-8; zeroes behind it |
+//! | 6 - | the name, UTF-8; zeroes after it |
 //!
 //! A sector of zeroes is a name that leads nowhere.
 

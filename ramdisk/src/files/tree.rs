@@ -1,7 +1,7 @@
 //! The directory tree in memory and on the devices.
 //!
 //! Inode i is device `base + i` of the storage. The contents of a file begin at byte 0 of its
-//! device. Its size is in a sector far behind them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)).
+//! device. Its size is in a sector far after them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)).
 //! Each name that was ever in a directory has one sector of the directory's device, a [`slot`]. The
 //! device of a symbolic link holds its target. Behind the sector of the size, each device has the
 //! sectors of the [`attributes`](super::attributes). A device of zeroes is an empty file or

@@ -23,7 +23,7 @@ const MIDDLE: usize = 1000;
 pub enum SyncStep {
     /// Writes the first block of `/a`, and fsyncs it and its directory.
     WriteA,
-    /// Writes a block of `/a` behind a hole (EX-97), so that there are indirect blocks, and fsyncs
+    /// Writes a block of `/a` after a hole (EX-97), so that there are indirect blocks, and fsyncs
     /// both.
     WriteAFar,
     /// Writes two blocks of `/b`, and fsyncs it and its directory.

@@ -1,7 +1,7 @@
 //! The system calls (EX-96), and how each is made.
 //!
 //! Only a few sizes and offsets are used. A file is truncated to nothing or to a part of a block,
-//! which may also extend it. A block is written at the start of a file or far behind it (EX-97).
+//! which may also extend it. A block is written at the start of a file or far after it (EX-97).
 //! fallocate changes the first block.
 
 use explode_ramdisk::files::{

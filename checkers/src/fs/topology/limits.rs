@@ -11,7 +11,7 @@ pub struct Limits {
     pub files: usize,
     /// The largest number of directories below the root.
     pub dirs: usize,
-    /// The offset of a write behind a hole, in bytes.
+    /// The offset of a write after a hole, in bytes.
     pub far: usize,
     /// The available calls besides those that change names.
     pub calls: Groups,

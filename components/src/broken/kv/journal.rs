@@ -1,4 +1,4 @@
-//! A key-value store on a block device. Its contents fill the pages behind a
+//! A key-value store on a block device. Its contents fill the pages after a
 //! [journal](super::super::page_journal), which changes them. The journal's note is the length of
 //! the contents in bytes. The last sector of the device holds the number of commits, for
 //! information only. It is changed in the cache. Nothing waits for it or relies on it.

@@ -13,7 +13,7 @@ use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use super::RaidBug;
 use crate::broken::record::{Frame, frame};
 
-/// The number of blocks of the journal on each disk, behind the bitmap.
+/// The number of blocks of the journal on each disk, after the bitmap.
 pub(super) const BLOCKS: u64 = 3;
 const BYTES: usize = BLOCKS as usize * SECTORS_PER_BLOCK as usize * SECTOR_BYTES;
 

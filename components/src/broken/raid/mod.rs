@@ -11,7 +11,7 @@
 //! there. Alternatively a [journal] holds the write, and recovery makes it again.
 //!
 //! The first block of each disk has the bitmap. The next ones have the journal, if there is one. A
-//! *row* of an array is one block behind them on each of its disks. The arrays are correct by
+//! *row* of an array is one block after them on each of its disks. The arrays are correct by
 //! default. `docs/results/seeded-bugs.md` lists the bugs that options select.
 
 mod bug;

@@ -27,7 +27,7 @@ pub struct Volume {
     /// The metadata blocks that the running transaction has changed.
     pub(super) running: BTreeMap<u64, Page>,
     /// The dirty metadata buffers of the design without a journal. The keys are their first
-    /// sectors, the values the sectors behind their last.
+    /// sectors, the values the sectors after their last.
     pub(super) buffers: BTreeMap<u64, u64>,
     /// The blocks of contents that have changed since the last commit.
     pub(super) data: BTreeSet<u64>,

@@ -1,5 +1,5 @@
 //! Makes the pages of a new log deterministic. jfs_mkfs builds them on its stack, which it does not
-//! clear (`jfs_logform` in libfs/logform.c of jfsutils). So the bytes behind the last record of a
+//! clear (`jfs_logform` in libfs/logform.c of jfsutils). So the bytes after the last record of a
 //! page are old contents of the stack, times among them.
 //!
 //! Numbers are little endian (`struct jfs_superblock` in fs/jfs/jfs_superblock.h, `struct logpage`
@@ -25,7 +25,7 @@ const FIRST: usize = 2;
 const FRAME: usize = 8;
 const END: usize = 6;
 
-/// Clears the bytes behind the last record of each page of the log.
+/// Clears the bytes after the last record of each page of the log.
 ///
 /// # Errors
 /// The disk is not what jfs_mkfs makes; reading or writing fails.
@@ -48,7 +48,7 @@ pub(super) fn clear(node: &Path) -> io::Result<()> {
     disk.sync_all()
 }
 
-/// Clears the bytes behind the last record of a page. A page that was never written is skipped.
+/// Clears the bytes after the last record of a page. A page that was never written is skipped.
 fn clear_page(page: &mut [u8]) {
     let (head, tail) = (&page[..FRAME], &page[PAGE - FRAME..]);
     let end = usize::from(u16::from_le_bytes([head[END], head[END + 1]]));
