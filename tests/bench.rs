@@ -62,7 +62,7 @@ fn targets_in_process_have_a_line_each() {
 }
 
 #[test]
-fn values_multiply_what_has_the_component() {
+fn each_value_is_measured_on_each_target_with_the_component() {
     let lines = bench("sqlite-full fs-sync --each sqlite.journal=delete,wal --checks 2");
     let sets: Vec<(&str, &Value)> =
         lines.iter().map(|line| (line["target"].as_str().unwrap(), &line["set"])).collect();
@@ -77,7 +77,7 @@ fn values_multiply_what_has_the_component() {
 }
 
 #[test]
-fn a_person_sees_rates() {
+fn text_output_has_rates() {
     let text = explode(["bench", "fs-sync", "--checks", "2"]).expect(0).out;
     let words: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(words, ["Explode", "Stack", "Disks", "explode", "floor", "crash-depth"], "{text}");

@@ -77,7 +77,7 @@ fn systems_on_arrays_are_as_on_one_disk() {
 
 /// A single disk cannot go on after a fault, but it must keep the data that it flushes.
 #[test]
-fn a_disk_alone_is_held_to_its_flushes() {
+fn a_single_disk_must_keep_flushed_data() {
     let ran = |more: &str, code| {
         counts(
             &run(&format!("disk-blocks --stack ramdisk --depth 2 {more}"), code),

@@ -169,7 +169,7 @@ fn stacks_are_those_of_the_targets() {
 }
 
 #[test]
-fn a_person_sees_names_bounds_and_options() {
+fn text_output_has_names_bounds_and_options() {
     let text = explode(["list", "--all"]).expect(0).out;
     let squeezed: Vec<String> =
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();

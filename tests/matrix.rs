@@ -169,7 +169,7 @@ fn lying(folder: &Path, name: &str, layers: &[(&str, &str)]) {
 /// An error that a profile excludes is by design. A check without any promise is not a pass. An
 /// exclusion excuses no other error (EX-104).
 #[test]
-fn a_profile_decides_what_is_a_bug() {
+fn the_profile_decides_which_losses_are_bugs() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     lying(folder, "held", &[("sync", "none")]);
@@ -439,7 +439,7 @@ fn a_resumed_matrix_continues() {
 }
 
 #[test]
-fn a_budget_that_is_spent_leaves_cells_for_another_time() {
+fn a_spent_budget_leaves_cells_that_are_resumed() {
     let folder = tempdir().unwrap();
     // Each process takes longer than the budget, so one job runs at most one cell, and the next run
     // one more.
@@ -508,7 +508,7 @@ fn wrong_arguments_of_a_matrix_are_refused() {
 /// A loss that the model of simulated files allows is by design, and the finding cites the section
 /// of the model. A seeded bug is found.
 #[test]
-fn simulated_files_are_held_to_what_their_model_promises() {
+fn simulated_files_are_held_to_their_profile() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     let text = "[[component]]\nuse = \"simfiles\"\n[[component]]\nuse = \"lying-sync\"\nlies \

@@ -49,7 +49,7 @@ fn garbage_in_a_sqlite_database_is_found() {
 
 /// On a disk: an unreadable block is an error of the call and of the mount. Garbage breaks nothing.
 #[test]
-fn small_systems_on_a_disk_go_on_or_say_that_they_cannot() {
+fn small_systems_on_a_bad_disk_continue_or_report_errors() {
     for (target, code, expected) in [
         ("toyfs", 1, [1641, 1997, 3336, 10, 0]),
         ("toyfs-versions", 1, [1579, 1993, 3328, 8, 0]),

@@ -69,7 +69,7 @@ fn profiles_are_listed() {
 /// After a sync or fsync no profile promises less than POSIX. Excluded are only synchronous mounts
 /// and the effects of a crash on unsynced data.
 #[test]
-fn profiles_exclude_only_what_may_be_excluded() {
+fn profiles_exclude_only_excludable_promises() {
     let excluded: BTreeSet<String> = list("")
         .iter()
         .filter(|line| line["kept"] == false)

@@ -43,7 +43,7 @@ fn page(name: &str) -> String {
 }
 
 #[test]
-fn by_default_it_loses_nothing() {
+fn redb_loses_nothing_by_default() {
     let lines = is_clean("redb", [156, 122_355, 122_036, 0, 355_674]);
     let lock = fs::read_to_string("Cargo.lock").unwrap();
     let (_, package) = lock.split_once("name = \"redb\"\nversion = \"").unwrap();
@@ -51,17 +51,17 @@ fn by_default_it_loses_nothing() {
 }
 
 #[test]
-fn with_two_syncs_a_commit_it_loses_nothing() {
+fn redb_with_two_syncs_a_commit_loses_nothing() {
     is_clean("redb-2pc", [31, 7262, 7194, 0, 8263]);
 }
 
 #[test]
-fn with_quick_repair_it_loses_nothing() {
+fn redb_with_quick_repair_loses_nothing() {
     is_clean("redb-quick", [31, 50_598, 50_524, 0, 37_731]);
 }
 
 #[test]
-fn without_durability_it_loses_whole_commits_by_design() {
+fn redb_without_durability_loses_whole_commits_by_design() {
     let lines = is_clean("redb-none", [156, 34_317, 27_988, 21_381, 23_749]);
     let findings = of_type(&lines, "finding");
     assert!(!findings.is_empty());
@@ -79,7 +79,7 @@ fn without_durability_it_loses_whole_commits_by_design() {
 
 /// Files whose syncs lie break redb's promises. The checks find that, and the findings replay.
 #[test]
-fn lies_of_its_files_are_found() {
+fn lies_of_the_files_below_redb_are_found() {
     for (target, signatures) in [
         ("redb+sync-lies", &["kv-commits/lost/durable", "kv-commits/recover-failed/intact"][..]),
         ("redb+growth-lies", &["kv-commits/recover-failed/intact"]),

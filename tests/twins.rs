@@ -139,19 +139,19 @@ fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
 
 /// A log with unsynced data is removed, so its buffers are cleaned.
 #[test]
-fn the_store_with_a_log_meets_them() {
+fn the_store_with_a_log_has_its_events() {
     meets("wal-kv", 3906, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
 
 /// The store syncs each file that it creates before the file may be removed, so nothing can be
 /// cleaned.
 #[test]
-fn the_store_that_renames_meets_them() {
+fn the_store_that_renames_has_its_events() {
     meets("rename-kv", 3906, &["complete", "dirty", "flush", "write"], 10);
 }
 
 #[test]
-fn the_store_with_a_journal_meets_them() {
+fn the_store_with_a_journal_has_its_events() {
     let flagged = ["write, FUA", "write, PREFLUSH", "write, PREFLUSH FUA"];
     meets(
         "journal-kv",
@@ -163,7 +163,7 @@ fn the_store_with_a_journal_meets_them() {
 
 /// Every commit of its journal is synced, and none has PREFLUSH alone.
 #[test]
-fn the_file_system_meets_them() {
+fn the_file_system_has_its_events() {
     let flagged = ["write, FUA", "write, PREFLUSH FUA"];
     meets(
         "toyfs",
@@ -175,7 +175,7 @@ fn the_file_system_meets_them() {
 
 /// An fsync writes an inode with FUA.
 #[test]
-fn the_file_system_with_versions_meets_them() {
+fn the_file_system_with_versions_has_its_events() {
     let flagged = ["write, FUA", "write, PREFLUSH FUA"];
     meets(
         "toyfs-versions",
@@ -188,13 +188,13 @@ fn the_file_system_with_versions_meets_them() {
 /// Without a journal no write has a flag. The block of the root directory gets a version with each
 /// name: `/a` created (two), renamed (two), and `/d`.
 #[test]
-fn the_file_system_without_a_journal_meets_them() {
+fn the_file_system_without_a_journal_has_its_events() {
     meets("toyfs-in-place", 1165, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
 
 /// The arrays pass each write on at once and cache nothing.
 #[test]
-fn the_arrays_meet_them() {
+fn the_arrays_have_their_events() {
     let kinds = ["complete", "flush", "write", "write, FUA"];
     meets("mirror", 2729, &kinds, 5);
     meets("parity", 1021, &kinds, 4);

@@ -115,7 +115,7 @@ fn stacks_share_nothing() {
 }
 
 #[test]
-fn nothing_stays_of_a_stack() {
+fn a_stack_is_freed_after_its_connections() {
     for journal in BOTH {
         let stack = Stack::empty();
         let dbs = [0; 3].map(|_| stack.open(&settings_of(journal)));

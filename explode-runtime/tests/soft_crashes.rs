@@ -72,7 +72,7 @@ fn call(files: &dyn Files, random: &mut Pcg64Mcg) {
 /// Compares disks with the program's own view after each call. A call that changes the view is an
 /// operation, and its disk has that view.
 #[test]
-fn each_prefix_is_what_the_program_saw() {
+fn each_prefix_equals_what_the_program_saw() {
     let mut compared = 0;
     for seed in 0..150 {
         let mut random = Pcg64Mcg::new(seed);

@@ -305,7 +305,7 @@ fn stopped_everywhere(
 }
 
 #[test]
-fn a_stop_holds_at_every_step_and_what_is_left_is_pending() {
+fn a_stop_holds_at_every_step_and_leaves_checks_pending() {
     let (expected, steps) = stopped_everywhere(&plan(None, StrategyName::Exhaust), || None);
     assert_eq!((expected, steps), ([7, 12, 12, 83, 61, 61, 0, 70, 0, 4], 443));
 }
@@ -319,7 +319,7 @@ fn a_stop_holds_where_checks_are_skipped() {
 }
 
 #[test]
-fn a_stop_holds_with_chops_too() {
+fn a_stop_holds_with_chops() {
     let (expected, steps) = stopped_everywhere(&plan(Some(1), StrategyName::Dfs), || None);
     assert_eq!((expected, steps), ([7, 12, 12, 40, 37, 37, 0, 45, 0, 4], 314));
 }

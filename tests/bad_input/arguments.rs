@@ -32,7 +32,7 @@ fn names_and_options_are_suggested() {
 
 /// A run with these bounds would check nothing and report that it has found nothing.
 #[test]
-fn bounds_of_nothing_are_refused() {
+fn bounds_of_zero_are_refused() {
     refused_run("fs-basic --states 0", &["--states 0 explores nothing", "use 1 or more"]);
     refused_run("fs-basic --budget 0s", &["a budget of 0 leaves no time", "use at least 1ms"]);
     refused_run("fs-basic --strategy random --budget 0.5ms", &["a budget of 0 leaves no time"]);

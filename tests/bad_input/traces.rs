@@ -137,7 +137,7 @@ fn an_answer_is_one_of_the_options() {
 }
 
 #[test]
-fn crazy_numbers_are_refused() {
+fn numbers_out_of_range_are_refused() {
     edited(|trace| trace["mutates"] = json!(0), &["0 mutates", "depth is 1"]);
     edited(
         |trace| trace["mutates"] = json!(4_000_000_000u32),

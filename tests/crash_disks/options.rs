@@ -106,7 +106,7 @@ fn from_is_the_first_such_mark_and_to_the_first_after_it() {
 }
 
 #[test]
-fn a_person_gets_a_line_a_disk_and_a_summary() {
+fn text_output_has_a_line_per_disk_and_a_summary() {
     let folder = tempdir().unwrap();
     let log = file(
         folder.path(),

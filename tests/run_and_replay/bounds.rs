@@ -145,7 +145,7 @@ fn a_budget_ends_a_long_walk_without_checks() {
 /// The samples of the first interval alone take longer than the budget. The rest is counted as
 /// pending.
 #[test]
-fn a_budget_stops_a_run_and_what_is_left_is_pending() {
+fn a_budget_stops_a_run_and_leaves_checks_pending() {
     let args =
         "sqlite-extra --depth 1 --atom sector --limit 1 --samples 10000 --no-skip --budget 100ms";
     let stopped = summary(0, args);

@@ -113,7 +113,7 @@ fn commands_that_are_defaults_are_commands() {
 }
 
 #[test]
-fn traces_without_commands_need_nothing() {
+fn traces_without_commands_need_no_trust() {
     let desk = Desk::new();
     desk.explode("me", "run sqlite-off --depth 1 --out run").expect(1);
     for name in crate::common::files(&desk.path().join("run/traces")) {

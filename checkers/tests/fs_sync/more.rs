@@ -64,7 +64,7 @@ const LIES: [Lie; 13] = [
 ];
 
 #[test]
-fn a_lie_is_found_by_the_calls_that_it_is_about_alone() {
+fn each_lie_is_found_by_its_calls_alone() {
     let mut wrong = Vec::new();
     for (lie, target, calls, depth, expected, words) in LIES {
         let found = |lie: &str, calls: &str| {
@@ -90,7 +90,7 @@ fn a_lie_is_found_by_the_calls_that_it_is_about_alone() {
 
 /// Runs two calls deep, with all calls to which the method applies.
 #[test]
-fn with_all_calls_what_is_synced_is_there() {
+fn with_all_calls_synced_data_survives() {
     let expected = [
         ("sync", [45, 80, 80, 65]),
         ("syncfs", [45, 80, 80, 65]),
@@ -111,7 +111,7 @@ fn with_all_calls_what_is_synced_is_there() {
 }
 
 #[test]
-fn with_all_calls_what_simulated_files_leave_is_reasonable() {
+fn with_all_calls_simulated_files_are_reasonable() {
     for (depth, expected) in [(1, [6, 5, 20, 33]), (2, [68, 93, 1001, 1450])] {
         let mut plan = plan(&registry(), "fs-reasonable", depth);
         plan.checker_options = plan.checker_options.with("calls", "more");

@@ -51,7 +51,7 @@ fn lying(way: &str, lie: &str) -> Plan {
 }
 
 #[test]
-fn a_lie_is_found_by_the_way_that_it_is_about() {
+fn each_lie_is_found_by_its_way_alone() {
     let found = |lie: &str| -> Vec<&str> {
         let finds = |way: &&str| !run(&registry(), &lying(way, lie)).findings.is_empty();
         WAYS.into_iter().filter(finds).collect()

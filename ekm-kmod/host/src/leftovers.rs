@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_another_one_is_not_touched() {
+    fn a_disk_that_was_replaced_is_not_removed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut left = Leftovers::of(&folder.path().join("disks")).expect("there is none");
         left.disks.insert(u32::MAX, 1);

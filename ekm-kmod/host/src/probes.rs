@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_says_what_it_needs() {
+    fn each_kind_names_its_requirements() {
         let all = FAIL_SLAB | FAIL_COPY | FAIL_BUFFER | FAIL_MODULE | FAIL_PROBE;
         assert_eq!(lacking(all, Kinds { kinds: all, untraced: 0 }), None);
         let kinds = FAIL_COPY | FAIL_MODULE | FAIL_PROBE;

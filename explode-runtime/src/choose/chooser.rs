@@ -214,7 +214,7 @@ mod tests {
 
     /// The text of a divergence shows the difference in the words of traces.
     #[test]
-    fn the_two_sides_differ() {
+    fn a_divergence_names_what_differs() {
         let message = |recorded: Choice, now: Choice| {
             let mut chooser = Chooser::new(vec![recorded]);
             chooser.record(now);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_last_one_nothing_is_left() {
+    fn no_background_work_is_allowed_after_the_last() {
         let commit = BackgroundWork::of(
             &Options::none().with("between", "commit"),
             &[BackgroundAction::Commit],

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_change_is_named_and_nothing_else() {
+    fn only_changes_of_the_origin_are_named() {
         let origin = |linux: &str, size: &str, pristine: &str| RunOrigin {
             versions: [("linux", linux), ("explode", "1")]
                 .map(|(k, v)| (k.to_owned(), v.to_owned()))

@@ -136,7 +136,7 @@ mod tests {
     use crate::stack::FeatureGated;
 
     #[test]
-    fn a_name_of_another_build_says_how_to_get_it() {
+    fn a_name_of_another_build_is_refused_with_advice() {
         let absent = vec![FeatureGated { name: "redb", feature: "engines" }];
         let mut registry = Registry::default();
         registry.components.absent = absent;

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_stay() {
+    fn other_texts_are_unchanged() {
         for text in ["one\ntwo", "BUG: of a program\nits second line", "WARNING: alone"] {
             assert_eq!(short(text), (text.to_owned(), 0));
         }

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_written() {
+    fn only_differing_bytes_are_written() {
         let mut block = vec![0; 4096];
         block[512..1024].fill(0xff);
         block[1024..1536].fill(0xff);

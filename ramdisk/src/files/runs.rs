@@ -46,7 +46,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn same_as_a_set_of_sectors(inserts in prop::collection::vec((0u64..60, 1u64..12), 0..20)) {
+        fn runs_equal_a_set_of_sectors(
+            inserts in prop::collection::vec((0u64..60, 1u64..12), 0..20),
+        ) {
             let mut runs = Runs::default();
             let mut sectors = BTreeSet::new();
             for (first, len) in inserts {

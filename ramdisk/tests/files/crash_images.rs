@@ -109,7 +109,7 @@ fn a_cycle_of_names() {
 }
 
 #[test]
-fn a_cycle_comes_apart() {
+fn a_cycle_of_directories_can_be_removed() {
     let files = cycle();
     files.rename("/a/b", "/b").unwrap();
     assert_eq!(files.stat("/b/a").unwrap(), files.stat("/a").unwrap());

@@ -22,7 +22,7 @@ fn forgotten(script: Script) -> Script {
 }
 
 #[test]
-fn by_the_sync_of_the_directory() {
+fn a_file_is_forgotten_by_the_sync_of_its_directory() {
     let files = with_dirty_file();
     files.unlink("/f").unwrap();
     Script::new().no_name(0, 0).expect(&files);
@@ -33,7 +33,7 @@ fn by_the_sync_of_the_directory() {
 }
 
 #[test]
-fn by_the_last_close_after_the_sync() {
+fn a_file_is_forgotten_by_the_last_close_after_the_sync() {
     let files = with_dirty_file();
     let fd = files.open("/f", OpenFlags::EXISTING).unwrap();
     let other = files.open("/f", OpenFlags::EXISTING).unwrap();
@@ -48,7 +48,7 @@ fn by_the_last_close_after_the_sync() {
 }
 
 #[test]
-fn not_by_the_last_close_before_the_sync() {
+fn a_close_before_the_sync_does_not_forget_a_file() {
     let files = with_dirty_file();
     let fd = files.open("/f", OpenFlags::EXISTING).unwrap();
     files.unlink("/f").unwrap();
@@ -60,7 +60,7 @@ fn not_by_the_last_close_before_the_sync() {
 }
 
 #[test]
-fn not_while_another_name_is_there() {
+fn a_file_with_another_name_is_not_forgotten() {
     let files = with_dirty_file();
     files.link("/f", "/g").unwrap();
     files.unlink("/f").unwrap();
@@ -73,7 +73,7 @@ fn not_while_another_name_is_there() {
 }
 
 #[test]
-fn only_when_each_directory_it_was_removed_from_is_synced() {
+fn a_file_is_forgotten_once_all_its_directories_are_synced() {
     let files = with_dirty_file();
     files.mkdir("/d").unwrap();
     files.sync_dir("/").unwrap();
@@ -112,7 +112,7 @@ fn an_fsynced_file_has_nothing_to_clean() {
 }
 
 #[test]
-fn a_directory_and_all_that_was_removed_in_it() {
+fn a_directory_is_forgotten_with_its_removed_files() {
     let files = fresh();
     files.mkdir("/d").unwrap();
     files.mkdir("/d/e").unwrap();
@@ -134,7 +134,7 @@ fn a_directory_and_all_that_was_removed_in_it() {
 }
 
 #[test]
-fn sync_forgets_before_it_comes_to_the_contents() {
+fn sync_forgets_files_before_it_writes_contents() {
     let files = with_dirty_file();
     files.close(make(&files, "/g", b"kept")).unwrap();
     files.unlink("/f").unwrap();
@@ -165,7 +165,7 @@ fn an_open_file_without_a_name_is_synced_like_any_other() {
 }
 
 #[test]
-fn numbers_are_not_used_again() {
+fn inode_numbers_are_not_reused() {
     let files = with_dirty_file();
     files.unlink("/f").unwrap();
     files.sync().unwrap();

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_that_of_a_processor() {
+    fn the_clock_rate_is_stable() {
         let (one, two) = (rate_khz(), rate_khz());
         assert!((500_000..10_000_000).contains(&one), "{one}");
         assert!(one.abs_diff(two) < one / 1000, "{one} {two}");

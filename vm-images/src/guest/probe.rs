@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_qemu_is_asked_again() {
+    fn another_qemu_is_probed_again() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("qemu");
         fs::write(&program, "1").unwrap();

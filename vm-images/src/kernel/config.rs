@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_lost_by_value_too() {
+    fn a_line_with_another_value_is_lost() {
         let config = FRAGMENT
             .replace("CONFIG_XFS_FS=m", "CONFIG_XFS_FS=y")
             .replace("# CONFIG_IPV6 is not set", "CONFIG_IPV6=m");

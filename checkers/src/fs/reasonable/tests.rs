@@ -259,7 +259,7 @@ fn agrees(limits: &Limits) -> (usize, usize, usize) {
 /// Two exchanged names lead to the two inodes, before and after. They lead to the same one only if
 /// that is allowed.
 #[test]
-fn an_exchange_is_whole_where_it_is_promised_to_be() {
+fn an_exchange_is_whole_if_that_is_promised() {
     let made = Sequence::new()
         .call(&TopologyCall::creat("/a"))
         .call(&FsCall::Mkdir { path: "/b".into() }.into())

@@ -252,7 +252,7 @@ fn more_shapes() -> usize {
 /// An incorrect canonical form gives other counts: different topologies have one form, or one
 /// topology has several.
 #[test]
-fn a_form_that_is_wrong_gives_other_counts() {
+fn a_wrong_canonical_form_gives_other_counts() {
     let right = |limits: &Limits| forms(limits, CanonicalForm::ALL).len();
     let (names, all) = (limits(4, 1, false), limits(1, 1, true));
     let count = |regard: CanonicalForm| forms(&names, regard).len();
@@ -271,7 +271,7 @@ fn a_form_that_is_wrong_gives_other_counts() {
 
 /// Names do not count, except for which of them lead to the same file.
 #[test]
-fn names_do_not_count() {
+fn names_do_not_distinguish_topologies() {
     let made = |calls: &[TopologyCall]| {
         let mut fs = Abstract::new();
         for call in calls {

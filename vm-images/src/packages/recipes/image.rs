@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_told_apart() {
+    fn kinds_of_lines_are_distinguished() {
         let text = "# comment\npackage a\n    /bin/a\n    /bin/b\nlibraries l\nfolder /x\nlink /l \
                     x\n\ntext /y 1 2\nown /init init\n";
         assert_eq!(

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_no_more_than_the_file_system_below() {
+    fn overlay_keeps_no_more_than_the_file_system_below() {
         let plain = |name| (name, Options::none());
         let ext2 = on(&[plain("ramdisk"), plain("ext2")]);
         assert_eq!(ext2.system, "overlay on ext2 in Linux");
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn on_ext4_and_on_what_has_no_profile_it_keeps_all_that_it_promises() {
+    fn overlay_keeps_its_own_promises_on_ext4_and_without_a_profile_below() {
         let plain = |name| (name, Options::none());
         let own: Vec<Promise> = profiles::overlay();
         assert_eq!(on(&[plain("ramdisk"), plain("ext4")]).promises, own);
@@ -122,7 +122,7 @@ mod tests {
 
     /// Other layers on a file system have their own profiles.
     #[test]
-    fn no_other_layer_promises_as_what_is_below() {
+    fn only_overlay_is_limited_by_the_promises_below() {
         let stack = |top: &str, options| {
             let below =
                 StackSpec::default().plug("ramdisk", Options::none()).plug("ext2", Options::none());
