@@ -10,10 +10,10 @@ use crate::{explode, trace_of, trial};
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("a commit without its data is critical when it reaches the disk", commit),
-        trial("what had to be there is critical when it is lost", lost),
+        trial("a required write is critical when it is lost", lost),
         trial("no disk of the moment recovers", doomed),
         trial("during recovery", recovery),
-        trial("a bound makes it uncertain, and that is said", bounded),
+        trial("a bound makes the result uncertain, and the story says that", bounded),
         trial("nothing is found where flushes order the writes", fixed),
     ]
 }

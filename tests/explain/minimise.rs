@@ -10,7 +10,7 @@ use crate::{explode, found, line, read, trace_of, trial};
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("noise goes, whatever the seed", noise),
+        trial("noise is removed, whatever the seed", noise),
         trial("nothing is found in the fixed twin", fixed),
         trial("a step that ends its process", exits),
         trial("a mutate that ends its process", exits_in_mutate),

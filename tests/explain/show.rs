@@ -17,7 +17,7 @@ pub fn trials() -> Vec<Trial> {
         trial("files of a recovery have names", files_of_a_recovery_have_names),
         trial("JSON lines", lines),
         trial("a trace that cannot be run here", file_only),
-        trial("what it refuses", refused),
+        trial("traces and options that show refuses", refused),
     ]
 }
 

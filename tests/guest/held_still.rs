@@ -16,7 +16,7 @@ use crate::report::Report;
 
 /// Runs every case.
 pub fn all(backend: &dyn Backend, report: &mut Report) {
-    report.case("a task that takes turns is not cut in on", |_| nobody_cuts_in());
+    report.case("a task that takes turns is not preempted", |_| not_preempted());
     report.case("how long a work item runs changes nothing", |_| {
         let threshold =
             std::fs::read_to_string("/sys/module/workqueue/parameters/cpu_intensive_thresh_us");
@@ -26,8 +26,9 @@ pub fn all(backend: &dyn Backend, report: &mut Report) {
             "another item starts beside it"
         );
     });
-    report
-        .case("what is dirty is not written before somebody asks", |_| nothing_is_written(backend));
+    report.case("dirty data is not written before that is requested", |_| {
+        nothing_is_written(backend)
+    });
 }
 
 /// An ordinary thread that counts as fast as it can. It does not take turns, as the threads of the
@@ -65,7 +66,7 @@ impl Ordinary {
 
 /// The kernel lets ordinary tasks run after they have waited for 0.95 s, unless this is switched
 /// off.
-fn nobody_cuts_in() {
+fn not_preempted() {
     let ordinary = Ordinary::start();
     thread::sleep(Duration::from_millis(50));
     let before = ordinary.count();

@@ -45,12 +45,13 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             run("rmmod", "choosy");
         });
     };
-    case(
-        "what is wrong only within an operation is found where the kernel asks, and replays",
-        &|| found(cx),
-    );
+    case("a bug within an operation is found at the request of the kernel, and replays", &|| {
+        found(cx)
+    });
     case("the fixed twin is silent, and its checks are made", &|| silent(cx));
-    case("a checker that asks for nothing is called all the same", &|| only_the_kernel_asks(cx));
+    case("a checker without requests is called for those of the kernel", &|| {
+        only_the_kernel_asks(cx)
+    });
     case(
         "a request on the stack of a crash disk is refused, and one at other times does nothing",
         &|| {

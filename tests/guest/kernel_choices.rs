@@ -57,9 +57,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             report.case(&name, |report| each_fails(cx, report, system, call, expected));
         }
     }
-    report.case("kernel choices: a neighbour is asked nothing", |_| neighbour(cx));
-    report.case("kernel choices: what must not fail is asked nothing", |_| must_not_fail(cx));
-    report.case("kernel choices: another way diverges, and says where", |_| diverges(cx));
+    report.case("kernel choices: another task gets no choice", |_| neighbour(cx));
+    report
+        .case("kernel choices: functions that must not fail get no choice", |_| must_not_fail(cx));
+    report
+        .case("kernel choices: another path diverges, and the report says where", |_| diverges(cx));
     report.case(
         "kernel choices: ext2+rename-in-steps is found with them, and only with them",
         |_| canary(cx),
@@ -70,7 +72,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         |_| shut_down(cx),
     );
     for (system, kinds, counts, signatures) in FOUND {
-        let name = format!("kernel choices: {system}, {kinds}: what the page says is found");
+        let name = format!("kernel choices: {system}, {kinds}: the findings of the page are found");
         report.case(&name, |_| {
             let (summary, findings) = cx.explore(&failing(cx, system, kinds, 1));
             let Summary { states, operations, choices, .. } = &summary;

@@ -75,7 +75,9 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         between(cx);
         run("rmmod", "choosy");
     });
-    report.case("probe sites: what cannot or must not be probed is refused", |_| refused(cx));
+    report.case("probe sites: functions that cannot or must not be probed are refused", |_| {
+        refused(cx)
+    });
     report.case(
         "probe sites: a rename in steps is found with one, and one in a step is silent",
         |_| named(cx),

@@ -134,7 +134,7 @@ const STEPS: &[Step] = &[
     ("O_TRUNC", 1, |h| File::create(h.at("f")).map(drop)),
     ("O_TRUNC of what is empty", 0, |h| File::create(h.at("f")).map(drop)),
     ("mkdir", 1, |h| std::fs::create_dir(h.at("d"))),
-    ("what fails", 0, |h| {
+    ("calls that fail", 0, |h| {
         must_fail(std::fs::create_dir(h.at("d")))?;
         must_fail(std::fs::rename(h.at("nothing"), h.at("f")))?;
         must_fail(std::fs::remove_file(h.at("d")))?;

@@ -39,7 +39,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("threads: memory is taken back from what is clean, and from nothing else", |_| {
         reclaim(cx.backend)
     });
-    report.case("threads: what is chosen happens between the two calls", |_| happens(cx));
+    report.case("threads: chosen work happens between the two calls", |_| happens(cx));
     report.case(
         "threads: ext4+cut-then-write is found with a commit between two calls, and only so",
         |report| {
@@ -62,9 +62,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             },
         );
     }
-    report.case("threads: another way diverges, and says where", |_| diverges(cx));
+    report.case("threads: another path diverges, and the report says where", |_| diverges(cx));
     report.case("threads: with functions that fail, one sequence", |_| with_failures(cx));
-    report.case("threads: one that runs when it must not is found out", |_| found_out(cx.backend));
+    report.case("threads: a thread that runs when it must not is detected", |_| {
+        found_out(cx.backend)
+    });
 }
 
 /// The expected states, operations, choices, crash disks (sampled per emission) and distinct disks.
@@ -132,11 +134,7 @@ fn reclaim(backend: &dyn Backend) {
     assert!(full >= before + READ as u64 / 1024, "{before} kB, and {full} after reading");
     disks.reclaim().expect("it can be asked for");
     assert!(buffers() <= full - READ as u64 / 1024, "{full} kB, and {} after that", buffers());
-    assert_eq!(
-        kinds(&devices.take_log().expect("the driver says")),
-        ["dirty"],
-        "what is dirty stays"
-    );
+    assert_eq!(kinds(&devices.take_log().expect("the driver says")), ["dirty"], "dirty data stays");
     let mut read = [0; 4096];
     file.read_exact_at(&mut read, 0).expect("it can be read");
     assert_eq!(read, [7; 4096]);

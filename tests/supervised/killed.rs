@@ -24,7 +24,7 @@ pub fn trials() -> Vec<Trial> {
         }),
         trial("runs that are killed 50 times and resumed change no count", runs),
         trial("a journal whose last record is torn is resumed before it", torn),
-        trial("every strategy goes on where its journal ends", strategies),
+        trial("every strategy continues where its journal ends", strategies),
         trial("a resumed run takes no other options", refused),
     ]
 }

@@ -10,7 +10,7 @@ use crate::common::terminal::{self, screen, timeless};
 use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
-    vec![trial("what a worker prints leaves no line of progress behind", prints)]
+    vec![trial("the output of a worker leaves no line of progress behind", prints)]
 }
 
 fn prints() {

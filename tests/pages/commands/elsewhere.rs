@@ -62,7 +62,7 @@ pub static ALL: &[Elsewhere] = &[
     guest(
         "explode run fs-failures",
         "tests/guest/kernel_choices.rs",
-        "what the page says is found",
+        "the findings of the page are found",
     ),
     guest(
         "explode run ext2+rename-in-steps",
