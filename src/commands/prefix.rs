@@ -29,7 +29,7 @@ pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<TracePrefix,
             ("its chop", None) => "; run without --chop".to_owned(),
             _ => String::new(),
         };
-        let text = format!("{part} is not that of this run, so its way leads elsewhere{hint}");
+        let text = format!("{part} is not that of this run, so its choices lead elsewhere{hint}");
         return Err(wrong(&text));
     }
     Ok(TracePrefix { choices: trace.choices, mutates: trace.mutates })

@@ -72,7 +72,7 @@ impl BenchGuest {
         let mut guest = BenchGuest { guest, reader: BufReader::new(reader), writer };
         match guest.receive()? {
             Done::Ready => Ok(guest),
-            other => Err(guest.lost(&format!("it has measured {other:?}"))),
+            other => Err(guest.lost(&format!("it sent an unexpected result: {other:?}"))),
         }
     }
 
@@ -84,7 +84,7 @@ impl BenchGuest {
         let started = Instant::now();
         match self.perform(&Task::Bench(Box::new(plan.clone()), disks))? {
             Done::Bench(report) => Ok((*report, started.elapsed().as_secs_f64())),
-            other => Err(self.lost(&format!("it has measured {other:?}"))),
+            other => Err(self.lost(&format!("it sent an unexpected result: {other:?}"))),
         }
     }
 
@@ -95,7 +95,7 @@ impl BenchGuest {
     pub fn restore(&mut self) -> Result<Vec<RestoreCost>, RunError> {
         match self.perform(&Task::Restore)? {
             Done::Restore(restores) => Ok(restores),
-            other => Err(self.lost(&format!("it has measured {other:?}"))),
+            other => Err(self.lost(&format!("it sent an unexpected result: {other:?}"))),
         }
     }
 
@@ -106,7 +106,7 @@ impl BenchGuest {
     pub fn tracing(&mut self) -> Result<Option<EkmCost>, RunError> {
         match self.perform(&Task::Tracing)? {
             Done::Tracing(tracing) => Ok(tracing),
-            other => Err(self.lost(&format!("it has measured {other:?}"))),
+            other => Err(self.lost(&format!("it sent an unexpected result: {other:?}"))),
         }
     }
 

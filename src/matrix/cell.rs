@@ -264,7 +264,7 @@ fn judge(row: &Row, column: &Column, run: CellRun, budget: Duration) -> Cell {
             }
             None if checked && column.bounds.crash_depth > 0 && !crashed_twice => (
                 CellOutcome::Inconclusive,
-                Some("recovery has written nothing that a crash could have cut".to_owned()),
+                Some("recovery wrote nothing that a crash could have interrupted".to_owned()),
             ),
             None if checked => (CellOutcome::Pass, None),
             None => (CellOutcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),

@@ -111,7 +111,7 @@ pub fn table(
     };
     let bugs = cells.iter().flat_map(|cell| cell.bugs().map(|bug| self::bug(cell, bug)));
     section("Bugs", bugs.flatten().collect());
-    section("Looked at, and clean", cells.iter().filter_map(clean).collect());
+    section("Checked, and nothing found", cells.iter().filter_map(clean).collect());
     lines.push(String::new());
     lines.push(format!("  folder   {}", folder.display()));
     if let Some((cell, bug)) = cells.iter().find_map(|cell| Some((cell, cell.bugs().next()?))) {

@@ -223,7 +223,7 @@ fn damaged_files_are_refused() {
     fs::write(&result, &bytes).unwrap();
     merge(path, "dir").expect(0);
     explode_in(path, ["run", "fs-basic", "--plan", "dir"]).refused(&["dir is not empty"]);
-    explode_in(path, ["work", "dir/plan"]).refused(&["dir/plan", "plan the run anew"]);
+    explode_in(path, ["work", "dir/plan"]).refused(&["dir/plan", "plan the run again"]);
     explode_in(path, ["work", "nothing"]).refused(&["nothing", "DIR/jobs/ID"]);
     merge(path, "nothing").refused(&["nothing/plan", "explode run --plan"]);
 }

@@ -26,7 +26,9 @@ impl KernelBackend {
     fn open(mode: Mode) -> Result<KernelBackend, RunError> {
         if mode == Mode::Vm {
             scheduling::take_turns().map_err(|error| {
-                RunError::Missing(format!("a guest of ours, with root: {error}"))
+                RunError::Missing(format!(
+                    "tasks cannot take turns: {error}; --in vm needs a guest of explode and root"
+                ))
             })?;
         }
         let machine = KernelMachine::open(mode == Mode::Vm)?;

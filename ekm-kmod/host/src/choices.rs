@@ -90,8 +90,8 @@ impl ChoicePage {
     fn choice(&self, ekm: &File, index: usize) -> Result<Choice, StepError> {
         let at = |offset: usize| slot(index) + offset;
         let number = self.word(at(offset_of!(ChoiceSlot, kind)));
-        let (kind, word) =
-            kind(number).ok_or_else(|| tool(format!("EKM speaks of failures of kind {number}")))?;
+        let (kind, word) = kind(number)
+            .ok_or_else(|| tool(format!("EKM reported a failure of the unknown kind {number}")))?;
         let device = self.word(at(offset_of!(ChoiceSlot, device)));
         let depth = (self.word(at(offset_of!(ChoiceSlot, depth))) as usize).min(FRAMES_MAX);
         let mut frames = Vec::with_capacity(depth);
@@ -127,8 +127,9 @@ impl ChoicePage {
             return Ok(name.clone());
         }
         let name = user::symbol(ekm.as_fd(), address);
-        let name =
-            name.map_err(|errno| tool(format!("EKM does not know its kernel: {}", errno.desc())))?;
+        let name = name.map_err(|errno| {
+            tool(format!("EKM could not name an address of the kernel: {}", errno.desc()))
+        })?;
         // Names of modules are not cached, because another module may be loaded at the same address
         // later.
         if !name.ends_with(']') {

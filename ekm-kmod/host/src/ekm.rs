@@ -105,8 +105,8 @@ impl Ekm {
             warn!(lost, capacity, "log full");
             user::reset(self.device.as_fd()).map_err(broken)?;
             return Err(StepError::new(format!(
-                "EKM's log of {capacity} bytes was full, and {lost} events found no room; \
-                 ask for crash checks after fewer operations"
+                "EKM's log of {capacity} bytes was full, and {lost} events were lost; request \
+                 crash checks after fewer operations"
             ))
             .blame(Blame::Tool));
         }

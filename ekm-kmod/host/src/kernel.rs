@@ -186,8 +186,8 @@ impl DiskSet for KernelDisks {
         match recording.get() {
             Recording::Off => Ok(()),
             Recording::Operations => Err(StepError::new(
-                "crash checks that a component asks for do not go together with soft crashes on a \
-                 kernel",
+                "crash checks that a component requests do not work together with soft crashes on \
+                 a kernel",
             )),
             Recording::On => machine.put_mark(*side, attached.borrow().keys().copied(), name),
         }

@@ -140,8 +140,8 @@ fn hint<'a>(symbol: &str, functions: impl Iterator<Item = &'a str> + Clone) -> S
     match near {
         Some((distance, near)) if distance <= most => format!("; did you mean '{near}'?"),
         _ => format!(
-            "; it may be inlined into its callers, or of a module that is not loaded; {NAMES} has \
-             those that there are"
+            "; it may be inlined into its callers, or be of a module that is not loaded; {NAMES} \
+             has all names"
         ),
     }
 }
@@ -164,10 +164,9 @@ fn refused(FaultSite { symbol, returns, .. }: &FaultSite, errno: Errno, listed: 
             debug_assert_eq!(listed, LISTED_NOT, "all others are above");
             format!(
                 "probe: '{symbol}' is not in the kernel's list of functions that may fail \
-                 (ALLOW_ERROR_INJECTION), so its callers may \
-                 rely on what it does; read it, and if nothing is amiss when it returns {returns} \
-                 at once, add ':unlisted' (unlisted = \
-                 true in a stack file)"
+                 (ALLOW_ERROR_INJECTION), so its callers may rely on what it does; read it, and if \
+                 it may return {returns} at once, add ':unlisted' (unlisted = true in a stack \
+                 file)"
             )
         }
         (Errno::EEXIST, _) => {
@@ -177,9 +176,8 @@ fn refused(FaultSite { symbol, returns, .. }: &FaultSite, errno: Errno, listed: 
             )
         }
         (errno, _) => format!(
-            "probe: '{symbol}' cannot be probed: {}; the kernel keeps probes away from what \
-             probes themselves need; name a function \
-             that calls it",
+            "probe: '{symbol}' cannot be probed: {}; the kernel forbids probes in functions \
+             that probes use; name a function that calls it",
             errno.desc()
         ),
     }

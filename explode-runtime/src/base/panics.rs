@@ -41,7 +41,7 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let words = payload.downcast_ref::<&str>().copied();
     words
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("in words of its own")
+        .unwrap_or("without a text")
 }
 
 fn note(info: &PanicHookInfo<'_>) {

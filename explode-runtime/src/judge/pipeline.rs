@@ -202,7 +202,7 @@ impl<'a> CrashPipeline<'a> {
         if let Some(at) = request.at {
             if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
                 return Err(tool(
-                    "crash checks at a mark do not go together with soft crashes on a kernel"
+                    "crash checks at a mark do not work together with soft crashes on a kernel"
                         .to_owned(),
                 ));
             }

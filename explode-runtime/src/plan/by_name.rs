@@ -127,8 +127,7 @@ impl Plan {
             missing.get_or_insert_with(|| {
                 format!(
                     "the commands of checker '{name}' need a kernel below them; use --in vm or \
-                     --in here, or stand them on \
-                     'folder'"
+                     --in here, or put them on 'folder'"
                 )
             });
         }

@@ -175,7 +175,7 @@ impl Plan {
         let RunSettings { rules, limit, samples, crash_depth, states, chop, .. } = &self.settings;
         let refuse = |text: &str| Err(UsageError(text.to_owned()));
         if self.settings.soft && *crash_depth > 0 {
-            return refuse("soft crashes are not looked for during recovery; omit --crash-depth");
+            return refuse("soft crashes during recovery are not supported; omit --crash-depth");
         }
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;

@@ -221,7 +221,7 @@ impl JobFile {
         if started.origin != self.header.started.origin {
             let changes = self.header.started.origin.changes(&started.origin).join("; ");
             let text = format!(
-                "the job cannot be run here: {changes}; run it with what it was planned with"
+                "the job cannot be run here: {changes}; use the versions and options of the plan"
             );
             return Err(UsageError(text).into());
         }
@@ -358,7 +358,7 @@ fn read(path: &Path, next: &str) -> Result<Vec<u8>, RunError> {
 }
 
 fn damaged(name: &str) -> RunError {
-    UsageError(format!("{name}: not a file of a run's jobs, or damaged; plan the run anew")).into()
+    UsageError(format!("{name}: not a file of a run's jobs, or damaged; plan the run again")).into()
 }
 
 fn header<'a>(
@@ -370,8 +370,9 @@ fn header<'a>(
     let (header, rest) = unframe::<JobHeader>(rest).ok_or_else(|| damaged(name))?;
     if header.explode != env!("CARGO_PKG_VERSION") {
         let version = &header.explode;
-        let text =
-            format!("{name}: written by explode {version}; use that version, or plan the run anew");
+        let text = format!(
+            "{name}: written by explode {version}; use that version, or plan the run again"
+        );
         return Err(UsageError(text).into());
     }
     Ok((header, rest))

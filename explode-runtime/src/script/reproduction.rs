@@ -62,7 +62,7 @@ pub struct Reproduction {
 fn refuse(trace: &Trace) -> Result<(), ScriptRefused> {
     let refuse = |why: &str| Err(ScriptRefused::Cannot(why.to_owned()));
     if trace.mode == Mode::Mem {
-        return refuse("its system runs in process, and no kernel has a part in it");
+        return refuse("its system runs in process, without a kernel");
     }
     if let Some(step) = trace.died {
         return refuse(&format!(

@@ -98,7 +98,7 @@ fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
             "need a file system of the kernel that a layer of the stack mounts"
         }
         Some(_) if stack.may_go_bad() => {
-            "do not go together with blocks that go bad; omit --set faults"
+            "do not work together with blocks that go bad; omit --set faults"
         }
         _ => return Ok(()),
     };

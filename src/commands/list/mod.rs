@@ -155,7 +155,7 @@ fn promise(of: &str, system: &str, line: &Promise, format: Format) -> String {
 fn heading(name: &str, profile: Option<&Profile>) -> String {
     match profile {
         Some(profile) => format!("{name}: {}", profile.system),
-        None => format!("{name}: it has no profile, and is held to everything"),
+        None => format!("{name}: no profile, so every promise must be kept"),
     }
 }
 

@@ -18,7 +18,7 @@ pub const NAME: &str = "sqlite";
 pub fn def() -> ComponentDef {
     ComponentDef::new(
         NAME,
-        "an SQLite database, unmodified, through our VFS; offers its connection",
+        "an SQLite database, unmodified, through explode's VFS; offers its connection",
         build,
     )
     .modes([Mode::Mem])
@@ -106,7 +106,7 @@ impl Component for SqliteComponent {
         let attached =
             |most| database.with(|conn| conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, most));
         let limited =
-            |error| StepError::new(format!("SQLite takes no limit: {error}")).blame(Blame::Tool);
+            |error| StepError::new(format!("SQLite refused a limit: {error}")).blame(Blame::Tool);
         let most = attached(0).map_err(limited)?;
         let made = database.execute_batch(&self.schema).map_err(fault);
         attached(most).map_err(limited)?;

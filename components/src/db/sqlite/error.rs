@@ -9,7 +9,7 @@ use rusqlite::ErrorCode;
 pub enum SqliteError {
     /// The VFS could not be registered, because another part of the program shut SQLite down, or
     /// there is no memory.
-    #[error("SQLite took no VFS (code {code})")]
+    #[error("SQLite refused the VFS (code {code})")]
     Register {
         /// SQLite's result code.
         code: c_int,

@@ -105,7 +105,7 @@ impl ResumedJournal {
             return Ok(());
         }
         let changes = self.header.origin.changes(origin).join("; ");
-        Err(UsageError(format!("the run cannot be resumed: {changes}; begin it anew")))
+        Err(UsageError(format!("the run cannot be resumed: {changes}; start it again")))
     }
 
     /// Passes each record to `visit`, cuts off what is torn, and opens the journal to append to it.
