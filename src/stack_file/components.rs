@@ -141,7 +141,7 @@ pub fn name(table: &Table<'_>, default: Option<&str>) -> Result<String, UsageErr
         (Some(_), _) => table.required("name")?,
         (None, Some(default)) => default,
         (None, None) => {
-            let text = "'use' names a component or checker of ours; one that is made of shell \
+            let text = "'use' names a component or checker of explode; one that is made of shell \
                         commands needs a 'name'";
             return Err(table.error(text));
         }

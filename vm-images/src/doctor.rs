@@ -81,7 +81,7 @@ fn qemu() -> Requirement {
             Requirement::new(
                 "QEMU",
                 RequirementState::Ok,
-                version.lines().next().unwrap_or("there, but tells no version"),
+                version.lines().next().unwrap_or("found, but it reports no version"),
             )
         }
         Err(_) => Requirement::new(

@@ -83,7 +83,7 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EngineError::Corrupt(text) => f.write_str(text),
-            EngineError::Below(errno) => write!(f, "what is below the engine has failed: {errno}"),
+            EngineError::Below(errno) => write!(f, "the layer below the engine failed: {errno}"),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Guest {
             let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::MAX);
             match poll(&mut fds, timeout) {
                 _ if is_cancelled() => {
-                    return Err(VmError::broken("the guest was given up before it was there"));
+                    return Err(VmError::broken("the guest was abandoned before it had booted"));
                 }
                 Ok(0) if clock.elapsed() < deadline => {}
                 Ok(0) => {

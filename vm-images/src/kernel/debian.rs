@@ -93,7 +93,7 @@ fn compile(build: &Build<'_>, building: &Building<'_>, tools: &Tools) -> Result<
     for needed in [tree.join(BOOT_IMAGE), symbols(&tree), tree.join("scripts/module.lds")] {
         if !needed.is_file() {
             return Err(VmError::broken(format!(
-                "make ended well, but has not made {}",
+                "make succeeded, but did not make {}",
                 needed.display()
             )));
         }

@@ -57,8 +57,8 @@ impl RemoteWorker<'_> {
         let message = if message.is_empty() { why.to_owned() } else { message };
         if verdict == Some(Verdict::Hang) && starved {
             let message = format!(
-                "others had the processor for most of the time, so it is not believed that it \
-                 hangs: {message}"
+                "other processes had the processor for most of the time, so this does not count \
+                 as a hang: {message}"
             );
             return WorkerDeath {
                 step: self.step,
