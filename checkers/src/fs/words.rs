@@ -14,9 +14,7 @@ use explode_runtime::writeset::DeviceRules;
 
 use super::model::SyncCall;
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
-use super::{
-    failures, matrix_columns, moved, reasonable, replaced, sync, sync_methods, workloads,
-};
+use super::{failures, matrix_columns, moved, reasonable, replaced, sync, sync_methods, workloads};
 
 const WITHOUT_A_CRASH: &str = "call-has-its-effect";
 

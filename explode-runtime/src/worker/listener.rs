@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::unit_result::UnitSnapshot;
-use crate::base::ExactCount;
+use crate::base::{ExactCount, as_json};
 use crate::choose::Choice;
 use crate::plan::RunOrigin;
 use crate::verdict::WorkerStep;
@@ -19,6 +19,7 @@ pub struct WorkerStarted {
     pub unsupported_calls: Vec<String>,
     /// The number of mutates of a complete run on paths of 1, 2, 3 and more mutates, as far as they
     /// were counted.
+    #[serde(with = "as_json")]
     pub forecast: Vec<ExactCount>,
     /// The reason why every check is made; `None` if checks with a known verdict are skipped.
     pub why_every_check_is_made: Option<String>,

@@ -5,10 +5,11 @@ use super::*;
 /// Returns the checker with these options, separated by spaces.
 fn checker(given: &str) -> Workloads {
     let pairs = given.split_whitespace().map(|pair| pair.split_once('=').unwrap());
-    let options = pairs.fold(Options::none(), |options, (key, value)| match value.parse::<bool>() {
-        Ok(value) => options.with(key, value),
-        Err(_) => options.with(key, value),
-    });
+    let options =
+        pairs.fold(Options::none(), |options, (key, value)| match value.parse::<bool>() {
+            Ok(value) => options.with(key, value),
+            Err(_) => options.with(key, value),
+        });
     made(&options).unwrap()
 }
 
