@@ -1,6 +1,9 @@
 //! Files whose syncs can lie: they return success and make nothing durable. A system on such files
 //! breaks its promises.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -25,20 +28,21 @@ pub fn def() -> ComponentDef {
         .options([
             OptionDef {
                 name: "lies",
-                about: "sync call that does nothing: none, files (fsync, fdatasync), directories (fsync of \
-                    one), growth (fdatasync of a file that has grown since its last), subdirectories \
-                    (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, o-dsync, msync, \
-                    mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a \
-                    directory while what has got another name was not synced itself since), removals \
-                    (sync, of a directory that has lost a name), attributes (fsync, of the mode and \
-                    the extended attributes), linked (fsync, of a file by a name that link has given \
-                    it), others (fsync, by a descriptor that was opened before another one wrote to \
-                    the file), old (fsync, of a file that was there when the file system was mounted); \
-                    and what no sync makes durable: modes, xattrs, targets (of symbolic links), \
-                    exchanged (the second directory of an exchange), held (the directory of a file \
-                    that was removed while it was open), holes (a file in which one was punched), \
-                    shifted (a file from which a range was taken, or into which one was put), unnamed \
-                    (a file that was made without a name), clones (a file that is one)",
+                about: "sync call that does nothing: none, files (fsync, fdatasync), directories \
+                    (fsync of one), growth (fdatasync of a file that has grown since its last), \
+                    subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, \
+                    o-sync, o-dsync, msync, mount-sync (it looks mounted with -o sync, and is \
+                    not), moved (fsync of a directory while what has got another name was not \
+                    synced itself since), removals (sync, of a directory that has lost a name), \
+                    attributes (fsync, of the mode and the extended attributes), linked (fsync, \
+                    of a file by a name that link has given it), others (fsync, by a descriptor \
+                    that was opened before another one wrote to the file), old (fsync, of a file \
+                    that was there when the file system was mounted); and what no sync makes \
+                    durable: modes, xattrs, targets (of symbolic links), exchanged (the second \
+                    directory of an exchange), held (the directory of a file that was removed \
+                    while it was open), holes (a file in which one was punched), shifted (a file \
+                    from which a range was taken, or into which one was put), unnamed (a file \
+                    that was made without a name), clones (a file that is one)",
                 default: "none",
             },
             OptionDef {
@@ -53,9 +57,10 @@ pub fn def() -> ComponentDef {
             },
             OptionDef {
                 name: "excludes",
-                about: "promises that the profile excludes, so that breaking them is by design: none, or \
-                    synced-by-sync and the others that fs-ways has, or those that fs-reasonable, fs- \
-                    replaced and fs-moved have but for what was flushed, one or more with commas",
+                about: "promises that the profile excludes, so that breaking them is by design: \
+                    none, or synced-by-sync and the others that fs-ways has, or those that \
+                    fs-reasonable, fs- replaced and fs-moved have but for what was flushed, one \
+                    or more with commas",
                 default: "none",
             },
         ])
@@ -579,24 +584,5 @@ impl Files for Liar {
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         self.files.clone_file(from, to)?;
         self.skips_file(Lies::Clones, to)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::forward::tests::refused;
-    use crate::noting::Noting;
-
-    #[test]
-    fn without_a_lie_every_call_arrives_as_itself() {
-        assert_eq!(refused(|files| Box::new(Liar::on(files, Lies::None, false, None))), [""; 0]);
-    }
-
-    #[test]
-    fn what_cannot_be_opened_cannot_be_read_as_a_whole() {
-        let liar = Liar::on(Rc::new(Noting::default()), Lies::None, false, Some("/a".to_owned()));
-        assert_eq!(liar.read_file("/a"), Err(Errno::EIO));
-        assert!(liar.read_file("/b").is_ok());
     }
 }
