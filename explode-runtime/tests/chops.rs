@@ -256,3 +256,109 @@ fn a_checker_without_copies_has_equal_results() {
         }
     }
 }
+
+/// A store whose first mutate writes a record, and chooses whether the stack is mounted again
+/// before the second.
+#[derive(Clone)]
+struct Begun {
+    store: Store,
+    remounts: bool,
+}
+
+fn begun(forks: bool) -> Result<Box<dyn Checker>, UsageError> {
+    let store = Store { steps: ALL, forks, records: 0, mutates: 0, chops: 0 };
+    Ok(Box::new(Begun { store, remounts: false }))
+}
+
+impl Checker for Begun {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
+        if self.store.mutates == 0 {
+            self.remounts = cx.choose(2) == 1;
+            self.store.steps = &[Step::Write];
+        }
+        self.store.mutate(cx)?;
+        self.store.steps = ALL;
+        Ok(())
+    }
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
+        self.store.check(stack, epoch, args)
+    }
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        self.store.forks.then(|| Box::new(self.clone()) as Box<dyn Checker>)
+    }
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().remounts(self.remounts).chop(self)
+    }
+}
+
+impl Chop for Begun {
+    fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, StepError> {
+        stack.disk()?;
+        let store = Store { chops: self.store.chops + 1, ..self.store.clone() };
+        Ok(Box::new(Begun { store, ..self.clone() }))
+    }
+}
+
+/// The record of the first mutate is durable after the remount. So the pointer of the second mutate
+/// counts a lost record only if the stack was not mounted again. With a third mutate both starts
+/// lead to the bug, and the trace of each says whether there was a chop.
+#[test]
+fn a_checker_asks_for_a_remount_after_its_first_mutate() {
+    let builds: [Build; 2] = [|_| begun(true), |_| begun(false)];
+    for build in builds {
+        let (said, _) = explore(build, 2, None, &StrategyName::Exhaust);
+        assert_eq!(said.traces.len(), 1);
+        assert!(said.traces[0].chops.is_empty(), "{:?}", said.traces[0].chops);
+        // Two starts, then three steps from each. The state of the finding is not counted.
+        assert_eq!(counts(&said)[..2], ["8", "8"]);
+
+        let only: Build = |_| {
+            let store = Store { steps: ALL, forks: true, records: 0, mutates: 0, chops: 0 };
+            Ok(Box::new(Remounted(Begun { store, remounts: true })))
+        };
+        let (said, calls) = explore(only, 2, None, &StrategyName::Exhaust);
+        assert_eq!((said.traces.len(), &calls[..]), (0, &[1, 2, 2, 2][..]), "one first mutate");
+        let (said, _) = explore(only, 3, None, &StrategyName::Exhaust);
+        assert_eq!(
+            said.findings().iter().map(|finding| finding.replayed).collect::<Vec<_>>(),
+            [true]
+        );
+        assert_eq!((said.traces[0].mutates, &said.traces[0].chops[..]), (3, &[1][..]));
+    }
+}
+
+/// A [`Begun`] that always asks for a remount.
+#[derive(Clone)]
+struct Remounted(Begun);
+
+impl Checker for Remounted {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
+        let steps = if self.0.store.mutates == 0 { &[Step::Write] } else { ALL };
+        self.0.store.steps = steps;
+        self.0.store.mutate(cx)
+    }
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
+        self.0.check(stack, epoch, args)
+    }
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
+    }
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().remounts(true)
+    }
+}
+
+/// A remount counts as a chop of its own: `--chop` still chops after every K mutates.
+#[test]
+fn a_remount_and_chop_go_together() {
+    let build: Build = |_| begun(true);
+    let plain: Build = |_| begun(false);
+    for chop in [1, 2] {
+        let (with, _) = explore(build, 4, Some(chop), &StrategyName::Exhaust);
+        let (without, _) = explore(plain, 4, Some(chop), &StrategyName::Exhaust);
+        assert_eq!(counts(&with), counts(&without), "{chop}");
+        assert_eq!(with.traces, without.traces, "{chop}");
+        // Between two chops of a window of one mutate no record is volatile.
+        assert_eq!(with.traces.len(), usize::from(chop > 1), "{chop}");
+    }
+}

@@ -14,7 +14,7 @@ use explode_runtime::writeset::DeviceRules;
 
 use super::model::SyncCall;
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
-use super::{failures, matrix_columns, moved, reasonable, replaced, sync, sync_methods};
+use super::{failures, matrix_columns, moved, reasonable, replaced, sync, sync_methods, workloads};
 
 const WITHOUT_A_CRASH: &str = "call-has-its-effect";
 
@@ -28,7 +28,9 @@ fn words(checker: &str) -> Vec<String> {
     match checker {
         name if name == sync::NAME => owned(&mut every_sync()),
         name if name == sync_methods::NAME => owned(&mut every_sync().chain([WITHOUT_A_CRASH])),
-        name if name == reasonable::NAME => owned(&mut all().chain([WITHOUT_A_CRASH])),
+        name if [reasonable::NAME, workloads::NAME].contains(&name) => {
+            owned(&mut all().chain([WITHOUT_A_CRASH]))
+        }
         name if name == replaced::NAME => owned(&mut replaced::words()),
         name if name == moved::NAME => owned(&mut moved::WORDS.into_iter()),
         name if name == failures::NAME => failures::words(),

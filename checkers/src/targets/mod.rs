@@ -54,6 +54,7 @@ const TABLES: &[(&str, &str)] = tables![
     "fs-failures",
     "fs-ways",
     "fs-reasonable",
+    "fs-workloads",
     "fs-replaced",
     "fs-moved",
     "fs-more",

@@ -1,6 +1,9 @@
 //! Files whose syncs can lie: they return success and make nothing durable. A system on such files
 //! breaks its promises.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -26,23 +29,20 @@ pub fn def() -> ComponentDef {
             OptionDef {
                 name: "lies",
                 about: "sync call that does nothing: none, files (fsync, fdatasync), directories \
-                    (fsync \
-                    of one), growth (fdatasync of a file \
-                that has grown since its last), subdirectories (sync below the root), sync, \
-                syncfs, fsync, fdatasync, o-sync, \
-                o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved \
-                (fsync of a directory while what has \
-                got another name was not synced itself since), removals (sync, of a directory \
-                that has lost a name), attributes \
-                (fsync, of the mode and the extended attributes), linked (fsync, of a file by a \
-                name that link has given it); and what \
-                no sync makes durable: modes, xattrs, targets (of symbolic links), exchanged (the \
-                second directory of an exchange), \
-                held (the directory of a file that was removed while it was open), holes (a file \
-                in which one was punched), shifted \
-                (a file from which a range was taken, or into which one was put), unnamed (a file \
-                that was made without a name), \
-                clones (a file that is one)",
+                    (fsync of one), growth (fdatasync of a file that has grown since its last), \
+                    subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, \
+                    o-sync, o-dsync, msync, mount-sync (it looks mounted with -o sync, and is \
+                    not), moved (fsync of a directory while what has got another name was not \
+                    synced itself since), removals (sync, of a directory that has lost a name), \
+                    attributes (fsync, of the mode and the extended attributes), linked (fsync, \
+                    of a file by a name that link has given it), others (fsync, by a descriptor \
+                    that was opened before another one wrote to the file), old (fsync, of a file \
+                    that was there when the file system was mounted); and what no sync makes \
+                    durable: modes, xattrs, targets (of symbolic links), exchanged (the second \
+                    directory of an exchange), held (the directory of a file that was removed \
+                    while it was open), holes (a file in which one was punched), shifted (a file \
+                    from which a range was taken, or into which one was put), unnamed (a file \
+                    that was made without a name), clones (a file that is one)",
                 default: "none",
             },
             OptionDef {
@@ -58,9 +58,9 @@ pub fn def() -> ComponentDef {
             OptionDef {
                 name: "excludes",
                 about: "promises that the profile excludes, so that breaking them is by design: \
-                    none, or synced-by-sync and the others that \
-                    fs-ways has, or those that fs-reasonable, fs-replaced and fs-moved have but \
-                    for what was flushed, one or more with commas",
+                    none, or synced-by-sync and the others that fs-ways has, or those that \
+                    fs-reasonable, fs- replaced and fs-moved have but for what was flushed, one \
+                    or more with commas",
                 default: "none",
             },
         ])
@@ -110,6 +110,8 @@ enum Lies {
     Removals,
     Attributes,
     Linked,
+    Others,
+    Old,
     Modes,
     Xattrs,
     Targets,
@@ -150,6 +152,8 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("removals", Lies::Removals),
         ("attributes", Lies::Attributes),
         ("linked", Lies::Linked),
+        ("others", Lies::Others),
+        ("old", Lies::Old),
         ("modes", Lies::Modes),
         ("xattrs", Lies::Xattrs),
         ("targets", Lies::Targets),
@@ -189,7 +193,13 @@ impl Component for LyingSync {
 
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), StepError> {
         let unreadable = self.recovered.then(|| self.unreadable.clone());
-        self.files = Some(Rc::new(Liar::on(below.files()?, self.lies, self.refuses, unreadable)));
+        let mut liar = Liar::on(below.files()?, self.lies, self.refuses, unreadable);
+        if self.lies == Lies::Old {
+            liar.old = inodes(liar.files.as_ref(), "/").map_err(|errno| {
+                StepError::new(format!("the files at the mount cannot be listed: {errno}"))
+            })?;
+        }
+        self.files = Some(Rc::new(liar));
         Ok(())
     }
 
@@ -231,10 +241,28 @@ struct Liar {
     /// The paths that `link` made, and the files that were opened by one of them.
     linked: RefCell<BTreeSet<String>>,
     by_link: RefCell<BTreeSet<Fd>>,
+    /// The open files to which another descriptor has written.
+    written: RefCell<BTreeSet<Fd>>,
+    /// The files that were there at the mount. Empty unless the lie is about them.
+    old: BTreeSet<u32>,
     /// The modes that were set, and the attributes that were set or removed. The files below do not
     /// receive them.
     modes: RefCell<BTreeMap<u32, u32>>,
     xattrs: RefCell<BTreeMap<u32, Attributes>>,
+}
+
+/// Returns the inodes of the files below a directory.
+fn inodes(files: &dyn Files, directory: &str) -> Result<BTreeSet<u32>> {
+    let mut inodes = BTreeSet::new();
+    for (name, kind) in files.readdir(directory)? {
+        let path = format!("{}/{name}", directory.trim_end_matches('/'));
+        match kind {
+            FileKind::Directory => inodes.extend(self::inodes(files, &path)?),
+            FileKind::File => _ = inodes.insert(files.stat(&path)?.inode),
+            FileKind::Symlink => {}
+        }
+    }
+    Ok(inodes)
 }
 
 /// Extended attributes, by their names.
@@ -254,6 +282,8 @@ impl Liar {
             open: RefCell::default(),
             linked: RefCell::default(),
             by_link: RefCell::default(),
+            written: RefCell::default(),
+            old: BTreeSet::new(),
             modes: RefCell::default(),
             xattrs: RefCell::default(),
         }
@@ -369,8 +399,15 @@ impl Liar {
 
 #[deny(clippy::missing_trait_methods)]
 impl Files for Liar {
-    forward!(pread pwrite ftruncate fstat stat readdir mkdir symlink readlink);
+    forward!(pread ftruncate fstat stat readdir mkdir symlink readlink);
 
+    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        self.files.pwrite(fd, offset, data)?;
+        let open = self.open.borrow();
+        let others = open.iter().filter(|(other, of)| **other != fd && Some(*of) == open.get(&fd));
+        self.written.borrow_mut().extend(others.map(|(other, _)| *other));
+        Ok(())
+    }
     fn fsync(&self, fd: Fd) -> Result<()> {
         self.has_grown(fd)?;
         let inode = self.files.fstat(fd)?.inode;
@@ -379,6 +416,8 @@ impl Files for Liar {
             Lies::Files | Lies::Fsync => Ok(()),
             Lies::Attributes => self.files.fdatasync(fd),
             Lies::Linked if self.by_link.borrow().contains(&fd) => Ok(()),
+            Lies::Others if self.written.borrow().contains(&fd) => Ok(()),
+            Lies::Old if self.old.contains(&inode) => Ok(()),
             _ if self.is_skipped(inode) => Ok(()),
             _ => self.files.fsync(fd),
         }
@@ -461,6 +500,7 @@ impl Files for Liar {
     fn close(&self, fd: Fd) -> Result<()> {
         self.open.borrow_mut().remove(&fd);
         self.by_link.borrow_mut().remove(&fd);
+        self.written.borrow_mut().remove(&fd);
         self.files.close(fd)
     }
     fn rmdir(&self, path: &str) -> Result<()> {
@@ -544,24 +584,5 @@ impl Files for Liar {
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         self.files.clone_file(from, to)?;
         self.skips_file(Lies::Clones, to)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::forward::tests::refused;
-    use crate::noting::Noting;
-
-    #[test]
-    fn without_a_lie_every_call_arrives_as_itself() {
-        assert_eq!(refused(|files| Box::new(Liar::on(files, Lies::None, false, None))), [""; 0]);
-    }
-
-    #[test]
-    fn read_file_fails_for_a_path_that_cannot_be_opened() {
-        let liar = Liar::on(Rc::new(Noting::default()), Lies::None, false, Some("/a".to_owned()));
-        assert_eq!(liar.read_file("/a"), Err(Errno::EIO));
-        assert!(liar.read_file("/b").is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The optional abilities of a checker.
 
-use crate::base::StepError;
+use crate::base::{ExactCount, StepError};
 use crate::crash::Epoch;
 use crate::stack::Stack;
 use crate::verdict::{ShellDemand, Violation};
@@ -14,6 +14,15 @@ pub trait Probe {
     /// # Errors
     /// The probe itself failed.
     fn probe(&self, stack: &Stack) -> Result<Vec<String>, StepError>;
+}
+
+/// A checker that can count its workloads before a run.
+pub trait Forecast {
+    /// Returns how many mutates a complete run makes on paths of 1, 2, 3 and more mutates, if each
+    /// call succeeds: at most `depth` numbers, and fewer if counting takes too long. Called after
+    /// [`init`](super::Checker::init). The run prints the numbers before its first check. They have
+    /// no other effect.
+    fn mutates(&self, depth: u32) -> Vec<ExactCount>;
 }
 
 /// A checker that can tell which of its states differ only in names and history.

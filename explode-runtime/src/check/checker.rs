@@ -2,7 +2,7 @@
 //! EX-18 to EX-22).
 
 use super::Cx;
-use super::abilities::{Demands, Probe, Topology};
+use super::abilities::{Demands, Forecast, Probe, Topology};
 use super::driver::DiskCheck;
 use super::facts::{CheckerFacts, Unsupported};
 use crate::base::StepError;
@@ -78,6 +78,8 @@ pub struct CheckerAbilities<'a> {
     /// Finds the calls that the stack does not support. `None` if the checker uses only calls that
     /// every stack supports.
     pub probe: Option<&'a dyn Probe>,
+    /// Counts the workloads of a run.
+    pub forecast: Option<&'a dyn Forecast>,
     /// Identifies states that are the same except for names and history.
     pub topology: Option<&'a dyn Topology>,
     /// Expresses the demands on a crash disk as shell tests.
@@ -95,6 +97,11 @@ impl<'a> CheckerAbilities<'a> {
     /// Sets the probe for unsupported calls.
     pub fn probe(self, probe: &'a dyn Probe) -> CheckerAbilities<'a> {
         CheckerAbilities { probe: Some(probe), ..self }
+    }
+
+    /// Sets the count of workloads.
+    pub fn forecast(self, forecast: &'a dyn Forecast) -> CheckerAbilities<'a> {
+        CheckerAbilities { forecast: Some(forecast), ..self }
     }
 
     /// Sets the identification of equal states.

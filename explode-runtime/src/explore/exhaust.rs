@@ -100,6 +100,12 @@ impl Strategy for Exhaust {
         jobs
     }
 
+    fn explored(&self) -> Option<u32> {
+        let next = self.frontier.shortest()?;
+        let current = self.current.as_ref().map(|current| current.state.depth);
+        Some(current.or_else(|| next.map(|id| self.states.depth(id))).unwrap_or(self.depth))
+    }
+
     fn waiting(&self) -> usize {
         self.frontier.len() + usize::from(self.current.is_some())
     }

@@ -26,6 +26,12 @@ pub trait Frontier: Debug + Send {
         self.len() == 0
     }
 
+    /// Returns the first waiting state if no other one is reached by fewer mutates, and `None` in
+    /// place of it if no state waits. `None` if the order does not depend on the mutates.
+    fn shortest(&self) -> Option<Option<StateId>> {
+        None
+    }
+
     /// Returns true if the order depends on sketches.
     fn wants_sketches(&self) -> bool {
         false
@@ -59,6 +65,10 @@ impl Frontier for Fifo {
 
     fn len(&self) -> usize {
         self.0.len()
+    }
+
+    fn shortest(&self) -> Option<Option<StateId>> {
+        Some(self.0.front().copied())
     }
 
     fn ahead(&self, most: usize) -> Vec<StateId> {

@@ -98,6 +98,12 @@ pub trait Strategy {
         0
     }
 
+    /// Returns the length up to which all paths are explored, in mutates. `None` if the strategy does
+    /// not take paths by their length.
+    fn explored(&self) -> Option<u32> {
+        None
+    }
+
     /// Returns true if the strategy uses the sketches of states, which cost a message or more.
     fn wants_sketches(&self) -> bool {
         false

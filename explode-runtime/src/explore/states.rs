@@ -63,6 +63,11 @@ impl StateTree {
         State { choices: numbers.iter().rev().map(choice).collect(), depth }
     }
 
+    /// Returns the number of mutates to the state.
+    pub fn depth(&self, id: StateId) -> u32 {
+        self.node(id).depth
+    }
+
     /// Removes all states that were added after this one.
     pub fn forget_after(&mut self, id: StateId) {
         self.nodes.truncate(self.node(id).end);

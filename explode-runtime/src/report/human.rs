@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::kernel_words::{Brief, brief};
 use super::layout::{Colour, Line, detail_line};
-use super::message::{Finding, Message, RunInfo, Summary};
+use super::message::{DepthCounts, DepthDone, Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
 use super::progress::{ProgressPace, progress_text};
 use crate::base::plural;
@@ -61,6 +61,7 @@ impl<W: Write> HumanWriter<W> {
                 let text = kind.of(message).to_string();
                 self.line("BROKEN", Colour::Yellow, &brief(&text).text)?;
             }
+            Message::Depth(done) => self.depth(done)?,
             Message::Summary(summary) => self.summary(summary)?,
         }
         self.out.flush()
@@ -125,7 +126,31 @@ impl<W: Write> HumanWriter<W> {
                 &format!("{}: not there", run.unsupported_calls.join(", ")),
             )?;
         }
+        if !run.forecast.is_empty() {
+            let depths = run.forecast.iter().zip(1..);
+            let depths = depths.map(|(mutates, depth)| format!("{mutates} at depth {depth}"));
+            let depths: Vec<String> = depths.collect();
+            let text = format!("{}, if complete", depths.join(", "));
+            self.line("Mutates", Colour::Plain, &text)?;
+        }
         self.line("Folder", Colour::Plain, &run.out)
+    }
+
+    /// Writes the cost of the paths of one length, and the cost of the next ones.
+    fn depth(&mut self, done: &DepthDone) -> io::Result<()> {
+        let DepthDone { counts, seconds, next_mutates, next_disks } = done;
+        let DepthCounts { depth, mutates, checked, .. } = counts;
+        let (mutates, checked) = (plural(mutates, "mutate"), plural(checked, "disk"));
+        let next = next_mutates.as_ref().map(|next| {
+            let disks = next_disks.as_ref();
+            let disks = disks.map(|disks| format!(" with about {}", plural(disks, "disk")));
+            format!("; next {}{}", plural(next, "mutate"), disks.unwrap_or_default())
+        });
+        let text = format!(
+            "[{seconds:>6.1}s] depth {depth} explored: {mutates}, {checked} checked{}",
+            next.unwrap_or_default()
+        );
+        self.line("Explored", Colour::Plain, &text)
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
@@ -178,7 +203,13 @@ impl<W: Write> HumanWriter<W> {
         );
         self.line("Summary", colour, &head)?;
         if self.any_depth {
-            self.detail("deepest", &plural(&summary.deepest, "mutate"))?;
+            let explored = summary.depths.iter().filter(|counts| counts.explored).count();
+            let all = if summary.depths.is_empty() {
+                String::new()
+            } else {
+                format!("; all paths of up to {} explored", plural(&explored, "mutate"))
+            };
+            self.detail("deepest", &format!("{}{all}", plural(&summary.deepest, "mutate")))?;
         }
         let disks = format!(
             "{} crash disks, {} distinct: {} checked, {} equivalent, {} pending; {} left out",

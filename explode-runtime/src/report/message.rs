@@ -34,6 +34,8 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         profile: Option<String>,
     },
+    /// All paths of a number of mutates are explored, in a run whose checker counts its workloads.
+    Depth(DepthDone),
     /// The result of the run, as the last message.
     Summary(Summary),
 }
@@ -83,6 +85,10 @@ pub struct RunInfo {
     /// Calls that the stack does not have and the checker omits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsupported_calls: Vec<String>,
+    /// The number of mutates of a complete run on paths of 1, 2, 3 and more mutates, if the checker
+    /// counts them. Numbers that take too long to count are missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forecast: Vec<ExactCount>,
     /// `unobserved`, under its key in the last release.
     #[serde(default)]
     pub hides: Vec<String>,
@@ -120,6 +126,34 @@ pub struct Progress {
     pub rate: f64,
     /// The time since the beginning, in seconds.
     pub seconds: f64,
+}
+
+/// The counts of the paths of one length. Only paths through new states are explored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DepthCounts {
+    /// The number of mutates of the paths.
+    pub depth: u32,
+    /// The number of explored calls of mutate at their ends.
+    pub mutates: ExactCount,
+    /// The number of checks made during these calls.
+    pub checked: ExactCount,
+    /// True if all paths of this length were explored.
+    pub explored: bool,
+}
+
+/// The end of the paths of one length.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DepthDone {
+    /// The counts.
+    #[serde(flatten)]
+    pub counts: DepthCounts,
+    /// The time since the beginning, in seconds.
+    pub seconds: f64,
+    /// The number of mutates at the ends of paths that are longer by one, as the checker counts
+    /// them. `None` if it does not.
+    pub next_mutates: Option<ExactCount>,
+    /// The number of disks to check there, if each mutate has as many as those of this length.
+    pub next_disks: Option<ExactCount>,
 }
 
 /// A bug, with any number of disks that show it.
@@ -178,6 +212,9 @@ pub struct Summary {
     /// The largest number of mutates on the shortest path to a state.
     #[serde(default)]
     pub deepest: u32,
+    /// The counts of the paths of each length, if the strategy takes paths by their length.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depths: Vec<DepthCounts>,
     /// The number of distinct topologies of states, if the checker [reports
     /// them](crate::check::Topology).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use super::sink::RunSink;
 use super::totals::Totals;
 use crate::base::{ExactCount, RunError};
 use crate::plan::{Plan, RunSettings};
-use crate::report::{Message, Progress, Summary, rate};
+use crate::report::{DepthDone, Message, Progress, Summary, rate};
 use crate::worker::WorkerStarted;
 
 /// The time between two messages of progress.
@@ -27,6 +27,10 @@ pub(super) struct RunState<'a> {
     pub stopped: bool,
     pub totals: Totals,
     pub findings: Findings<'a>,
+    /// The number of mutates at each depth, as the checker counts them.
+    forecast: Vec<ExactCount>,
+    /// The length up to which all paths are explored, as it was reported last.
+    explored: u32,
 }
 
 impl<'a> RunState<'a> {
@@ -45,6 +49,8 @@ impl<'a> RunState<'a> {
             stopped: false,
             totals: Totals::new(plan.settings.crash_depth),
             findings: Findings::new(plan, started.origin.clone()),
+            forecast: started.forecast.clone(),
+            explored: 0,
         }
     }
 
@@ -85,9 +91,33 @@ impl<'a> RunState<'a> {
         progress
     }
 
-    /// Returns the summary of the run.
-    pub fn finish(&self) -> Summary {
+    /// Reports that all paths of up to `explored` mutates are explored, if that is new and the
+    /// checker counts its workloads. The number of disks of longer paths follows from theirs.
+    pub fn report_depth(
+        &mut self,
+        explored: Option<u32>,
+        sink: &mut dyn RunSink,
+    ) -> Result<(), RunError> {
+        let Some(explored) = explored.filter(|depth| *depth > self.explored) else { return Ok(()) };
+        self.explored = explored;
+        let counts = self.totals.depths(explored).into_iter().find(|one| one.depth == explored);
+        let Some(counts) = counts.filter(|_| !self.forecast.is_empty()) else { return Ok(()) };
+        let next_mutates = self.forecast.get(explored as usize).cloned();
+        let next_disks = next_mutates.as_ref().and_then(|next| {
+            let disks = &next.0 * &counts.checked.0;
+            Some(ExactCount(disks / &counts.mutates.0)).filter(|disks| !disks.is_zero())
+        });
+        let seconds = self.seconds();
+        sink.emit(&Message::Depth(DepthDone { counts, seconds, next_mutates, next_disks }))
+    }
+
+    /// Returns the summary of the run. All paths of up to `explored` mutates are explored; `None`
+    /// if the strategy does not take paths by their length.
+    pub fn finish(&self, explored: Option<u32>) -> Summary {
         let mut summary = self.totals.summary.clone();
+        // The last unit of a stopped run may lack checks.
+        let explored = explored.map(|depth| if self.stopped { self.explored } else { depth });
+        summary.depths = explored.map_or_else(Vec::new, |depth| self.totals.depths(depth));
         summary.states = self.totals.states().into();
         summary.deepest = self.totals.deepest();
         summary.topologies =

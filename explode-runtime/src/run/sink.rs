@@ -243,6 +243,7 @@ pub(super) fn run_info(plan: &Plan, started: &WorkerStarted, out: &Path) -> RunI
         versions: started.origin.versions.clone(),
         unobserved: started.unobserved.clone(),
         unsupported_calls: started.unsupported_calls.clone(),
+        forecast: started.forecast.clone(),
         hides: started.unobserved.clone(),
         leaves_out: started.unsupported_calls.clone(),
         skipping: started.why_every_check_is_made.is_none(),

@@ -133,6 +133,7 @@ impl<'a> Supervisor<'a> {
         let kept = KeptJournal { journal, error: None };
         let mut exploring = Exploring { plan, sink, strategy, store, results, run, attempts, kept };
         while let Some(unit) = exploring.strategy.next() {
+            exploring.report_depth()?;
             if exploring.run.bound_reached() || !exploring.explore(&unit)? {
                 exploring.run.stopped = true;
                 break;
@@ -199,6 +200,11 @@ impl Exploring<'_, '_> {
         Ok(true)
     }
 
+    /// Reports that all paths of a length are explored, if that is new.
+    fn report_depth(&mut self) -> Result<(), RunError> {
+        self.run.report_depth(self.strategy.explored(), self.sink)
+    }
+
     /// Returns the result of a unit: from another worker, from another process, or from the
     /// supervisor's own worker, which runs it now. `None` ends the run.
     fn result(&mut self, unit: &Unit) -> Result<Option<MergedUnit>, RunError> {
@@ -246,7 +252,10 @@ impl Exploring<'_, '_> {
             self.run.findings.report(self.sink, self.run.time)?;
         }
         self.run.findings.report_counts(self.sink)?;
-        let summary = self.run.finish();
+        if !self.run.stopped {
+            self.report_depth()?;
+        }
+        let summary = self.run.finish(self.strategy.explored());
         self.sink.emit(&Message::Summary(summary.clone()))?;
         Ok(summary)
     }
@@ -338,7 +347,7 @@ fn repeat(
         let text = "the strategy gives other units than those of the journal; start the run again";
         return Err(UsageError(text.to_owned()));
     }
-    run.totals.repeat(&merged);
+    run.totals.repeat(&unit, &merged);
     run.findings.restore(findings);
     run.before = Duration::from_millis(elapsed_ms);
     let choices: Vec<Choice> = unit.state.choices.iter().chain(&merged.choices).cloned().collect();

@@ -4,7 +4,7 @@
 //! what is new from it. That is equal for one worker and many, a resumed run, and jobs that were
 //! run elsewhere.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use tracing::debug_span;
@@ -16,7 +16,7 @@ use crate::dedup::{
     KeyHasherBuilder, KeyList, KeySet, KnownChecks, SeenChecks, SeenStates, nested_key,
 };
 use crate::explore::{Novelty, ReachedState, Unit};
-use crate::report::Summary;
+use crate::report::{DepthCounts, Summary};
 use crate::trace::FoundError;
 use crate::verdict::Broken;
 use crate::worker::{Segment, UnitResult};
@@ -34,6 +34,9 @@ pub(super) struct Totals {
     shown: KeySet,
     /// The sums so far.
     pub summary: Summary,
+    /// The number of mutates and of checks of the units of one mutate, by the depth that they lead
+    /// to.
+    depths: BTreeMap<u32, (u64, u64)>,
 }
 
 /// The changes that a unit has made to the totals.
@@ -129,7 +132,7 @@ impl Totals {
         merged.errors = errors.map(|(error, times)| (error.clone(), times)).collect();
         let by_design = merged.errors.iter().filter(|(error, _)| error.by_design.is_some());
         merged.counts.by_design = by_design.map(|(_, times)| times).sum();
-        self.summarise(&merged);
+        self.summarise(unit, &merged);
         span.record("new_keys", merged.known.seen.0.len());
         merged
     }
@@ -188,18 +191,23 @@ impl Totals {
     }
 
     /// Repeats the merge of an earlier process.
-    pub fn repeat(&mut self, merged: &Merged) {
+    pub fn repeat(&mut self, unit: &Unit, merged: &Merged) {
         for (arrival, _) in &merged.arrivals {
             self.states.reach(arrival.signature, arrival.depth);
             arrival.topology.iter().for_each(|topology| _ = self.topologies.insert(*topology));
         }
         self.checks.learn(&merged.known);
         merged.shown.0.iter().for_each(|key| _ = self.shown.insert(*key));
-        self.summarise(merged);
+        self.summarise(unit, merged);
     }
 
-    fn summarise(&mut self, merged: &Merged) {
+    fn summarise(&mut self, unit: &Unit, merged: &Merged) {
         let Merged { known, counts, .. } = merged;
+        if unit.mutates == 1 {
+            let (mutates, checked) = self.depths.entry(unit.state.depth + 1).or_default();
+            *mutates += counts.operations;
+            *checked += counts.checked;
+        }
         let summary = &mut self.summary;
         summary.operations += counts.operations;
         summary.choices += counts.choices;
@@ -222,6 +230,18 @@ impl Totals {
     /// Returns the largest number of mutates on the shortest path to one of those states.
     pub fn deepest(&self) -> u32 {
         self.states.deepest()
+    }
+
+    /// Returns the counts of the paths of each length. All those of up to `explored` mutates are
+    /// explored.
+    pub fn depths(&self, explored: u32) -> Vec<DepthCounts> {
+        let counts = self.depths.iter().map(|(depth, (mutates, checked))| DepthCounts {
+            depth: *depth,
+            mutates: (*mutates).into(),
+            checked: (*checked).into(),
+            explored: *depth <= explored,
+        });
+        counts.collect()
     }
 
     /// Returns the number of distinct topologies of those states.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use explode_ramdisk::{Image, Recording};
 
 use super::runner::Runner;
-use crate::base::{Mode, RunError, StepError, UsageError};
-use crate::check::{CheckerFacts, Unsupported};
+use crate::base::{ExactCount, Mode, RunError, StepError, UsageError};
+use crate::check::{Checker, CheckerFacts, Unsupported};
 use crate::devices::{Backend, HostId, Side};
 use crate::plan::{Plan, Registry, RunOrigin};
 use crate::stack::Stack;
@@ -63,6 +63,18 @@ impl<'a> Runner<'a> {
         } else {
             Vec::new()
         };
+        let forecast = match checker.abilities().forecast {
+            None => Vec::new(),
+            Some(_) => {
+                let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
+                stack.set_starts_populated(begins_with_files);
+                stack.set_unsupported_calls(&unsupported_calls);
+                stack.start().map_err(broken)?;
+                let forecast = forecast(checker, &stack, plan.settings.depth).map_err(broken)?;
+                stack.stop().map_err(broken)?;
+                forecast
+            }
+        };
         let origin = RunOrigin {
             versions,
             pristine: pristine.identity().to_string(),
@@ -79,6 +91,7 @@ impl<'a> Runner<'a> {
             profile,
             unobserved,
             unsupported_calls,
+            forecast,
             starts_populated: begins_with_files,
             why_every_check_is_made: not_skipping,
             reads_log: facts.reads_log,
@@ -88,6 +101,20 @@ impl<'a> Runner<'a> {
             chopped,
         })
     }
+}
+
+/// Returns how many mutates a complete run of the checker makes on paths of 1, 2, 3 and more
+/// mutates, up to `depth`.
+fn forecast(
+    mut checker: Box<dyn Checker>,
+    stack: &Stack,
+    depth: u32,
+) -> Result<Vec<ExactCount>, StepError> {
+    checker.init(stack)?;
+    let forecast = checker.abilities().forecast;
+    let mutates = forecast.map_or_else(Vec::new, |forecast| forecast.mutates(depth));
+    checker.finish(stack)?;
+    Ok(mutates)
 }
 
 /// Returns an error if the stack cannot have soft crashes. On a kernel they repeat the calls on a

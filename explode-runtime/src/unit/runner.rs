@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use explode_ramdisk::Image;
 
 use super::chop_cache::{ChopCache, ChopPoints};
+use crate::base::ExactCount;
 use crate::devices::Backend;
 use crate::plan::{Plan, Registry, RunOrigin};
 use crate::stack::Blueprint;
@@ -23,6 +24,8 @@ pub struct Runner<'a> {
     pub(super) profile: Option<Profile>,
     pub(super) unobserved: Vec<(String, &'static str)>,
     pub(super) unsupported_calls: Vec<String>,
+    /// The number of mutates of a complete run on paths of 1, 2, 3 and more mutates.
+    pub(super) forecast: Vec<ExactCount>,
     /// True if the file system was not empty after the first start.
     pub(super) starts_populated: bool,
     pub(super) why_every_check_is_made: Option<String>,
@@ -47,6 +50,11 @@ impl Runner<'_> {
     /// Returns the calls that the stack does not support and the checker omits.
     pub fn unsupported_calls(&self) -> &[String] {
         &self.unsupported_calls
+    }
+
+    /// Returns the number of mutates of a complete run on paths of 1, 2, 3 and more mutates.
+    pub fn forecast(&self) -> &[ExactCount] {
+        &self.forecast
     }
 
     /// Returns the reason why every check is made. `None` if verdicts can be reused.

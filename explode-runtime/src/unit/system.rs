@@ -10,7 +10,7 @@ use explode_ramdisk::Image;
 use super::hooks::UnitHooks;
 use super::runner::Runner;
 use super::stop::UnitRun;
-use crate::base::RunError;
+use crate::base::{ExactCount, RunError};
 use crate::devices::Backend;
 use crate::explore::Unit;
 use crate::plan::{Plan, Registry, RunOrigin};
@@ -47,6 +47,9 @@ pub struct SystemFacts<'a> {
     pub unobserved: &'a [(String, &'static str)],
     /// The calls that the system does not support.
     pub unsupported_calls: &'a [String],
+    /// The number of mutates of a complete run on paths of 1, 2, 3 and more mutates, as far as they
+    /// were counted.
+    pub forecast: &'a [ExactCount],
     /// The reason why every check is made. `None` if verdicts can be reused.
     pub why_every_check_is_made: Option<&'a str>,
     /// The disks on which every run begins.
@@ -118,6 +121,7 @@ impl System for Runner<'_> {
             profile: self.profile(),
             unobserved: self.unobserved(),
             unsupported_calls: self.unsupported_calls(),
+            forecast: self.forecast(),
             why_every_check_is_made: self.why_every_check_is_made(),
             pristine: self.pristine(),
             origin: self.origin(),

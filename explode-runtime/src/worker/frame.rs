@@ -141,6 +141,7 @@ mod tests {
             FromWorker::Ready("0.1.0".to_owned()),
             FromWorker::Started(WorkerStarted {
                 unobserved: vec!["much".to_owned()],
+                forecast: vec![5.into(), u64::MAX.into()],
                 ..WorkerStarted::default()
             }),
             FromWorker::Chose(choice),

@@ -62,6 +62,7 @@ impl<'a> InThreadWorkers<'a> {
             origin: facts.origin.clone(),
             unobserved,
             unsupported_calls,
+            forecast: facts.forecast.to_vec(),
             why_every_check_is_made,
         };
         let memo = Memo::new(self.plan.settings.crash_depth);

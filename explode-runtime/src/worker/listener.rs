@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::unit_result::UnitSnapshot;
+use crate::base::{ExactCount, as_json};
 use crate::choose::Choice;
 use crate::plan::RunOrigin;
 use crate::verdict::WorkerStep;
@@ -16,6 +17,10 @@ pub struct WorkerStarted {
     pub unobserved: Vec<String>,
     /// Calls that the stack does not have, and that the checker omits.
     pub unsupported_calls: Vec<String>,
+    /// The number of mutates of a complete run on paths of 1, 2, 3 and more mutates, as far as they
+    /// were counted.
+    #[serde(with = "as_json")]
+    pub forecast: Vec<ExactCount>,
     /// The reason why every check is made; `None` if checks with a known verdict are skipped.
     pub why_every_check_is_made: Option<String>,
 }

@@ -6,7 +6,7 @@ use super::call::{FsCall, NAMELESS, WriteMethod};
 use super::{Fd, Files, OpenFlags, Renaming, Result, Synced};
 
 /// The path of each open file, and the method of writes to it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct OpenFiles(BTreeMap<Fd, (String, WriteMethod)>);
 
 impl OpenFiles {

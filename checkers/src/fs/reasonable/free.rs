@@ -8,7 +8,7 @@ use crate::fs::model::{Abstract, Id};
 use crate::fs::topology::first_letter;
 
 /// The free names of each existing directory, in the order in which they were freed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Free(BTreeMap<Id, Vec<String>>);
 
 impl Free {

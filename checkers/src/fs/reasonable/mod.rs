@@ -50,7 +50,7 @@ mod assign;
 mod contents;
 pub(in crate::fs) mod demands;
 mod explain;
-mod free;
+pub(in crate::fs) mod free;
 #[doc(hidden)]
 pub mod hard;
 mod judge;

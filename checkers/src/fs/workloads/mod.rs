@@ -14,15 +14,17 @@
 //! The tree is not compared between two calls, because that would bring all inodes into memory.
 
 mod alphabet;
+mod count;
 mod start;
+mod swarm;
 #[cfg(test)]
 mod tests;
 
-use explode_ramdisk::files::{Files, FsCall, OpenFiles, OpenFlags, Session};
-use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
+use explode_ramdisk::files::{Fd, Files, FsCall, OpenFiles, OpenFlags, Session, WriteMethod};
+use explode_runtime::base::{ExactCount, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
-    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported,
-    digest,
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Forecast, Probe, Topology,
+    Unsupported, digest,
 };
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
@@ -34,10 +36,16 @@ use super::model::{Abstract, History};
 use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
 use super::topology::{self, TopologyCall, begin, probe};
 use alphabet::Alphabet;
+use count::{Counter, ModelFiles};
 use start::Start;
+use swarm::{SUBSETS, Subset};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-workloads";
+
+/// The number of calls on the model after which the forecast of a run is given up, for each start:
+/// a second at most.
+const MOST_COUNTED: u64 = 30_000;
 
 /// The definition for the registry.
 pub fn def() -> CheckerDef {
@@ -66,6 +74,12 @@ pub fn def() -> CheckerDef {
                     the start on), both",
             default: "both",
         },
+        OptionDef {
+            name: "swarm",
+            about: "true: each workload has its own subset of the calls and ways of forcing, for \
+                    long workloads with --strategy random",
+            default: "false",
+        },
         UNSYNCED,
         COPIES,
         EXCHANGE,
@@ -80,11 +94,19 @@ struct Workloads {
     starts: Vec<Start>,
     /// The chosen start. `None` before the first mutate.
     start: Option<Start>,
+    /// True if each workload has its own subset of the calls.
+    swarm: bool,
+    /// The calls of this workload.
+    subset: Subset,
     state: Reasonable,
     open: OpenFiles,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(made(options)?))
+}
+
+fn made(options: &Options) -> Result<Workloads, UsageError> {
     let alphabet = options.one_of("alphabet", &Alphabet::ALL)?;
     let both = [(true, true), (true, false), (false, true)];
     let [all, first, second] = both;
@@ -97,13 +119,15 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         Start::Committed { open: true, .. } => committed && open,
         Start::Committed { open: false, .. } => committed && closed,
     };
-    Ok(Box::new(Workloads {
+    Ok(Workloads {
         alphabet,
         starts: Start::ALL.into_iter().filter(is_wanted).collect(),
         start: None,
+        swarm: options.bool("swarm", false)?,
+        subset: Subset::ALL,
         state: Reasonable::within(alphabet.limits(), options)?,
         open: OpenFiles::default(),
-    }))
+    })
 }
 
 impl Workloads {
@@ -114,12 +138,14 @@ impl Workloads {
         let point = ChoicePoint::action(names.len() as u32, label);
         let start = self.starts[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         self.start = Some(start);
+        if self.swarm {
+            let label = Label::named("fs-workloads subset");
+            self.subset = Subset::numbered(cx.choose_at(&ChoicePoint::action(SUBSETS, label)));
+        }
         let files = cx.stack().files()?;
         for call in start.calls(self.state.limits.calls) {
-            if !self.make(&call, files.as_ref())? {
-                let text = format!("{}: not supported; use --set {NAME}.start=empty", call.name());
-                return Err(CheckError::broken(text));
-            }
+            // The tree of a file system without links lacks the second name.
+            self.make(&call, files.as_ref())?;
         }
         if start.is_committed() {
             files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
@@ -143,6 +169,22 @@ impl Workloads {
         }
         self.open = session.leave();
         Ok(())
+    }
+
+    /// Returns a counter of the workloads from a start, and the files of the start. The counter
+    /// gives up after `most` calls on the model.
+    fn counter(&self, start: Start, most: u64) -> (Counter, ModelFiles) {
+        let Reasonable { fs, free, limits, writes, .. } = self.state.clone();
+        let mut files = ModelFiles { fs, free, open: OpenFiles::default(), writes };
+        for call in start.calls(limits.calls) {
+            files = files.after(&call);
+        }
+        let is_file = |id| start.is_open() && files.fs.is_file(id);
+        let paths = files.fs.paths().into_iter().filter(|(_, id)| is_file(*id));
+        for (fd, (path, _)) in (0..).zip(paths) {
+            files.open.opened(Fd(fd), &path, WriteMethod::Plain);
+        }
+        (Counter::new(self.alphabet, start, limits, most), files)
     }
 
     /// Makes a call on files and on the model. Returns false if the file system does not support
@@ -219,6 +261,7 @@ impl Checker for Workloads {
         let Reasonable { fs, free, limits, .. } = &self.state;
         let new = |id| free.next(fs, id);
         let calls = self.alphabet.calls(fs, start, &self.open, limits, &new);
+        let calls = self.subset.of_calls(calls);
         let names: Vec<String> = calls.iter().map(TopologyCall::name).collect();
         let point = ChoicePoint::action(calls.len() as u32, Label::named(NAME));
         let call = &calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
@@ -228,6 +271,7 @@ impl Checker for Workloads {
             return Err(CheckError::Stop);
         }
         let forcings = self.alphabet.forcings(call, &before, &self.state.fs, &self.open);
+        let forcings = self.subset.of_forcings(forcings);
         let names: Vec<String> = forcings.iter().map(forcing_name).collect();
         let label = Label::named("fs-workloads force");
         let point = ChoicePoint::action(forcings.len() as u32, label);
@@ -268,7 +312,21 @@ impl Checker for Workloads {
     fn abilities(&self) -> CheckerAbilities<'_> {
         let remounts = self.start.is_some_and(Start::is_remounted);
         let abilities = CheckerAbilities::default().demands(self).topology(self);
-        abilities.remounts(remounts).probe(self)
+        let abilities = abilities.remounts(remounts).probe(self);
+        if self.swarm { abilities } else { abilities.forecast(self) }
+    }
+}
+
+impl Forecast for Workloads {
+    fn mutates(&self, depth: u32) -> Vec<ExactCount> {
+        let mut counters: Vec<(Counter, ModelFiles)> =
+            self.starts.iter().map(|start| self.counter(*start, MOST_COUNTED)).collect();
+        let of = |calls| {
+            let counts = counters.iter_mut().map(|(counter, files)| counter.count(files, calls));
+            counts.sum::<Option<u128>>().map(|count| ExactCount(count.into()))
+        };
+        let starts = ExactCount::from(self.starts.len() as u64);
+        [starts].into_iter().chain((1..depth).map_while(of)).collect()
     }
 }
 

@@ -1,59 +1,89 @@
+use explode_runtime::base::ExactCount;
+
 use super::*;
 
-/// Returns the number of workloads of up to `calls` calls from a start.
-fn count(alphabet: Alphabet, start: Start, calls: u32) -> Vec<u64> {
-    let options = Options::none();
-    let state = Reasonable::within(alphabet.limits(), &options).unwrap();
-    let mut first = Workloads {
-        alphabet,
-        starts: vec![start],
-        start: Some(start),
-        state,
-        open: OpenFiles::default(),
+/// Returns the checker with these options, separated by spaces.
+fn checker(given: &str) -> Workloads {
+    let pairs = given.split_whitespace().map(|pair| pair.split_once('=').unwrap());
+    let options =
+        pairs.fold(Options::none(), |options, (key, value)| match value.parse::<bool>() {
+            Ok(value) => options.with(key, value),
+            Err(_) => options.with(key, value),
+        });
+    made(&options).unwrap()
+}
+
+/// Returns the number of workloads of `calls` calls from a start.
+fn count(alphabet: &str, start: Start, calls: u32) -> u128 {
+    let checker = checker(&format!("alphabet={alphabet}"));
+    let (mut counter, files) = checker.counter(start, u64::MAX);
+    counter.count(&files, calls).unwrap()
+}
+
+/// The numbers of `docs/model/file-system-checks.md`. A tree that is mounted again has as many
+/// workloads as one that is not.
+#[test]
+fn the_numbers_of_workloads_are_those_of_the_page() {
+    let [made, closed, _, open, _] = Start::ALL;
+    let counts = |alphabet, calls: std::ops::RangeInclusive<u32>| {
+        [made, closed, open]
+            .map(|start| calls.clone().map(|n| count(alphabet, start, n)).collect::<Vec<_>>())
     };
-    for call in start.calls(first.state.limits.calls) {
-        imagine(&mut first, &call);
-    }
-    if start.is_open() {
-        let paths = first.state.fs.paths();
-        let files = paths.into_iter().filter(|(_, id)| first.state.fs.is_file(*id));
-        for (at, (path, _)) in files.enumerate() {
-            first.open.opened(explode_ramdisk::files::Fd(at as u32), &path, Default::default());
-        }
-    }
-    let mut counts = vec![0; calls as usize];
-    walk(&first, start, &mut counts, 0);
-    counts
+    assert_eq!(counts("core", 1..=2), [[8, 252], [258, 66_134], [265, 70_566]]);
+    assert_eq!(counts("full", 1..=2), [[20, 1_539], [1_309, 1_698_728], [1_271, 1_605_998]]);
 }
 
-fn walk(at: &Workloads, start: Start, counts: &mut [u64], depth: usize) {
-    let Reasonable { fs, free, limits, .. } = &at.state;
-    for call in at.alphabet.calls(fs, start, &at.open, limits, &|id| free.next(fs, id)) {
-        let mut next = at.clone();
-        imagine(&mut next, &call);
-        let forcings = next.alphabet.forcings(&call, fs, &next.state.fs, &next.open).len() as u64;
-        counts[depth] += forcings;
-        if depth + 1 < counts.len() {
-            let mut below = vec![0; counts.len()];
-            walk(&next, start, &mut below, depth + 1);
-            counts.iter_mut().zip(below).for_each(|(all, below)| *all += below * forcings);
-        }
-    }
-}
-
-/// Applies a call as if it had succeeded.
-fn imagine(at: &mut Workloads, call: &TopologyCall) {
-    at.state.writes += 1;
-    let calls = call.calls(&call.bytes(&at.state.fs, at.state.writes));
-    at.follow(&calls);
-    calls.iter().for_each(|call| at.open.follow(call));
+/// The numbers with which a run begins: of all starts together, one more mutate for the start, and
+/// only those that are counted within a second.
+#[test]
+fn the_forecast_adds_up_the_starts() {
+    let forecast = |given: &str, depth| {
+        let numbers = checker(given).mutates(depth);
+        let number = |count: ExactCount| u64::try_from(count.0).unwrap();
+        numbers.into_iter().map(number).collect::<Vec<u64>>()
+    };
+    assert_eq!(forecast("", 3), [5, 1_054, 273_652]);
+    assert_eq!(forecast("start=empty", 3), [1, 8, 252]);
+    assert_eq!(forecast("start=committed descriptors=closed", 2), [2, 516]);
+    assert_eq!(forecast("start=committed descriptors=open", 1), [2]);
+    assert_eq!(forecast("alphabet=full", 9)[..2], [5, 5_180]);
+    assert!(forecast("alphabet=full", 9).len() < 5, "longer ones take too long to count");
 }
 
 #[test]
-fn show() {
-    for alphabet in [Alphabet::Core, Alphabet::Full] {
-        for start in Start::ALL {
-            println!("{alphabet:?} {} {:?}", start.name(), count(alphabet, start, 2));
-        }
+fn a_wrong_option_is_refused() {
+    for (given, expected) in [
+        ("start=comitted", "did you mean 'committed'?"),
+        ("alphabet=small", "'small'"),
+        ("descriptors=shut", "'shut'"),
+    ] {
+        let (key, value) = given.split_once('=').unwrap();
+        let error = made(&Options::none().with(key, value)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
+}
+
+/// Number 0 has all calls. The others have some, and no call belongs to all or none of them.
+#[test]
+fn subsets_differ_and_are_never_empty() {
+    let (_, files) = checker("alphabet=full").counter(Start::ALL[1], 0);
+    let limits = Alphabet::Full.limits();
+    let new = |id| files.free.next(&files.fs, id);
+    let calls = Alphabet::Full.calls(&files.fs, Start::ALL[1], &files.open, &limits, &new);
+    assert_eq!(Subset::numbered(0).of_calls(calls.clone()), calls);
+    let subsets: Vec<_> =
+        (1..SUBSETS).map(|number| Subset::numbered(number).of_calls(calls.clone())).collect();
+    for call in &calls {
+        let with = subsets.iter().filter(|subset| subset.contains(call)).count();
+        assert!((64..192).contains(&with), "{} is in {with} subsets", call.name());
+    }
+    assert!(subsets.iter().all(|subset| !subset.is_empty()));
+    let none = Subset::numbered(1).of_calls(Vec::new());
+    assert!(none.is_empty(), "there is nothing to choose from");
+    let sync = [None, Some(FsCall::Syncfs)];
+    let syncs = (1..SUBSETS).map(|number| Subset::numbered(number).of_forcings(sync.to_vec()));
+    let mut kinds: Vec<_> = syncs.collect();
+    kinds.sort();
+    kinds.dedup();
+    assert_eq!(kinds, [vec![None], sync.to_vec(), vec![Some(FsCall::Syncfs)]]);
 }
