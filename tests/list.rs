@@ -105,7 +105,7 @@ fn the_columns_of_a_text_stand_below_each_other() {
 /// The parts of a target have names as well. The name of a target with a seeded bug shows the bug,
 /// and the bug is expected to be found.
 #[test]
-fn targets_are_made_of_what_is_listed() {
+fn targets_use_only_listed_names() {
     let lines = list("");
     let components = names(&of_type(&lines, "component"));
     let checkers = names(&of_type(&lines, "checker"));

@@ -159,7 +159,7 @@ fn off_loses_and_breaks() {
 /// database with a rollback journal, as its documentation warns ("a very small chance"). No other
 /// promise is broken.
 #[test]
-fn finer_blocks_show_what_normal_risks() {
+fn finer_blocks_show_the_losses_of_normal() {
     let fine = ["--block", "512", "--depth", "1"];
     let lines = run("sqlite-normal", &fine, 0);
     let verdicts = of_findings(&lines, "verdict");

@@ -211,7 +211,7 @@ fn a_checker_without_requests_is_called_for_those_of_the_component() {
 }
 
 #[test]
-fn an_interval_goes_on_over_a_request() {
+fn an_interval_continues_over_a_request() {
     let (said, seen) = run(Own::Interval, "record", "between");
     assert_eq!(signatures(&said), [""; 0]);
     let own = |seen: &[String]| {

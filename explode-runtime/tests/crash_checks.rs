@@ -188,7 +188,7 @@ impl Checker for Panics {
 }
 
 #[test]
-fn a_check_that_panics_is_broken_and_the_others_go_on() {
+fn a_check_that_panics_is_broken_and_the_others_are_made() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Panics))), &common::plan(1));
     let summary = said.summary();
     assert_eq!(

@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn a_snapshot_stays_and_knows_what_has_changed(
+    fn a_snapshot_is_unchanged_and_lists_changed_sectors(
         before in prop::collection::vec(write(), 0..10),
         after in prop::collection::vec(write(), 0..10),
     ) {
@@ -256,7 +256,7 @@ fn a_part_of_a_sector_cannot_be_written() {
 }
 
 #[test]
-fn a_discard_of_a_large_device_costs_what_is_there() {
+fn the_cost_of_a_discard_depends_on_the_contents() {
     let disk = RamDisk::new(Storage::new(Image::new(), Recording::On), 0, 1 << 45);
     disk.write(77, &[1; SECTOR_BYTES], Flags::NONE);
     for payload in [Payload::Discard(1 << 54), Payload::Zeroes(1 << 54)] {

@@ -157,7 +157,7 @@ fn spans_nest_and_cover_the_run() {
 }
 
 #[test]
-fn a_span_is_as_long_as_what_it_is_about() {
+fn a_span_is_as_long_as_its_step() {
     let (spans, _) = spans();
     let of = |name: &'static str| spans.iter().filter(move |span| span.name == name);
     assert!(of("check").all(|span| span.nanos == Some(CHECK + 1)));

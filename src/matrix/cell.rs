@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inconclusive_cell_has_the_word_of_the_last_release_too() {
+    fn an_inconclusive_cell_also_has_the_word_of_the_last_release() {
         let mut cell = judged(&[]);
         assert_eq!(cell.json().get("outcome_was"), None);
         cell.outcome = CellOutcome::Inconclusive;

@@ -297,7 +297,7 @@ mod tests {
     /// A row promises what the stack of its runs promises. A layer may promise what the layer below
     /// it keeps.
     #[test]
-    fn a_row_of_a_stack_file_promises_what_its_stack_does() {
+    fn a_row_of_a_stack_file_has_the_profile_of_its_stack() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("overlaid.toml");
         let layers =

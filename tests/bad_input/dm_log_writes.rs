@@ -59,7 +59,7 @@ fn the_entries_are_checked() {
 
 /// The name of a mark is in the mark's own sector, whatever length it claims.
 #[test]
-fn a_mark_that_claims_a_long_name_has_what_there_is() {
+fn a_mark_with_a_wrong_name_length_ends_with_its_sector() {
     let folder = tempdir().unwrap();
     let log = LogWrites::new(512).entry([0, 0, MARK, u64::MAX], b"here").finish();
     let path = file(folder.path(), "writes.log", log);

@@ -60,7 +60,7 @@ fn the_papers_six_disks_are_four_where_versions_are_replaced() {
 
 /// The flush makes A durable when it completes: two disks before that, one after.
 #[test]
-fn an_emission_before_what_removes_a_version_and_one_at_the_end() {
+fn an_emission_precedes_each_removal_and_one_is_at_the_end() {
     let log = [dirty(0, 0, 1, 'A'), submit(1, 0, 0, 1, 'A'), complete(1), flush(2, 0), complete(2)];
     let both = expected(&[
         ("", "begin in-between", json!([])),
@@ -119,7 +119,7 @@ fn a_version_is_named_as_at_the_instant_that_is_shown() {
 
 /// The versions that a disk of a log of dirty buffers names determine its contents.
 #[test]
-fn the_blocks_of_a_disk_say_what_is_on_it() {
+fn the_versions_on_a_disk_determine_its_contents() {
     let log = [
         dirty(0, 0, 8, 'A'),
         dirty(0, 0, 8, 'B'),

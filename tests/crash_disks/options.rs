@@ -37,7 +37,7 @@ fn a_base_is_what_the_devices_hold_and_the_others_hold_zeroes() {
 }
 
 #[test]
-fn more_bases_than_the_log_has_devices_are_devices_too() {
+fn additional_bases_are_additional_devices() {
     let folder = tempdir().unwrap();
     let images = folder.path().join("images");
     let base = file(folder.path(), "p.img", full(1, 'P'));
@@ -71,7 +71,7 @@ fn blocks_are_cut_at_their_multiples() {
 }
 
 #[test]
-fn from_is_the_first_such_mark_and_to_the_first_after_it() {
+fn from_is_the_first_mark_of_its_name_and_to_the_first_after_it() {
     let letters = ['A', 'B', 'C', 'D'];
     let dirty = |block: usize| dirty(0, block as u64 * 8, 1, letters[block]);
     let log = [

@@ -107,7 +107,7 @@ fn each_engine_has_its_counts_and_findings() {
 
 /// fatfs promises nothing about synced data, so a run without findings would prove nothing.
 #[test]
-fn a_check_of_what_is_not_promised_is_refused() {
+fn a_check_of_unpromised_behaviour_is_refused() {
     let refused = explode("run fs-sync --stack fatfs".split(' ')).expect(3);
     assert!(
         refused.err.contains("unsupported: not promised: fatfs: \"Dirty flag means"),

@@ -243,7 +243,7 @@ fn walks_with_failures_have_equal_results() {
 
 /// Ctrl-C ends a run and all its guests. `--resume` continues it with another number of guests.
 #[test]
-fn a_run_in_guests_is_stopped_and_goes_on() {
+fn a_run_in_guests_is_stopped_and_resumed() {
     let Some(_alone) = alone() else { return };
     let folder = tempdir().unwrap();
     let mark = Mark::of(folder.path());
@@ -262,7 +262,7 @@ fn a_run_in_guests_is_stopped_and_goes_on() {
 /// SIGKILL in the middle of a run leaves no guest, and `--resume` continues it with another number
 /// of guests.
 #[test]
-fn a_run_that_is_killed_leaves_no_guest_and_goes_on() {
+fn a_killed_run_leaves_no_guest_and_is_resumed() {
     let Some(_alone) = alone() else { return };
     let whole = Whole::of(PCT, 1);
     has_drawn_a_failure(&whole);

@@ -79,14 +79,14 @@ fn every_check_is_made() {
 
 /// Each worker restores states from its own chops.
 #[test]
-fn chops_are_the_same() {
+fn chops_have_equal_results() {
     same("sqlite-full-wal --depth 3 --chop 1", 0);
     same("sqlite-off-wal --depth 3 --chop 2 --strategy dfs", 1);
     same("fs-basic --states 100 --chop 1 --no-skip", 0);
 }
 
 #[test]
-fn other_strategies_and_kinds_of_crashes_are_the_same() {
+fn other_strategies_and_kinds_of_crashes_have_equal_results() {
     same("fs-basic --strategy weighted --seed 3 --states 100", 0);
     same("fs-basic --strategy different --states 100", 0);
     same("sqlite-normal-wal --depth 3 --soft", 0);
@@ -101,7 +101,7 @@ fn findings_are_the_same() {
 }
 
 #[test]
-fn bounds_are_the_same() {
+fn bounds_have_equal_results() {
     same("fs-basic --states 100", 0);
     same("fs-basic --states 100 --strategy dfs", 0);
     same("sqlite-full-wal --depth 3 --states 20 --crash-depth 2", 0);

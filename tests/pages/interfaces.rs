@@ -102,7 +102,7 @@ fn an_error_that_ends_a_run_has_a_line_of_its_kind() {
 }
 
 #[test]
-fn the_page_has_every_kind_of_what_is_broken() {
+fn the_page_has_every_kind_of_broken() {
     let rows = table(PAGE, "| `kind` of what is broken | what it means |");
     let documented: BTreeSet<String> = rows.iter().flat_map(|row| names(row[0])).collect();
     assert_eq!(documented, BrokenKind::ALL.iter().map(word).collect());

@@ -14,7 +14,7 @@ fn without_seconds(text: &str) -> String {
 }
 
 #[test]
-fn the_example_is_what_the_command_says() {
+fn the_example_equals_the_output_of_the_command() {
     let page = include_str!("../../docs/guide/explain-a-finding.md");
     let (_, block) = page.split_once("\n$ explode minimise ").expect("the command");
     let (trace, block) = block.split_once('\n').expect("what it says");

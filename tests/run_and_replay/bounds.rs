@@ -156,7 +156,7 @@ fn a_budget_stops_a_run_and_leaves_checks_pending() {
 }
 
 #[test]
-fn require_complete_asks_for_all_disks() {
+fn require_complete_needs_all_disks() {
     exact(0, "sqlite-extra --depth 1 --require-complete");
     let sampled = exact(6, "sqlite-extra --depth 1 --limit 50 --samples 10 --require-complete");
     assert!(sampled["left_out"].as_u64().unwrap() > 0);

@@ -7,7 +7,7 @@ use super::{run, summary, timeless};
 use crate::common::{explode_in, of_type};
 
 #[test]
-fn depth_first_covers_what_breadth_first_does() {
+fn depth_first_covers_the_states_of_breadth_first() {
     let cases = [
         ("fs-basic --depth 2", 0),
         ("fs-basic", 0),
@@ -37,7 +37,7 @@ fn depth_first_covers_what_breadth_first_does() {
 }
 
 #[test]
-fn the_most_different_state_first_covers_what_breadth_first_does() {
+fn the_most_different_state_first_covers_the_states_of_breadth_first() {
     for (args, code) in
         [("fs-basic --depth 2", 0), ("sqlite-normal-wal --depth 2", 0), ("sqlite-off --depth 1", 1)]
     {

@@ -5,7 +5,7 @@ use crate::{Desk, IDLE};
 const FOLDER: &str = "[[component]]\nuse = \"folder\"\n";
 
 #[test]
-fn options_of_the_file_hold_unless_the_command_line_says_otherwise() {
+fn the_command_line_overrides_options_of_the_file() {
     let desk = Desk::new();
     let run = r#"
 [run]
@@ -50,7 +50,7 @@ out = "here"
 }
 
 #[test]
-fn settings_of_both_hold_those_of_the_command_line_last() {
+fn settings_of_the_command_line_are_applied_after_those_of_the_file() {
     let desk = Desk::new();
     let stack = "[run]\ndepth = 1\nset = \
                  [\"simfiles.one=1\", \"simfiles.two=1\"]\n[[component]]\nuse = \"simfiles\"\n";

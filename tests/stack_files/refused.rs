@@ -33,7 +33,7 @@ fn refused(old: &str, new: &str, place: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_file_that_is_no_toml() {
+fn files_that_are_no_toml_are_refused() {
     refused("[run]", "[run", "1:5", &[]);
     refused("depth = 1", "depth = 1\ndepth = 2", "3:1", &["duplicate"]);
     refused("depth = 1", "depth =", "2:8", &[]);
@@ -96,7 +96,7 @@ fn wrong_types_and_values() {
 }
 
 #[test]
-fn components_that_cannot_be() {
+fn invalid_components_are_refused() {
     refused(
         "use = \"ramdisk\"",
         "use = \"ramdsk\"",
@@ -148,7 +148,7 @@ fn leaves_take_no_children() {
 }
 
 #[test]
-fn checkers_that_cannot_be() {
+fn invalid_checkers_are_refused() {
     refused(
         "name = \"durable\"",
         "use = \"fs-sinc\"",

@@ -42,7 +42,7 @@ fn runs_at_once_have_one_key() {
 
 /// A finding is more important than its tag.
 #[test]
-fn without_a_key_a_run_goes_on_with_a_warning() {
+fn without_a_key_a_run_continues_with_a_warning() {
     let desk = Desk::new();
     desk.stack("sh = \"touch CANARY\"", "echo it is gone; exit 1");
     let key = desk.path().join("me/explode/key");

@@ -244,7 +244,7 @@ mod tests {
     use crate::{BuildOptions, Cache, Silent};
 
     #[test]
-    fn a_library_is_part_of_the_key_if_its_version_was_asked_for() {
+    fn a_library_with_a_requested_version_is_part_of_the_key() {
         let cache = Cache::at("/nonexistent");
         let inputs = |packages: &str| {
             let options = BuildOptions::default().with_packages(packages).unwrap();

@@ -139,7 +139,7 @@ fn templates_have_a_target_for_each_row() {
 
 /// An entry replaces the keys of `[common]`.
 #[test]
-fn an_entry_replaces_what_is_common() {
+fn an_entry_replaces_common_values() {
     let registry = added(
         "[[target]]\nname = \"a\"\nchecker = { far = 1 }\n\
          [[target]]\nname = \"b\"\nchecker = { use = \"fs-basic\" }\n\

@@ -78,7 +78,7 @@ fn checkers_that_start_from_nothing_are_refused() {
 }
 
 #[test]
-fn a_checker_that_can_start_from_files_goes_on_from_them() {
+fn a_checker_that_can_start_from_files_continues_from_them() {
     let (registry, plan) = with_program("fs-ways", "/db,/logs/");
     let ran = run(&registry, &plan);
     assert_eq!(ran.signatures(), [""; 0]);

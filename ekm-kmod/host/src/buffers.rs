@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn another_set_is_not_the_same() {
+    fn different_sets_are_not_equal() {
         let mut dirty = DirtyBuffers::default();
         dirty.insert(2, buffer(1));
         dirty.insert(4, buffer(2));

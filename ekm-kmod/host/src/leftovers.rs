@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_has_what_was_added_and_not_forgotten() {
+    fn the_list_has_the_disks_that_were_added_and_not_forgotten() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let list = folder.path().join("explode/disks");
         let mut left = Leftovers::of(&list).expect("there is none");

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_of_nearly_everything_misses_only_what_it_must() {
+    fn a_sample_of_nearly_all_disks_has_its_full_size() {
         let all = sample(7, 127, 0);
         let distinct: BTreeSet<_> = all.iter().collect();
         assert_eq!((all.len(), distinct.len()), (127, 127));

@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_with_a_default_go_on_to_the_files_and_are_written_down() {
+    fn calls_with_a_default_reach_the_files_and_are_logged() {
         let (files, log) = (simulated(), CallLog::new(true));
         let noted = log.around(Rc::new(files.clone()));
         let fd = noted.open("/a", OpenFlags::CREATE).unwrap();
@@ -424,7 +424,7 @@ mod tests {
 
     /// The calls in a log can be made again, and are then logged as the same calls.
     #[test]
-    fn an_applied_call_is_written_down_as_itself() {
+    fn an_applied_call_is_logged_as_itself() {
         let (log, files) = (CallLog::new(true), Rc::new(simulated()));
         let noted = log.around(Rc::clone(&files) as _);
         let path = || "/a".to_owned();

@@ -67,7 +67,7 @@ mod tests {
 
     /// Signatures with more common features are nearer.
     #[test]
-    fn the_distance_follows_what_is_common() {
+    fn the_distance_decreases_with_common_features() {
         let text = |changed: usize| -> Vec<u8> {
             (0..200)
                 .map(|at: usize| if at < changed { b'#' } else { (at * at % 251) as u8 })

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_everything_in_words() {
+    fn a_progress_line_has_all_counts_in_words() {
         assert_eq!(
             progress_text(&progress()),
             "[  12.3s] 2 findings; 1 state, 345 disks at 28.0/s, about 3.7 x 10^19 left out, 6 \

@@ -123,7 +123,7 @@ fn breadth_first_exhausts_a_state_before_the_next() {
 
 /// Depth first, a new state is explored at once, so the order is that of a dictionary.
 #[test]
-fn depth_first_goes_down_before_it_goes_on() {
+fn depth_first_explores_children_before_siblings() {
     let (_, _, explored) = explore(unsigned, &StrategyName::Dfs, 5);
     assert_eq!(explored.len(), 62);
     assert!(explored.is_sorted());

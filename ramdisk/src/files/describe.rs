@@ -74,7 +74,7 @@ mod tests {
     use crate::{Image, Recording, SimFiles, Storage};
 
     #[test]
-    fn each_sector_is_named_after_what_stands_there() {
+    fn each_sector_is_named_after_its_contents() {
         let storage = Storage::new(Image::new(), Recording::Off);
         let files = SimFiles::mount(storage, 100, Granule(4096)).unwrap();
         files.mkdir("/d").unwrap();

@@ -86,7 +86,7 @@ fn clones_are_the_same_file_system() {
 }
 
 #[test]
-fn a_directory_moves_with_all_that_is_in_it() {
+fn a_directory_moves_with_its_contents() {
     let files = fresh();
     files.mkdir("/a").unwrap();
     files.mkdir("/b").unwrap();
@@ -135,7 +135,7 @@ fn the_live_image_mounts_to_the_same_tree() {
 }
 
 #[test]
-fn a_large_sparse_file_costs_what_is_in_it() {
+fn the_cost_of_a_sparse_file_depends_on_its_data() {
     let files = fresh();
     let fd = files.open("/f", OpenFlags::CREATE).unwrap();
     for gigabytes in 0..1000 {

@@ -134,7 +134,7 @@ fn with_old_contents() -> (SimFiles, Fd) {
 }
 
 #[test]
-fn growing_clears_what_lies_beyond_the_end() {
+fn growing_clears_the_bytes_beyond_the_end() {
     let (files, fd) = with_old_contents();
     files.ftruncate(fd, 5 * BLOCK as u64).unwrap();
     Script::new()
@@ -145,7 +145,7 @@ fn growing_clears_what_lies_beyond_the_end() {
 }
 
 #[test]
-fn growing_clears_only_what_is_then_seen() {
+fn growing_clears_only_bytes_that_become_visible() {
     let (files, fd) = with_old_contents();
     files.ftruncate(fd, 4096).unwrap();
     Script::new().dirty(1, 0, padded(&[1; 10], BLOCK)).size(1, 4096).expect(&files);

@@ -19,7 +19,7 @@ fn damaged() -> (Storage, SimFiles, explode_ramdisk::files::Fd) {
 }
 
 #[test]
-fn a_read_that_touches_it_fails_and_no_other() {
+fn only_reads_that_touch_a_bad_block_fail() {
     let (_, files, fd) = damaged();
     let read = |offset, len| files.pread(fd, offset, &mut vec![0; len]);
     assert_eq!((read(0, 4096), read(8192, 9000)), (Ok(4096), Ok(3808)));
@@ -45,7 +45,7 @@ fn the_whole_block_can_be_written() {
 /// A file that was cut within the block cannot grow, because the bytes behind the cut would have to
 /// become zeroes.
 #[test]
-fn a_file_that_ends_in_it_cannot_grow_over_it() {
+fn a_file_that_ends_in_a_bad_block_cannot_grow_over_it() {
     let (storage, files, fd) = damaged();
     files.ftruncate(fd, 5000).unwrap();
     storage.take_log();

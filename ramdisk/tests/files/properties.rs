@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn the_log_says_what_the_syncs_promise(ops in prop::collection::vec(op(), 0..120),
+    fn the_log_keeps_the_promises_of_syncs(ops in prop::collection::vec(op(), 0..120),
         granule in granule()) {
         let mut logged = Logged::new(Image::new(), granule);
         for op in ops {
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn crashes_leave_what_can_be_used(
+    fn crashes_leave_usable_file_systems(
         ops in prop::collection::vec((op(), prop::option::weighted(0.1, any::<u64>())), 0..80),
         granule in granule(),
     ) {

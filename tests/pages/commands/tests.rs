@@ -7,7 +7,7 @@ fn wrong(text: &str) -> String {
 }
 
 #[test]
-fn a_page_that_says_the_truth_has_no_problem() {
+fn a_correct_page_has_no_problem() {
     let text = "```toml\n# idle.toml\n[[component]]\nuse = \"folder\"\n[checker]\nname = \"idle\"\n\
                 mutate = [ { name = \"idle\", steps = [ { sh = \"true\" } ] } ]\ncheck = \"true\"\n\
                 ```\n```sh\ncargo run -q -- run idle.toml --depth 1   # finds nothing\n\

@@ -117,7 +117,7 @@ fn items_of_the_root() {
 }
 
 #[test]
-fn messages_say_where_and_what_to_do() {
+fn messages_name_the_place_and_the_remedy() {
     let order = Findings::new(&small(&[("src/low.rs", "\n\nuse crate::{\n    up::X,\n};")])).order;
     let message = "src/low.rs:4: use crate::up::X: low stands below up: move what it names down, \
                    or this code up";

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_outlives_the_thread_that_asked_for_it() {
+    fn a_child_outlives_the_thread_that_started_it() {
         let mut child =
             thread::spawn(|| spawn(sleeper(), Signal::SIGKILL)).join().unwrap().unwrap();
         thread::sleep(Duration::from_millis(50));

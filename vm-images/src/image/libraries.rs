@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needed_libraries_are_found_with_what_they_need() {
+    fn needed_libraries_are_found_with_their_libraries() {
         // This test's own program and the machine's libraries replace packages.
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(FOLDERS[0]);

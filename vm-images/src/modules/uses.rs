@@ -155,7 +155,7 @@ mod tests {
     use crate::Silent;
 
     #[test]
-    fn an_entry_is_found_by_the_contents_of_what_it_was_built_from() {
+    fn an_entry_is_found_by_the_contents_of_its_sources() {
         let folder = tempfile::tempdir().unwrap();
         let (cache, tree) = (Cache::at(folder.path().join("cache")), folder.path().join("tree"));
         let write = |file: &str, text: &str| {

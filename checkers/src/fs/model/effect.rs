@@ -126,7 +126,7 @@ mod tests {
 
     /// After each call the abstract file system equals simulated files.
     #[test]
-    fn a_call_does_to_the_tree_what_it_does_to_files() {
+    fn calls_have_the_same_effect_on_the_model_and_on_files() {
         let storage = Storage::new(Image::new(), Recording::Off);
         let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
         let mut session = Session::new(&files);

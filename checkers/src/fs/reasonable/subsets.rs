@@ -199,7 +199,7 @@ fn names(tree: &mut FoundTree, inode: Id) -> &mut BTreeMap<String, u32> {
 }
 
 #[test]
-fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
+fn subsets_of_the_operations_are_reasonable_and_additions_are_not() {
     let counts = RefCell::new(BTreeMap::<&str, usize>::new());
     let count = |kind| *counts.borrow_mut().entry(kind).or_default() += 1;
     let mut runner =

@@ -194,7 +194,7 @@ fn a_name_needs_its_directory_and_its_file() {
 }
 
 #[test]
-fn a_new_name_that_is_not_synced_leads_to_what_was() {
+fn an_unsynced_new_name_may_lead_to_the_old_file() {
     let mut files = DurableFiles::files();
     files.write("/c", 0, 10);
     assert_eq!(files.perhaps("/c"), 0, "nothing of it was synced");
@@ -227,7 +227,7 @@ fn a_removed_file_has_no_promises() {
 /// If two syncs have made the same data durable and the promise of one is excluded, the promise of
 /// the other still holds.
 #[test]
-fn an_exclusion_leaves_what_other_calls_promise() {
+fn an_exclusion_keeps_the_promises_of_other_calls() {
     let excluding = |words: &[&'static str]| {
         let line = |name: &&'static str| Line { name, kept: false, quote: "", source: "" };
         let promises = words.iter().map(line).collect();

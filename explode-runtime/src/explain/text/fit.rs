@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_share_what_there_is() {
+    fn parts_share_the_available_lines() {
         let part = |count| Part::list(lines(0, count), Vec::new());
         let (shown, left_out) = fit(vec![part(100), part(4), part(100)], 24);
         assert_eq!((shown.len(), left_out), (24, 91 + 91));

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_of_the_kernel_is_one_line_unless_all_is_asked_for() {
+    fn a_warning_of_the_kernel_is_one_line_without_all() {
         let trace = Trace::from_json(WARNING).unwrap();
         let all = trace.message.lines().count();
         let story = Story::of_file(trace, "no guest".to_owned());

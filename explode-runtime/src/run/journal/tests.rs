@@ -73,7 +73,7 @@ fn a_choice_is_written_once() {
 }
 
 #[test]
-fn a_record_without_those_before_it_ends_it() {
+fn a_record_after_a_gap_ends_the_journal() {
     let (header, one, two) = (journal(0).len(), journal(1).len(), journal(2));
     let second = [&two[..header], &two[one..]].concat();
     assert_eq!(read(&second), Some((vec![], header)));
@@ -93,7 +93,7 @@ fn a_journal_of_another_format_is_refused_by_its_number() {
 }
 
 #[test]
-fn a_torn_record_ends_it() {
+fn a_torn_record_ends_the_journal() {
     let (two, three) = (journal(2), journal(3));
     for length in two.len()..three.len() {
         assert_eq!(read(&three[..length]), Some((vec![0, 1], two.len())));
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_ends_it(at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
+    fn damage_ends_the_journal(at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
         let (header, whole) = (journal(0).len(), journal(3));
         let mut damaged = whole.clone();
         let at = at.index(whole.len());

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_other_contents_is_copied_again() {
+    fn only_changed_files_are_copied_again() {
         let folder = tempfile::tempdir().unwrap();
         let (tree, overlay) = tree(folder.path());
         update_both(&tree, &overlay);

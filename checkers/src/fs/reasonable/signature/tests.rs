@@ -188,7 +188,7 @@ fn classes(limits: &Limits, steps: usize) -> (usize, usize) {
 }
 
 #[test]
-fn states_have_the_same_form_if_and_only_if_a_brute_force_says_so() {
+fn canonical_forms_agree_with_brute_force() {
     let limits = |files, dirs, calls| Limits { files, dirs, far: BLOCK, calls };
     let counted = [
         classes(&limits(2, 2, Groups::NONE), 3),
