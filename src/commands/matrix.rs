@@ -45,6 +45,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         format: args.format,
         end: grid.budget_ms.map(|budget| begin + Duration::from_millis(budget)),
         jobs: args.jobs,
+        order: order(&grid),
         next: AtomicUsize::new(0),
         ended: AtomicUsize::new(0),
         beside: Mutex::new(Beside::default()),
@@ -167,6 +168,15 @@ fn once<'n>(kind: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Usag
     })
 }
 
+/// Returns the numbers of the cells, row by row. Cells that use all of their time come last, so that
+/// they also use the time that others have left.
+fn order(grid: &Grid) -> Vec<usize> {
+    let columns = grid.checks.len();
+    let deepens = |at: &usize| grid.checks[at % columns].deepens;
+    let all = 0..grid.systems.len() * columns;
+    all.clone().filter(|at| !deepens(at)).chain(all.filter(deepens)).collect()
+}
+
 /// The data that the workers share.
 struct MatrixRun<'a> {
     registry: &'a Registry,
@@ -175,6 +185,8 @@ struct MatrixRun<'a> {
     format: Format,
     end: Option<Instant>,
     jobs: u32,
+    /// The numbers of the cells, in the order in which they are run.
+    order: Vec<usize>,
     next: AtomicUsize,
     ended: AtomicUsize,
     beside: Mutex<Beside>,
@@ -185,13 +197,11 @@ struct MatrixRun<'a> {
 impl MatrixRun<'_> {
     /// Runs one cell after the other.
     fn work(&self) -> std::io::Result<()> {
-        let of = self.grid.systems.len() * self.grid.checks.len();
+        let of = self.order.len();
         loop {
-            let at = self.next.fetch_add(1, Ordering::Relaxed);
-            if at >= of {
-                return Ok(());
-            }
-            let cell = self.cell(at, of - at)?;
+            let next = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(at) = self.order.get(next).copied() else { return Ok(()) };
+            let cell = self.cell(at, of - next)?;
             let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
             match self.format {
                 Format::Human => output::line(&matrix::cell_line(&cell, ended, of)),

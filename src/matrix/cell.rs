@@ -364,6 +364,7 @@ mod tests {
             options: Options::none(),
             set: Vec::new(),
             bounds: TargetBounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
+            deepens: false,
             words: Vec::new(),
             doubts: Vec::new(),
             is_sync_method: true,

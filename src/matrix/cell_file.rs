@@ -65,14 +65,15 @@ impl<'a> CellFile<'a> {
     pub fn file(&self) -> String {
         let CellFile { grid, column, stack, bounds } = self;
         let mut run = Table::new();
+        // Without a depth, a run with a budget goes deeper until its time is up.
+        let depth = (!column.deepens).then_some(("depth", u64::from(bounds.depth)));
         let numbers = [
-            ("depth", u64::from(bounds.depth)),
             ("limit", bounds.limit),
             ("samples", bounds.samples),
             ("crash_depth", u64::from(bounds.crash_depth)),
             ("seed", grid.seed),
         ];
-        for (key, number) in numbers {
+        for (key, number) in depth.into_iter().chain(numbers) {
             run.insert(key.to_owned(), value(&OptionValue::Int(number)));
         }
         run.insert("deadline".to_owned(), format!("{}ms", grid.deadline_ms).into());

@@ -76,6 +76,9 @@ pub struct Column {
     pub set: Vec<(String, OptionValue)>,
     /// The bounds of the check.
     pub bounds: TargetBounds,
+    /// True if its runs go deeper until their time is up.
+    #[serde(default)]
+    pub deepens: bool,
     /// The promises that a way is about.
     #[serde(default)]
     pub words: Vec<String>,
@@ -278,6 +281,7 @@ impl From<&MatrixColumn> for Column {
             options: column.options.clone(),
             set: set.collect(),
             bounds: column.bounds,
+            deepens: column.deepens,
             words: owned(&column.promises),
             doubts: owned(&column.also_depends_on),
             is_sync_method: column.is_sync_method,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use explode_runtime::base::{Mode, Options};
-use explode_runtime::report::{Finding, Paste, brief};
+use explode_runtime::report::{DepthCounts, Finding, Paste, brief};
 use itertools::Itertools as _;
 
 use super::attribution::{AccusedLayer, AttributedFinding, SafetySummary};
@@ -55,8 +55,10 @@ pub fn counts(cell: &Cell) -> String {
             .as_ref()
             .map_or_else(String::new, |count| format!(" of {count} topologies"));
         let all = if summary.complete { ", all" } else { "" };
+        let depth = DepthCounts::text(&summary.depths).filter(|_| !summary.complete);
+        let depth = depth.map_or_else(String::new, |text| format!(", {text}"));
         format!(
-            "{} states{of}, {} operations, {} disks checked{all}{left_out}",
+            "{} states{of}, {} operations, {} disks checked{all}{left_out}{depth}",
             summary.states, summary.operations, summary.checked
         )
     })

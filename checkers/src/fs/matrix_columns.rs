@@ -3,7 +3,7 @@
 use explode_runtime::base::{Options, TargetBounds};
 use explode_runtime::plan::MatrixColumn;
 
-use super::{failures, moved, reasonable, replaced, sync, sync_methods};
+use super::{failures, moved, reasonable, replaced, sync, sync_methods, workloads};
 
 /// The bounds of most columns. Crashes during recovery have a column of their own.
 const BOUNDS: TargetBounds = TargetBounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
@@ -28,6 +28,7 @@ fn question(
         options: Options::none(),
         set: Vec::new(),
         bounds,
+        deepens: false,
         is_sync_method: false,
         promises: Vec::new(),
         also_depends_on: Vec::new(),
@@ -100,6 +101,15 @@ fn of_checkers() -> Vec<MatrixColumn> {
              clones",
             question("reasonable", "", reasonable::NAME, BOUNDS),
         ),
+        MatrixColumn {
+            deepens: true,
+            ..question(
+                "workloads",
+                "every short workload on a committed tree: as synced and reasonable",
+                workloads::NAME,
+                TargetBounds { depth: 2, limit: 40, samples: 10, crash_depth: 0 },
+            )
+        },
         question(
             "replaced",
             "a file that a rename replaces is the whole old one or the whole new one",

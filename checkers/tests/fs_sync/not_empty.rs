@@ -69,7 +69,7 @@ fn checkers_that_start_from_nothing_are_refused() {
         let expected = format!(
             "unsupported: the file system is not empty after init and mount (/db, /logs), and \
              checker '{checker}' must start with an \
-             empty one; use fs-ways, or "
+             empty one; use fs-ways, fs-workloads, or "
         );
         assert!(says.starts_with(&expected), "{says}");
     }
@@ -79,10 +79,12 @@ fn checkers_that_start_from_nothing_are_refused() {
 
 #[test]
 fn a_checker_that_can_start_from_files_continues_from_them() {
-    let (registry, plan) = with_program("fs-ways", "/db,/logs/");
-    let ran = run(&registry, &plan);
-    assert_eq!(ran.signatures(), [""; 0]);
-    assert!(ran.summary.states > 1.into(), "{:?}", ran.summary);
+    for checker in ["fs-ways", "fs-workloads"] {
+        let (registry, plan) = with_program(checker, "/db,/logs/");
+        let ran = run(&registry, &plan);
+        assert_eq!(ran.signatures(), [""; 0], "{checker}");
+        assert!(ran.summary.states > 2.into(), "{checker}: {:?}", ran.summary);
+    }
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct MatrixColumn {
     pub set: Vec<(&'static str, OptionValue)>,
     /// The bounds of its runs.
     pub bounds: TargetBounds,
+    /// True if its runs go deeper until their time is up. Then `bounds.depth` does not bound them.
+    pub deepens: bool,
     /// True if the column is about one sync method. A report then lists the systems on which the
     /// method is safe (EX-117).
     pub is_sync_method: bool,

@@ -203,13 +203,9 @@ impl<W: Write> HumanWriter<W> {
         );
         self.line("Summary", colour, &head)?;
         if self.any_depth {
-            let explored = summary.depths.iter().filter(|counts| counts.explored).count();
-            let all = if summary.depths.is_empty() {
-                String::new()
-            } else {
-                format!("; all paths of up to {} explored", plural(&explored, "mutate"))
-            };
-            self.detail("deepest", &format!("{}{all}", plural(&summary.deepest, "mutate")))?;
+            let explored = DepthCounts::text(&summary.depths);
+            let explored = explored.map_or_else(String::new, |text| format!("; {text}"));
+            self.detail("deepest", &format!("{}{explored}", plural(&summary.deepest, "mutate")))?;
         }
         let disks = format!(
             "{} crash disks, {} distinct: {} checked, {} equivalent, {} pending; {} left out",

@@ -135,10 +135,28 @@ pub struct DepthCounts {
     pub depth: u32,
     /// The number of explored calls of mutate at their ends.
     pub mutates: ExactCount,
+    /// The number of these calls in a complete run, as the checker counts them. `None` if it does
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<ExactCount>,
     /// The number of checks made during these calls.
     pub checked: ExactCount,
     /// True if all paths of this length were explored.
     pub explored: bool,
+}
+
+impl DepthCounts {
+    /// Returns how deep a run went, in words. `None` if its strategy does not take paths by their
+    /// length.
+    pub fn text(depths: &[DepthCounts]) -> Option<String> {
+        let last = depths.last()?;
+        let explored = depths.iter().filter(|counts| counts.explored).map(|counts| counts.depth);
+        let explored = format!("depth {} explored", explored.max().unwrap_or_default());
+        let of = last.forecast.as_ref().map_or_else(String::new, |of| format!(" of {of}"));
+        let DepthCounts { depth, mutates, .. } = last;
+        let begun = format!(", {mutates}{of} mutates at depth {depth}");
+        Some(if last.explored { explored } else { explored + &begun })
+    }
 }
 
 /// The end of the paths of one length.

@@ -100,7 +100,11 @@ impl<'a> RunState<'a> {
     ) -> Result<(), RunError> {
         let Some(explored) = explored.filter(|depth| *depth > self.explored) else { return Ok(()) };
         self.explored = explored;
-        let counts = self.totals.depths(explored).into_iter().find(|one| one.depth == explored);
+        let counts = self
+            .totals
+            .depths(explored, &self.forecast)
+            .into_iter()
+            .find(|one| one.depth == explored);
         let Some(counts) = counts.filter(|_| !self.forecast.is_empty()) else { return Ok(()) };
         let next_mutates = self.forecast.get(explored as usize).cloned();
         let next_disks = next_mutates.as_ref().and_then(|next| {
@@ -117,7 +121,8 @@ impl<'a> RunState<'a> {
         let mut summary = self.totals.summary.clone();
         // The last unit of a stopped run may lack checks.
         let explored = explored.map(|depth| if self.stopped { self.explored } else { depth });
-        summary.depths = explored.map_or_else(Vec::new, |depth| self.totals.depths(depth));
+        summary.depths =
+            explored.map_or_else(Vec::new, |depth| self.totals.depths(depth, &self.forecast));
         summary.states = self.totals.states().into();
         summary.deepest = self.totals.deepest();
         summary.topologies =

@@ -234,10 +234,12 @@ impl Totals {
 
     /// Returns the counts of the paths of each length. All those of up to `explored` mutates are
     /// explored.
-    pub fn depths(&self, explored: u32) -> Vec<DepthCounts> {
+    /// `forecast` has the number of mutates at each depth in a complete run.
+    pub fn depths(&self, explored: u32, forecast: &[ExactCount]) -> Vec<DepthCounts> {
         let counts = self.depths.iter().map(|(depth, (mutates, checked))| DepthCounts {
             depth: *depth,
             mutates: (*mutates).into(),
+            forecast: forecast.get(*depth as usize - 1).cloned(),
             checked: (*checked).into(),
             explored: *depth <= explored,
         });
