@@ -51,8 +51,8 @@ impl Met {
             };
             if asked {
                 let worlds = write_set.worlds();
-                let slots = worlds.iter().flat_map(|world| &world.slots);
-                let most = slots.map(|slot| slot.versions.len()).max().unwrap_or(0);
+                let ranges = worlds.iter().flat_map(|world| &world.ranges);
+                let most = ranges.map(|range| range.versions.len()).max().unwrap_or(0);
                 self.versions = self.versions.max(most);
                 self.kinds.extend(&before);
             }
