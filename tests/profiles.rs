@@ -53,7 +53,8 @@ fn profiles_are_listed() {
     assert!(!kept(&lines, "unsynced-contents"));
     let text = run("list profiles fast.toml toyfs").expect(0).out;
     assert!(
-        text.starts_with("fast.toml: ext4 in Linux\n") && text.ends_with("held to everything\n"),
+        text.starts_with("fast.toml: ext4 in Linux\n")
+            && text.ends_with("every promise must be kept\n"),
         "{text}"
     );
     let overlaid = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse \
