@@ -38,6 +38,6 @@ pub fn register(registry: &mut Registry) {
         vcs::merge::def(),
         vdisk::blocks::def(),
     ]);
-    registry.columns.extend(fs::matrix_columns::questions());
+    registry.columns.extend(fs::matrix_columns::columns());
     targets::register(registry);
 }

@@ -168,8 +168,8 @@ fn once<'n>(kind: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Usag
     })
 }
 
-/// Returns the numbers of the cells, row by row. Cells that use all of their time come last, so that
-/// they also use the time that others have left.
+/// Returns the numbers of the cells, row by row. Cells that use all of their time come last, so
+/// that they also use the time that others have left.
 fn order(grid: &Grid) -> Vec<usize> {
     let columns = grid.checks.len();
     let deepens = |at: &usize| grid.checks[at % columns].deepens;

@@ -38,6 +38,8 @@ fn lines() -> Vec<Value> {
     assert_eq!(refused.len(), 1, "{refused:?}");
     lines.extend(refused);
     lines.extend(run(0, "fs-basic --states 3 --plan jobs"));
+    // A run that counts its workloads.
+    lines.extend(run(0, "fs-workloads --depth 1 --out counted"));
     // A run without symbolic links.
     lines.extend(run(
         0,

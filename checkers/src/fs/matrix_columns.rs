@@ -9,13 +9,13 @@ use super::{failures, moved, reasonable, replaced, sync, sync_methods, workloads
 const BOUNDS: TargetBounds = TargetBounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
 
 /// Returns the columns, in order.
-pub(crate) fn questions() -> Vec<MatrixColumn> {
-    let mut questions = of_sync_methods();
-    questions.extend(of_checkers());
-    questions
+pub(crate) fn columns() -> Vec<MatrixColumn> {
+    let mut columns = of_sync_methods();
+    columns.extend(of_checkers());
+    columns
 }
 
-fn question(
+fn column(
     name: &'static str,
     about: &'static str,
     checker: &'static str,
@@ -37,44 +37,44 @@ fn question(
 
 /// Returns a column with more calls than those of the paper. It is separate, because each small
 /// tree then has many more successors.
-fn more(name: &'static str, about: &'static str, question: MatrixColumn) -> MatrixColumn {
+fn more(name: &'static str, about: &'static str, column: MatrixColumn) -> MatrixColumn {
     MatrixColumn {
         name,
         about,
-        options: question.options.clone().with("calls", "more"),
+        options: column.options.clone().with("calls", "more"),
         is_sync_method: false,
         promises: Vec::new(),
         also_depends_on: Vec::new(),
-        ..question
+        ..column
     }
 }
 
 /// Returns one column per sync method.
 fn of_sync_methods() -> Vec<MatrixColumn> {
-    let column = |name, about| MatrixColumn {
+    let method = |name, about| MatrixColumn {
         options: Options::none().with("way", name),
         is_sync_method: true,
         promises: sync_methods::words(name),
         also_depends_on: sync_methods::doubts(name),
-        ..question(name, about, sync_methods::NAME, BOUNDS)
+        ..column(name, about, sync_methods::NAME, BOUNDS)
     };
     vec![
-        column("sync", "data synced by sync survives every crash, on every small tree"),
-        column("syncfs", "data synced by syncfs survives"),
-        column("fsync", "a file survives after fsync of it and of the directories on its path"),
-        column("fdatasync", "contents synced by fdatasync survive"),
-        column("msync", "contents synced by msync of a mapping survive"),
-        column("o-sync", "contents written with O_SYNC survive"),
-        column("o-dsync", "contents written with O_DSYNC survive"),
-        column("fsync-dir", "names survive after fsync of their directory"),
+        method("sync", "data synced by sync survives every crash, on every small tree"),
+        method("syncfs", "data synced by syncfs survives"),
+        method("fsync", "a file survives after fsync of it and of the directories on its path"),
+        method("fdatasync", "contents synced by fdatasync survive"),
+        method("msync", "contents synced by msync of a mapping survive"),
+        method("o-sync", "contents written with O_SYNC survive"),
+        method("o-dsync", "contents written with O_DSYNC survive"),
+        method("fsync-dir", "names survive after fsync of their directory"),
         MatrixColumn {
             set: vec![("sync", true.into())],
-            ..column("mount-sync", "everything survives on a synchronous mount")
+            ..method("mount-sync", "everything survives on a synchronous mount")
         },
         more(
             "fsync-more",
             "fsync with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones",
-            column("fsync", ""),
+            method("fsync", ""),
         ),
     ]
 }
@@ -83,13 +83,13 @@ fn of_sync_methods() -> Vec<MatrixColumn> {
 fn of_checkers() -> Vec<MatrixColumn> {
     let shallow = TargetBounds { depth: 1, ..BOUNDS };
     vec![
-        question(
+        column(
             "synced",
             "synced data survives every crash, whatever is done to other files",
             sync::NAME,
             BOUNDS,
         ),
-        question(
+        column(
             "reasonable",
             "a crash leaves no file that was never made, and no damage",
             reasonable::NAME,
@@ -99,30 +99,30 @@ fn of_checkers() -> Vec<MatrixColumn> {
             "reasonable-more",
             "reasonable with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and \
              clones",
-            question("reasonable", "", reasonable::NAME, BOUNDS),
+            column("reasonable", "", reasonable::NAME, BOUNDS),
         ),
         MatrixColumn {
             deepens: true,
-            ..question(
+            ..column(
                 "workloads",
                 "every short workload on a committed tree: as synced and reasonable",
                 workloads::NAME,
                 TargetBounds { depth: 2, limit: 40, samples: 10, crash_depth: 0 },
             )
         },
-        question(
+        column(
             "replaced",
             "a file that a rename replaces is the whole old one or the whole new one",
             replaced::NAME,
             BOUNDS,
         ),
-        question(
+        column(
             "moved",
             "a file that a rename moves to another directory has one of its names",
             moved::NAME,
             BOUNDS,
         ),
-        question(
+        column(
             "recovery",
             "synced data survives crashes during recovery",
             sync::NAME,
@@ -130,7 +130,7 @@ fn of_checkers() -> Vec<MatrixColumn> {
         ),
         MatrixColumn {
             set: vec![("fail", "slab,request".into())],
-            ..question("failed-calls", "a call that fails has no effect", failures::NAME, shallow)
+            ..column("failed-calls", "a call that fails has no effect", failures::NAME, shallow)
         },
     ]
 }

@@ -84,13 +84,13 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
 /// Returns one line of text for each word of a check that has no line in a profile.
 fn missing(systems: &[(String, Profile)]) -> Vec<String> {
     let mut missing = Vec::new();
-    for question in matrix_columns::questions() {
-        let words = words(question.checker);
+    for column in matrix_columns::columns() {
+        let words = words(column.checker);
         for (name, profile) in systems {
             let has = |word: &String| profile.promises.iter().any(|line| line.name == *word);
             let without = words.iter().filter(|word| !has(word));
             missing.extend(
-                without.map(|word| format!("{name}: no line for {word} ({})", question.name)),
+                without.map(|word| format!("{name}: no line for {word} ({})", column.name)),
             );
         }
     }
@@ -115,7 +115,7 @@ fn each_system_has_a_line_for_each_word() {
 
 /// The promises that a check is about are words that it can report.
 #[test]
-fn a_check_is_about_words_of_its_own() {
+fn the_promises_of_a_column_are_those_of_its_checker() {
     let registry = registry();
     // The file system is mounted synchronously, because one of the checks needs that.
     let spec = StackSpec::default().plug("simfiles", Options::none().with("sync", true));
@@ -123,22 +123,22 @@ fn a_check_is_about_words_of_its_own() {
     let mut stack =
         Stack::build(&spec, &registry.components, disks, DeviceRules::default(), 0).unwrap();
     stack.start_first().unwrap();
-    for question in matrix_columns::questions() {
-        let def = registry.checkers.iter().find(|def| def.name == question.checker).unwrap();
+    for column in matrix_columns::columns() {
+        let def = registry.checkers.iter().find(|def| def.name == column.checker).unwrap();
         let words = words(&def.name);
-        let about = (def.build)(&question.options).unwrap().facts(&stack).unwrap().promises;
+        let about = (def.build)(&column.options).unwrap().facts(&stack).unwrap().promises;
         assert!(
             about.iter().all(|word| words.iter().any(|known| known == word)),
             "{}: {about:?}",
-            question.name
+            column.name
         );
         // `fs-failures` chooses the failing call while it runs, so it names no promise.
-        assert_eq!(about.is_empty(), def.name == failures::NAME, "{}", question.name);
+        assert_eq!(about.is_empty(), def.name == failures::NAME, "{}", column.name);
     }
 }
 
 #[test]
-fn no_profile_says_two_things_of_a_word() {
+fn no_profile_keeps_and_excludes_one_promise() {
     for (name, profile) in systems(&registry()) {
         let of = |kept: bool| -> BTreeSet<&str> {
             profile.promises.iter().filter(|line| line.kept == kept).map(|line| line.name).collect()
@@ -151,7 +151,7 @@ fn no_profile_says_two_things_of_a_word() {
 /// A profile promises all structure words or none. If none, it promises nothing about unsynced
 /// changes either. `fs-reasonable` finds what else is wrong only under this condition.
 #[test]
-fn what_is_excluded_hides_nothing() {
+fn excluded_promises_hide_no_other_violation() {
     let mut without = BTreeSet::new();
     for (name, profile) in systems(&registry()) {
         let excluded = STRUCTURE.iter().filter(|word| profile.excludes(word).is_some()).count();

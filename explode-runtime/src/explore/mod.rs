@@ -98,8 +98,8 @@ pub trait Strategy {
         0
     }
 
-    /// Returns the length up to which all paths are explored, in mutates. `None` if the strategy does
-    /// not take paths by their length.
+    /// Returns the length up to which all paths are explored, in mutates. `None` if the strategy
+    /// does not take paths by their length.
     fn explored(&self) -> Option<u32> {
         None
     }

@@ -53,28 +53,9 @@ impl<'a> Runner<'a> {
         let pristine = stack.devices().image().map_err(broken)?;
         let blueprint = stack.blueprint();
         drop(stack);
-        let unsupported_calls = if let Some(probe) = checker.abilities().probe {
-            let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
-            stack.set_starts_populated(begins_with_files);
-            stack.start().map_err(broken)?;
-            let probed = probe.probe(&stack).map_err(broken)?;
-            stack.stop().map_err(broken)?;
-            probed
-        } else {
-            Vec::new()
-        };
-        let forecast = match checker.abilities().forecast {
-            None => Vec::new(),
-            Some(_) => {
-                let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
-                stack.set_starts_populated(begins_with_files);
-                stack.set_unsupported_calls(&unsupported_calls);
-                stack.start().map_err(broken)?;
-                let forecast = forecast(checker, &stack, plan.settings.depth).map_err(broken)?;
-                stack.stop().map_err(broken)?;
-                forecast
-            }
-        };
+        let again = Restart { registry, plan, backend, pristine: &pristine, begins_with_files };
+        let unsupported_calls = again.unsupported_calls(checker.as_ref())?;
+        let forecast = again.forecast(checker, &unsupported_calls)?;
         let origin = RunOrigin {
             versions,
             pristine: pristine.identity().to_string(),
@@ -103,18 +84,59 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Returns how many mutates a complete run of the checker makes on paths of 1, 2, 3 and more
-/// mutates, up to `depth`.
-fn forecast(
-    mut checker: Box<dyn Checker>,
-    stack: &Stack,
-    depth: u32,
-) -> Result<Vec<ExactCount>, StepError> {
-    checker.init(stack)?;
-    let forecast = checker.abilities().forecast;
-    let mutates = forecast.map_or_else(Vec::new, |forecast| forecast.mutates(depth));
-    checker.finish(stack)?;
-    Ok(mutates)
+/// Starts a stack on the pristine disks for questions to the checker. The disks that it leaves are
+/// discarded.
+struct Restart<'a> {
+    registry: &'a Registry,
+    plan: &'a Plan,
+    backend: &'a dyn Backend,
+    pristine: &'a Image,
+    begins_with_files: bool,
+}
+
+impl Restart<'_> {
+    /// Returns the answer of `ask` on a stack that lacks these calls.
+    fn ask<T>(
+        &self,
+        unsupported_calls: &[String],
+        ask: impl FnOnce(&Stack) -> Result<T, StepError>,
+    ) -> Result<T, RunError> {
+        let Restart { registry, plan, backend, pristine, begins_with_files } = *self;
+        let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
+        stack.set_starts_populated(begins_with_files);
+        stack.set_unsupported_calls(unsupported_calls);
+        let answer = stack.start().and_then(|()| ask(&stack));
+        let answer = answer.and_then(|answer| stack.stop().map(|()| answer));
+        answer.map_err(|fault| RunError::from(fault.of("the first start failed")))
+    }
+
+    /// Returns the calls that the stack does not support.
+    fn unsupported_calls(&self, checker: &dyn Checker) -> Result<Vec<String>, RunError> {
+        match checker.abilities().probe {
+            Some(probe) => self.ask(&[], |stack| probe.probe(stack)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns how many mutates a complete run makes on paths of 1, 2, 3 and more mutates, up to the
+    /// depth of the plan.
+    fn forecast(
+        &self,
+        mut checker: Box<dyn Checker>,
+        unsupported_calls: &[String],
+    ) -> Result<Vec<ExactCount>, RunError> {
+        if checker.abilities().forecast.is_none() {
+            return Ok(Vec::new());
+        }
+        self.ask(unsupported_calls, |stack| {
+            checker.init(stack)?;
+            let forecast = checker.abilities().forecast;
+            let depth = self.plan.settings.depth;
+            let mutates = forecast.map_or_else(Vec::new, |forecast| forecast.mutates(depth));
+            checker.finish(stack)?;
+            Ok(mutates)
+        })
+    }
 }
 
 /// Returns an error if the stack cannot have soft crashes. On a kernel they repeat the calls on a
