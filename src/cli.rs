@@ -333,6 +333,10 @@ pub struct MatrixArgs {
     /// Run the shell commands in this folder although your key has not tagged it. Read them first.
     #[arg(long, requires = "resume", conflicts_with = "systems")]
     pub trust: bool,
+    /// Print which promises of the system this cell tries, after which histories, and which it does
+    /// not try. Nothing is run.
+    #[arg(long, value_name = "SYSTEM/CHECK", conflicts_with_all = ["systems", "check", "resume"])]
+    pub explain: Option<String>,
     /// Write the page to this file. Default: matrix.html in the folder.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

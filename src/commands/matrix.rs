@@ -25,7 +25,20 @@ pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
     }
 }
 
+/// Prints what a cell tries.
+fn explain(registry: &Registry, cell: &str, format: Format) -> Result<Exit, RunError> {
+    let explained = matrix::explain(registry, cell)?;
+    match format {
+        Format::Human => explained.lines().iter().for_each(|line| output::line(line)),
+        Format::Jsonl => output::line(&typed("explained", json!(explained)).to_string()),
+    }
+    Ok(Exit::Clean)
+}
+
 fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
+    if let Some(cell) = &args.explain {
+        return explain(registry, cell, args.format);
+    }
     // Others see the folder. Once it exists, Ctrl-C ends this process in good order.
     let interrupted = interrupt::watch();
     let page_file = page_file(args)?;
@@ -61,13 +74,21 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     let cells = filling.cells.into_inner().expect("no worker has panicked");
     let cells: Vec<Cell> = cells.into_iter().flatten().collect();
     let (faults, safe) = (matrix::faults(&grid, &cells), matrix::safe(&grid, &cells));
+    let checks: Vec<&str> = grid.checks.iter().map(|check| check.name.as_str()).collect();
+    let not_tried = matrix::not_tried(registry, &grid.systems, &checks);
     match args.format {
         Format::Human => {
             output::line("");
-            let lines = matrix::table(&grid, &cells, &faults, &safe, &output::paste(), &folder);
+            let concluded =
+                matrix::Conclusions { faults: &faults, safe: &safe, not_tried: &not_tried };
+            let lines = matrix::table(&grid, &cells, concluded, &output::paste(), &folder);
             lines.iter().for_each(|line| output::line(line));
         }
         Format::Jsonl => {
+            for (system, promises) in &not_tried {
+                let line = json!({ "type": "not-tried", "system": system, "promises": promises });
+                output::line(&line.to_string());
+            }
             faults.iter().for_each(|fault| output::line(&typed("fault", json!(fault)).to_string()));
             safe.iter().for_each(|safe| output::line(&typed("safe", json!(safe)).to_string()));
             output::line(&total(&cells, &folder, begin.elapsed()).to_string());

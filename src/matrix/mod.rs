@@ -7,6 +7,7 @@
 //! | `cell_file.rs` | one cell as a stack file, which users can run |
 //! | `cell_run.rs` | a run of it in another process |
 //! | `cell.rs` | the result: pass, by design, bug, inconclusive, not supported |
+//! | `explain.rs` | the promises that a cell tries, and those that no cell tries |
 //! | `hang_recheck.rs` | the second try of hangs with a longer deadline |
 //! | `attribution.rs` | the layer that a finding accuses; the safe ways of a system |
 //! | `paper.rs` | Table 2 of the paper, for comparison |
@@ -16,6 +17,7 @@ mod attribution;
 mod cell;
 mod cell_file;
 mod cell_run;
+mod explain;
 mod grid;
 mod hang_recheck;
 mod html;
@@ -26,6 +28,7 @@ pub use attribution::{faults, safe};
 pub use cell::{Cell, CellOutcome, run_cell};
 pub use cell_file::CellFile;
 pub use cell_run::CellLimits;
+pub use explain::{explain, not_tried};
 pub use grid::{Column, Grid, OWN_NAMES, PAGE, Row};
 pub use html::page;
-pub use text::{cell_line, table};
+pub use text::{Conclusions, cell_line, table};

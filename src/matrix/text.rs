@@ -64,16 +64,25 @@ pub fn counts(cell: &Cell) -> String {
     })
 }
 
+/// What follows from the cells of a matrix.
+#[derive(Clone, Copy)]
+pub struct Conclusions<'a> {
+    pub faults: &'a [AttributedFinding],
+    pub safe: &'a [SafetySummary],
+    /// The promises of each system that no check of the matrix tries.
+    pub not_tried: &'a [(String, Vec<&'static str>)],
+}
+
 /// Returns the table and its conclusions. The last line of a matrix with bugs is a command to
 /// paste.
 pub fn table(
     grid: &Grid,
     cells: &[Cell],
-    faults: &[AttributedFinding],
-    safe: &[SafetySummary],
+    concluded: Conclusions<'_>,
     paste: &Paste,
     folder: &Path,
 ) -> Vec<String> {
+    let Conclusions { faults, safe, not_tried } = concluded;
     let mut lines = rows(grid, cells);
     let mut section = |head: &str, section: Vec<String>| {
         if !section.is_empty() {
@@ -84,6 +93,8 @@ pub fn table(
     };
     section("Found", faults.iter().map(fault).collect());
     section("Ways to make things durable", safe.iter().map(describe_safety).collect());
+    let untried = |(system, names): &(String, Vec<&str>)| format!("{system}: {}", names.join(", "));
+    section("Promises that no check of this matrix tries", not_tried.iter().map(untried).collect());
     section("In 2006 (Linux 2.6.11, the paper's Table 2)", paper::lines(grid));
     let design = |cell: &Cell| {
         let by_design = cell.findings.iter().filter(|finding| finding.by_design);

@@ -315,7 +315,9 @@ fn lines_of_matrix_have_the_keys_of_the_page() {
         "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"no-preflush\"\n";
     file(folder.path(), "seeded.toml", layers);
     let args = "matrix toyfs seeded.toml --check sync,synced --format jsonl";
-    let lines = explode_in(folder.path(), args.split(' ')).expect(1).json();
+    let mut lines = explode_in(folder.path(), args.split(' ')).expect(1).json();
+    let args = "matrix --explain toyfs/synced --format jsonl";
+    lines.extend(explode_in(folder.path(), args.split(' ')).expect(0).json());
     let rows = table(section("explode matrix"), "| type of line | keys |");
     let types: BTreeSet<String> = rows.iter().flat_map(|row| names(row[0])).collect();
     assert_eq!(types, lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect());

@@ -34,7 +34,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All traces, by folder and file.
-const FATES: [(&str, Fate); 70] = [
+const FATES: [(&str, Fate); 71] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -79,6 +79,13 @@ const FATES: [(&str, Fate); 70] = [
         RefusedOnceRun("a file is made without a name in it (O_TMPFILE)"),
     ),
     ("ext4-mount-sync-ftruncate/trace", ShowsWhole(&["/a has 0 bytes, not 1000"])),
+    (
+        "f2fs-fsync-two-names/trace",
+        Shows(&[
+            "/a/a has other bytes from byte 0 on than the 8192 that it should have",
+            "/b/b has other bytes from byte 0 on than the 8192 that it should have",
+        ]),
+    ),
     (
         "fsck-fat-twice/trace",
         RefusedOnceRun(

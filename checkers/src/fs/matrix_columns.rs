@@ -1,8 +1,10 @@
 //! The columns of `explode matrix` for file systems.
 
 use explode_runtime::base::{Options, TargetBounds};
-use explode_runtime::plan::MatrixColumn;
+use explode_runtime::plan::{CheckedHistories, MatrixColumn};
 
+use super::model::SyncCall;
+use super::reasonable::words;
 use super::{failures, moved, reasonable, replaced, sync, sync_methods, workloads};
 
 /// The bounds of most columns. Crashes during recovery have a column of their own.
@@ -31,9 +33,84 @@ fn column(
         deepens: false,
         is_sync_method: false,
         promises: Vec::new(),
+        histories: histories(checker),
         also_depends_on: Vec::new(),
     }
 }
+
+/// The calls of a column without the option `calls`.
+const CALLS: &str = "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite";
+const MORE_CALLS: &str = "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite, symlink, \
+                          chmod, setxattr, removexattr, renameat2, fallocate, O_TMPFILE, mmap, \
+                          FICLONE, unlink of an open file";
+const NO_FILES: &str = "no files";
+
+/// Returns the histories after which a checker checks its promises. Those of `fs-ways` depend on
+/// the sync method.
+fn histories(checker: &str) -> Vec<CheckedHistories> {
+    let owned = |words: &mut dyn Iterator<Item = &'static str>| words.map(str::to_owned).collect();
+    let named = |promises: Vec<String>, starts, calls, forced: &str| {
+        vec![CheckedHistories { promises, starts, calls, forced: forced.to_owned() }]
+    };
+    match checker {
+        sync::NAME => named(
+            owned(
+                &mut SyncCall::words(&[
+                    SyncCall::Sync,
+                    SyncCall::Fsync,
+                    SyncCall::Fdatasync,
+                    SyncCall::FsyncOfDirectory,
+                ])
+                .into_iter(),
+            ),
+            NO_FILES,
+            "pwrite, ftruncate, unlink, rename, mkdir, rmdir of two files and a directory with one",
+            "fsync and fdatasync of a file, fsync of the root, fsync of a file with its \
+             directories, sync",
+        ),
+        reasonable::NAME => named(
+            owned(
+                &mut words::all()
+                    .filter(|word| !words::OF_ATTRIBUTES.contains(word))
+                    .chain([EFFECT]),
+            ),
+            NO_FILES,
+            CALLS,
+            "fsync of a file by each of its names, fsync of a directory, sync; also nothing",
+        ),
+        workloads::NAME => named(
+            owned(&mut words::all().filter(|word| !words::OF_ATTRIBUTES.contains(word))),
+            "no files, and a synced tree: two directories, two files, one of them with a second \
+             name; as it is and mounted again, with closed and with open files",
+            "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite, fallocate, punch hole",
+            "after each call nothing, fsync of what it has changed by each name, fsync of the \
+             directories of these names, or sync",
+        ),
+        replaced::NAME => named(
+            owned(&mut replaced::words()),
+            "a synced file",
+            "pwrite of a temporary file, rename over the synced one",
+            "fsync of the temporary file, or nothing; fsync of the file and its directory",
+        ),
+        moved::NAME => named(
+            owned(&mut moved::WORDS.into_iter()),
+            "a synced tree: two directories, a file, a directory with a file",
+            "rename to another directory",
+            "nothing, fsync of what was moved, fsync of the old and of the new directory",
+        ),
+        failures::NAME => named(
+            failures::words(),
+            "two files and a directory",
+            "mkdir, creat, write, fsync, rename, ftruncate, link, unlink, rmdir, while functions \
+             of the kernel fail",
+            "sync after each call",
+        ),
+        _ => Vec::new(),
+    }
+}
+
+/// The promise of a call that a check without a crash has broken.
+const EFFECT: &str = "call-has-its-effect";
 
 /// Returns a column with more calls than those of the paper. It is separate, because each small
 /// tree then has many more successors.
@@ -42,11 +119,21 @@ fn more(name: &'static str, about: &'static str, column: MatrixColumn) -> Matrix
         name,
         about,
         options: column.options.clone().with("calls", "more"),
+        histories: column.histories.iter().map(with_more_calls).collect(),
         is_sync_method: false,
         promises: Vec::new(),
         also_depends_on: Vec::new(),
         ..column
     }
+}
+
+fn with_more_calls(histories: &CheckedHistories) -> CheckedHistories {
+    let attributes = words::OF_ATTRIBUTES.map(str::to_owned);
+    let mut promises = histories.promises.clone();
+    if promises.iter().any(|promise| promise == words::FLUSHED_NAME) {
+        promises.extend(attributes);
+    }
+    CheckedHistories { promises, calls: MORE_CALLS, ..histories.clone() }
 }
 
 /// Returns one column per sync method.
@@ -55,6 +142,16 @@ fn of_sync_methods() -> Vec<MatrixColumn> {
         options: Options::none().with("way", name),
         is_sync_method: true,
         promises: sync_methods::words(name),
+        histories: vec![CheckedHistories {
+            promises: sync_methods::own_words(name)
+                .into_iter()
+                .chain([EFFECT])
+                .map(str::to_owned)
+                .collect(),
+            starts: NO_FILES,
+            calls: CALLS,
+            forced: format!("after each call what it has changed, by {name}"),
+        }],
         also_depends_on: sync_methods::doubts(name),
         ..column(name, about, sync_methods::NAME, BOUNDS)
     };

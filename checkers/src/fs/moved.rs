@@ -50,7 +50,6 @@ const DELETED: &str = "deleted-name";
 const CONTENTS: &str = "flushed-contents";
 
 /// The words of all promises.
-#[cfg(test)]
 pub(super) const WORDS: [&str; 4] = [MOVED, FLUSHED_NAME, DELETED, CONTENTS];
 
 /// The directories between which nodes are moved.

@@ -137,6 +137,18 @@ fn the_promises_of_a_column_are_those_of_its_checker() {
     }
 }
 
+/// A column has the histories of its promises, and of no others.
+#[test]
+fn the_histories_of_a_column_are_of_promises_of_its_checker() {
+    for column in matrix_columns::columns() {
+        let words = words(column.checker);
+        assert!(!column.histories.is_empty(), "{}", column.name);
+        for promise in column.histories.iter().flat_map(|histories| &histories.promises) {
+            assert!(words.contains(promise), "{}: {promise}", column.name);
+        }
+    }
+}
+
 #[test]
 fn no_profile_keeps_and_excludes_one_promise() {
     for (name, profile) in systems(&registry()) {

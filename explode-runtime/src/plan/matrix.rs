@@ -15,6 +15,20 @@ pub struct MatrixRow {
     pub stack: StackSpec,
 }
 
+/// The histories after which a column checks some promises. A column says nothing about a promise
+/// that it does not check.
+#[derive(Clone, Debug)]
+pub struct CheckedHistories {
+    /// The promises, by the names that findings use.
+    pub promises: Vec<String>,
+    /// The files before the first call.
+    pub starts: &'static str,
+    /// The calls.
+    pub calls: &'static str,
+    /// The ways of forcing, and what is forced.
+    pub forced: String,
+}
+
 /// A column: a checker with its options and bounds, the same on all systems.
 #[derive(Clone, Debug)]
 pub struct MatrixColumn {
@@ -38,6 +52,8 @@ pub struct MatrixColumn {
     /// The promises that the sync method is about, by the names that findings use. The method is
     /// not safe if any check finds one of them broken.
     pub promises: Vec<&'static str>,
+    /// The histories that its runs reach, at most `bounds.depth` mutates long.
+    pub histories: Vec<CheckedHistories>,
     /// The promises of other checks on which the sync method also depends. If one is broken, it is
     /// in doubt whether the method is safe.
     pub also_depends_on: Vec<&'static str>,

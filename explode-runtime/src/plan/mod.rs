@@ -10,7 +10,7 @@ mod plan;
 mod registry;
 
 pub use extensions::Extensions;
-pub use matrix::{MatrixColumn, MatrixRow};
+pub use matrix::{CheckedHistories, MatrixColumn, MatrixRow};
 pub use origin::RunOrigin;
 pub use plan::{
     MOST_CRASH_DEPTH, NO_DEPTH, Plan, RunSettings, check_budget, check_deadline, check_samples,

@@ -68,7 +68,6 @@ struct Failures {
 }
 
 /// Every word for what is broken.
-#[cfg(test)]
 pub(super) fn words() -> Vec<String> {
     let on_disk = |word: String| [format!("{word}-on-disk"), word];
     let words = FailureStep::ends().flat_map(|ended| on_disk(ended.promise()));

@@ -92,7 +92,6 @@ impl FailureStep {
     }
 
     /// Every way in which a step ends, and in which the opening of its file does.
-    #[cfg(test)]
     pub fn ends() -> impl Iterator<Item = StepEnding> {
         let of = |step: FailureStep| {
             [StepEnding::Done(step.name), StepEnding::Failed(step.name, Errno::ENOMEM)]

@@ -107,14 +107,18 @@ struct SyncMethods {
 /// Returns the words for data that this method makes durable, wholly or partly, and the words by
 /// which another check reports a loss by this method.
 pub(crate) fn words(method: &str) -> Vec<&'static str> {
-    let found = SyncMethod::ALL.iter().find(|(name, _)| *name == method);
-    let own = found.map_or_else(Vec::new, |(_, method)| By::words(method.durable()));
     let fsynced: &[&str] = if method == "fsync" {
         &["fsync-has-its-effect", "fsync-has-its-effect-on-disk"]
     } else {
         &[]
     };
-    own.into_iter().chain(fsynced.iter().copied()).collect()
+    own_words(method).into_iter().chain(fsynced.iter().copied()).collect()
+}
+
+/// Returns the words for data that this method makes durable, wholly or partly.
+pub(crate) fn own_words(method: &str) -> Vec<&'static str> {
+    let found = SyncMethod::ALL.iter().find(|(name, _)| *name == method);
+    found.map_or_else(Vec::new, |(_, method)| By::words(method.durable()))
 }
 
 /// Returns the words by which other checks report a loss of data that this method, or another one,
