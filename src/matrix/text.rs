@@ -287,8 +287,8 @@ mod tests {
             tag: None,
         };
         let cells = [cell.clone()];
-        let table =
-            table(&grid, &cells, &[], &[], &Paste::new("explode"), Path::new("m")).join("\n");
+        let none = Conclusions { faults: &[], safe: &[], not_tried: &[] };
+        let table = table(&grid, &cells, none, &Paste::new("explode"), Path::new("m")).join("\n");
         let bug_lines = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000 in \
                     hfs_find\n    traces/0.json\n";
         assert!(table.contains(bug_lines), "{table}");
