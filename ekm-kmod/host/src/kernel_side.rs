@@ -150,6 +150,10 @@ impl KernelSide for KernelDisks {
         self.0.machine.listen(on);
     }
 
+    fn pass_time(&self) -> Result<(), StepError> {
+        self.0.machine.pass_time()
+    }
+
     fn has_requests(&self) -> bool {
         self.0.machine.has_requests()
     }

@@ -1,7 +1,7 @@
 //! The kernel of this machine with explode's two modules: RAM disks, their event log, a frozen
 //! clock, and repeatable random numbers.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
@@ -31,7 +31,7 @@ use super::write_back;
 use crate::calls::{KernelCall, MappedFiles};
 use explode_runtime::base::{Blame, BrokenKind, RunError, StepError};
 use explode_runtime::choose::Choice;
-use explode_runtime::devices::{NOW, Side};
+use explode_runtime::devices::{NOW, Side, TICK};
 use explode_runtime::events::request_mark;
 use explode_runtime::faults::kernel::KernelFaults;
 
@@ -47,6 +47,8 @@ pub struct KernelMachine {
     crash: RefCell<SideDisks>,
     /// The requests of kernel code and of programs for crash checks.
     requests: Requests,
+    /// The time of the file systems since [`NOW`], in seconds.
+    passed: Cell<u64>,
     /// True if the tasks take turns. The run then has the machine for itself.
     turns: bool,
     /// The disks to remove from the kernel. `None` in a guest, which is thrown away.
@@ -99,6 +101,7 @@ impl KernelMachine {
             live: RefCell::default(),
             crash: RefCell::default(),
             requests: Requests::default(),
+            passed: Cell::new(0),
             turns,
             left,
             packages,
@@ -139,6 +142,10 @@ impl KernelMachine {
 
     /// Resets the state of a side's log at the start of a stack.
     pub(crate) fn begin(&self, side: Side) {
+        if side == Side::Live && self.passed.replace(0) > 0 {
+            let set_back = self.ekm.freeze_clock(NOW);
+            set_back.unwrap_or_else(|fault| self.give_up(&fault));
+        }
         // The records that are still in the log belong to the previous stack.
         self.pull();
         let mut side_disks = self.side_disks(side).borrow_mut();
@@ -148,6 +155,12 @@ impl KernelMachine {
         (side_disks.event_tasks, side_disks.logged) = (EventTasks::default(), 0);
         (side_disks.calls, side_disks.stores) = (Vec::new(), MappedFiles::default());
         self.requests.stack_begins(side);
+    }
+
+    /// Sets the clock of file systems forward.
+    pub(crate) fn pass_time(&self) -> Result<(), StepError> {
+        self.passed.set(self.passed.get() + TICK);
+        self.ekm.freeze_clock(NOW + self.passed.get())
     }
 
     /// Records that the stack of a side has ended.

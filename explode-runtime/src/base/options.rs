@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::option_value::OptionValue;
 
+/// The largest number of known names that an error lists. Of more it lists the nearest ones.
+const MOST_LISTED: usize = 60;
+const NEAREST: usize = 8;
+
 /// Wrong usage, which has exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -31,6 +35,12 @@ impl UsageError {
         let hint = match near {
             Some(near) => format!("; did you mean '{near}'?"),
             None if known.is_empty() => format!("; there is no {kind} to name"),
+            None if known.len() > MOST_LISTED => {
+                let mut nearest = known.clone();
+                nearest.sort_by_key(|known| strsim::damerau_levenshtein(name, known));
+                let nearest = nearest[..NEAREST].join(", ");
+                format!("; of {} the nearest are {nearest}", known.len())
+            }
             None => format!("; one of: {}", known.join(", ")),
         };
         UsageError(format!("unknown {kind} '{name}'{hint}"))

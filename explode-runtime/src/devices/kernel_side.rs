@@ -8,6 +8,10 @@ use crate::choose::Choice;
 use crate::faults::background::BackgroundWork;
 use crate::faults::kernel::KernelFaults;
 
+/// The time by which [`KernelSide::pass_time`] sets the clock forward, in seconds: the largest
+/// granularity of a file system's times (FAT).
+pub const TICK: u64 = 2;
+
 /// The kernel below a stack: its choices, its threads, and the calls on its file systems.
 pub trait KernelSide {
     /// Returns the side of these devices.
@@ -61,6 +65,13 @@ pub trait KernelSide {
 
     /// Returns true if operations are logged instead of requests to the disks.
     fn notes_operations(&self) -> bool;
+
+    /// Sets the clock of file systems forward by [`TICK`]. It stands still otherwise, and begins at
+    /// [`NOW`](super::NOW) with each start of a live stack.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel refuses.
+    fn pass_time(&self) -> Result<(), StepError>;
 
     /// Logs the operations on the file system that is mounted at this path.
     ///

@@ -15,6 +15,6 @@ mod soft_crash;
 pub use backend::{Backend, Backends, HostId, IMAGE, NOW};
 pub use disk_set::{Devices, DiskSet};
 pub use in_process::{InProcess, task_exists};
-pub use kernel_side::KernelSide;
+pub use kernel_side::{KernelSide, TICK};
 pub use side::Side;
 pub use soft_crash::{OnStack, SoftCrashLog};

@@ -106,6 +106,24 @@ impl Stack {
         self.starts_populated || self.levels.iter().any(|level| level.plan.facts.starts_populated)
     }
 
+    /// Returns true if the file systems of the stack have a clock. It stands still until
+    /// [`pass_time`](Stack::pass_time) sets it forward. Soft crashes repeat calls, and have none.
+    pub fn has_clock(&self) -> bool {
+        self.devices().kernel().is_some_and(|kernel| !kernel.notes_operations())
+    }
+
+    /// Sets the clock of the file systems forward, so that the next change of a file changes its
+    /// times. Without a clock it does nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel refuses.
+    pub fn pass_time(&self) -> Result<(), StepError> {
+        match self.devices().kernel() {
+            Some(kernel) if self.has_clock() => kernel.pass_time(),
+            _ => Ok(()),
+        }
+    }
+
     /// Looks for files after the first start.
     pub(crate) fn look_for_files(&mut self) {
         self.starts_populated = !self.names_at_root().is_empty();

@@ -75,6 +75,12 @@ pub fn def() -> CheckerDef {
             default: "both",
         },
         OptionDef {
+            name: "time",
+            about: "clock of the file systems between two calls, where they have one: passes, \
+                    still (a file may get the same times twice), both",
+            default: "passes",
+        },
+        OptionDef {
             name: "swarm",
             about: "true: each workload has its own subset of the calls and ways of forcing, for \
                     long workloads with --strategy random",
@@ -94,6 +100,8 @@ struct Workloads {
     starts: Vec<Start>,
     /// The chosen start. `None` before the first mutate.
     start: Option<Start>,
+    /// Whether time passes before a call: the options of a choice. Only one without a clock.
+    time: &'static [bool],
     /// True if each workload has its own subset of the calls.
     swarm: bool,
     /// The calls of this workload.
@@ -123,6 +131,10 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         alphabet,
         starts: Start::ALL.into_iter().filter(is_wanted).collect(),
         start: None,
+        time: options.one_of(
+            "time",
+            &[("passes", &[true][..]), ("still", &[false][..]), ("both", &[true, false][..])],
+        )?,
         swarm: options.bool("swarm", false)?,
         subset: Subset::ALL,
         state: Reasonable::within(alphabet.limits(), options)?,
@@ -169,6 +181,20 @@ impl Workloads {
         }
         self.open = session.leave();
         Ok(())
+    }
+
+    /// Lets time pass before a call, or not. A file whose times do not change may not be dirty.
+    fn pass_time(&self, cx: &mut Cx<'_>) -> Result<(), StepError> {
+        let passes = match self.time {
+            [only] => *only,
+            all => {
+                let names = ["time passes", "no time passes"].map(str::to_owned);
+                let label = Label::named("fs-workloads time");
+                let point = ChoicePoint::action(all.len() as u32, label);
+                all[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize]
+            }
+        };
+        if passes { cx.stack().pass_time() } else { Ok(()) }
     }
 
     /// Returns a counter of the workloads from a start, and the files of the start. The counter
@@ -239,6 +265,9 @@ impl Checker for Workloads {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.state.limits.calls = self.state.limits.calls.without_all(stack.unsupported_calls());
         self.state.excluded = stack.excluded();
+        if !stack.has_clock() {
+            self.time = &[false];
+        }
         if self.start.is_some() {
             let files = stack.files()?;
             return self.open_all(files.as_ref());
@@ -257,6 +286,7 @@ impl Checker for Workloads {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let Some(start) = self.start else { return self.begin(cx) };
+        self.pass_time(cx)?;
         let files = cx.stack().files()?;
         let Reasonable { fs, free, limits, .. } = &self.state;
         let new = |id| free.next(fs, id);
@@ -323,7 +353,8 @@ impl Forecast for Workloads {
             self.starts.iter().map(|start| self.counter(*start, MOST_COUNTED)).collect();
         let of = |calls| {
             let counts = counters.iter_mut().map(|(counter, files)| counter.count(files, calls));
-            counts.sum::<Option<u128>>().map(|count| ExactCount(count.into()))
+            let times = (self.time.len() as u128).pow(calls);
+            counts.sum::<Option<u128>>().map(|count| ExactCount((count * times).into()))
         };
         let starts = ExactCount::from(self.starts.len() as u64);
         [starts].into_iter().chain((1..depth).map_while(of)).collect()

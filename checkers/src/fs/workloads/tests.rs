@@ -46,6 +46,8 @@ fn the_forecast_adds_up_the_starts() {
     assert_eq!(forecast("start=empty", 3), [1, 8, 252]);
     assert_eq!(forecast("start=committed descriptors=closed", 2), [2, 516]);
     assert_eq!(forecast("start=committed descriptors=open", 1), [2]);
+    // Each call has two times.
+    assert_eq!(forecast("time=both", 3), [5, 2 * 1_054, 4 * 273_652]);
     assert_eq!(forecast("alphabet=full", 9)[..2], [5, 5_180]);
     assert!(forecast("alphabet=full", 9).len() < 5, "longer ones take too long to count");
 }
