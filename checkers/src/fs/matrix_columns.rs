@@ -79,7 +79,11 @@ fn histories(checker: &str) -> Vec<CheckedHistories> {
             "fsync of a file by each of its names, fsync of a directory, sync; also nothing",
         ),
         workloads::NAME => named(
-            owned(&mut words::all().filter(|word| !words::OF_ATTRIBUTES.contains(word))),
+            owned(
+                &mut words::all()
+                    .filter(|word| !words::OF_ATTRIBUTES.contains(word))
+                    .chain(["moved-name"]),
+            ),
             "no files, and a synced tree: two directories, two files, one of them with a second \
              name; as it is and mounted again, with closed and with open files",
             "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite, fallocate, punch hole",

@@ -28,9 +28,8 @@ fn words(checker: &str) -> Vec<String> {
     match checker {
         name if name == sync::NAME => owned(&mut every_sync()),
         name if name == sync_methods::NAME => owned(&mut every_sync().chain([WITHOUT_A_CRASH])),
-        name if [reasonable::NAME, workloads::NAME].contains(&name) => {
-            owned(&mut all().chain([WITHOUT_A_CRASH]))
-        }
+        name if name == reasonable::NAME => owned(&mut all().chain([WITHOUT_A_CRASH])),
+        name if name == workloads::NAME => owned(&mut all().chain(["moved-name"])),
         name if name == replaced::NAME => owned(&mut replaced::words()),
         name if name == moved::NAME => owned(&mut moved::WORDS.into_iter()),
         name if name == failures::NAME => failures::words(),

@@ -207,7 +207,8 @@ impl PromisedContents {
         }
     }
 
-    fn judge(&self, files: &dyn Files, path: &str) -> Result<(), CheckError> {
+    /// Checks that the file at a path has these contents.
+    pub fn judge(&self, files: &dyn Files, path: &str) -> Result<(), CheckError> {
         let unreadable = |errno| match errno {
             errno if is_the_machines(errno) => CheckError::broken(format!("read {path}: {errno}")),
             errno => corrupt(self.promise, path, &format!("cannot be read: {errno}")),

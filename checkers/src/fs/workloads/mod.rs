@@ -4,7 +4,8 @@
 //! The first mutate makes the tree on which the workload begins ([`Start`]). Each later mutate
 //! makes one call ([`Alphabet`]) and forces something or nothing. So `--depth` is N + 1. Every disk
 //! that a crash could leave from the start of the call to the end of the forcing is checked. The
-//! promises are those of [`fs-reasonable`](super::reasonable).
+//! promises are those of [`fs-reasonable`](super::reasonable), and where the profile keeps it
+//! `moved-name` of [`fs-moved`](super::moved).
 //!
 //! No two workloads are merged, also not two with equal trees: fsync of a file that has not
 //! changed may write to the log of a file system, and later calls may depend on that. Two
@@ -15,6 +16,7 @@
 
 mod alphabet;
 mod count;
+mod moved;
 mod start;
 mod swarm;
 #[cfg(test)]
@@ -29,14 +31,15 @@ use explode_runtime::check::{
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{CheckError, ShellDemand, Violation};
+use explode_runtime::verdict::{CheckError, Promise, ShellDemand, Violation};
 
 use super::model::SyncCall as By;
-use super::model::{Abstract, History};
+use super::model::{Abstract, History, Moments};
 use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
 use super::topology::{self, TopologyCall, begin, probe};
 use alphabet::Alphabet;
 use count::{Counter, ModelFiles};
+use moved::{MOVED, RenamedFiles};
 use start::Start;
 use swarm::{SUBSETS, Subset};
 
@@ -107,6 +110,10 @@ struct Workloads {
     /// The calls of this workload.
     subset: Subset,
     state: Reasonable,
+    /// The places of renamed files.
+    renamed: Moments<RenamedFiles>,
+    /// True if the profile keeps the promise about renamed files.
+    keeps_moved: bool,
     open: OpenFiles,
 }
 
@@ -138,6 +145,8 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         swarm: options.bool("swarm", false)?,
         subset: Subset::ALL,
         state: Reasonable::within(alphabet.limits(), options)?,
+        renamed: Moments::default(),
+        keeps_moved: false,
         open: OpenFiles::default(),
     })
 }
@@ -163,6 +172,8 @@ impl Workloads {
             files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
             self.state.history.now.sync(&self.state.fs);
             self.state.history.begin();
+            self.renamed.now.sync(&self.state.fs);
+            self.renamed.begin();
         }
         if !start.is_remounted() {
             self.open_all(files.as_ref())?;
@@ -235,6 +246,12 @@ impl Workloads {
 
     /// Applies calls that have succeeded to the model.
     fn follow(&mut self, calls: &[FsCall]) {
+        let mut fs = self.state.fs.clone();
+        for call in calls {
+            self.renamed.now.follow(&fs, call);
+            fs.apply(call);
+        }
+        self.renamed.begin();
         self.state.follow_calls(calls);
         // Nothing is promised about a file that has lost its last name.
         self.state.fs.nameless_mut().clear();
@@ -252,8 +269,18 @@ impl Workloads {
         self.open = session.leave();
         if forced.is_ok() && By::of(call).is_some_and(|by| self.state.counts(by)) {
             self.state.history.now.force(&self.state.fs, call);
+            if By::of(call) == Some(By::Sync) {
+                self.renamed.now.sync(&self.state.fs);
+            }
         }
     }
+}
+
+/// Returns true if the profile of a stack keeps the promise about renamed files. Without a profile
+/// nothing is known of its renames.
+fn keeps_moved(stack: &Stack) -> bool {
+    let keeps = |line: &Promise| line.kept && line.name == MOVED;
+    stack.profile().is_some_and(|profile| profile.promises.iter().any(keeps))
 }
 
 /// Returns the name of a way of forcing in traces.
@@ -265,6 +292,7 @@ impl Checker for Workloads {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.state.limits.calls = self.state.limits.calls.without_all(stack.unsupported_calls());
         self.state.excluded = stack.excluded();
+        self.keeps_moved = keeps_moved(stack);
         if !stack.has_clock() {
             self.time = &[false];
         }
@@ -277,6 +305,8 @@ impl Checker for Workloads {
             self.state.fs = begin(stack, self.state.limits.calls)?;
             self.state.history.now = History::stable(&self.state.fs);
             self.state.history.begin();
+            self.renamed.now.sync(&self.state.fs);
+            self.renamed.begin();
         }
         // Without sync a tree is committed by the unmount.
         let syncs = self.state.counts(By::Sync);
@@ -313,7 +343,12 @@ impl Checker for Workloads {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
-        self.state.judge_files(stack.files()?.as_ref(), self.state.history.at(epoch))
+        let (files, history) = (stack.files()?, self.state.history.at(epoch));
+        self.state.judge_files(files.as_ref(), history)?;
+        if self.keeps_moved {
+            self.renamed.at(epoch).judge(files.as_ref(), &self.state.fs, history)?;
+        }
+        Ok(())
     }
 
     /// Closes the open files, which would keep the file system busy.
@@ -324,7 +359,7 @@ impl Checker for Workloads {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(digest((&self.state.fs, &self.state.history)))
+        Some(digest((&self.state.fs, &self.state.history, &self.renamed)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -335,7 +370,8 @@ impl Checker for Workloads {
         stack.files()?;
         let calls = self.state.limits.calls;
         let attributes = words::OF_ATTRIBUTES.into_iter().filter(|_| calls.are_of_attributes());
-        let promises = words::WORDS.into_iter().chain(attributes);
+        let moved = keeps_moved(stack).then_some(MOVED);
+        let promises = words::WORDS.into_iter().chain(attributes).chain(moved);
         Ok(CheckerFacts::default().promises(promises).populated_ok())
     }
 
@@ -381,6 +417,9 @@ impl Demands for Workloads {
         _args: &[String],
         violation: &Violation,
     ) -> Option<Vec<ShellDemand>> {
+        if violation.promise == MOVED {
+            return None;
+        }
         demands::demands(&self.state.fs, self.state.history.at(epoch), violation)
     }
 }

@@ -1,4 +1,5 @@
-use explode_runtime::base::ExactCount;
+use explode_ramdisk::files::{Granule, SimFiles};
+use explode_ramdisk::{Image, Recording, Storage};
 
 use super::*;
 
@@ -50,6 +51,59 @@ fn the_forecast_adds_up_the_starts() {
     assert_eq!(forecast("time=both", 3), [5, 2 * 1_054, 4 * 273_652]);
     assert_eq!(forecast("alphabet=full", 9)[..2], [5, 5_180]);
     assert!(forecast("alphabet=full", 9).len() < 5, "longer ones take too long to count");
+}
+
+/// A file is in one of the places that it had since it was synced, also if its directory moves. It
+/// is forgotten when it is replaced, linked or removed.
+#[test]
+fn renamed_files_have_one_of_their_names() {
+    let new = || {
+        let storage = Storage::new(Image::new(), Recording::Off);
+        SimFiles::mount(storage, 0, Granule::default()).unwrap()
+    };
+    let call = |text: &str| {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        let [name, from, to] = words.try_into().unwrap();
+        match &*name {
+            "rename" => FsCall::Rename { from, to },
+            "link" => FsCall::Link { from, to },
+            _ => panic!("{text}"),
+        }
+    };
+    // The calls, the names of the file in the recovered tree, and whether it is lost.
+    let cases: [(&[&str], &[&str], bool); 7] = [
+        (&["rename /b/a /a/c"], &["/b/a"], false),
+        (&["rename /b/a /a/c"], &["/a/c"], false),
+        (&["rename /b/a /a/c"], &[], true),
+        (&["rename /b/a /a/c", "rename /a /d"], &["/d/c"], false),
+        (&["rename /b/a /a/c", "rename /a /d"], &["/a/d"], true),
+        (&["rename /b/a /a/c", "link /a/c /a/d"], &[], false),
+        (&["rename /b/a /a/c", "rename /a/a /a/c"], &[], false),
+    ];
+    for (calls, names, lost) in cases {
+        let mut workloads = checker("");
+        let start = Start::ALL[1];
+        for call in start.calls(workloads.state.limits.calls) {
+            workloads.state.writes += 1;
+            let calls = call.calls(&call.bytes(&workloads.state.fs, workloads.state.writes));
+            workloads.follow(&calls);
+        }
+        let contents = workloads.state.fs.bytes(workloads.state.fs.find("/b/a").unwrap()).to_vec();
+        workloads.force(&FsCall::Syncfs, &new());
+        calls.iter().for_each(|text| workloads.follow(&[call(text)]));
+        let files = new();
+        for directory in ["/a", "/b", "/d"] {
+            files.mkdir(directory).unwrap();
+        }
+        for name in names {
+            let fd = files.open(name, OpenFlags::CREATE).unwrap();
+            files.pwrite(fd, 0, &contents).unwrap();
+            files.close(fd).unwrap();
+        }
+        let Workloads { renamed, state, .. } = &workloads;
+        let judged = renamed.now.judge(&files, &state.fs, &state.history.now);
+        assert_eq!(judged.is_err(), lost, "{calls:?} {names:?}: {judged:?}");
+    }
 }
 
 #[test]
