@@ -1,7 +1,7 @@
 //! The recipes of `scripts/known-bugs`: each can be read, and what it replaces is once in Debian's
 //! source of the kernel, where that is on this machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,7 +77,8 @@ fn each_recipe_is_whole() {
         KEYS.iter().for_each(|key| assert!(!text(recipe, key).is_empty()));
         assert!(text(recipe, "about").lines().all(|line| line.len() <= 110), "{recipe}");
         for edit in edits(recipe) {
-            assert_eq!(edit.keys().collect::<Vec<_>>(), ["find", "replace"]);
+            let known = ["file", "find", "replace"];
+            assert!(edit.keys().all(|key| known.contains(&key.as_str())), "{recipe}");
             assert_ne!(text(edit, "find"), edit["replace"].as_str().unwrap());
         }
         // A bug that is there already has nothing to edit.
@@ -92,20 +93,31 @@ fn what_is_replaced_is_there_once() {
     let Some(archive) = archive() else { return };
     let (package, _) = source();
     let recipes = recipes();
-    let files: BTreeSet<&str> = recipes.iter().map(|recipe| text(recipe, "file")).collect();
+    let of = |recipe: &Table, edit: &Table| {
+        let file = edit.get("file").and_then(|value| value.as_str());
+        file.unwrap_or_else(|| text(recipe, "file")).to_owned()
+    };
+    let named = recipes.iter().map(|recipe| text(recipe, "file").to_owned());
+    let edited = recipes
+        .iter()
+        .flat_map(|recipe| edits(recipe).into_iter().map(move |edit| of(recipe, edit)));
+    let files: BTreeSet<String> = named.chain(edited).collect();
     let folder = tempfile::tempdir().unwrap();
     let mut tar = Command::new("tar");
     tar.arg("-xf").arg(archive).arg("-C").arg(folder.path());
     tar.args(files.iter().map(|file| format!("{package}/{file}")));
     assert!(tar.status().unwrap().success());
     for recipe in &recipes {
-        let file = folder.path().join(&package).join(text(recipe, "file"));
-        let mut source = fs::read_to_string(file).unwrap();
-        assert!(source.contains(text(recipe, "function")), "{recipe}");
+        let read =
+            |file: &str| fs::read_to_string(folder.path().join(&package).join(file)).unwrap();
+        assert!(read(text(recipe, "file")).contains(text(recipe, "function")), "{recipe}");
+        let mut sources = BTreeMap::new();
         for edit in edits(recipe) {
+            let file = of(recipe, edit);
+            let source: &mut String = sources.entry(file.clone()).or_insert_with(|| read(&file));
             let find = text(edit, "find");
             assert_eq!(source.matches(find).count(), 1, "{}: {find}", text(recipe, "name"));
-            source = source.replace(find, edit["replace"].as_str().unwrap());
+            *source = source.replace(find, edit["replace"].as_str().unwrap());
         }
     }
 }
