@@ -13,6 +13,7 @@ use super::blueprint::PlannedLayer;
 use super::component::Surface;
 use super::promises::promised;
 use super::stack::{MountedLayer, Stack};
+use crate::base::StepError;
 use crate::events::CallLog;
 use crate::faults::background::BackgroundWork;
 use crate::faults::kernel::KernelFaults;
