@@ -79,10 +79,12 @@ fn checkers_that_start_from_nothing_are_refused() {
 
 #[test]
 fn a_checker_that_can_start_from_files_continues_from_them() {
-    for checker in ["fs-ways", "fs-workloads"] {
+    // These files promise that a rename is one change, and make it in steps. Only `fs-workloads`
+    // checks that.
+    for (checker, found) in [("fs-ways", vec![]), ("fs-workloads", vec!["lost/moved-name"])] {
         let (registry, plan) = with_program(checker, "/db,/logs/");
         let ran = run(&registry, &plan);
-        assert_eq!(ran.signatures(), [""; 0], "{checker}");
+        assert_eq!(ran.signatures(), found, "{checker}");
         assert!(ran.summary.states > 2.into(), "{checker}: {:?}", ran.summary);
     }
 }
