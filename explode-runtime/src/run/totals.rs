@@ -206,7 +206,7 @@ impl Totals {
         if unit.mutates == 1 {
             let (mutates, checked) = self.depths.entry(unit.state.depth + 1).or_default();
             *mutates += counts.operations;
-            *checked += counts.checked;
+            *checked += counts.checked + counts.equivalent;
         }
         let summary = &mut self.summary;
         summary.operations += counts.operations;
