@@ -317,7 +317,11 @@ fn a_checker_asks_for_a_remount_after_its_first_mutate() {
             Ok(Box::new(Remounted(Begun { store, remounts: true })))
         };
         let (said, calls) = explore(only, 2, None, &StrategyName::Exhaust);
-        assert_eq!((said.traces.len(), &calls[..]), (0, &[1, 1, 2, 2, 2][..]), "once to explore, once to chop");
+        assert_eq!(
+            (said.traces.len(), &calls[..]),
+            (0, &[1, 1, 2, 2, 2][..]),
+            "once to explore, once to chop"
+        );
         let (said, _) = explore(only, 3, None, &StrategyName::Exhaust);
         assert_eq!(
             said.findings().iter().map(|finding| finding.replayed).collect::<Vec<_>>(),

@@ -19,7 +19,11 @@ use crate::{interrupt, output, trust};
 
 /// Runs the cells of a matrix and prints the table.
 pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
-    match fill(registry, args) {
+    let done = match &args.explain {
+        Some(cell) => explain(registry, cell, args.format),
+        None => fill(registry, args),
+    };
+    match done {
         Ok(exit) => exit,
         Err(error) => output::fail(error.exit(), error),
     }
@@ -36,9 +40,6 @@ fn explain(registry: &Registry, cell: &str, format: Format) -> Result<Exit, RunE
 }
 
 fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
-    if let Some(cell) = &args.explain {
-        return explain(registry, cell, args.format);
-    }
     // Others see the folder. Once it exists, Ctrl-C ends this process in good order.
     let interrupted = interrupt::watch();
     let page_file = page_file(args)?;
@@ -85,10 +86,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
             lines.iter().for_each(|line| output::line(line));
         }
         Format::Jsonl => {
-            for (system, promises) in &not_tried {
-                let line = json!({ "type": "not-tried", "system": system, "promises": promises });
-                output::line(&line.to_string());
-            }
+            print_not_tried(&not_tried);
             faults.iter().for_each(|fault| output::line(&typed("fault", json!(fault)).to_string()));
             safe.iter().for_each(|safe| output::line(&typed("safe", json!(safe)).to_string()));
             output::line(&total(&cells, &folder, begin.elapsed()).to_string());
@@ -109,6 +107,14 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     } else {
         Exit::Clean
     })
+}
+
+/// Prints the JSON lines of the promises that are not tried.
+fn print_not_tried(not_tried: &[(String, Vec<&str>)]) {
+    for (system, promises) in not_tried {
+        let line = json!({ "type": "not-tried", "system": system, "promises": promises });
+        output::line(&line.to_string());
+    }
 }
 
 /// Returns the output of `--html`.

@@ -1,7 +1,7 @@
 //! The promises of a system that a check reaches, and those that no check of a matrix reaches.
 //!
-//! A pass says only that no promise was broken after the histories that the check reaches. A promise
-//! without such a history is "not tried".
+//! A pass says only that no promise was broken after the histories that the check reaches. A
+//! promise without such a history is "not tried".
 
 use explode_runtime::base::UsageError;
 use explode_runtime::plan::{CheckedHistories, MatrixColumn, Registry};

@@ -64,7 +64,7 @@ pub fn counts(cell: &Cell) -> String {
     })
 }
 
-/// What follows from the cells of a matrix.
+/// The conclusions from the cells of a matrix.
 #[derive(Clone, Copy)]
 pub struct Conclusions<'a> {
     pub faults: &'a [AttributedFinding],

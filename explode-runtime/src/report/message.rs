@@ -230,7 +230,8 @@ pub struct Summary {
     /// The largest number of mutates on the shortest path to a state.
     #[serde(default)]
     pub deepest: u32,
-    /// The counts of the paths of each length, if the strategy takes paths by their length.
+    /// The counts of the paths of each length, if the strategy takes paths by their length and the
+    /// checker counts its workloads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depths: Vec<DepthCounts>,
     /// The number of distinct topologies of states, if the checker [reports

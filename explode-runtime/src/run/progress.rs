@@ -120,6 +120,7 @@ impl<'a> RunState<'a> {
     pub fn finish(&self, explored: Option<u32>) -> Summary {
         let mut summary = self.totals.summary.clone();
         // The last unit of a stopped run may lack checks.
+        let explored = explored.filter(|_| !self.forecast.is_empty());
         let explored = explored.map(|depth| if self.stopped { self.explored } else { depth });
         summary.depths =
             explored.map_or_else(Vec::new, |depth| self.totals.depths(depth, &self.forecast));

@@ -118,8 +118,8 @@ impl Restart<'_> {
         }
     }
 
-    /// Returns how many mutates a complete run makes on paths of 1, 2, 3 and more mutates, up to the
-    /// depth of the plan.
+    /// Returns how many mutates a complete run makes on paths of 1, 2, 3 and more mutates, up to
+    /// the depth of the plan.
     fn forecast(
         &self,
         mut checker: Box<dyn Checker>,
