@@ -1,11 +1,13 @@
-//! The recipes of `scripts/known-bugs`: each can be read, and what it replaces is once in Debian's
-//! source of the kernel, where that is on this machine.
+//! The recipes of `scripts/known-bugs`: each can be read, and each text that it replaces occurs once
+//! in the source of the guest's kernel.
+
+mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use common::guest;
 use toml::Table;
 
 const KEYS: [&str; 7] = ["name", "title", "filesystem", "fixed-in", "file", "function", "about"];
@@ -38,33 +40,28 @@ fn edits(recipe: &Table) -> Vec<&Table> {
     edits.into_iter().flatten().map(|edit| edit.as_table().unwrap()).collect()
 }
 
-/// Returns the package of the kernel's source and its version.
-fn source() -> (String, String) {
+/// Returns the version of the package with the kernel's source.
+fn version() -> String {
     let tools = fs::read_to_string(root().join("vm-images/kernel/tools.txt")).unwrap();
     let line = tools.lines().find(|line| line.starts_with("linux-source-")).unwrap();
-    let mut words = line.split_whitespace().map(str::to_owned);
-    (words.next().unwrap(), words.next().unwrap())
+    line.split_whitespace().nth(1).unwrap().to_owned()
 }
 
-/// Returns the archive with the kernel's source, if it is installed or `scripts/known-bugs/apply`
-/// has downloaded it.
-fn archive() -> Option<PathBuf> {
-    let (package, version) = source();
-    let installed = PathBuf::from(format!("/usr/src/{package}.tar.xz"));
-    let home = |below: &str| Some(PathBuf::from(std::env::var_os("HOME")?).join(below));
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| home(".cache"))?;
-    let downloaded = cache.join(format!("explode/known-bugs/source-{version}/usr/src"));
-    let downloaded = downloaded.join(format!("{package}.tar.xz"));
-    let shown = Command::new("dpkg-query").args(["-W", "-f", "${Version}", &package]).output();
-    let is_ours = shown.is_ok_and(|shown| shown.stdout == version.as_bytes());
-    let candidates = [installed].into_iter().filter(|_| is_ours).chain([downloaded]);
-    candidates.into_iter().find(|path| path.exists())
+/// Returns the newest tree in which `explode vm build` has built the guest's kernel. It holds the
+/// sources.
+fn kernel_tree() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
+    let kernels = fs::read_dir(cache.join("explode/kernel")).unwrap();
+    let trees = kernels.map(|entry| entry.unwrap().path().join("linux"));
+    let built = |tree: &PathBuf| fs::metadata(tree).unwrap().modified().unwrap();
+    trees.filter(|tree| tree.is_dir()).max_by_key(built).expect("explode vm build keeps a tree")
 }
 
 #[test]
 fn each_recipe_is_whole() {
     let recipes = recipes();
-    let (_, version) = source();
+    let version = version();
     let of =
         |system: &str| recipes.iter().filter(|recipe| text(recipe, "filesystem") == system).count();
     assert!(recipes.len() >= 12);
@@ -89,27 +86,18 @@ fn each_recipe_is_whole() {
 }
 
 #[test]
-fn what_is_replaced_is_there_once() {
-    let Some(archive) = archive() else { return };
-    let (package, _) = source();
+fn each_replaced_text_occurs_once_in_its_source() {
+    if !guest::required() {
+        return;
+    }
+    let tree = kernel_tree();
     let recipes = recipes();
     let of = |recipe: &Table, edit: &Table| {
         let file = edit.get("file").and_then(|value| value.as_str());
         file.unwrap_or_else(|| text(recipe, "file")).to_owned()
     };
-    let named = recipes.iter().map(|recipe| text(recipe, "file").to_owned());
-    let edited = recipes
-        .iter()
-        .flat_map(|recipe| edits(recipe).into_iter().map(move |edit| of(recipe, edit)));
-    let files: BTreeSet<String> = named.chain(edited).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let mut tar = Command::new("tar");
-    tar.arg("-xf").arg(archive).arg("-C").arg(folder.path());
-    tar.args(files.iter().map(|file| format!("{package}/{file}")));
-    assert!(tar.status().unwrap().success());
     for recipe in &recipes {
-        let read =
-            |file: &str| fs::read_to_string(folder.path().join(&package).join(file)).unwrap();
+        let read = |file: &str| fs::read_to_string(tree.join(file)).unwrap();
         assert!(read(text(recipe, "file")).contains(text(recipe, "function")), "{recipe}");
         let mut sources = BTreeMap::new();
         for edit in edits(recipe) {

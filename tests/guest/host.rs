@@ -166,6 +166,9 @@ fn apart(tally: &Tally) -> Fresh {
         tally
             .case(&format!("{file}: by programs alone"), || by_programs(folder.path(), file, says));
     }
+    tally.case("a finding that needs equal times is not there when time passes", || {
+        when_time_passes(folder.path())
+    });
     for (trace, verdict) in bugs::deadly() {
         let says = format!(r#""verdict":"{}""#, verdict.as_str());
         tally.case(&format!("{trace} ends a guest of its own"), || {
@@ -341,6 +344,18 @@ fn kept_bug(folder: &Path, trace: &str, says: &str) -> Result<(), String> {
     let ran = explode_in(folder, ["replay", "--format", "jsonl", &trace]);
     let shown = ran.out.contains(r#""replayed_by":"log""#) && ran.out.contains(says);
     (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
+}
+
+/// Replays the trace of a finding that needs equal times, with a clock that goes on between two
+/// calls. The file's times then change, so F2FS writes its inode and flushes.
+fn when_time_passes(folder: &Path) -> Result<(), String> {
+    let trace = format!("{}/bugs/f2fs-fsync-two-names/trace.json", env!("CARGO_MANIFEST_DIR"));
+    let still = std::fs::read_to_string(trace).map_err(|error| error.to_string())?;
+    let passes = still.replace(r#""time": "still""#, r#""time": "passes""#);
+    assert_ne!(still, passes, "the trace was recorded with a clock that stands still");
+    std::fs::write(folder.join("passes.json"), passes).map_err(|error| error.to_string())?;
+    let ran = explode_in(folder, ["replay", "passes.json"]);
+    (ran.code == 5).then_some(()).ok_or(format!("{ran:?}"))
 }
 
 /// Runs a stack file of a known bug whose calls are made by programs. `says` is the finding's

@@ -16,7 +16,7 @@
 
 mod alphabet;
 mod count;
-mod moved;
+mod renamed;
 mod start;
 mod swarm;
 #[cfg(test)]
@@ -39,7 +39,7 @@ use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
 use super::topology::{self, TopologyCall, begin, probe};
 use alphabet::Alphabet;
 use count::{Counter, ModelFiles};
-use moved::{MOVED, RenamedFiles};
+use renamed::{MOVED, RenamedFiles};
 use start::Start;
 use swarm::{SUBSETS, Subset};
 
