@@ -70,7 +70,13 @@ pub fn explain(registry: &Registry, cell: &str) -> Result<ExplainedCell, UsageEr
 }
 
 fn profile(registry: &Registry, row: &Row) -> Result<Profile, UsageError> {
-    let none = || UsageError(format!("{} has no profile, so it promises nothing", row.name));
+    let none = || {
+        UsageError(format!(
+            "{} has no profile, so there is no promise to explain; `explode list profiles` names \
+             the systems that have one",
+            row.name
+        ))
+    };
     row.profile(registry)?.ok_or_else(none)
 }
 

@@ -1,9 +1,9 @@
-//! `fs-ways`, `fs-reasonable` and `fs-moved` on file systems of the kernel: exact counts and
-//! findings.
+//! `fs-ways`, `fs-reasonable`, `fs-workloads` and `fs-moved` on file systems of the kernel: exact
+//! counts and findings.
 
 use std::collections::BTreeSet;
 
-use explode_runtime::base::Options;
+use explode_runtime::base::{ExactCount, Options};
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
 use explode_runtime::writeset::Completion;
@@ -22,11 +22,15 @@ fn plan(cx: Cx<'_>, checker: &'static str, component: &str, options: &Options, d
     plan
 }
 
+fn u64_of(count: &ExactCount) -> u64 {
+    u64::try_from(&count.0).expect("it is small")
+}
+
 /// Returns the states, crash disks and distinct disks, and the signatures of the findings.
 fn explored(cx: Cx<'_>, plan: &Plan) -> ([u64; 3], BTreeSet<String>) {
     let (summary, findings) = cx.explore(plan);
     let Summary { states, crash_disks, distinct, .. } = &summary;
-    let counted = [states, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
+    let counted = [states, crash_disks, distinct].map(u64_of);
     assert!(findings.iter().all(|finding| finding.replayed), "{findings:?}");
     (counted, findings.into_iter().map(|finding| finding.signature).collect())
 }
@@ -97,6 +101,17 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert_eq!(found, BTreeSet::from(["fs-ways/lost/synced-by-fsync".to_owned()]));
         },
     );
+    report.case("workloads: one call on an empty ext4, exact counts, clean", |_| {
+        let options = Options::none().with("start", "empty");
+        let plan = plan(cx, "fs-workloads", "ext4", &options, 2);
+        let (summary, findings) = cx.explore(&plan);
+        assert!(findings.is_empty(), "{findings:?}");
+        let Summary { crash_disks, distinct, left_out, .. } = &summary;
+        assert_eq!([crash_disks, distinct, left_out].map(u64_of), [1454, 578, 1068]);
+        assert!(summary.depths.iter().all(|depth| depth.explored));
+        let depths = summary.depths.iter().map(|one| [&one.mutates, &one.checked].map(u64_of));
+        assert_eq!(depths.collect::<Vec<_>>(), [[1, 0], [8, 578]]);
+    });
     for (checker, expected) in [("fs-ways", [6, 160, 160]), ("fs-reasonable", [6, 5, 10])] {
         report.case(
             &format!("ways: {checker} with every call on ext4, exact counts, clean one deep"),

@@ -139,8 +139,8 @@ pub struct DepthCounts {
     /// not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<ExactCount>,
-    /// The number of checks during these calls whose verdict is known: checks made, and checks whose
-    /// verdict an earlier check has supplied.
+    /// The number of checks during these calls whose verdict is known: checks made, and checks
+    /// whose verdict an earlier check has supplied.
     pub checked: ExactCount,
     /// True if all paths of this length were explored.
     pub explored: bool,

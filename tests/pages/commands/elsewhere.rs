@@ -60,6 +60,11 @@ pub static ALL: &[Elsewhere] = &[
     ),
     guest("explode run fs-reasonable --stack ext4", "tests/guest/ways.rs", "is reasonable"),
     guest(
+        "explode run fs-workloads --stack ext4",
+        "tests/guest/ways.rs",
+        "workloads: one call on an empty ext4",
+    ),
+    guest(
         "explode run fs-failures",
         "tests/guest/kernel_choices.rs",
         "the findings of the page are found",
