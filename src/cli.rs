@@ -139,10 +139,11 @@ pub struct RunArgs {
     pub target: Option<String>,
     #[command(flatten)]
     pub stack: StackArgs,
-    /// The order of exploring: exhaust, dfs, different, prefix:TRACE.json; with --budget or
-    /// --states also random, weighted, pct[:d=3,k=100].
-    #[arg(long, default_value = "exhaust")]
-    pub strategy: StrategyName,
+    /// The order of exploring: exhaust (default), shuffle (default with --budget and without
+    /// --depth), dfs, different, prefix:TRACE.json; with --budget or --states also random,
+    /// weighted, pct[:d=3,k=100].
+    #[arg(long)]
+    pub strategy: Option<StrategyName>,
     /// Seed of all random choices.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

@@ -161,7 +161,7 @@ pub(super) type Named<'a> = Option<(&'a Path, Output)>;
 
 fn outputs(args: &RunArgs) -> Result<[Named<'_>; 3], UsageError> {
     let prefix = match &args.strategy {
-        StrategyName::Prefix(trace) => Some(Path::new(trace)),
+        Some(StrategyName::Prefix(trace)) => Some(Path::new(trace)),
         _ => None,
     };
     let inputs = [args.target.as_deref(), args.stack.stack.as_deref()].into_iter().flatten();
@@ -260,16 +260,27 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
     }
 }
 
+/// Returns the strategy of a run. A run that goes deeper until its time is up has a sample of the
+/// longest paths at its end, not those with the same beginning.
+fn strategy(args: &RunArgs) -> StrategyName {
+    let default = if args.budget.is_some() && args.depth.is_none() {
+        StrategyName::Shuffle
+    } else {
+        StrategyName::Exhaust
+    };
+    args.strategy.clone().unwrap_or(default)
+}
+
 pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     let target = args.target.as_deref().unwrap_or_default();
     let mut plan = super::plan::plan(registry, target, &args.stack)?;
     let settings = &mut plan.settings;
-    settings.strategy = args.strategy.clone();
+    settings.strategy = strategy(args);
     settings.seed = args.seed;
     settings.budget_ms = args.budget;
     settings.states = args.states;
     settings.depth = args.depth.unwrap_or_else(|| {
-        let deepens = args.budget.is_some() && args.strategy.needs_no_depth();
+        let deepens = args.budget.is_some() && settings.strategy.needs_no_depth();
         if deepens { NO_DEPTH } else { settings.depth }
     });
     settings.limit = args.limit.unwrap_or(settings.limit);
@@ -281,7 +292,7 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     settings.deadline_ms = args.deadline;
     settings.skip = !args.no_skip;
     settings.rules = super::rules(&args.device);
-    if let StrategyName::Prefix(path) = &args.strategy {
+    if let Some(StrategyName::Prefix(path)) = &args.strategy {
         let prefix = super::prefix::read(registry, path, &plan)?;
         let depth = plan.settings.depth.max(prefix.mutates);
         plan.settings.depth = args.depth.unwrap_or(depth);

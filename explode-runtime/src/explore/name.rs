@@ -18,6 +18,8 @@ pub enum StrategyName {
     Dfs,
     /// All choices of a state, then the state that is most different from the explored ones.
     Different,
+    /// All paths of one length in random order, then those that are longer by one.
+    Shuffle,
     /// Random walks from the pristine disks, with equally likely options.
     Random,
     /// Random walks from the pristine disks, with weighted options.
@@ -37,7 +39,8 @@ pub enum StrategyName {
 }
 
 /// The names that the command line accepts.
-const NAMES: [&str; 7] = ["exhaust", "dfs", "different", "random", "weighted", "pct", "prefix"];
+const NAMES: [&str; 8] =
+    ["exhaust", "dfs", "different", "shuffle", "random", "weighted", "pct", "prefix"];
 /// The default parameters of PCT, d and k.
 const PCT: (u32, u32) = (3, 100);
 /// The largest depth d. The chance of finding deeper bugs is too small.
@@ -48,7 +51,8 @@ impl StrategyName {
     /// comes back to every waiting state. `dfs` would follow one path for ever, and the walks have
     /// the depth as their length.
     pub fn needs_no_depth(&self) -> bool {
-        matches!(self, StrategyName::Exhaust | StrategyName::Different | StrategyName::Prefix(_))
+        use StrategyName::{Different, Exhaust, Prefix, Shuffle};
+        matches!(self, Exhaust | Different | Shuffle | Prefix(_))
     }
 
     /// Returns true if the strategy never ends.
@@ -63,6 +67,7 @@ impl fmt::Display for StrategyName {
             StrategyName::Exhaust => f.write_str("exhaust"),
             StrategyName::Dfs => f.write_str("dfs"),
             StrategyName::Different => f.write_str("different"),
+            StrategyName::Shuffle => f.write_str("shuffle"),
             StrategyName::Random => f.write_str("random"),
             StrategyName::Weighted => f.write_str("weighted"),
             StrategyName::Pct { d, k } => write!(f, "pct:d={d},k={k}"),
@@ -107,6 +112,7 @@ impl FromStr for StrategyName {
             ("exhaust", _) => StrategyName::Exhaust,
             ("dfs", _) => StrategyName::Dfs,
             ("different", _) => StrategyName::Different,
+            ("shuffle", _) => StrategyName::Shuffle,
             ("random", _) => StrategyName::Random,
             ("weighted", _) => StrategyName::Weighted,
             _ => return Err(UsageError::unknown("strategy", name, NAMES)),
@@ -159,6 +165,7 @@ mod tests {
             "exhaust",
             "dfs",
             "different",
+            "shuffle",
             "random",
             "weighted",
             "pct:d=2,k=500",

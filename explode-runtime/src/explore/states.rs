@@ -12,6 +12,13 @@ use crate::choose::{Choice, ChoiceBook};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateId(u64);
 
+impl StateId {
+    /// Returns the number of the state, which no other state of the store has.
+    pub(super) fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// States with shared beginnings.
 #[derive(Debug, Default)]
 pub(super) struct StateTree {
@@ -58,9 +65,22 @@ impl StateTree {
             at -= node.back;
             node = self.node(StateId(at));
         }
-        let choice =
-            |number: &u32| self.book.get(*number).expect("a node has choices of the book").clone();
-        State { choices: numbers.iter().rev().map(choice).collect(), depth }
+        State { choices: self.choices(numbers.iter().rev()), depth }
+    }
+
+    fn choices<'a>(&self, numbers: impl Iterator<Item = &'a u32>) -> Vec<Choice> {
+        let known = |number| self.book.get(number).expect("a node has choices of the book");
+        numbers.map(|number| known(*number).clone()).collect()
+    }
+
+    /// Returns the state before one, and the choices that lead from there to it.
+    pub fn split(&self, id: StateId) -> (State, Vec<Choice>) {
+        (self.get(self.before(id)), self.choices(self.node(id).choices.iter()))
+    }
+
+    /// Returns the state before one. A state with which a search begins is before itself.
+    pub fn before(&self, id: StateId) -> StateId {
+        StateId(id.0 - self.node(id).back)
     }
 
     /// Returns the number of mutates to the state.

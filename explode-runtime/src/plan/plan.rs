@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Mode, Options, TargetBounds, UsageError, with_defaults};
-use crate::explore::{Dfs, Exhaust, FromPrefix, Strategy, StrategyName, TracePrefix, Walks};
+use crate::explore::{
+    Dfs, Exhaust, FromPrefix, Shuffle, Strategy, StrategyName, TracePrefix, Walks,
+};
 use crate::stack::StackSpec;
 use crate::stack::{Carried, carried, is_of_commands};
 use crate::writeset::DeviceRules;
@@ -238,6 +240,7 @@ impl Plan {
             StrategyName::Exhaust => Box::new(Exhaust::new(depth)),
             StrategyName::Dfs => Box::new(Dfs::new(depth)),
             StrategyName::Different => Box::new(Exhaust::most_different(depth)),
+            StrategyName::Shuffle => Box::new(Shuffle::new(seed, depth)),
             StrategyName::Random => Box::new(Walks::uniform(seed, depth)),
             StrategyName::Weighted => Box::new(Walks::weighted(seed, depth)),
             StrategyName::Pct { d, k } => Box::new(Walks::pct(seed, depth, *d, *k)),

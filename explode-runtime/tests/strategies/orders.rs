@@ -1,4 +1,4 @@
-//! Breadth first and depth first, with and without signatures.
+//! Breadth first, depth first and shuffled, with and without signatures.
 
 use std::cell::RefCell;
 
@@ -69,8 +69,8 @@ fn explore(build: Build, strategy: &StrategyName, depth: u32) -> (u64, u64, Vec<
     (count(&summary.states), count(&summary.operations), explored)
 }
 
-const ORDERS: [StrategyName; 3] =
-    [StrategyName::Exhaust, StrategyName::Dfs, StrategyName::Different];
+const ORDERS: [StrategyName; 4] =
+    [StrategyName::Exhaust, StrategyName::Dfs, StrategyName::Different, StrategyName::Shuffle];
 
 /// Without signatures each path is a state: 1 + 2 + 4 + ... + 64 states, and one operation for each
 /// except the first.
@@ -119,6 +119,22 @@ fn breadth_first_exhausts_a_state_before_the_next() {
         let child = |which: usize| [&state[..], &[which]].concat();
         assert_eq!(children, [child(0), child(1)]);
     }
+}
+
+/// Shuffled, the short paths come first, those of one length in an order that depends on the seed.
+#[test]
+fn shuffled_ways_of_one_length_come_in_random_order() {
+    let (_, _, explored) = explore(unsigned, &StrategyName::Shuffle, 7);
+    assert!(explored.is_sorted_by_key(Vec::len));
+    let longest = &explored[explored.len() - 128..];
+    assert!(!longest.is_sorted());
+    // The first quarter of the longest ways has children of most of the 64 states.
+    let mut states: Vec<&[usize]> = longest[..32].iter().map(|way| &way[..6]).collect();
+    states.sort_unstable();
+    states.dedup();
+    assert!(states.len() > 20, "{}", states.len());
+    let (_, _, again) = explore(unsigned, &StrategyName::Shuffle, 7);
+    assert_eq!(explored, again);
 }
 
 /// Depth first, a new state is explored at once, so the order is that of a dictionary.

@@ -1,0 +1,119 @@
+//! All paths of one length, in random order, then those that are longer by one.
+//!
+//! A run whose time ends before its bounds then has a fair sample of the longest paths, in place of
+//! all paths with the same first calls. Every path is explored once, so a run that ends by itself is
+//! as complete as one of [`Exhaust`](super::Exhaust), with the same counts if no two states are
+//! equal.
+//!
+//! A unit begins with a script, and its other answers are drawn. The options that were not drawn
+//! are branches: each is a script that ends with one of them. The branches of one state divide its
+//! combinations without overlap.
+
+use std::collections::VecDeque;
+
+use super::job::made_in;
+use super::states::StateTree;
+use super::{FinishedUnit, Job, Novelty, State, StateId, Strategy, Unit};
+use crate::choose::{Choice, Draws, Policy};
+
+/// The number of branches whose order is fixed. Workers may run them ahead.
+const READY: usize = 64;
+
+/// A strategy that explores paths by their length. The paths of one length come in random order.
+#[derive(Debug)]
+pub struct Shuffle {
+    seed: u64,
+    depth: u32,
+    /// The number of mutates of the states whose next mutates are explored.
+    length: u32,
+    draws: Draws,
+    /// The states, and their branches: nodes behind them with the script.
+    states: StateTree,
+    /// The next branches in order. The first is that of the unit that runs.
+    ready: VecDeque<StateId>,
+    /// The other branches of this length, in no order.
+    rest: Vec<StateId>,
+    /// The states for the next length.
+    longer: Vec<StateId>,
+}
+
+impl Shuffle {
+    /// Returns a strategy that explores states fewer than `depth` mutates deep.
+    pub fn new(seed: u64, depth: u32) -> Shuffle {
+        let mut states = StateTree::default();
+        let first = (depth > 0).then(|| states.begin(&State::default()));
+        Shuffle {
+            seed,
+            depth,
+            length: 0,
+            draws: Draws::new(seed, 0),
+            states,
+            ready: VecDeque::new(),
+            rest: Vec::new(),
+            longer: first.into_iter().collect(),
+        }
+    }
+
+    /// Returns the unit of a branch.
+    fn unit(&self, branch: StateId) -> Unit {
+        let (state, script) = self.states.split(branch);
+        // The number of the walk is the branch, so that a branch always has the same unit.
+        let policy = Policy::Uniform { seed: self.seed, walk: branch.number() };
+        Unit { state, script, mutates: 1, policy }
+    }
+
+    /// Draws branches until enough are in order. Begins with the next length if none is left.
+    fn draw(&mut self) {
+        if self.ready.is_empty() && self.rest.is_empty() {
+            for state in std::mem::take(&mut self.longer) {
+                self.length = self.states.depth(state);
+                self.rest.push(self.states.after(state, &[]));
+            }
+        }
+        while self.ready.len() < READY && !self.rest.is_empty() {
+            let at = self.draws.below(self.rest.len() as u64) as usize;
+            self.ready.push_back(self.rest.swap_remove(at));
+        }
+    }
+
+    /// Adds the options that were not taken after the script of a branch.
+    fn branch_off(&mut self, state: StateId, made: &[Choice], script: usize) {
+        for (at, choice) in made.iter().enumerate().skip(script) {
+            for rank in (0..choice.options).filter(|rank| *rank != choice.rank()) {
+                let script = [&made[..at], &[choice.with_rank(rank)]].concat();
+                self.rest.push(self.states.after(state, &script));
+            }
+        }
+    }
+}
+
+impl Strategy for Shuffle {
+    fn next(&mut self) -> Option<Unit> {
+        self.draw();
+        self.ready.front().map(|branch| self.unit(*branch))
+    }
+
+    fn observe(&mut self, finished: &FinishedUnit<'_>) {
+        let Some(branch) = self.ready.pop_front() else { return };
+        let state = self.states.before(branch);
+        let made = made_in(finished.unit, finished.choices);
+        self.branch_off(state, made, finished.unit.script.len());
+        if finished.reached == Novelty::New && self.length + 1 < self.depth {
+            let longer = self.states.after(state, made);
+            self.longer.push(longer);
+        }
+        self.draw();
+    }
+
+    fn ahead(&self, most: usize) -> Vec<Job> {
+        self.ready.iter().take(most).map(|branch| Job::one(self.unit(*branch))).collect()
+    }
+
+    fn explored(&self) -> Option<u32> {
+        Some(if self.ready.is_empty() { self.depth } else { self.length })
+    }
+
+    fn waiting(&self) -> usize {
+        self.ready.len() + self.rest.len() + self.longer.len()
+    }
+}
