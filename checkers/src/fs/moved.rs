@@ -21,11 +21,14 @@
 //! `fs-ways` check them for nodes that are not being moved.
 
 use explode_ramdisk::files::{FileKind, Files, FsCall, OpenFlags, Session};
-use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
+};
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{CheckError, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, FileContents, ShellDemand, Verdict, Violation};
+use itertools::Itertools as _;
 use nix::errno::Errno;
 
 use super::model::pattern::pattern;
@@ -251,6 +254,25 @@ fn judge(files: &dyn Files, thing: usize, places: &Whereabouts) -> Result<(), Ch
     judge_contents(files, &if thing == 0 { path } else { format!("{path}/{BELOW}") })
 }
 
+/// Returns the demands on a node with these places, in a form that a shell can test.
+fn demands_on(thing: usize, places: &Whereabouts) -> Vec<ShellDemand> {
+    let is_there = |directory: &usize| {
+        let path = path(*directory, thing);
+        let path = if thing == 0 { path } else { format!("{path}/{BELOW}") };
+        ShellDemand::File(path, vec![FileContents::exactly(&contents())])
+    };
+    let is_gone = |directory: &usize| ShellDemand::Nothing(path(*directory, thing));
+    let somewhere = match &places.may_be[..] {
+        [only] => is_there(only),
+        any => ShellDemand::Any(any.iter().map(is_there).collect()),
+    };
+    let pairs = places.may_be.iter().array_combinations();
+    let once = pairs.map(|[one, other]| ShellDemand::Any(vec![is_gone(one), is_gone(other)]));
+    let elsewhere = (0..DIRECTORIES.len()).filter(|directory| !places.may_be.contains(directory));
+    let elsewhere = elsewhere.map(|directory| is_gone(&directory));
+    [somewhere].into_iter().chain(elsewhere).chain(once).collect()
+}
+
 fn judge_contents(files: &dyn Files, path: &str) -> Result<(), CheckError> {
     match kind(files, path)? {
         None => {
@@ -316,6 +338,22 @@ impl Checker for Moved {
         stack.files()?;
         Ok(CheckerFacts::default().promises([MOVED]))
     }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().demands(self)
+    }
+}
+
+impl Demands for Moved {
+    fn demands(
+        &self,
+        epoch: Epoch,
+        _args: &[String],
+        _violation: &Violation,
+    ) -> Option<Vec<ShellDemand>> {
+        let places = self.places.at(epoch).iter().enumerate();
+        Some(places.flat_map(|(thing, places)| demands_on(thing, places)).collect())
+    }
 }
 
 #[cfg(test)]
@@ -338,10 +376,26 @@ mod tests {
         let mut places = Whereabouts::new(1);
         places.move_to(2);
         forced.iter().for_each(|directory| places.force(*directory));
-        match judge(&files, 0, &places) {
+        let judged = match judge(&files, 0, &places) {
             Ok(()) => None,
             Err(CheckError::Violation(violation)) => Some((violation.verdict, violation.promise)),
             Err(other) => panic!("{other:?}"),
+        };
+        let demands = demands_on(0, &places);
+        let met = demands.iter().all(|demand| is_met(&files, demand));
+        assert_eq!(met, judged.is_none(), "{judged:?}");
+        judged
+    }
+
+    /// Returns true if files meet a demand.
+    fn is_met(files: &SimFiles, demand: &ShellDemand) -> bool {
+        match demand {
+            ShellDemand::File(path, any) => files.read_file(path).is_ok_and(|found| {
+                any.iter().any(|contents| *contents == FileContents::exactly(&found))
+            }),
+            ShellDemand::Nothing(path) => files.stat(path) == Err(Errno::ENOENT),
+            ShellDemand::Any(demands) => demands.iter().any(|demand| is_met(files, demand)),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -11,57 +11,56 @@ pub(super) fn lines(
     data: &mut EmbeddedData,
 ) -> (Vec<String>, Vec<String>) {
     let mut functions = Vec::new();
-    let mut commands = Vec::new();
-    for demand in demands {
-        match demand {
-            ShellDemand::Directory(path) => {
-                commands.push(format!("demand_directory {}", word(path)))
-            }
-            ShellDemand::Nothing(path) => commands.push(format!("demand_nothing {}", word(path))),
-            ShellDemand::File(path, any) => {
-                commands.push(format!(
-                    "demand_file {} {}",
-                    word(path),
-                    contents(any, data, &mut functions)
-                ));
-            }
-            ShellDemand::Perhaps(path, any) => {
-                commands.push(format!(
-                    "demand_perhaps {} {}",
-                    word(path),
-                    contents(any, data, &mut functions)
-                ));
-            }
-            ShellDemand::Symlink(path, target) => {
-                commands.push(format!("demand_symlink {} {}", word(path), word(target)));
-            }
-            ShellDemand::Mode(path, mode) => {
-                commands.push(format!("demand_mode {} {mode:o}", word(path)))
-            }
-            ShellDemand::Xattrs(path, attributes) => {
-                let each = attributes.iter().map(|(name, value)| {
-                    format!(" {}", word(&format!("{name}={}", hexadecimal(value))))
-                });
-                commands.push(format!("demand_xattrs {}{}", word(path), each.collect::<String>()));
-            }
-            ShellDemand::Command { text, environment, done } => {
-                functions.extend(command(text, environment, done, data));
-                commands.push("demand_command check_command".to_owned());
-            }
+    let commands = demands.iter().map(|demand| test(demand, data, &mut functions)).collect();
+    (functions, commands)
+}
+
+/// Returns the command that tests a demand. Adds the functions that it calls.
+fn test(demand: &ShellDemand, data: &mut EmbeddedData, functions: &mut Vec<String>) -> String {
+    match demand {
+        ShellDemand::Directory(path) => format!("demand_directory {}", word(path)),
+        ShellDemand::Nothing(path) => format!("demand_nothing {}", word(path)),
+        ShellDemand::File(path, any) => {
+            format!("demand_file {} {}", word(path), contents(any, data, functions))
+        }
+        ShellDemand::Perhaps(path, any) => {
+            format!("demand_perhaps {} {}", word(path), contents(any, data, functions))
+        }
+        ShellDemand::Symlink(path, target) => {
+            format!("demand_symlink {} {}", word(path), word(target))
+        }
+        ShellDemand::Mode(path, mode) => format!("demand_mode {} {mode:o}", word(path)),
+        ShellDemand::Xattrs(path, attributes) => {
+            let each = attributes.iter().map(|(name, value)| {
+                format!(" {}", word(&format!("{name}={}", hexadecimal(value))))
+            });
+            format!("demand_xattrs {}{}", word(path), each.collect::<String>())
+        }
+        ShellDemand::Any(demands) => {
+            let tests: Vec<String> =
+                demands.iter().map(|demand| word(&test(demand, data, functions))).collect();
+            format!("demand_any {}", tests.join(" "))
+        }
+        ShellDemand::Command { text, environment, done } => {
+            functions.extend(command(text, environment, done, data));
+            "demand_command check_command".to_owned()
         }
     }
-    (functions, commands)
 }
 
 /// Returns the programs that these tests call and that some scripts do not need.
 pub(super) fn programs(demands: &[ShellDemand]) -> impl Iterator<Item = &'static str> {
-    let of = |demand: &ShellDemand| match demand {
+    demands.iter().flat_map(programs_of)
+}
+
+fn programs_of(demand: &ShellDemand) -> Vec<&'static str> {
+    match demand {
         ShellDemand::Symlink(..) => vec!["readlink"],
         ShellDemand::Mode(..) => vec!["stat"],
         ShellDemand::Xattrs(..) => vec!["getfattr", "sort"],
+        ShellDemand::Any(demands) => demands.iter().flat_map(programs_of).collect(),
         _ => Vec::new(),
-    };
-    demands.iter().flat_map(of)
+    }
 }
 
 /// Adds a function for each of these contents. Returns their names.
@@ -100,4 +99,63 @@ fn command(
     lines.push(format!("    {}", runnable(text)));
     lines.push(")".to_owned());
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Returns the output of the tests in a folder with these files.
+    fn tested(files: &[(&str, &str)], demands: &[ShellDemand]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let mut data = EmbeddedData::default();
+        let (functions, commands) = lines(demands, &mut data);
+        let script = [
+            "mnt=. work=. broken=no".to_owned(),
+            "kept() { echo \"kept: $*\"; }".to_owned(),
+            "lost() { echo \"LOST: $*\"; broken=yes; }".to_owned(),
+            include_str!("library.sh").to_owned(),
+            data.lines().join("\n"),
+            functions.join("\n"),
+            commands.join("\n"),
+            "echo \"$broken\"".to_owned(),
+        ];
+        let mut shell = Command::new("sh");
+        let ran = shell.current_dir(folder.path()).args(["-c", &script.join("\n")]).output();
+        let ran = ran.unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stderr), "");
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    #[test]
+    fn one_of_several_demands_is_enough() {
+        let file = |path: &str| {
+            ShellDemand::File(
+                path.to_owned(),
+                vec![FileContents { least: 2, most: Some(2), parts: vec![] }],
+            )
+        };
+        let somewhere = ShellDemand::Any(vec![file("/it's"), file("/b")]);
+        let nothing = |path: &str| ShellDemand::Nothing(path.to_owned());
+        let once = ShellDemand::Any(vec![nothing("/it's"), nothing("/b")]);
+        let demands = [somewhere, once];
+        assert_eq!(
+            tested(&[("b", "bb")], &demands),
+            "kept: /b holds what it should\nkept: /it's is not there\nno\n"
+        );
+        assert_eq!(
+            tested(&[("b", "b")], &demands),
+            "LOST: /it's is gone; /b has 1 bytes, not 2\nkept: /it's is not there\nyes\n"
+        );
+        assert_eq!(
+            tested(&[("it's", "bb"), ("b", "bb")], &demands),
+            "kept: /it's holds what it should\nLOST: /it's is there, and was taken away for good; \
+             /b is there, and was taken away for good\nyes\n"
+        );
+    }
 }

@@ -98,6 +98,23 @@ holds() {
     lost "$path $first"
 }
 
+# Commands that each test a demand: one of them must hold.
+demand_any() {
+    none=
+    for test in "$@"; do
+        if answer=$(
+            broken=no
+            eval "$test"
+            [ "$broken" = no ]
+        ); then
+            [ -z "$answer" ] || printf '%s\n' "$answer"
+            return
+        fi
+        none="${none:+$none; }${answer##*LOST: }"
+    done
+    lost "$none"
+}
+
 # A command of the checker's own: 0 for ok, 1 for a broken promise.
 demand_command() {
     code=0

@@ -19,6 +19,8 @@ pub enum ShellDemand {
     Mode(String, u32),
     /// The file at the path has these extended attributes, by name, and no other user attributes.
     Xattrs(String, Vec<(String, Vec<u8>)>),
+    /// One of these holds at least.
+    Any(Vec<ShellDemand>),
     /// A shell command ends with 0. Its environment has the epoch, the arguments and the completed
     /// alternatives.
     Command {

@@ -39,7 +39,10 @@ pub fn demands(
         ShellDemand::Directory(of) | ShellDemand::Nothing(of) | ShellDemand::Symlink(of, _) => {
             of == path
         }
-        ShellDemand::Mode(..) | ShellDemand::Xattrs(..) | ShellDemand::Command { .. } => false,
+        ShellDemand::Mode(..)
+        | ShellDemand::Xattrs(..)
+        | ShellDemand::Any(_)
+        | ShellDemand::Command { .. } => false,
     });
     broken.then_some(all)
 }

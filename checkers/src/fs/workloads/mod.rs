@@ -418,7 +418,8 @@ impl Demands for Workloads {
         violation: &Violation,
     ) -> Option<Vec<ShellDemand>> {
         if violation.promise == MOVED {
-            return None;
+            let history = self.state.history.at(epoch);
+            return Some(self.renamed.at(epoch).demands(&self.state.fs, history));
         }
         demands::demands(&self.state.fs, self.state.history.at(epoch), violation)
     }

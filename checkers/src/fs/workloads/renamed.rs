@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Files, FsCall};
-use explode_runtime::verdict::{CheckError, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, ShellDemand, Verdict, Violation};
 
+use crate::fs::model::promise::PromisedContents;
 use crate::fs::model::{Abstract, History, Id, split};
 
 /// The promise that is judged.
@@ -93,6 +94,29 @@ impl RenamedFiles {
         paths
     }
 
+    /// Returns the paths of each renamed file, and the contents that it must have at one of them.
+    fn promised<'a>(
+        &'a self,
+        fs: &'a Abstract,
+        history: &'a History,
+    ) -> impl Iterator<Item = (Vec<String>, PromisedContents)> + 'a {
+        self.0.keys().filter(|id| fs.is_file(**id)).filter_map(|id| {
+            let paths = self.paths(*id, &mut Vec::new());
+            let contents = history.file(*id)?.forced.promised(true)?;
+            (paths.len() >= 2).then_some((paths, contents))
+        })
+    }
+
+    /// Returns what [`judge`](RenamedFiles::judge) demands, in a form that a shell can test.
+    pub fn demands(&self, fs: &Abstract, history: &History) -> Vec<ShellDemand> {
+        let promised = self.promised(fs, history);
+        let any = promised.map(|(paths, contents)| {
+            let file = |path| ShellDemand::File(path, vec![contents.demand()]);
+            ShellDemand::Any(paths.into_iter().map(file).collect())
+        });
+        any.collect()
+    }
+
     /// Checks that each renamed file is at one of its paths, with the contents that it must have.
     pub fn judge(
         &self,
@@ -100,15 +124,7 @@ impl RenamedFiles {
         fs: &Abstract,
         history: &History,
     ) -> Result<(), CheckError> {
-        for id in self.0.keys().filter(|id| fs.is_file(**id)) {
-            let paths = self.paths(*id, &mut Vec::new());
-            let Some(contents) = history.file(*id).and_then(|file| file.forced.promised(true))
-            else {
-                continue;
-            };
-            if paths.len() < 2 {
-                continue;
-            }
+        for (paths, contents) in self.promised(fs, history) {
             let mut is_there = false;
             for path in &paths {
                 match contents.judge(files, path) {
