@@ -30,6 +30,7 @@ use explode_runtime::check::{
 };
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
+use explode_runtime::plan::NO_DEPTH;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Promise, ShellDemand, Violation};
 
@@ -49,6 +50,10 @@ pub const NAME: &str = "fs-workloads";
 /// The number of calls on the model after which the forecast of a run is given up, for each start:
 /// a second at most.
 const MOST_COUNTED: u64 = 30_000;
+
+/// The number of workloads of one length at which the forecast of a run without a bound ends. No
+/// such run comes to the next length.
+const ENOUGH: u128 = 100_000;
 
 /// The definition for the registry.
 pub fn def() -> CheckerDef {
@@ -387,13 +392,17 @@ impl Forecast for Workloads {
     fn mutates(&self, depth: u32) -> Vec<ExactCount> {
         let mut counters: Vec<(Counter, ModelFiles)> =
             self.starts.iter().map(|start| self.counter(*start, MOST_COUNTED)).collect();
-        let of = |calls| {
+        let mut all = vec![ExactCount::from(self.starts.len() as u64)];
+        for calls in 1..depth {
             let counts = counters.iter_mut().map(|(counter, files)| counter.count(files, calls));
-            let times = (self.time.len() as u128).pow(calls);
-            counts.sum::<Option<u128>>().map(|count| ExactCount((count * times).into()))
-        };
-        let starts = ExactCount::from(self.starts.len() as u64);
-        [starts].into_iter().chain((1..depth).map_while(of)).collect()
+            let Some(count) = counts.sum::<Option<u128>>() else { break };
+            let count = count * (self.time.len() as u128).pow(calls);
+            all.push(ExactCount(count.into()));
+            if depth == NO_DEPTH && count > ENOUGH {
+                break;
+            }
+        }
+        all
     }
 }
 
