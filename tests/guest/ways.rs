@@ -102,7 +102,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         },
     );
     report.case("workloads: one call on an empty ext4, exact counts, clean", |_| {
-        let options = Options::none().with("start", "empty");
+        let options = Options::none().with("start", "empty").with("time", "passes");
         let plan = plan(cx, "fs-workloads", "ext4", &options, 2);
         let (summary, findings) = cx.explore(&plan);
         assert!(findings.is_empty(), "{findings:?}");

@@ -86,7 +86,7 @@ pub fn def() -> CheckerDef {
             name: "time",
             about: "clock of the file systems between two calls, where they have one: passes, \
                     still (a file may get the same times twice), both",
-            default: "passes",
+            default: "both",
         },
         OptionDef {
             name: "swarm",
@@ -145,7 +145,7 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         start: None,
         time: options.one_of(
             "time",
-            &[("passes", &[true][..]), ("still", &[false][..]), ("both", &[true, false][..])],
+            &[("both", &[true, false][..]), ("passes", &[true][..]), ("still", &[false][..])],
         )?,
         swarm: options.bool("swarm", false)?,
         subset: Subset::ALL,
@@ -260,11 +260,12 @@ impl Workloads {
         self.state.follow_calls(calls);
         // Nothing is promised about a file that has lost its last name.
         self.state.fs.nameless_mut().clear();
+        self.state.history.begin();
+        // A crash can come before msync has returned.
         if self.state.counts(By::Msync) {
             let (history, fs) = (&mut self.state.history.now, &self.state.fs);
             calls.iter().for_each(|call| history.end(fs, call));
         }
-        self.state.history.begin();
     }
 
     /// Forces something, or nothing. A sync that fails promises nothing, and the workload goes on.

@@ -43,13 +43,13 @@ fn the_forecast_adds_up_the_starts() {
         let number = |count: ExactCount| u64::try_from(count.0).unwrap();
         numbers.into_iter().map(number).collect::<Vec<u64>>()
     };
-    assert_eq!(forecast("", 3), [5, 1_054, 273_652]);
-    assert_eq!(forecast("start=empty", 3), [1, 8, 252]);
-    assert_eq!(forecast("start=committed descriptors=closed", 2), [2, 516]);
+    assert_eq!(forecast("time=still", 3), [5, 1_054, 273_652]);
+    assert_eq!(forecast("time=passes start=empty", 3), [1, 8, 252]);
+    assert_eq!(forecast("time=still start=committed descriptors=closed", 2), [2, 516]);
     assert_eq!(forecast("start=committed descriptors=open", 1), [2]);
     // Each call has two times.
-    assert_eq!(forecast("time=both", 3), [5, 2 * 1_054, 4 * 273_652]);
-    assert_eq!(forecast("alphabet=full", 9)[..2], [5, 5_180]);
+    assert_eq!(forecast("", 3), [5, 2 * 1_054, 4 * 273_652]);
+    assert_eq!(forecast("time=still alphabet=full", 9)[..2], [5, 5_180]);
     assert!(forecast("alphabet=full", 9).len() < 5, "longer ones take too long to count");
 }
 
