@@ -1,9 +1,8 @@
 //! All paths of one length, in random order, then those that are longer by one.
 //!
-//! A run whose time ends before its bounds then has a fair sample of the longest paths, in place of
-//! all paths with the same first calls. Every path is explored once, so a run that ends by itself is
-//! as complete as one of [`Exhaust`](super::Exhaust), with the same counts if no two states are
-//! equal.
+//! A run that ends before its bounds has a sample of the longest paths, in place of all paths with
+//! the same first calls. Every path is explored once, so a run that ends by itself is as complete
+//! as one of [`Exhaust`](super::Exhaust), with the same counts if no two states are equal.
 //!
 //! A unit begins with a script, and its other answers are drawn. The options that were not drawn
 //! are branches: each is a script that ends with one of them. The branches of one state divide its

@@ -52,7 +52,7 @@ pub const NAME: &str = "fs-workloads";
 const MOST_COUNTED: u64 = 30_000;
 
 /// The number of workloads of one length at which the forecast of a run without a bound ends. No
-/// such run comes to the next length.
+/// such run reaches the next length.
 const ENOUGH: u128 = 100_000;
 
 /// The definition for the registry.
