@@ -78,7 +78,7 @@ impl StateTree {
         (self.get(self.before(id)), self.choices(self.node(id).choices.iter()))
     }
 
-    /// Returns the state before one. A state with which a search begins is before itself.
+    /// Returns the state before one, or the state itself if a search begins with it.
     pub fn before(&self, id: StateId) -> StateId {
         StateId(id.0 - self.node(id).back)
     }

@@ -121,7 +121,8 @@ fn breadth_first_exhausts_a_state_before_the_next() {
     }
 }
 
-/// Shuffled, the short paths come first, those of one length in an order that depends on the seed.
+/// Shuffled, the short paths come first, those of one length in random order, the same in each run
+/// with one seed.
 #[test]
 fn shuffled_ways_of_one_length_come_in_random_order() {
     let (_, _, explored) = explore(unsigned, &StrategyName::Shuffle, 7);

@@ -51,8 +51,8 @@ pub const NAME: &str = "fs-workloads";
 /// a second at most.
 const MOST_COUNTED: u64 = 30_000;
 
-/// The number of workloads of one length at which the forecast of a run without a bound ends. No
-/// such run reaches the next length.
+/// The number of workloads of one length at which the forecast of a run without a bound ends: a
+/// guest needs hours for all of them, and counting the next length takes seconds.
 const ENOUGH: u128 = 100_000;
 
 /// The definition for the registry.
