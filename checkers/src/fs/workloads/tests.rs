@@ -103,6 +103,14 @@ fn renamed_files_have_one_of_their_names() {
         let Workloads { renamed, state, .. } = &workloads;
         let judged = renamed.now.judge(&files, &state.fs, &state.history.now);
         assert_eq!(judged.is_err(), lost, "{calls:?} {names:?}: {judged:?}");
+        // A script demands the same: of each file one of its paths.
+        let met = |demand: &ShellDemand| {
+            let ShellDemand::Any(any) = demand else { panic!("a demand of another kind") };
+            any.iter()
+                .any(|one| matches!(one, ShellDemand::File(path, _) if names.contains(&&**path)))
+        };
+        let demands = renamed.now.demands(&state.fs, &state.history.now);
+        assert_eq!(demands.iter().all(met), !lost, "{calls:?} {names:?}");
     }
 }
 
