@@ -1,5 +1,7 @@
 //! Starting workers.
 
+use tracing::debug;
+
 use crate::base::RunError;
 use crate::dedup::SeenChecks;
 use crate::verdict::WorkerDeath;
@@ -8,8 +10,32 @@ use crate::worker::{StartError, WorkerStarted, Workers};
 /// The maximal number of keys in one message.
 const KEYS: usize = 1 << 16;
 
+/// The number of workers that may die, one after the other, before the first has started.
+const FIRST: u32 = 2;
+/// The number of workers that may die, one after the other, once a worker of the run has started
+/// the stack. The stack is known to start, so such deaths have other causes.
+const LATER: u32 = 10;
+
 /// Starts a worker that knows the merged checks. A worker that dies is started once more.
 pub(super) fn start(
+    workers: &mut dyn Workers,
+    merged: &SeenChecks,
+    keep_events: bool,
+) -> Result<WorkerStarted, RunError> {
+    start_one_of(FIRST, workers, merged, keep_events)
+}
+
+/// Starts a worker in place of one that has died, as [`start`] does, with more attempts.
+pub(super) fn start_again(
+    workers: &mut dyn Workers,
+    merged: &SeenChecks,
+    keep_events: bool,
+) -> Result<WorkerStarted, RunError> {
+    start_one_of(LATER, workers, merged, keep_events)
+}
+
+fn start_one_of(
+    attempts: u32,
     workers: &mut dyn Workers,
     merged: &SeenChecks,
     keep_events: bool,
@@ -19,10 +45,13 @@ pub(super) fn start(
         send_known(workers, merged).map_err(StartError::Died)?;
         Ok(started)
     };
-    match once() {
-        Err(StartError::Died(_)) => Ok(once()?),
-        other => Ok(other?),
+    for _ in 1..attempts {
+        match once() {
+            Err(StartError::Died(death)) => debug!("{death}"),
+            other => return Ok(other?),
+        }
     }
+    Ok(once()?)
 }
 
 /// Starts the first worker, which knows no merged checks. A worker that dies is started once more.
@@ -42,4 +71,63 @@ pub(super) fn send_known(
     merged: &SeenChecks,
 ) -> Result<(), WorkerDeath> {
     merged.parts(KEYS).try_for_each(|known| workers.learn(&known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::KnownChecks;
+    use crate::verdict::WorkerStep;
+    use crate::worker::{UnitListener, UnitOrder, UnitResult};
+
+    /// Workers of which the first `dying` die before their stack has started.
+    struct Dying {
+        dying: u32,
+        started: u32,
+    }
+
+    impl Workers for Dying {
+        fn start(&mut self, _keep_events: bool) -> Result<WorkerStarted, StartError> {
+            self.started += 1;
+            if self.started > self.dying {
+                return Ok(WorkerStarted::default());
+            }
+            Err(StartError::Died(WorkerDeath {
+                step: WorkerStep::FirstStart,
+                verdict: None,
+                message: "the process was ended by SIGKILL".to_owned(),
+                killed_externally: false,
+            }))
+        }
+
+        fn learn(&mut self, _known: &KnownChecks) -> Result<(), WorkerDeath> {
+            Ok(())
+        }
+
+        fn run(
+            &mut self,
+            _order: &UnitOrder,
+            _listener: &mut dyn UnitListener,
+        ) -> Result<UnitResult, WorkerDeath> {
+            unreachable!("no unit is run")
+        }
+    }
+
+    #[test]
+    fn more_workers_may_die_once_one_has_started() {
+        let merged = SeenChecks::default();
+        for (dying, first, later) in [
+            (0, true, true),
+            (1, true, true),
+            (2, false, true),
+            (9, false, true),
+            (10, false, false),
+        ] {
+            let mut workers = Dying { dying, started: 0 };
+            assert_eq!(start(&mut workers, &merged, false).is_ok(), first, "{dying}");
+            let mut workers = Dying { dying, started: 0 };
+            assert_eq!(start_again(&mut workers, &merged, false).is_ok(), later, "{dying}");
+            assert_eq!(workers.started, (dying + 1).min(LATER));
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::journal::{Journal, ResumedJournal, UnitRecord};
 use super::progress::RunState;
 use super::retry::UnitRetry;
 use super::sink::{RunSink, run_info};
-use super::start::{send_known, start};
+use super::start::{send_known, start, start_again};
 use super::totals::Merged;
 use crate::base::{RunError, UsageError};
 use crate::choose::Choice;
@@ -118,7 +118,7 @@ impl<'a> Supervisor<'a> {
                 let journal = history.go_on(&folder, go_on)?;
                 let checks = run.totals.checks();
                 if results.is_none() && send_known(workers, checks).is_err() {
-                    started = start(workers, checks, keep_events)?;
+                    started = start_again(workers, checks, keep_events)?;
                 }
                 Some(journal)
             }
