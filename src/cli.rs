@@ -498,6 +498,9 @@ pub struct AgentArgs {
     /// End the guest when a task hangs in its kernel for this long.
     #[arg(long, value_name = "SECONDS")]
     pub hung: Option<u64>,
+    /// Share a page with the host.
+    #[arg(long)]
+    pub page: bool,
     /// Measure instead of checking.
     #[arg(long)]
     pub bench: bool,

@@ -49,7 +49,9 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
         Command::Completions(args) => completions::completions(registry, args),
         Command::Vm(command) => vm::vm(command),
         Command::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
-        Command::Agent(args) => guest::agent::serve_port(registry, &args.port, args.hung),
+        Command::Agent(args) => {
+            guest::agent::serve_port(registry, &args.port, args.page, args.hung)
+        }
         Command::Worker(args) => child_worker::serve_page(registry, &args.page),
     }
 }

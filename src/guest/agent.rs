@@ -9,14 +9,20 @@ use std::sync::Arc;
 use explode_kernel::AllBackends;
 use explode_runtime::base::Exit;
 use explode_runtime::plan::Registry;
-use explode_runtime::worker::serve;
+use explode_runtime::worker::{StepPage, serve};
+use explode_vm::open_shared;
 
 use crate::diagnostics::{Lines, OfWorker};
 use crate::output;
 
-/// Serves the host on a character device. A task that hangs in the kernel for `hung_seconds` ends
-/// the guest.
-pub fn serve_port(registry: &Registry, port: &Path, hung_seconds: Option<u64>) -> Exit {
+/// Serves the host on a character device. With `has_page` steps are announced on the page that this
+/// guest shares with the host. A task that hangs in the kernel for `hung_seconds` ends the guest.
+pub fn serve_port(
+    registry: &Registry,
+    port: &Path,
+    has_page: bool,
+    hung_seconds: Option<u64>,
+) -> Exit {
     // The process may have the loader's name. Stories show the task by this name.
     let _ = std::fs::write("/proc/self/comm", "explode");
     if let Some(seconds) = hung_seconds {
@@ -27,11 +33,19 @@ pub fn serve_port(registry: &Registry, port: &Path, hung_seconds: Option<u64>) -
     }
     let served = || -> io::Result<()> {
         let output = OpenOptions::new().read(true).write(true).open(port)?;
+        let page = has_page.then(|| open_page());
+        let page = page.transpose()?;
         let diagnostics = OfWorker::new(Lines::Sent(Arc::default()));
-        serve(registry, &AllBackends, output.try_clone()?.into(), output, None, &diagnostics)
+        let input = output.try_clone()?.into();
+        serve(registry, &AllBackends, input, output, page.as_ref(), &diagnostics)
     };
     match served() {
         Ok(()) => Exit::Clean,
         Err(error) => output::fail(Exit::Broken, format!("{}: {error}", port.display())),
     }
+}
+
+/// Maps the page that the host shares with this guest.
+fn open_page() -> io::Result<StepPage> {
+    Ok(StepPage::map(&open_shared()?)?)
 }

@@ -13,6 +13,7 @@ use explode_vm::{
     GuestWriter, KernelSource, VmError, WantedProgram, qemu,
 };
 use libc::SIGKILL;
+use nix::errno::Errno;
 use tracing::info_span;
 
 use super::console;
@@ -39,7 +40,8 @@ pub fn worker_spec(
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel checks at intervals of the timeout and may need three checks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
-    spec.agent = Some(Agent::this_program(["agent", PORT, "--hung", &hung_seconds]));
+    spec.agent = Some(Agent::this_program(["agent", PORT, "--page", "--hung", &hung_seconds]));
+    spec.shared_bytes = StepPage::BYTES;
     spec.kernel_arguments.push("oops=panic panic_on_warn=1 panic_print=0x20".to_owned());
     Ok(spec)
 }
@@ -57,7 +59,11 @@ pub fn boot(
     let (reader, writer) = guest.take_stream().expect("it is taken once");
     never_block(&writer)
         .map_err(|error| BrokenKind::Worker.of(format_args!("the guest's stream: {error}")))?;
-    Ok(Box::new(GuestTransport { guest, reader, writer, ended: None }))
+    let page = guest.shared().ok_or(Errno::ENOENT).and_then(StepPage::map);
+    let page = page.map_err(|errno| {
+        BrokenKind::Worker.of(format_args!("the page shared with the guest: {}", errno.desc()))
+    })?;
+    Ok(Box::new(GuestTransport { guest, reader, writer, page, ended: None }))
 }
 
 /// A guest with an agent that waits for a task.
@@ -65,6 +71,7 @@ struct GuestTransport {
     guest: Guest,
     reader: GuestReader,
     writer: GuestWriter,
+    page: StepPage,
     ended: Option<TransportEnd>,
 }
 
@@ -78,7 +85,7 @@ impl Transport for GuestTransport {
     }
 
     fn page(&self) -> Option<&StepPage> {
-        None
+        Some(&self.page)
     }
 
     fn kept_waiting(&self) -> Duration {

@@ -66,7 +66,7 @@ pub use cache::Cache;
 pub use doctor::{Requirement, RequirementState};
 pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
-    MemoryFile, WantedProgram, find_program, qemu, shell, this_program,
+    MemoryFile, WantedProgram, find_program, open_shared, qemu, shell, this_program,
 };
 pub use image::GuestImage;
 pub use kernel::{BuiltKernel, KernelSource};

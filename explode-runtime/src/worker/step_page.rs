@@ -15,8 +15,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::verdict::WorkerStep;
 
-const BYTES: usize = 4096;
-const WORDS: usize = BYTES / 8;
+const WORDS: usize = StepPage::BYTES as usize / 8;
 /// The offsets of the fields, in words.
 const COUNT: usize = 0;
 const STOP: usize = 1;
@@ -31,12 +30,15 @@ pub struct StepPage {
 }
 
 impl StepPage {
+    /// The size of the page's file, in bytes.
+    pub const BYTES: u64 = 4096;
+
     /// Creates the page in an empty file. A file in memory is best.
     ///
     /// # Errors
     /// The file cannot be resized or mapped.
     pub fn create(file: &File) -> Result<StepPage, Errno> {
-        nix::unistd::ftruncate(file, BYTES as i64)?;
+        nix::unistd::ftruncate(file, StepPage::BYTES as i64)?;
         StepPage::map(file)
     }
 
@@ -45,10 +47,10 @@ impl StepPage {
     /// # Errors
     /// The file does not have the size of a page, or cannot be mapped.
     pub fn map(file: &File) -> Result<StepPage, Errno> {
-        if file.metadata().map_or(0, |metadata| metadata.len()) != BYTES as u64 {
+        if file.metadata().map_or(0, |metadata| metadata.len()) != StepPage::BYTES {
             return Err(Errno::EINVAL);
         }
-        let length = NonZeroUsize::new(BYTES).ok_or(Errno::EINVAL)?;
+        let length = NonZeroUsize::new(StepPage::BYTES as usize).ok_or(Errno::EINVAL)?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: the kernel chooses the address of this new mapping, so it overlaps no memory in
         // use.
@@ -112,7 +114,7 @@ impl Drop for StepPage {
     fn drop(&mut self) {
         // SAFETY: this is the mapping of self, and there is no reference into it. munmap fails only
         // if the range is not a mapping.
-        unsafe { munmap(self.at.cast(), BYTES) }.ok();
+        unsafe { munmap(self.at.cast(), StepPage::BYTES as usize) }.ok();
     }
 }
 

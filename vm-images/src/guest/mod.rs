@@ -9,6 +9,7 @@ mod probe;
 mod programs;
 mod qemu;
 mod running;
+mod shared;
 mod shell;
 mod spec;
 
@@ -21,5 +22,6 @@ pub(crate) use probe::{
 pub use programs::{WantedProgram, find_program};
 pub use qemu::program as qemu;
 pub use running::{Guest, GuestReader, GuestWriter};
+pub use shared::open_shared;
 pub use shell::shell;
 pub use spec::{GuestFile, GuestSpec};

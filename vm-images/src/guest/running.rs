@@ -1,6 +1,7 @@
 //! A running guest: QEMU as a child process that ends with this process, and a stream to the agent
 //! in it.
 
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
@@ -14,7 +15,7 @@ use nix::unistd::Pid;
 
 use super::memory::{self, MemoryFile};
 use super::spec::GuestSpec;
-use super::{initrd, qemu};
+use super::{initrd, qemu, shared};
 use crate::base::{ErrorContext, HostClock, Result, VmError, kept_waiting, spawn};
 
 /// The number of console lines in an error.
@@ -40,6 +41,7 @@ pub struct Guest {
     stream: Option<(GuestReader, GuestWriter)>,
     console: MemoryFile,
     messages: MemoryFile,
+    shared: Option<MemoryFile>,
 }
 
 impl Guest {
@@ -68,6 +70,8 @@ impl Guest {
         let console = MemoryFile::new("console").doing("make a file in memory")?;
         let messages = MemoryFile::new("qemu").doing("make a file in memory")?;
         let mut qemu = qemu::command(spec, &initrd)?;
+        let bytes = Some(spec.shared_bytes).filter(|bytes| *bytes > 0);
+        let shared = bytes.map(|bytes| shared::add(&mut qemu, bytes)).transpose()?;
         console.give(&mut qemu);
         qemu.args([
             "-chardev",
@@ -88,7 +92,7 @@ impl Guest {
             let _ = fcntl(reader, F_SETPIPE_SZ(PIPE_BYTES));
             let _ = fcntl(writer, F_SETPIPE_SZ(PIPE_BYTES));
         }
-        Ok(Self { qemu, stream, console, messages })
+        Ok(Self { qemu, stream, console, messages, shared })
     }
 
     fn wait_for_agent(
@@ -146,6 +150,13 @@ impl Guest {
     /// Returns the two directions of the stream. `None` on the second call.
     pub fn take_stream(&mut self) -> Option<(GuestReader, GuestWriter)> {
         self.stream.take()
+    }
+
+    /// Returns the memory that the guest shares with the host; `None` if its specification has
+    /// none.
+    #[must_use]
+    pub fn shared(&self) -> Option<&File> {
+        self.shared.as_ref().map(MemoryFile::writer)
     }
 
     /// Returns everything that the guest has printed on its console so far.

@@ -32,6 +32,9 @@ pub struct GuestSpec {
     pub boot_deadline: Duration,
     /// Arguments that are added to the kernel's command line.
     pub kernel_arguments: Vec<String>,
+    /// The size of the memory that the guest shares with the host
+    /// ([`open_shared`](super::open_shared)), in bytes: a power of two from 4096, or 0 for none.
+    pub shared_bytes: u64,
 }
 
 impl GuestSpec {
@@ -50,6 +53,7 @@ impl GuestSpec {
             accelerator: Accelerator::Emulation,
             boot_deadline: Duration::from_secs(60),
             kernel_arguments: Vec::new(),
+            shared_bytes: 0,
         }
     }
 }
