@@ -33,7 +33,7 @@ pub fn serve_port(
     }
     let served = || -> io::Result<()> {
         let output = OpenOptions::new().read(true).write(true).open(port)?;
-        let page = has_page.then(|| open_page());
+        let page = has_page.then(open_page);
         let page = page.transpose()?;
         let diagnostics = OfWorker::new(Lines::Sent(Arc::default()));
         let input = output.try_clone()?.into();
