@@ -33,8 +33,7 @@ pub fn serve_port(
     }
     let served = || -> io::Result<()> {
         let output = OpenOptions::new().read(true).write(true).open(port)?;
-        let page = has_page.then(open_page);
-        let page = page.transpose()?;
+        let page = has_page.then(open_page).transpose()?;
         let diagnostics = OfWorker::new(Lines::Sent(Arc::default()));
         let input = output.try_clone()?.into();
         serve(registry, &AllBackends, input, output, page.as_ref(), &diagnostics)

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use tracing::info;
 
 use super::attempt::Attempt;
-use super::start::start_again;
+use super::start::{LATER, start};
 use crate::base::RunError;
 use crate::dedup::KnownChecks;
 use crate::explore::Unit;
@@ -245,7 +245,7 @@ impl<'a> UnitRetry<'a> {
     /// Starts a new worker. Returns false, after reporting it, if that cannot be done.
     fn restart(&mut self, attempt: &mut Attempt<'_, '_>) -> bool {
         info!("restart");
-        let why = match start_again(self.workers, attempt.run.totals.checks(), self.keep_events) {
+        let why = match start(LATER, self.workers, attempt.run.totals.checks(), self.keep_events) {
             Ok(started) if started.origin == self.started.origin => {
                 (self.alive, self.last_counts) = (true, false);
                 return true;

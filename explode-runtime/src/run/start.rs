@@ -10,32 +10,16 @@ use crate::worker::{StartError, WorkerStarted, Workers};
 /// The maximal number of keys in one message.
 const KEYS: usize = 1 << 16;
 
-/// The number of workers that may die, one after the other, before the first has started.
-const FIRST: u32 = 2;
-/// The number of workers that may die, one after the other, once a worker of the run has started
-/// the stack. The stack is known to start, so such deaths have other causes.
-const LATER: u32 = 10;
+/// The number of workers that are tried for the first start of a stack.
+pub(super) const FIRST: u32 = 2;
+/// The number of workers that are tried once a worker of the run has started the stack. The stack is
+/// known to start, so the deaths of workers have other causes.
+pub(super) const LATER: u32 = 10;
 
-/// Starts a worker that knows the merged checks. A worker that dies is started once more.
+/// Starts a worker that knows the merged checks. In place of one that dies the next is started,
+/// until `most` were tried.
 pub(super) fn start(
-    workers: &mut dyn Workers,
-    merged: &SeenChecks,
-    keep_events: bool,
-) -> Result<WorkerStarted, RunError> {
-    start_one_of(FIRST, workers, merged, keep_events)
-}
-
-/// Starts a worker in place of one that has died, as [`start`] does, with more attempts.
-pub(super) fn start_again(
-    workers: &mut dyn Workers,
-    merged: &SeenChecks,
-    keep_events: bool,
-) -> Result<WorkerStarted, RunError> {
-    start_one_of(LATER, workers, merged, keep_events)
-}
-
-fn start_one_of(
-    attempts: u32,
+    most: u32,
     workers: &mut dyn Workers,
     merged: &SeenChecks,
     keep_events: bool,
@@ -45,7 +29,7 @@ fn start_one_of(
         send_known(workers, merged).map_err(StartError::Died)?;
         Ok(started)
     };
-    for _ in 1..attempts {
+    for _ in 1..most {
         match once() {
             Err(StartError::Died(death)) => debug!("{death}"),
             other => return Ok(other?),
@@ -59,7 +43,7 @@ fn start_one_of(
 /// # Errors
 /// The worker does not start.
 pub fn first_start(workers: &mut dyn Workers) -> Result<WorkerStarted, RunError> {
-    start(workers, &SeenChecks::default(), false)
+    start(FIRST, workers, &SeenChecks::default(), false)
 }
 
 /// Sends a worker the merged checks.
@@ -124,9 +108,9 @@ mod tests {
             (10, false, false),
         ] {
             let mut workers = Dying { dying, started: 0 };
-            assert_eq!(start(&mut workers, &merged, false).is_ok(), first, "{dying}");
+            assert_eq!(start(FIRST, &mut workers, &merged, false).is_ok(), first, "{dying}");
             let mut workers = Dying { dying, started: 0 };
-            assert_eq!(start_again(&mut workers, &merged, false).is_ok(), later, "{dying}");
+            assert_eq!(start(LATER, &mut workers, &merged, false).is_ok(), later, "{dying}");
             assert_eq!(workers.started, (dying + 1).min(LATER));
         }
     }

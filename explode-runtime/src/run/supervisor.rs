@@ -15,7 +15,7 @@ use super::journal::{Journal, ResumedJournal, UnitRecord};
 use super::progress::RunState;
 use super::retry::UnitRetry;
 use super::sink::{RunSink, run_info};
-use super::start::{send_known, start, start_again};
+use super::start::{FIRST, LATER, send_known, start};
 use super::totals::Merged;
 use crate::base::{RunError, UsageError};
 use crate::choose::Choice;
@@ -100,7 +100,7 @@ impl<'a> Supervisor<'a> {
         let Supervisor { plan, workers, sink, keep, interrupt, elsewhere, .. } = self;
         let (mut results, mut started) = match elsewhere {
             Some((results, started)) => (Some(results), started),
-            None => (None, start(workers, &SeenChecks::default(), keep_events)?),
+            None => (None, start(FIRST, workers, &SeenChecks::default(), keep_events)?),
         };
         if let Persistence::Resume(history) = &keep {
             history.fits(&started.origin)?;
@@ -118,7 +118,7 @@ impl<'a> Supervisor<'a> {
                 let journal = history.go_on(&folder, go_on)?;
                 let checks = run.totals.checks();
                 if results.is_none() && send_known(workers, checks).is_err() {
-                    started = start_again(workers, checks, keep_events)?;
+                    started = start(LATER, workers, checks, keep_events)?;
                 }
                 Some(journal)
             }

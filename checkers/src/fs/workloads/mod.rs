@@ -51,9 +51,9 @@ pub const NAME: &str = "fs-workloads";
 /// a second at most.
 const MOST_COUNTED: u64 = 30_000;
 
-/// The number of workloads of one length at which the forecast of a run without a bound ends: a
-/// guest needs hours for all of them, and counting the next length takes seconds.
-const ENOUGH: u128 = 100_000;
+/// The number of workloads of one length at which the forecast of a run without a bound ends. To
+/// count the next length then takes a guest that is emulated longer than a step may last.
+const ENOUGH: u128 = 5_000;
 
 /// The definition for the registry.
 pub fn def() -> CheckerDef {

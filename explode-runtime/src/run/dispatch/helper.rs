@@ -2,7 +2,7 @@
 
 use super::store::{HelperTask, UnitStore};
 use crate::dedup::SeenChecks;
-use crate::run::start::start;
+use crate::run::start::{FIRST, start};
 use crate::verdict::WorkerStep;
 use crate::worker::{UnitListener, UnitOrder, Workers};
 
@@ -23,7 +23,7 @@ pub(super) fn help(
     let mut deaths = 0;
     while deaths < DEATHS && !store.stopped() {
         let Some(origin) = store.origin() else { return Ok(()) };
-        let started = start(workers, &SeenChecks::default(), keep_events)
+        let started = start(FIRST, workers, &SeenChecks::default(), keep_events)
             .map_err(|error| error.to_string())?;
         if started.origin != origin {
             return Err(
