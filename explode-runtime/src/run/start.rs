@@ -12,7 +12,7 @@ const KEYS: usize = 1 << 16;
 
 /// The number of workers that are tried for the first start of a stack.
 pub(super) const FIRST: u32 = 2;
-/// The number of workers that are tried once a worker of the run has started the stack. The stack is
+/// The number of workers that are tried once a worker of the run has started the stack. Then it is
 /// known to start, so the deaths of workers have other causes.
 pub(super) const LATER: u32 = 10;
 
