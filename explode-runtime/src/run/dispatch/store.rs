@@ -137,7 +137,7 @@ impl UnitStore {
         let id = unit.id();
         shared.running.remove(&id);
         shared.left.remove(&id);
-        // A job of this unit may still wait. Nobody would take its result.
+        // A job of this unit may still wait. Its result would not be used.
         shared.jobs.retain(|job| job.unit.id() != id);
         let known = Arc::new(known);
         shared.helpers.iter_mut().for_each(|slot| slot.news.push(Arc::clone(&known)));
