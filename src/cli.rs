@@ -291,12 +291,10 @@ pub struct MatrixArgs {
     /// Time for all cells together. Each cell gets an equal share of what is left.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "resume")]
     pub budget: Option<u64>,
-    /// Time for one run. A cell has a second run if the first finds nothing.
-    #[arg(
-        long, value_name = "TIME", value_parser = milliseconds, default_value = "2m",
-        conflicts_with = "resume"
-    )]
-    pub cell: u64,
+    /// Most time for one run. A cell has a second run if the first finds nothing. Default: 2m, and
+    /// all time that is left for a check that goes deeper, if there is a --budget.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "resume")]
+    pub cell: Option<u64>,
     /// Report a step that takes longer as a hang: 30s, 500ms. Each hang is replayed with ten times
     /// this deadline.
     #[arg(

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::plan::mode;
 use crate::cli::{Format, MatrixArgs};
-use crate::matrix::{self, Cell, CellLimits, CellOutcome, Grid};
+use crate::matrix::{self, Cell, CellLimits, CellOutcome, Grid, Share, ShareLimits, Shares};
 use crate::outputs::{self, Outputs};
 use crate::{interrupt, output, trust};
 
@@ -57,12 +57,10 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         grid: &grid,
         folder: &folder,
         format: args.format,
-        end: grid.budget_ms.map(|budget| begin + Duration::from_millis(budget)),
-        jobs: args.jobs,
+        shares: shares(&grid, args.jobs),
         order: order(&grid),
         next: AtomicUsize::new(0),
         ended: AtomicUsize::new(0),
-        beside: Mutex::new(Beside::default()),
         interrupted,
         cells: Mutex::new(vec![None; grid.systems.len() * grid.checks.len()]),
     };
@@ -106,6 +104,15 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         Exit::Broken
     } else {
         Exit::Clean
+    })
+}
+
+/// Returns the time and the workers of all cells.
+fn shares(grid: &Grid, jobs: u32) -> Shares {
+    Shares::new(ShareLimits {
+        budget: grid.budget_ms.map(Duration::from_millis),
+        most: grid.cell_ms.map(Duration::from_millis),
+        jobs,
     })
 }
 
@@ -163,7 +170,7 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
     check_deadline(args.deadline)?;
     check_samples(args.limit.unwrap_or_default(), args.samples.unwrap_or_default())?;
     args.budget.map_or(Ok(()), check_budget)?;
-    if args.cell == 0 {
+    if args.cell == Some(0) {
         let text =
             "a run of 0 has no time for anything; use at least 1ms with --cell, 2m is the default";
         return Err(UsageError(text.to_owned()).into());
@@ -210,13 +217,11 @@ struct MatrixRun<'a> {
     grid: &'a Grid,
     folder: &'a Path,
     format: Format,
-    end: Option<Instant>,
-    jobs: u32,
+    shares: Shares,
     /// The numbers of the cells, in the order in which they are run.
     order: Vec<usize>,
     next: AtomicUsize,
     ended: AtomicUsize,
-    beside: Mutex<Beside>,
     interrupted: &'a AtomicBool,
     cells: Mutex<Vec<Option<Cell>>>,
 }
@@ -228,7 +233,7 @@ impl MatrixRun<'_> {
         loop {
             let next = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(at) = self.order.get(next).copied() else { return Ok(()) };
-            let cell = self.cell(at, of - next)?;
+            let cell = self.cell(at, (of - next) as u32)?;
             let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
             match self.format {
                 Format::Human => output::line(&matrix::cell_line(&cell, ended, of)),
@@ -240,7 +245,7 @@ impl MatrixRun<'_> {
 
     /// Runs the cell with number `at`, or reads it if an earlier process has run it. `left` cells
     /// are not started yet, including this one.
-    fn cell(&self, at: usize, left: usize) -> std::io::Result<Cell> {
+    fn cell(&self, at: usize, left: u32) -> std::io::Result<Cell> {
         let MatrixRun { registry, grid, folder, interrupted, .. } = *self;
         let row = &grid.systems[at / grid.checks.len()];
         let column = &grid.checks[at % grid.checks.len()];
@@ -249,50 +254,18 @@ impl MatrixRun<'_> {
             // The file may come from another user, and names are parts of lines.
             return Ok(Cell { system: row.name.clone(), check: column.name.clone(), ..cell });
         }
-        let whole = Duration::from_millis(grid.cell_ms);
         if interrupted.load(Ordering::Relaxed) {
             return Ok(Cell::without(row, column, CellOutcome::NotRun, "interrupted"));
         }
-        let left_time = self.end.map(|end| end.saturating_duration_since(Instant::now()));
-        if left_time.is_some_and(|time| time.is_zero()) {
+        let Some(share) = self.shares.take(column.deepens, left) else {
             return Ok(Cell::without(row, column, CellOutcome::NotRun, "the budget was spent"));
-        }
-        let beside = self.beside.lock().expect("no worker has panicked").mean();
-        let budget = left_time.map_or(whole, |time| {
-            let share = time * self.jobs / left as u32;
-            (share.saturating_sub(beside) / RUNS).clamp(LEAST.min(whole), whole)
-        });
+        };
         let deadline = Duration::from_millis(grid.deadline_ms);
-        let limits = CellLimits { budget, deadline, until: None, interrupted };
-        let cell = matrix::run_cell(registry, grid, row, column, &place, limits)?;
-        let more = Duration::from_secs_f64(cell.seconds).saturating_sub(budget * RUNS);
-        self.beside.lock().expect("no worker has panicked").add(more);
+        let Share { budget, control, jobs } = share;
+        let limits = CellLimits { budget, jobs, deadline, until: None, interrupted };
+        let cell = matrix::run_cell(registry, grid, row, column, &place, limits, control)?;
+        self.shares.give_back(share, Duration::from_secs_f64(cell.seconds));
         Ok(cell)
-    }
-}
-
-/// The most runs of a cell.
-const RUNS: u32 = 2;
-/// The least time of a run. If the budget is short, some cells are not run and `--resume` runs them
-/// later. That is better than runs without time to find anything.
-const LEAST: Duration = Duration::from_secs(5);
-
-/// The time that cells took beyond the budgets of their runs, to boot guests and to replay findings
-/// in other guests.
-#[derive(Default)]
-struct Beside {
-    cells: u32,
-    sum: Duration,
-}
-
-impl Beside {
-    fn add(&mut self, time: Duration) {
-        self.cells += 1;
-        self.sum += time;
-    }
-
-    fn mean(&self) -> Duration {
-        self.sum.checked_div(self.cells).unwrap_or_default()
     }
 }
 

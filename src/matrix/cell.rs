@@ -175,7 +175,7 @@ impl Cell {
 }
 
 /// Runs the check. If it finds nothing, runs it again as a control, on disks that drop their
-/// flushes. `place` is the cell's folder.
+/// flushes, within the budget `control`. `place` is the cell's folder.
 ///
 /// # Errors
 /// A file cannot be written, or a process cannot be started.
@@ -186,6 +186,7 @@ pub fn run_cell(
     column: &Column,
     place: &Path,
     limits: CellLimits<'_>,
+    control: Duration,
 ) -> std::io::Result<Cell> {
     let begin = Instant::now();
     let mut cell = match CellFile::new(registry, grid, row, column) {
@@ -195,26 +196,27 @@ pub fn run_cell(
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
-            let once = |cell_file: &CellFile<'_>, name: &str, until| {
+            let once = |cell_file: &CellFile<'_>, name: &str, limits| {
                 std::fs::create_dir_all(place)?;
                 let file = place.join(format!("{name}.toml"));
                 durable_write(&file, cell_file.file().as_bytes())?;
-                cell_run::run(&file, &place.join(name), CellLimits { until, ..limits })
+                cell_run::run(&file, &place.join(name), limits)
             };
-            let run = once(&cell_file, "check", None)?;
+            let run = once(&cell_file, "check", limits)?;
             let run = hang_recheck::sift(registry, row, run, limits)?;
             let mut cell = judge(row, column, run, limits.budget);
             if cell.outcome == CellOutcome::Pass {
-                let control = match cell_file.without_flushes() {
+                let limits = CellLimits { budget: control, until: Some(&is_loss), ..limits };
+                let run = match cell_file.without_flushes() {
                     None => None,
                     Some(cell_file) => {
-                        let few = once(&cell_file.on_few_disks(), "no-flush", Some(&is_loss))?;
+                        let few = once(&cell_file.on_few_disks(), "no-flush", limits)?;
                         let all = has_seen_nothing(&few)
-                            .then(|| once(&cell_file, "no-flush-all", Some(&is_loss)));
+                            .then(|| once(&cell_file, "no-flush-all", limits));
                         Some(all.transpose()?.unwrap_or(few))
                     }
                 };
-                see(&mut cell, control, limits.budget);
+                see(&mut cell, run, control);
             }
             cell
         }

@@ -21,6 +21,8 @@ use serde::Deserialize;
 pub struct CellLimits<'a> {
     /// The run's own budget.
     pub budget: Duration,
+    /// The number of its workers.
+    pub jobs: u32,
     /// The deadline of a step.
     pub deadline: Duration,
     /// Ends the run once a finding for which this returns true is replayed.
@@ -80,6 +82,7 @@ pub fn run(file: &Path, out: &Path, limits: CellLimits<'_>) -> std::io::Result<C
     let mut command = explode_vm::this_program();
     command.arg("run").arg(file).arg("--out").arg(out).args(["--format", "jsonl", "--budget"]);
     command.arg(format!("{}ms", limits.budget.as_millis()));
+    command.arg("--jobs").arg(limits.jobs.to_string());
     run_command(command, limits)
 }
 

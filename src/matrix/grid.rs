@@ -35,8 +35,8 @@ pub struct Grid {
     pub mode: Option<Mode>,
     /// The budget of the matrix, in milliseconds.
     pub budget_ms: Option<u64>,
-    /// The budget of a run, in milliseconds. A cell has at most two runs.
-    pub cell_ms: u64,
+    /// The most time of a run, in milliseconds, if the user named it.
+    pub cell_ms: Option<u64>,
     /// The deadline of a step, in milliseconds.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,

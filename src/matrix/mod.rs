@@ -6,6 +6,7 @@
 //! | `grid.rs` | rows, columns and limits, and their file |
 //! | `cell_file.rs` | one cell as a stack file, which users can run |
 //! | `cell_run.rs` | a run of it in another process |
+//! | `shares.rs` | the time and the workers of each cell |
 //! | `cell.rs` | the result: pass, by design, bug, inconclusive, not supported |
 //! | `explain.rs` | the promises that a cell tries, and those that no cell tries |
 //! | `hang_recheck.rs` | the second try of hangs with a longer deadline |
@@ -22,6 +23,7 @@ mod grid;
 mod hang_recheck;
 mod html;
 mod paper;
+mod shares;
 mod text;
 
 pub use attribution::{faults, safe};
@@ -31,4 +33,5 @@ pub use cell_run::CellLimits;
 pub use explain::{explain, not_tried};
 pub use grid::{Column, Grid, OWN_NAMES, PAGE, Row};
 pub use html::page;
+pub use shares::{Share, ShareLimits, Shares};
 pub use text::{Conclusions, cell_line, table};

@@ -281,7 +281,7 @@ mod tests {
             checks: vec![check],
             mode: None,
             budget_ms: None,
-            cell_ms: 1,
+            cell_ms: None,
             deadline_ms: 1,
             seed: 0,
             tag: None,

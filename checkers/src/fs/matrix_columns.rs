@@ -180,6 +180,13 @@ fn of_sync_methods() -> Vec<MatrixColumn> {
     ]
 }
 
+/// Returns a column of short workloads. Of each emission few disks are checked, so that more
+/// workloads are.
+fn of_workloads(name: &'static str, about: &'static str) -> MatrixColumn {
+    let bounds = TargetBounds { depth: 2, limit: 8, samples: 4, crash_depth: 0 };
+    MatrixColumn { deepens: true, ..column(name, about, workloads::NAME, bounds) }
+}
+
 /// Returns one column per other checker.
 fn of_checkers() -> Vec<MatrixColumn> {
     let shallow = TargetBounds { depth: 1, ..BOUNDS };
@@ -202,13 +209,22 @@ fn of_checkers() -> Vec<MatrixColumn> {
              clones",
             column("reasonable", "", reasonable::NAME, BOUNDS),
         ),
+        of_workloads(
+            "workloads",
+            "every short workload on a committed tree: as synced and reasonable",
+        ),
         MatrixColumn {
-            deepens: true,
-            ..column(
-                "workloads",
-                "every short workload on a committed tree: as synced and reasonable",
-                workloads::NAME,
-                TargetBounds { depth: 2, limit: 40, samples: 10, crash_depth: 0 },
+            options: Options::none().with("alphabet", "full"),
+            histories: vec![CheckedHistories {
+                forced:
+                    "after each call nothing, fsync of any file or directory, fdatasync of any \
+                         file, or sync"
+                        .to_owned(),
+                ..with_more_calls(&histories(workloads::NAME)[0])
+            }],
+            ..of_workloads(
+                "workloads-full",
+                "every short workload of all calls, with fsync of any file and directory",
             )
         },
         column(
